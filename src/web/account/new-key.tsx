@@ -26,7 +26,7 @@ export async function createKey(deps: WebDeps, person: SignedIn, visit: Visit): 
     const issued = createOwnKey(
       { registry: deps.registry, nowMs: deps.nowMs(), actor: person },
       {
-        name: typed.get('name') || undefined,
+        name: typed.get('name')?.trim() || undefined,
         asOfMs: instantField(typed, 'asOf'),
         expiresMs: instantField(typed, 'expires'),
         keysBefore: Number(typed.get('keysBefore')),

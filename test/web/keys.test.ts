@@ -1,0 +1,182 @@
+import { expect, test } from 'bun:test';
+import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import { importBytes, NOW_MS } from '../support/archive.ts';
+import { finished } from '../support/executable.ts';
+import { lightNdjson } from '../support/light-recording.ts';
+import type { PlainBrowser, Shown } from './browser.ts';
+import { fieldValue, type Site, startSite, textOf } from './site.ts';
+
+const ADA = 'ada@example.com';
+const EVE = 'eve@example.com';
+const NEXT = '__Host-bookreel-next';
+
+/** Opens the form and sends it. */
+async function create(browser: PlainBrowser, fields: Readonly<Record<string, string>> = {}): Promise<Shown> {
+  const form = await browser.open('/account/keys/new');
+  return await browser.post('/account/keys/new', { keysBefore: fieldValue(form.text, 'keysBefore'), ...fields });
+}
+
+function keysOf({ people: { registry } }: Site, email = ADA) {
+  return registry.apiKeys.list().filter(({ account }) => account === email);
+}
+
+async function statusWith(site: Site, key: string): Promise<number> {
+  return (await fetch(`${site.origin}/v1/account`, { headers: { authorization: `Bearer ${key}` } })).status;
+}
+
+test('A key is created with a name, an end and an as-of, and shown once', async () => {
+  await using site = startSite();
+  await importBytes(site.archive, lightNdjson(4));
+  const ada = await site.signedIn(ADA);
+  expect((await ada.open('/account')).text).toContain('href="/account/keys/new"');
+  const shown = await create(ada, { name: ' <b>x</b>', expires: '2027-01-01T00:00', asOf: '2026-05-01T12:30:15' });
+  expect([shown.status, shown.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  const [held] = keysOf(site);
+  expect(held).toMatchObject({
+    name: '<b>x</b>',
+    tier: undefined,
+    expiresMs: Date.parse('2027-01-01T00:00Z'),
+    asOfMs: Date.parse('2026-05-01T12:30:15Z'),
+  });
+  const key = textOf(shown.text, 'key');
+  expect(key).toStartWith(held!.prefix);
+  expect([await statusWith(site, key), shown.text.includes('<b>x')]).toEqual([200, false]);
+  for (const path of ['/account', '/account/keys', `/account/keys/${held!.id}`]) {
+    const { status, text } = await ada.open(path);
+    expect([path, status, text.includes(key), text.includes('<b>x')]).toEqual([path, 200, false, false]);
+  }
+  expect((await ada.open('/account/keys')).text).toContain('&lt;b>x');
+});
+
+test.skipIf(Bun.which('curl') === null).each<[string[] | undefined, string[] | undefined, string]>([
+  [['btc'], ['markets'], '/v1/btc/markets?recorded=true&limit=1'],
+  [['eth'], ['markets'], '/v1/coins'],
+  [undefined, ['prices'], '/v1/account'],
+])(
+  'The command for a tier of the coins %j and routes %j works as it is pasted: %s (needs curl)',
+  async (coins, routes, path) => {
+    await using site = startSite();
+    await importBytes(site.archive, lightNdjson(4));
+    const { registry } = site.people;
+    registry.database.write(() => registry.tiers.update({ ...registry.tiers.named('free'), coins, routes }));
+    const shown = await create(await site.signedIn(ADA));
+    const command = textOf(shown.text, 'command');
+    expect(command).toEndWith(`'${site.origin}${path}'`);
+    const { stdout } = await finished(['sh', '-c', command], { env: { PATH: process.env.PATH! } });
+    expect(JSON.parse(stdout)).not.toHaveProperty('error');
+  },
+);
+
+test('A form that is sent twice creates one key and rotates it once', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  const form = { keysBefore: fieldValue((await ada.open('/account/keys/new')).text, 'keysBefore') };
+  const both = await Promise.all([1, 2].map(() => ada.post('/account/keys/new', form)));
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  expect(both.find(({ status }) => status === 409)!.text).toContain('look at your keys first');
+  const [{ id, prefix }] = keysOf(site) as [ReturnType<typeof keysOf>[0]];
+  const page = (await ada.open(`/account/keys/${id}`)).text;
+  expect([fieldValue(page, 'key'), fieldValue(page, 'prefix')]).toEqual([id, prefix]);
+  const rotated = await ada.post('/account/keys/rotate', { key: id, prefix });
+  expect(rotated.status).toBe(200);
+  expect((await ada.post('/account/keys/rotate', { key: id, prefix })).status).toBe(409);
+  expect(await statusWith(site, textOf(rotated.text, 'key'))).toBe(200);
+  // Revoked keys count: they were created too.
+  await ada.post('/account/keys/revoke', { key: id });
+  expect((await ada.post('/account/keys/new', form)).status).toBe(409);
+  expect(keysOf(site).length).toBe(1);
+});
+
+test('A key is rotated and revoked at once', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  const first = textOf((await create(ada)).text, 'key');
+  const [{ id, prefix }] = keysOf(site) as [ReturnType<typeof keysOf>[0]];
+  const second = textOf((await ada.post('/account/keys/rotate', { key: id, prefix })).text, 'key');
+  expect([await statusWith(site, first), await statusWith(site, second)]).toEqual([401, 200]);
+  const revoked = await ada.post('/account/keys/revoke', { key: id });
+  expect([revoked.status, revoked.headers.get('location')]).toEqual([303, '/account/keys?revoked']);
+  expect(await statusWith(site, second)).toBe(401);
+  expect((await ada.open('/account/keys?revoked')).text).toContain('The key is revoked');
+  expect((await ada.open(`/account/keys/${id}`)).status).toBe(404);
+});
+
+test('Creating and rotating need a recent sign-in, and the person comes back', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  await create(ada);
+  const [{ id, prefix }] = keysOf(site) as [ReturnType<typeof keysOf>[0]];
+  site.people.passTime(RECENT_SIGN_IN_MS);
+  const before = keysOf(site);
+  const away = async (answer: Promise<Shown>) => {
+    const { status, headers } = await answer;
+    return [status, headers.get('location'), ada.cookies.get(NEXT)];
+  };
+  expect(await away(ada.post('/account/keys/new', { keysBefore: '1' }))).toEqual([
+    303,
+    '/sign-in',
+    '/account/keys/new',
+  ]);
+  expect(await away(ada.post('/account/keys/rotate', { key: id, prefix }))).toEqual([303, '/sign-in', '/account/keys']);
+  expect(keysOf(site)).toEqual(before);
+  expect(await away(ada.open('/account/keys/new'))).toEqual([303, '/sign-in', '/account/keys/new']);
+  expect((await ada.open('/sign-in')).text).toContain(`signed in as <strong>${ADA}</strong>`);
+  const back = await ada.post('/sign-in/link', { token: site.people.createLink(ADA) });
+  expect([back.headers.get('location'), (await create(ada)).status]).toEqual(['/account/keys/new', 200]);
+});
+
+test('A form that is refused keeps what was typed', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  const cases: [Record<string, string>, string][] = [
+    [{ expires: '2020-01-01T00:00' }, 'The end of the key is in the past'],
+    [{ expires: '2020-02-30T00:00' }, '&#x27;expires&#x27; is not a time'],
+    [{ asOf: 'yesterday' }, 'is not a time'],
+    [{ name: `"><script>${'x'.repeat(100)}` }, 'A name must have 1 to 100 printable characters'],
+  ];
+  for (const [fields, reason] of cases) {
+    const typed = { name: 'kept', ...fields };
+    const { status, text } = await create(ada, typed);
+    expect([status, text.replaceAll("'", '&#x27;')]).toEqual([400, expect.stringContaining(reason)]);
+    for (const [name, value] of Object.entries(typed)) expect(fieldValue(text, name)).toBe(value);
+    expect(text).not.toContain('<script>');
+  }
+  expect(keysOf(site)).toEqual([]);
+});
+
+test('A key of another account is not found, and nothing changes', async () => {
+  await using site = startSite();
+  await create(await site.signedIn(ADA));
+  const [key] = keysOf(site) as [ReturnType<typeof keysOf>[0]];
+  const eve = await site.signedIn(EVE);
+  for (const id of [key.id, 'key_none']) {
+    const answers = [
+      await eve.open(`/account/keys/${id}`),
+      await eve.post('/account/keys/rotate', { key: id, prefix: key.prefix }),
+      await eve.post('/account/keys/revoke', { key: id }),
+    ];
+    for (const { status, text } of answers) {
+      expect([status, text]).toEqual([404, expect.stringContaining('Your account has no such key')]);
+      expect(text).not.toContain(key.prefix);
+    }
+  }
+  expect([keysOf(site), keysOf(site, EVE)]).toEqual([[key], []]);
+});
+
+test('The list has keys that expired, with their limits and last use, and none of others', async () => {
+  await using site = startSite();
+  const { registry, service } = site.people;
+  const { id } = registry.accounts.create({ email: ADA }, NOW_MS);
+  const pinned = { accountId: id, name: 'pinned', tier: 'pro', requestsPerMinute: 1234, expiresMs: NOW_MS + 1 };
+  const { apiKey } = registry.database.write(() => registry.apiKeys.create(pinned, NOW_MS));
+  service.activity.usage.count(apiKey.id, '/v1/coins', 200, 10, NOW_MS);
+  await create(await site.signedIn(EVE), { name: 'of Eve' });
+  const ada = await site.signedIn(ADA);
+  site.people.passTime(60_000);
+  const { text } = await ada.open('/account/keys');
+  expect(text).toContain('pinned');
+  for (const shown of ['expired', 'tier pro', '1,234 a minute', '2026-06-01 00:00 UTC']) expect(text).toContain(shown);
+  expect([text.includes('of Eve'), text.includes('0 valid keys')]).toEqual([false, true]);
+  const overview = (await ada.open('/account')).text;
+  expect(overview).toMatch(/Requests<\/dt><dd>1<\/dd>/);
+});

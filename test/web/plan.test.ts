@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test';
+import { grantTier } from '../../src/account/administration.ts';
+import { changeTier, retireTier } from '../../src/account/tier-catalog.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { startSite } from './site.ts';
+
+const ADA = 'ada@example.com';
+const DAY_MS = 86_400_000;
+
+test('The plan is the live tier with its end, its grants, and the catalog with the present tier marked', async () => {
+  await using site = startSite();
+  const { registry, passTime, nowMs } = site.people;
+  const change = () => ({ registry, nowMs: nowMs() });
+  const ada = await site.signedIn(ADA);
+  const shown = async () => (await ada.open('/account/plan')).text;
+  const markedIn = (text: string) =>
+    [...text.matchAll(/<section class="card chosen">.*?<h3>([^<]*)/g)].map(([, name]) => name);
+  const free = await shown();
+  expect([markedIn(free), free.includes('Grants')]).toEqual([['Free'], false]);
+  for (const part of ['Every account of this service has it', '10 a minute', '$0 a month', 'custom', 'Enterprise']) {
+    expect(free).toContain(part);
+  }
+
+  const { id } = registry.accounts.findByEmail(ADA)!;
+  grantTier(change(), id, 'starter');
+  grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
+  const pro = await shown();
+  expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
+  expect(pro).toContain('2026-06-02 00:00 UTC');
+  expect((await ada.open('/account')).text).toContain('2026-06-02 00:00 UTC');
+
+  // Nothing is written when a grant ends.
+  passTime(DAY_MS);
+  const starter = await shown();
+  expect([markedIn(starter), starter.includes('It has no end'), starter.includes('2026-06-02 00:00')]).toEqual([
+    ['Starter'],
+    true,
+    false,
+  ]);
+
+  changeTier(change(), 'pro', { name: '<Pro & more>', monthlyPriceUsd: 1234.5, coins: ['btc', 'eth'] });
+  retireTier(change(), 'starter');
+  const retired = await shown();
+  expect([markedIn(retired), retired.includes('$1,234.5 a month'), retired.includes('&lt;Pro &amp; more>')]).toEqual([
+    [],
+    true,
+    true,
+  ]);
+  expect(retired).toMatch(/<h2>Starter/);
+});

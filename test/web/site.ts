@@ -1,0 +1,76 @@
+import type { AccountSettings } from '../../src/account/account-service.ts';
+import { createApp } from '../../src/http/app.ts';
+import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { accountSite } from '../../src/web/site.tsx';
+import { type People, people } from '../account/accounts.ts';
+import { PlainBrowser } from './browser.ts';
+
+/** The service with pages of accounts on a free port, with a clock that the test moves. */
+export interface Site extends AsyncDisposable {
+  readonly people: People;
+  readonly archive: Archive;
+  readonly origin: string;
+  /** A browser that has just signed in to the account, which is created if it is missing. */
+  signedIn(email: string): Promise<PlainBrowser>;
+}
+
+export function startSite(settings: Partial<AccountSettings> = {}): Site {
+  let origin = '';
+  const held = people({ publicUrl: () => origin, ...settings });
+  const { registry, service, nowMs } = held;
+  const archive = openArchive(held.directory, nowMs(), { create: true });
+  // Each reading is a second later: no request exceeds a limit of addresses.
+  let monotonicMs = 0;
+  const app = createApp({
+    archive,
+    registry,
+    usage: service.activity.usage,
+    version: '0.0.0-test',
+    clocks: () => {
+      monotonicMs += 1000;
+      return { monotonicMs, wallMs: nowMs() };
+    },
+    isDraining: () => false,
+    logError: (line) => {
+      throw new Error(line);
+    },
+    pages: (addresses) => accountSite({ service, registry, archive, nowMs, addresses }),
+    hasAccounts: true,
+  });
+  app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
+  origin = `http://127.0.0.1:${app.server!.port}`;
+  return {
+    people: held,
+    archive,
+    origin,
+    async signedIn(email) {
+      if (registry.accounts.findByEmail(email) === undefined) {
+        registry.database.write(() => registry.accounts.create({ email }, nowMs()));
+      }
+      const browser = new PlainBrowser(origin);
+      await browser.post('/sign-in/link', { token: held.createLink(email) });
+      return browser;
+    },
+    async [Symbol.asyncDispose]() {
+      await app.stop(true);
+      archive.database.close();
+      await held[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The text of the element with this id, as a browser shows it. */
+export function textOf(html: string, id: string): string {
+  const [, text = ''] = new RegExp(`id="${id}"[^>]*>([^<]*)<`).exec(html) ?? [];
+  return unescaped(text);
+}
+
+/** The value of the first field of a form with this name. */
+export function fieldValue(html: string, name: string): string {
+  const [, value = ''] = new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html) ?? [];
+  return unescaped(value);
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+}
