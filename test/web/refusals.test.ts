@@ -23,16 +23,19 @@ const FOREIGN = [
   { 'sec-fetch-site': undefined, origin: 'https://evil.example' },
 ];
 
+/** By the names of columns. */
+type Row = Readonly<Record<string, unknown>>;
+
 /** Every row of both databases that people change. */
-function rowsOf({ people: { registry, activity } }: Site): unknown[] {
+function rowsOf({ people: { registry, activity } }: Site): Row[] {
   return [registry.database, activity].flatMap((database) => rowsIn(database));
 }
 
-function rowsIn(database: Database): unknown[] {
+function rowsIn(database: Database): Row[] {
   const tables = database
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all();
-  return tables.flatMap(({ name }) => database.query(`SELECT '${name}', * FROM ${name}`).all());
+  return tables.flatMap(({ name }) => database.query<Row, []>(`SELECT '${name}', * FROM ${name}`).all());
 }
 
 /** Ada's key and session, and a link of a mail to her new address, as the fields of any form. */
@@ -112,10 +115,7 @@ test('No form of a person changes anything of another account', async () => {
   const { site, ada, fields } = held;
   const { registry } = site.people;
   const adasId = registry.accounts.findByEmail(ADA)!.id;
-  const aboutAda = () =>
-    rowsOf(site).filter((row) =>
-      Object.values(row as Record<string, unknown>).some((value) => value === adasId || value === fields.key),
-    );
+  const aboutAda = () => rowsOf(site).filter(({ account_id: account }) => account === adasId);
   for (const form of Object.keys(ACCOUNT_FORMS)) {
     const eve = await site.signedIn(EVE);
     const before = aboutAda();
