@@ -91,3 +91,4 @@ CREATE TABLE audit (
 ) STRICT;
 
 CREATE INDEX audit_by_account ON audit (account_id);
+CREATE INDEX audit_by_action ON audit (action);

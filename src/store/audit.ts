@@ -20,6 +20,7 @@ export type NewAuditEntry = Pick<AuditEntry, 'atMs' | 'action'> &
 
 export interface AuditFilter {
   readonly accountId?: number | undefined;
+  readonly action?: string | undefined;
   readonly beforeId?: number | undefined;
 }
 
@@ -34,6 +35,10 @@ const SELECT =
 
 export const LIST_AUDIT = `${SELECT} WHERE entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
 export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
+export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
+/** An account has fewer entries than an action: the plus keeps the index of actions out. */
+export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND entry_id < ?
+  ORDER BY entry_id DESC LIMIT ?`;
 
 /** Who did what, to which account, and when. Entries are never changed or removed. */
 export class Audit {
@@ -46,6 +51,8 @@ export class Audit {
       ),
       list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
       listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
+      listOfAction: database.query<AuditRow, [string, number, number]>(LIST_AUDIT_OF_ACTION),
+      listOfBoth: database.query<AuditRow, [number, string, number, number]>(LIST_AUDIT_OF_ACCOUNT_AND_ACTION),
     };
   }
 
@@ -54,13 +61,19 @@ export class Audit {
     this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
   }
 
-  /** At most `limit` entries, the latest first; those before the entry `beforeId`, and about one account, if given. */
-  list(limit: number, { accountId, beforeId = Number.MAX_SAFE_INTEGER }: AuditFilter = {}): AuditEntry[] {
-    const rows =
-      accountId === undefined
-        ? this.#sql.list.all(beforeId, limit)
-        : this.#sql.listOfAccount.all(accountId, beforeId, limit);
-    return rows.map(toEntry);
+  /** At most `limit` entries, the latest first; those before the entry `beforeId`, about one account, and of one action, if given. */
+  list(limit: number, filter: AuditFilter = {}): AuditEntry[] {
+    return this.#rows(limit, filter).map(toEntry);
+  }
+
+  #rows(limit: number, { accountId, action, beforeId = Number.MAX_SAFE_INTEGER }: AuditFilter): AuditRow[] {
+    const { list, listOfAccount, listOfAction, listOfBoth } = this.#sql;
+    if (accountId === undefined) {
+      return action === undefined ? list.all(beforeId, limit) : listOfAction.all(action, beforeId, limit);
+    }
+    return action === undefined
+      ? listOfAccount.all(accountId, beforeId, limit)
+      : listOfBoth.all(accountId, action, beforeId, limit);
   }
 }
 

@@ -61,7 +61,7 @@ describe('accounts', () => {
   });
 });
 
-test('entries of the audit are listed from the latest, of all accounts and of one', () => {
+test('entries of the audit are listed from the latest: all, or those of an account, of an action, or of both', () => {
   using held = temporaryArchive();
   const { database, accounts, audit } = held.registry;
   const [ann, bob] = database.write(() => [
@@ -82,4 +82,12 @@ test('entries of the audit are listed from the latest, of all accounts and of on
   expect(audit.list(2)).toEqual(all.slice(0, 2));
   expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
   expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
+  database.write(() => audit.append({ atMs: NOW_MS, action: 'account.disable', accountId: bob!.id }));
+  const latest = audit.list(1)[0]!;
+  expect(audit.list(10, { action: 'account.disable' })).toEqual([latest, all[0]!]);
+  expect(audit.list(10, { action: 'account.disable', beforeId: latest.id })).toEqual([all[0]!]);
+  expect(audit.list(10, { action: 'account' })).toEqual([]);
+  expect(audit.list(10, { action: 'account.disable', accountId: ann!.id })).toEqual([all[0]!]);
+  expect(audit.list(10, { action: 'account.create', accountId: ann!.id, beforeId: all[0]!.id })).toEqual([all[2]!]);
+  expect(audit.list(10, { action: 'account.create', accountId: bob!.id })).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
-import { LIST_AUDIT, LIST_AUDIT_OF_ACCOUNT } from '../../src/store/audit.ts';
+import * as audit from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
@@ -91,10 +91,20 @@ test.each<[string, string, ...string[]]>([
   ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
   ['LIST_IDENTITIES', LIST_IDENTITIES, 'SEARCH identities USING INDEX identities_by_account ('],
   ['LIST_DELETED_ACCOUNTS', LIST_DELETED_ACCOUNTS, 'SEARCH accounts USING COVERING INDEX accounts_by_deletion ('],
-  ['LIST_AUDIT', LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
+  ['LIST_AUDIT', audit.LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
   [
     'LIST_AUDIT_OF_ACCOUNT',
-    LIST_AUDIT_OF_ACCOUNT,
+    audit.LIST_AUDIT_OF_ACCOUNT,
+    'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
+  [
+    'LIST_AUDIT_OF_ACTION',
+    audit.LIST_AUDIT_OF_ACTION,
+    'SEARCH audit USING INDEX audit_by_action (action=? AND rowid<?)',
+  ],
+  [
+    'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
+    audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
   ],
 ])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
