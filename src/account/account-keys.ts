@@ -6,7 +6,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
-import { createAccount } from './administration.ts';
+import { changeAccount, createAccount } from './administration.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
@@ -91,14 +91,29 @@ export function rotateKey(change: Change, id: string, prefix?: string): IssuedKe
 
 /** Refuses a key from now on; revoking twice changes nothing. Throws 'not-found' as `rotateKey` does. */
 export function revokeKey(change: Change, id: string): ApiKey {
-  const { registry, nowMs } = change;
-  return registry.database.write(() => {
+  return change.registry.database.write(() => {
     refuseForeignKey(change, id);
-    const before = registry.apiKeys.find(id);
-    const after = registry.apiKeys.revoke(id, nowMs);
-    if (before?.revokedMs === undefined) record(change, 'key.revoke', after.accountId, { key: id });
-    return after;
+    return revoke(change, id);
   });
+}
+
+/** Revokes a key of an account as an admin. Throws 'not-found' for a key of another account, and as `changeAccount` does. */
+export function revokeKeyOf(change: Change, accountId: number, id: string): void {
+  changeAccount(change, accountId, () => {
+    if (change.registry.apiKeys.find(id)?.accountId !== accountId) {
+      throw new DomainError('not-found', 'the account has no such key: open the page of the account again');
+    }
+    revoke(change, id);
+  });
+}
+
+/** Within a write. */
+function revoke(change: Change, id: string): ApiKey {
+  const { apiKeys } = change.registry;
+  const before = apiKeys.find(id);
+  const after = apiKeys.revoke(id, change.nowMs);
+  if (before?.revokedMs === undefined) record(change, 'key.revoke', after.accountId, { key: id });
+  return after;
 }
 
 /** Pins a key to a tier; undefined: it has the tier of its account. Throws 'not-found', or 'invalid-parameter' for an unknown or retired tier. */

@@ -65,7 +65,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
       return linkCommand(publicUrl());
     },
     /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
-    createLink: (account: Account) => createLink({ stores, clock, publicUrl: publicUrl() }, account),
+    createLink: (account: Account, actor?: Account) =>
+      createLink({ stores, clock, publicUrl: publicUrl() }, account, actor),
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps),

@@ -15,8 +15,12 @@ export function linkUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/sign-in/link?token=${token}`;
 }
 
-/** A one-time link for an account, for a command to print. Throws 'forbidden' for a disabled account. */
-export function createLink({ stores, clock, publicUrl }: LinkDeps, { id, email, disabledMs }: Account): string {
+/** A one-time link for an account. `actor`: undefined for a command. Throws 'forbidden' for a disabled account. */
+export function createLink(
+  { stores, clock, publicUrl }: LinkDeps,
+  { id, email, disabledMs }: Account,
+  actor?: Account,
+): string {
   if (disabledMs !== undefined) {
     throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
   }
@@ -24,6 +28,8 @@ export function createLink({ stores, clock, publicUrl }: LinkDeps, { id, email, 
   const link = randomToken();
   const nowMs = clock();
   activityDatabase.write(() => attempts.add({ method: 'command', email, link, createdMs: nowMs }));
-  accountsDatabase.write(() => audit.append({ atMs: nowMs, action: 'account.link', accountId: id }));
+  accountsDatabase.write(() =>
+    audit.append({ atMs: nowMs, actorId: actor?.id, action: 'account.link', accountId: id }),
+  );
   return linkUrl(publicUrl, link);
 }
