@@ -118,7 +118,7 @@ function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd
     ],
     [coins?.every(isCoin) ?? true, 'coins must be codes like btc'],
     [
-      routes?.every((route) => GRANTS.some((grant) => grant === route)) ?? true,
+      routes === undefined || (routes.length > 0 && routes.every((route) => GRANTS.some((grant) => grant === route))),
       `routes must be of ${GRANTS.join(', ')}`,
     ],
     [isPrice(monthlyPriceUsd), 'the price must be an amount in USD with at most two decimals'],
