@@ -11,3 +11,8 @@ export function priceText({ monthlyPriceUsd, priceNote }: Tier): string {
 export function grantedText(granted: readonly string[] | undefined): string {
   return granted?.join(', ') ?? 'all';
 }
+
+/** The name of a tier in a catalog that has it. */
+export function tierName(catalog: readonly Tier[], id: string): string {
+  return catalog.find((tier) => tier.id === id)!.name;
+}

@@ -1,5 +1,24 @@
 import type { PersonRoutes } from '../routes.ts';
+import { redirect } from '../visit.ts';
+import { ACCOUNT_CHANGES } from './account-forms.ts';
+import { ACCOUNTS_PATH, accountList } from './account-list.tsx';
+import { accountPage } from './account-page.tsx';
+import { auditLog } from './audit.tsx';
+import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
+import { retire, saveTier, tierPage } from './tier-page.tsx';
 
-export const ADMIN_PAGES: PersonRoutes = {};
+export const ADMIN_PAGES: PersonRoutes = {
+  '/admin': () => redirect(ACCOUNTS_PATH),
+  [ACCOUNTS_PATH]: accountList,
+  [`${ACCOUNTS_PATH}/:id`]: accountPage,
+  [TIERS_PATH]: tierList,
+  [`${TIERS_PATH}/:id`]: tierPage,
+  '/admin/audit': auditLog,
+};
 
-export const ADMIN_FORMS: PersonRoutes = {};
+export const ADMIN_FORMS: PersonRoutes = {
+  ...ACCOUNT_CHANGES,
+  [`${TIERS_PATH}/create`]: addTier,
+  [`${TIERS_PATH}/change`]: saveTier,
+  [`${TIERS_PATH}/retire`]: retire,
+};

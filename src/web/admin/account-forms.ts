@@ -1,0 +1,69 @@
+import { revokeKeyOf } from '../../account/account-keys.ts';
+import type { SignedIn } from '../../account/account-sessions.ts';
+import {
+  changeAccount,
+  disableAccount,
+  enableAccount,
+  endGrant,
+  grantTier,
+  setRole,
+} from '../../account/administration.ts';
+import type { Change } from '../../account/change.ts';
+import { parsePlainInteger } from '../../domain/instant.ts';
+import { instantField } from '../form.ts';
+import { refusedForm } from '../refused-form.tsx';
+import type { PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
+import { type Answer, redirect, type Visit } from '../visit.ts';
+import { ACCOUNTS_PATH } from './account-list.tsx';
+import { pageOfAccount } from './account-page.tsx';
+
+/** A form about the account that it names. */
+interface AccountForm {
+  readonly change: Change;
+  readonly id: number;
+  readonly form: URLSearchParams;
+  /** The value of a field; empty without it. */
+  readonly field: (name: string) => string;
+}
+
+/** The forms on the page of an account, by path. */
+export const ACCOUNT_CHANGES: PersonRoutes = {
+  [`${ACCOUNTS_PATH}/grant`]: changing(({ change, id, field, form }) => {
+    grantTier(change, id, field('tier'), instantField(form, 'until'));
+  }),
+  [`${ACCOUNTS_PATH}/end-grant`]: changing(({ change, id, field }) => endGrant(change, id, field('grant'))),
+  [`${ACCOUNTS_PATH}/revoke-key`]: changing(({ change, id, field }) => revokeKeyOf(change, id, field('key'))),
+  [`${ACCOUNTS_PATH}/role`]: changing(({ change, id, field }) =>
+    setRole(change, id, field('role') === 'admin' ? 'admin' : 'user'),
+  ),
+  [`${ACCOUNTS_PATH}/disable`]: changing(({ change, id }, { service }) => {
+    disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor?.account));
+  }),
+  [`${ACCOUNTS_PATH}/enable`]: changing(({ change, id }) => enableAccount(change, id)),
+  [`${ACCOUNTS_PATH}/link`]: createLink,
+};
+
+/** Makes the change, and shows the account: if the change was refused, with the reason and what was typed. */
+function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
+  return async (deps, person, visit) => {
+    const sent = await accountForm(deps, person, visit);
+    const refused = refusedForm(sent.form, () => work(sent, deps));
+    return refused === undefined
+      ? redirect(`${ACCOUNTS_PATH}/${sent.id}`)
+      : pageOfAccount(deps, person, sent.id, { refused });
+  };
+}
+
+/** POST /admin/accounts/link. The link is only in this answer. */
+async function createLink(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+  const { change, id } = await accountForm(deps, person, visit);
+  const account = changeAccount(change, id, (held) => held);
+  return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
+}
+
+async function accountForm({ registry, nowMs }: WebDeps, actor: SignedIn, visit: Visit): Promise<AccountForm> {
+  const form = await visit.form();
+  const field = (name: string) => form.get(name)?.trim() ?? '';
+  const change = { registry, nowMs: nowMs(), actor };
+  return { form, change, id: parsePlainInteger(field('account')) ?? 0, field };
+}

@@ -1,0 +1,92 @@
+import { keysOf } from '../../account/account-keys.ts';
+import type { SignedIn } from '../../account/account-sessions.ts';
+import { overviewOf } from '../../account/administration.ts';
+import { auditPage } from '../../account/audit-page.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { parsePlainInteger } from '../../domain/instant.ts';
+import { DAY_MS } from '../../domain/usage.ts';
+import { statusOf } from '../../http/response/problem.ts';
+import { linkTo } from '../paging.tsx';
+import { personPage } from '../person-page.tsx';
+import { Refusal, type RefusedForm } from '../refused-form.tsx';
+import type { WebDeps } from '../routes.ts';
+import { PAGE_SCRIPT } from '../scripts.ts';
+import type { Answer, Visit } from '../visit.ts';
+import { Access, NewLink } from './account-access.tsx';
+import { Facts } from './account-facts.tsx';
+import { GrantForm, Grants } from './account-grants.tsx';
+import { Keys } from './account-keys.tsx';
+import { ACCOUNTS_PATH } from './account-list.tsx';
+import { Entries } from './audit.tsx';
+
+/** Entries of the audit on the page. */
+const ENTRIES_MAX = 10;
+const USAGE_MS = 29 * DAY_MS;
+
+/** What a form leaves to show on the page of its account. */
+export interface FormResult {
+  readonly refused?: RefusedForm;
+  /** A new sign-in link. */
+  readonly link?: string;
+}
+
+/** GET /admin/accounts/{id}. */
+export function accountPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): Answer {
+  return pageOfAccount(deps, person, parsePlainInteger(parameter) ?? 0);
+}
+
+/** The page of an account, also of a deleted one. Throws 'not-found'. */
+export function pageOfAccount(deps: WebDeps, person: SignedIn, id: number, result: FormResult = {}): Answer {
+  const { registry, service } = deps;
+  const { accounts, apiKeys, database, grants, tiers } = registry;
+  const nowMs = deps.nowMs();
+  const { account, granted, catalog, keyIds } = database.read(() => {
+    const found = accounts.find(id);
+    if (found === undefined) {
+      throw new DomainError('not-found', 'there is no such account: open the list of accounts again');
+    }
+    return {
+      account: overviewOf(registry, nowMs, found),
+      granted: grants.ofAccount(id),
+      catalog: tiers.all(),
+      keyIds: apiKeys.ofAccount(id).map((key) => key.id),
+    };
+  });
+  const { usage } = service.activity;
+  const keys = keysOf(registry, usage, id);
+  const used = usage.list(keyIds, nowMs - (nowMs % DAY_MS) - USAGE_MS, nowMs, DAY_MS);
+  const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
+  const { refused, link } = result;
+  const isDeleted = account.deletedMs !== undefined;
+  const page = personPage(person, {
+    title: account.email,
+    path: ACCOUNTS_PATH,
+    ...(link !== undefined && { scripts: [PAGE_SCRIPT] }),
+    children: (
+      <>
+        <Refusal refused={refused} />
+        {link !== undefined && <NewLink email={account.email} link={link} />}
+        <Facts account={account} used={used} />
+        <h2>Grants</h2>
+        <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
+        {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
+        <h2>Keys</h2>
+        <Keys keys={keys} catalog={catalog} nowMs={nowMs} />
+        {!isDeleted && (
+          <>
+            <h2>Access</h2>
+            <Access account={account} />
+          </>
+        )}
+        <h2>Latest changes</h2>
+        <Entries entries={entries} areOfOne empty="Nothing was changed yet." />
+        {entries.length > 0 && (
+          <p class="row">
+            <a href={linkTo('/admin/audit', { account: id })}>All changes of this account</a>
+          </p>
+        )}
+      </>
+    ),
+  });
+  return refused === undefined ? page : { ...page, status: statusOf(refused.error) };
+}

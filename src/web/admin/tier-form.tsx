@@ -1,0 +1,110 @@
+import type { NewTier } from '../../account/tier-catalog.ts';
+import { parsePlainInteger } from '../../domain/instant.ts';
+import { GRANTS, REQUESTS_PER_MINUTE_MAX, type Tier } from '../../domain/tier.ts';
+import { grantedText } from '../tier-texts.ts';
+
+/** The fields of a new tier, before anything is typed. */
+export const NEW_TIER_FIELDS = new URLSearchParams({ coins: 'all', 'all-routes': 'on', rpm: '60' });
+
+/** The fields that a form of this tier begins with. `place`: undefined for a retired tier. */
+export function fieldsOf(tier: Tier, place: number | undefined): URLSearchParams {
+  const { name, coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote } = tier;
+  const fields = new URLSearchParams({
+    name,
+    rpm: String(requestsPerMinute),
+    coins: grantedText(coins),
+    price: String(monthlyPriceUsd ?? ''),
+    note: priceNote ?? '',
+    place: String(place ?? ''),
+  });
+  if (routes === undefined) fields.set('all-routes', 'on');
+  for (const route of routes ?? []) fields.append('route', route);
+  return fields;
+}
+
+/** The tier that a form describes. A text that is no number is NaN, which the catalog refuses. */
+export function tierOf(form: URLSearchParams): NewTier {
+  const field = (name: string) => form.get(name)?.trim() ?? '';
+  const [coins, price, note, place] = [field('coins').toLowerCase(), field('price'), field('note'), field('place')];
+  return {
+    id: field('id'),
+    name: field('name'),
+    requestsPerMinute: parsePlainInteger(field('rpm')) ?? Number.NaN,
+    coins: coins === 'all' ? undefined : [...new Set(coins.split(',').map((coin) => coin.trim()))],
+    routes: form.has('all-routes') ? undefined : form.getAll('route'),
+    ...(price !== '' && { monthlyPriceUsd: /^\d+(?:\.\d+)?$/.test(price) ? Number(price) : Number.NaN }),
+    ...((note !== '' || price === '') && { priceNote: note }),
+    ...(place !== '' && { place: parsePlainInteger(place) ?? Number.NaN }),
+  };
+}
+
+interface TierFormContent {
+  /** Undefined: a new tier. */
+  readonly id?: string | undefined;
+  readonly values: URLSearchParams;
+  readonly hasPlace: boolean;
+}
+
+/** All fields of a tier, for a new one or a change. */
+export function TierForm({ id, values, hasPlace }: TierFormContent) {
+  const isNew = id === undefined;
+  const value = (name: string) => ({ class: 'input', name, value: values.get(name) ?? '' });
+  return (
+    <form method="post" action={isNew ? '/admin/tiers/create' : '/admin/tiers/change'}>
+      <div class="fields">
+        {isNew ? (
+          <label class="field">
+            Id
+            <input {...value('id')} required maxLength={32} autocomplete="off" />
+            <span class="hint">a-z, 0-9 and -. It never changes.</span>
+          </label>
+        ) : (
+          <input type="hidden" name="id" value={id} />
+        )}
+        <label class="field">
+          Name
+          <input {...value('name')} required maxLength={100} autocomplete="off" />
+        </label>
+        <label class="field">
+          Requests per minute
+          <input {...value('rpm')} type="number" required min={1} max={REQUESTS_PER_MINUTE_MAX} />
+          <span class="hint">For each key.</span>
+        </label>
+        <label class="field">
+          Coins
+          <input {...value('coins')} required autocomplete="off" />
+          <span class="hint">Like btc, eth; or all.</span>
+        </label>
+        <label class="field">
+          Monthly price in USD
+          <input {...value('price')} type="number" min={0} step="0.01" />
+        </label>
+        <label class="field">
+          Note instead of a price
+          <input {...value('note')} maxLength={100} autocomplete="off" />
+        </label>
+        {hasPlace && (
+          <label class="field">
+            Place in the catalog
+            <input {...value('place')} type="number" min={1} />
+            <span class="hint">1 is the lowest tier.{isNew && ' Empty: the highest.'}</span>
+          </label>
+        )}
+      </div>
+      <fieldset class="choices">
+        <legend>Routes</legend>
+        <label>
+          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, also future ones
+        </label>
+        {GRANTS.map((route) => (
+          <label key={route}>
+            <input type="checkbox" name="route" value={route} checked={values.has('route', route)} /> {route}
+          </label>
+        ))}
+      </fieldset>
+      <button class="button primary" type="submit">
+        {isNew ? 'Add the tier' : 'Save'}
+      </button>
+    </form>
+  );
+}
