@@ -19,7 +19,7 @@ export class PlainBrowser {
   /** Submits a form. `headers` replace those of a browser; undefined leaves one out. */
   async post(
     path: string,
-    fields: Readonly<Record<string, string>> = {},
+    fields: Readonly<Record<string, string>> | URLSearchParams = {},
     headers: Readonly<Record<string, string | undefined>> = {},
   ): Promise<Shown> {
     const stated = { 'sec-fetch-site': 'same-origin', origin: this.#origin, ...headers };

@@ -1,0 +1,348 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { deleteAccount } from '../../src/account/account-deletion.ts';
+import { createKey } from '../../src/account/account-keys.ts';
+import { grantTier } from '../../src/account/administration.ts';
+import type { Account } from '../../src/domain/account.ts';
+import { DAY_MS } from '../../src/domain/usage.ts';
+import type { Registry } from '../../src/store/registry.ts';
+import { NOW_MS } from '../support/archive.ts';
+import { PlainBrowser, type Shown } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+/** The texts of the cells in the first column. */
+function firstCells({ text }: Shown): string[] {
+  return [...text.matchAll(/<tr[^>]*><td[^>]*>(.*?)<\/td>/g)].map(([, cell]) => plain(cell!));
+}
+
+function plain(html: string): string {
+  return html
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** The value of an input; the page of an empty one has no text for it. */
+function typedIn(text: string, name: string): string | undefined {
+  const [, , value = ''] = new RegExp(`name="${name}" value(="([^"]*)")?`).exec(text)!;
+  return value;
+}
+
+describe('The pages of administration', () => {
+  let site: Site;
+  let registry: Registry;
+  let admin: PlainBrowser;
+  let root: Account;
+  beforeAll(async () => {
+    site = startSite();
+    ({ registry } = site.people);
+    root = account('root@example.com');
+    registry.accounts.setRole(root.id, 'admin');
+    admin = await site.signedIn(root.email);
+  });
+  afterAll(async () => await site[Symbol.asyncDispose]());
+
+  const account = (email: string) =>
+    registry.database.write(() => registry.accounts.findByEmail(email) ?? registry.accounts.create({ email }, NOW_MS));
+  const key = (email: string, tier?: string) =>
+    createKey(registry, NOW_MS, { account: email, name: undefined, tier, requestsPerMinute: undefined });
+  const lastEntry = () => {
+    const { action, actorId, accountId, detail } = registry.audit.list(1)[0]!;
+    return { action, actorId, accountId, detail };
+  };
+  const change = async (path: string, fields: Readonly<Record<string, string | number>>) =>
+    await admin.post(
+      `/admin${path}`,
+      Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)])),
+    );
+
+  test('begin with the accounts, and are opened again after a sign-in', async () => {
+    expect((await admin.open('/admin')).headers.get('location')).toBe('/admin/accounts');
+    for (const [path, next] of [
+      ['/admin/accounts?search=x', '/admin/accounts'],
+      ['/admin/accounts/1', '/admin/accounts'],
+      ['/admin/tiers/pro', '/admin/tiers'],
+      ['/admin/audit', '/admin/audit'],
+    ] as const) {
+      const { headers } = await new PlainBrowser(site.origin).open(path);
+      expect([path, headers.getSetCookie()]).toEqual([path, [expect.stringContaining(`next=${next};`)]]);
+    }
+  });
+
+  test('list every account once, oldest first, and find a part of an address or a name', async () => {
+    const emails = Array.from({ length: 107 }, (_, index) => `person${index}@many.example`);
+    for (const email of emails) account(email);
+    const walked: string[] = [];
+    const sizes: number[] = [];
+    for (let path: string | undefined = '/admin/accounts?search=MANY.example'; path !== undefined; ) {
+      const shown = await admin.open(path);
+      const found = firstCells(shown);
+      walked.push(...found);
+      sizes.push(found.length);
+      path = /href="([^"]+)">Next page/.exec(shown.text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect([sizes, walked]).toEqual([[50, 50, 7], emails]);
+    const none = await admin.open('/admin/accounts?search=%3Cscript%3E%25');
+    expect(none.text).toContain("No address or name has '&lt;script>%' in it.");
+    expect(none.text).toContain('value="&lt;script>%"');
+  });
+
+  test('show an account with its tier, keys, state and usage', async () => {
+    const { id } = account('shown@example.com');
+    grantTier({ registry, nowMs: site.people.nowMs() }, id, 'pro', NOW_MS + 30 * DAY_MS);
+    const { apiKey } = key('shown@example.com', 'enterprise');
+    const revoked = key('shown@example.com').apiKey;
+    registry.database.write(() => registry.apiKeys.revoke(revoked.id, NOW_MS));
+    for (const { id: keyId } of [apiKey, revoked]) {
+      site.people.service.activity.usage.count(keyId, '/v1/coins', 200, 1500, site.people.nowMs());
+    }
+    const { text } = await admin.open(`/admin/accounts/${id}`);
+    const shown = plain(text);
+    expect(shown).toContain('Tier Pro until 2026-07-01 00:00 UTC');
+    expect(shown).toContain('Valid keys 1 Created 2026-06-01 00:00 UTC');
+    expect(shown).toContain('2 requests and 3 kB in 30 days');
+    expect(shown).toContain(`no name ${apiKey.prefix}… Enterprise`);
+    expect(shown).not.toContain(revoked.prefix);
+    expect(shown).toContain(`Created the key ${apiKey.id} with the tier enterprise`);
+    const [row] = firstCells(await admin.open('/admin/accounts?search=shown@'));
+    expect(row).toBe('shown@example.com');
+    for (const unknown of ['999', '0', 'x', '-1', '1e0']) {
+      expect([unknown, (await admin.open(`/admin/accounts/${unknown}`)).status]).toEqual([unknown, 404]);
+    }
+  });
+
+  test('grant a tier until an instant of UTC, and end the grant', async () => {
+    const { id } = account('granted@example.com');
+    const page = `/admin/accounts/${id}`;
+    const granted = await change('/accounts/grant', { account: id, tier: 'starter', until: '2026-12-31T18:30' });
+    expect([granted.status, granted.headers.get('location')]).toEqual([303, page]);
+    expect(plain((await admin.open(page)).text)).toContain('Starter until 2026-12-31 18:30 UTC');
+    const [grant] = registry.grants.ofAccount(id);
+    expect(grant).toMatchObject({ tier: 'starter', endsMs: Date.UTC(2026, 11, 31, 18, 30), source: 'operator' });
+    const other = account('other@example.com');
+    expect((await change('/accounts/end-grant', { account: other.id, grant: grant!.id })).status).toBe(404);
+    expect(registry.grants.ofAccount(id)[0]).toEqual(grant!);
+    expect((await change('/accounts/end-grant', { account: id, grant: grant!.id })).status).toBe(303);
+    expect(lastEntry()).toMatchObject({ action: 'grant.end', actorId: root.id, accountId: id });
+    expect(plain((await admin.open(page)).text)).toContain('Tier Free Valid');
+    await change('/accounts/grant', { account: id, tier: 'pro', until: '' });
+    expect(registry.grants.ofAccount(id)[0]).toMatchObject({ tier: 'pro', endsMs: undefined });
+  });
+
+  test.each<[Readonly<Record<string, string>>, number, string]>([
+    [{ tier: 'pro', until: '2020-01-01T00:00' }, 400, 'The end of the grant is in the past: choose a later instant.'],
+    [{ tier: 'pro', until: '2026-02-30T00:00' }, 400, "'until' is not a time"],
+    [{ tier: 'gold', until: '2027-01-01T00:00' }, 400, "There is no tier 'gold'"],
+  ])('refuse the grant %j, and keep what was typed', async (fields, status, sentence) => {
+    const { id } = account('refused@example.com');
+    const { text, ...shown } = await change('/accounts/grant', { account: id, ...fields });
+    expect([shown.status, registry.grants.ofAccount(id)]).toEqual([status, []]);
+    expect(text).toMatch(/role="alert"/);
+    expect(text).toContain(sentence);
+    expect(text).toContain(`value="${fields.until}"`);
+    if (fields.tier === 'pro') expect(text).toContain('<option value="pro" selected>');
+  });
+
+  test('revoke a key of the account only', async () => {
+    const owner = account('owner@example.com');
+    const { apiKey } = key('owner@example.com');
+    const other = account('other@example.com');
+    const foreign = await change('/accounts/revoke-key', { account: other.id, key: apiKey.id });
+    expect([foreign.status, registry.apiKeys.find(apiKey.id)?.revokedMs]).toEqual([404, undefined]);
+    expect((await change('/accounts/revoke-key', { account: owner.id, key: apiKey.id })).status).toBe(303);
+    expect(registry.apiKeys.find(apiKey.id)?.revokedMs).toBe(site.people.nowMs());
+    const entry = { action: 'key.revoke', actorId: root.id, accountId: owner.id, detail: { key: apiKey.id } };
+    expect(lastEntry()).toEqual(entry);
+  });
+
+  test('disable and enable an account, and change its role', async () => {
+    const held = account('access@example.com');
+    const browser = await site.signedIn(held.email);
+    const fields = { account: held.id };
+    expect((await browser.open('/account')).status).toBe(200);
+    expect((await change('/accounts/disable', fields)).status).toBe(303);
+    expect((await browser.open('/account')).status).toBe(303);
+    const disabled = await admin.open(`/admin/accounts/${held.id}`);
+    expect(plain(disabled.text)).toContain('disabled since 2026-06-01');
+    expect(disabled.text).not.toContain('action="/admin/accounts/link"');
+    expect(firstCells(await admin.open('/admin/accounts?search=access@'))).toEqual(['access@example.com disabled']);
+    expect((await change('/accounts/link', fields)).status).toBe(403);
+    await change('/accounts/enable', fields);
+    expect(registry.accounts.find(held.id)?.disabledMs).toBeUndefined();
+    await change('/accounts/role', { ...fields, role: 'admin' });
+    expect(registry.accounts.find(held.id)?.role).toBe('admin');
+    await change('/accounts/role', { ...fields, role: 'user' });
+    expect(lastEntry()).toEqual({
+      action: 'account.role',
+      actorId: root.id,
+      accountId: held.id,
+      detail: { role: 'user' },
+    });
+  });
+
+  test('do not disable the last admin, and say so on the page of the account', async () => {
+    for (const path of ['/accounts/disable', '/accounts/role']) {
+      const { status, text } = await change(path, { account: root.id, role: 'user' });
+      expect([path, status, text]).toEqual([path, 409, expect.stringContaining('This is the last admin')]);
+    }
+    expect((await admin.open('/admin/accounts')).status).toBe(200);
+  });
+
+  test('show a new sign-in link once, which signs in to the account', async () => {
+    const { id } = account('linked@example.com');
+    const { status, text } = await change('/accounts/link', { account: id });
+    const [link] = /http:[^<"]+\/sign-in\/link\?token=[\w-]+/.exec(text)!;
+    expect([status, link.startsWith(site.origin)]).toEqual([200, true]);
+    expect(lastEntry()).toEqual({ action: 'account.link', actorId: root.id, accountId: id, detail: {} });
+    expect((await admin.open(`/admin/accounts/${id}`)).text).not.toContain('token=');
+    const person = new PlainBrowser(site.origin);
+    await person.post('/sign-in/link', { token: new URL(link).searchParams.get('token')! });
+    expect((await person.open('/account')).text).toContain('linked@example.com');
+    expect((await change('/accounts/link', { account: 999 })).status).toBe(404);
+  });
+
+  test('show a deleted account without anything to change', async () => {
+    const { id } = account('gone@example.com');
+    deleteAccount({ registry, nowMs: site.people.nowMs() }, id, site.people.service.activity);
+    const { status, text } = await admin.open(`/admin/accounts/${id}`);
+    expect([status, text.includes('gone@'), text.includes('action="/admin')]).toEqual([200, false, false]);
+    expect(plain(text)).toContain('deleted since');
+    expect(plain((await admin.open(`/admin/audit?account=${id}`)).text)).toContain('Deleted the account');
+    expect((await change('/accounts/grant', { account: id, tier: 'pro', until: '' })).status).toBe(404);
+  });
+
+  const tier = (fields: Readonly<Record<string, string>>) => ({
+    ...{ id: 'gold', name: 'Gold', rpm: '1200', coins: 'all', 'all-routes': 'on', price: '49.5', note: '', place: '' },
+    ...fields,
+  });
+
+  test('add a tier, change all of its fields, and move it in the catalog', async () => {
+    expect((await change('/tiers/create', tier({ place: '2' }))).headers.get('location')).toBe('/admin/tiers');
+    expect(firstCells(await admin.open('/admin/tiers'))).toEqual(
+      ['Free', 'Gold', 'Starter', 'Pro', 'Enterprise'].map((name) => `${name} ${name.toLowerCase()}`),
+    );
+    expect(registry.tiers.find('gold')).toEqual({
+      ...{ id: 'gold', name: 'Gold', coins: undefined, routes: undefined, requestsPerMinute: 1200 },
+      ...{ monthlyPriceUsd: 49.5, priceNote: undefined, retiredMs: undefined },
+    });
+    const { text } = await admin.open('/admin/tiers/gold');
+    for (const shown of ['name="name" value="Gold"', 'name="coins" value="all"', 'name="price" value="49.5"']) {
+      expect(text).toContain(shown);
+    }
+    expect(text).toContain('name="place" value="2"');
+    expect(text).toContain('<input type="checkbox" name="all-routes" checked');
+    const form = new URLSearchParams(
+      tier({ name: '<Gold>', rpm: '5', coins: 'BTC, eth, btc', price: '', note: 'ask' }),
+    );
+    form.delete('all-routes');
+    for (const route of ['quotes', 'export']) form.append('route', route);
+    form.set('place', '9');
+    expect((await admin.post('/admin/tiers/change', form)).status).toBe(303);
+    expect(registry.tiers.list().at(-1)).toEqual({
+      ...{ id: 'gold', name: '<Gold>', coins: ['btc', 'eth'], routes: ['quotes', 'export'], requestsPerMinute: 5 },
+      ...{ monthlyPriceUsd: undefined, priceNote: 'ask', retiredMs: undefined },
+    });
+    expect(lastEntry()).toMatchObject({ action: 'tier.set', actorId: root.id, detail: { tier: 'gold', place: 9 } });
+    const changed = await admin.open('/admin/tiers/gold');
+    expect(changed.text.match(/name="route" value="\w+" checked/g)).toEqual([
+      'name="route" value="quotes" checked',
+      'name="route" value="export" checked',
+    ]);
+    expect(plain((await admin.open('/admin/tiers')).text)).toContain(
+      '&lt;Gold> gold btc, eth quotes, export 5 ask 0 0',
+    );
+  });
+
+  test.each<[Readonly<Record<string, string>>, string]>([
+    [{ name: '' }, 'a name must have 1 to 100'],
+    [{ rpm: '0' }, 'requests per minute must be 1 to 1000000'],
+    [{ rpm: '1e3' }, 'requests per minute must be'],
+    [{ rpm: '1000001' }, 'requests per minute must be'],
+    [{ coins: '' }, 'coins must be'],
+    [{ coins: 'btc;eth' }, 'coins must be'],
+    [{ coins: 'account' }, 'coins must be'],
+    [{ price: '-1' }, 'the price must be an amount'],
+    [{ price: '1.005' }, 'the price must be an amount'],
+    [{ price: '0x10' }, 'the price must be an amount'],
+    [{ note: 'ask' }, 'a tier has a price or a note'],
+    [{ place: '0' }, 'the place in the catalog must be'],
+    [{ place: '1.5' }, 'the place in the catalog must be'],
+    [{ 'all-routes': '' }, 'routes must be'],
+    [{ route: 'charts', 'all-routes': '' }, 'routes must be'],
+  ])('refuse a tier with %j, keep what was typed, and change nothing', async (fields, sentence) => {
+    const before = registry.tiers.all();
+    const typed = new URLSearchParams(tier({ id: 'silver', name: 'Silver', ...fields }));
+    if (fields['all-routes'] === '') typed.delete('all-routes');
+    const words = `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+    const created = await admin.post('/admin/tiers/create', typed);
+    typed.set('id', 'pro');
+    const changed = await admin.post('/admin/tiers/change', typed);
+    for (const { status, text } of [created, changed]) {
+      expect([status, text]).toEqual([400, expect.stringContaining(words)]);
+      for (const name of ['name', 'rpm', 'coins', 'price', 'note', 'place']) {
+        expect(typedIn(text, name)).toBe(typed.get(name)!);
+      }
+      expect(text.includes('name="all-routes" checked')).toBe(typed.has('all-routes'));
+    }
+    expect(created.text).toContain('<details class="card" open>');
+    expect(registry.tiers.all()).toEqual(before);
+  });
+
+  test('refuse an id that is in use or not allowed', async () => {
+    const before = registry.tiers.all();
+    expect((await change('/tiers/create', tier({ id: 'pro' }))).status).toBe(409);
+    expect((await change('/tiers/create', tier({ id: 'account' }))).status).toBe(400);
+    expect((await change('/tiers/change', tier({ id: 'none' }))).status).toBe(404);
+    expect((await change('/tiers/retire', { id: 'none' })).status).toBe(400);
+    expect((await admin.open('/admin/tiers/none')).status).toBe(404);
+    expect(registry.tiers.all()).toEqual(before);
+  });
+
+  test('name everybody who has a tier before it is retired', async () => {
+    const { id } = account('affected@example.com');
+    grantTier({ registry, nowMs: site.people.nowMs() }, id, 'enterprise', site.people.nowMs() + DAY_MS);
+    const { apiKey } = key('pinned@example.com', 'enterprise');
+    const { text } = await admin.open('/admin/tiers/enterprise');
+    expect(plain(text)).toContain(`Account Until affected@example.com 2026-06-02 00:00 UTC`);
+    expect(plain(text)).toContain(`no name ${apiKey.prefix}… pinned@example.com`);
+    expect(text.indexOf('pinned@example.com')).toBeLessThan(text.indexOf('action="/admin/tiers/retire"'));
+    expect((await change('/tiers/retire', { id: 'enterprise' })).headers.get('location')).toBe('/admin/tiers');
+    expect(registry.tiers.find('enterprise')?.retiredMs).toBe(site.people.nowMs());
+    expect(firstCells(await admin.open('/admin/tiers')).at(-1)).toBe('Enterprise retired enterprise');
+    const retired = await admin.open('/admin/tiers/enterprise');
+    expect([retired.text.includes('tiers/retire'), retired.text.includes('name="place"')]).toEqual([false, false]);
+    const offered = await admin.open(`/admin/accounts/${id}`);
+    expect(offered.text).not.toContain('<option value="enterprise"');
+    const free = await admin.open('/admin/tiers/free');
+    expect([free.text.includes('tiers/retire'), free.text.includes('--new-account-tier')]).toEqual([false, true]);
+    expect((await change('/tiers/retire', { id: 'free' })).status).toBe(409);
+    expect(registry.tiers.find('free')?.retiredMs).toBeUndefined();
+  });
+
+  test('show the audit in pages, of an account and of an action', async () => {
+    const { id } = account('<b>@audit.example');
+    const { audit, database } = registry;
+    database.write(() => {
+      for (let sessions = 1; sessions <= 60; sessions += 1) {
+        audit.append({ atMs: NOW_MS, action: 'session.end-all', accountId: id, actorId: id, detail: { sessions } });
+        audit.append({ atMs: NOW_MS, action: 'session.sign-out', accountId: id });
+      }
+    });
+    const named = encodeURIComponent('<B>@audit.example');
+    const walked: string[] = [];
+    for (let path: string | undefined = `/admin/audit?account=${named}&action=session.end-all`; path !== undefined; ) {
+      const shown = await admin.open(path);
+      walked.push(...firstCells(shown));
+      expect(shown.text).not.toContain('<b>');
+      path = /href="([^"]+)">Next page/.exec(shown.text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    const sentences = Array.from({ length: 60 }, (_, index) =>
+      index === 59 ? 'Ended a session' : `Ended ${60 - index} sessions`,
+    );
+    expect(walked).toEqual(sentences.map((sentence) => `${sentence} 2026-06-01 00:00 UTC · session.end-all`));
+    const [latest] = firstCells(await admin.open('/admin/audit'));
+    expect(latest).toBe('Signed out 2026-06-01 00:00 UTC · session.sign-out');
+    const unknown = await admin.open('/admin/audit?account=nobody@example.com');
+    expect(unknown.text).toContain("There is no account 'nobody@example.com'.");
+    expect(firstCells(await admin.open('/admin/audit?action=none'))).toEqual([]);
+  });
+});
