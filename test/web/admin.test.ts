@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { deleteAccount } from '../../src/account/account-deletion.ts';
 import { createKey } from '../../src/account/account-keys.ts';
 import { grantTier } from '../../src/account/administration.ts';
 import type { Account } from '../../src/domain/account.ts';
@@ -180,7 +179,7 @@ describe('The pages of administration', () => {
   });
 
   test('do not disable the last admin, and say so on the page of the account', async () => {
-    for (const path of ['/accounts/disable', '/accounts/role']) {
+    for (const path of ['/accounts/disable', '/accounts/role', '/accounts/delete']) {
       const { status, text } = await change(path, { account: root.id, role: 'user' });
       expect([path, status, text]).toEqual([path, 409, expect.stringContaining('This is the last admin')]);
     }
@@ -200,9 +199,12 @@ describe('The pages of administration', () => {
     expect((await change('/accounts/link', { account: 999 })).status).toBe(404);
   });
 
-  test('show a deleted account without anything to change', async () => {
+  test('delete an account, and show it without anything to change', async () => {
     const { id } = account('gone@example.com');
-    deleteAccount({ registry, nowMs: site.people.nowMs() }, id, site.people.service.activity);
+    const { apiKey } = key('gone@example.com');
+    expect((await change('/accounts/delete', { account: id })).headers.get('location')).toBe(`/admin/accounts/${id}`);
+    expect(registry.apiKeys.find(apiKey.id)?.revokedMs).toBe(site.people.nowMs());
+    expect(lastEntry()).toMatchObject({ action: 'account.delete', actorId: root.id, accountId: id });
     const { status, text } = await admin.open(`/admin/accounts/${id}`);
     expect([status, text.includes('gone@'), text.includes('action="/admin')]).toEqual([200, false, false]);
     expect(plain(text)).toContain('deleted since');

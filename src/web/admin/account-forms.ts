@@ -1,3 +1,4 @@
+import { deleteAccount } from '../../account/account-deletion.ts';
 import { revokeKeyOf } from '../../account/account-keys.ts';
 import type { SignedIn } from '../../account/account-sessions.ts';
 import {
@@ -40,6 +41,7 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
     disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor?.account));
   }),
   [`${ACCOUNTS_PATH}/enable`]: changing(({ change, id }) => enableAccount(change, id)),
+  [`${ACCOUNTS_PATH}/delete`]: changing(({ change, id }, { service }) => deleteAccount(change, id, service.activity)),
   [`${ACCOUNTS_PATH}/link`]: createLink,
 };
 
