@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import { importBytes, NOW_MS } from '../support/archive.ts';
 import { finished } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
@@ -67,6 +70,16 @@ test.skipIf(Bun.which('curl') === null).each<[string[] | undefined, string[] | u
   },
 );
 
+test('A key is shown also while the archive cannot be read', async () => {
+  await using site = startSite();
+  await importBytes(site.archive, lightNdjson(4));
+  const ada = await site.signedIn(ADA);
+  rmSync(join(site.people.directory, RECORDINGS.name));
+  const { status, text } = await create(ada);
+  expect([status, textOf(text, 'command')]).toEqual([200, expect.stringContaining(`${site.origin}/v1/coins`)]);
+  expect(textOf(text, 'key')).toStartWith(keysOf(site)[0]!.prefix);
+});
+
 test('A form that is sent twice creates one key and rotates it once', async () => {
   await using site = startSite();
   const ada = await site.signedIn(ADA);
@@ -95,9 +108,20 @@ test('A key is rotated and revoked at once', async () => {
   const second = textOf((await ada.post('/account/keys/rotate', { key: id, prefix })).text, 'key');
   expect([await statusWith(site, first), await statusWith(site, second)]).toEqual([401, 200]);
   const revoked = await ada.post('/account/keys/revoke', { key: id });
-  expect([revoked.status, revoked.headers.get('location')]).toEqual([303, '/account/keys?revoked']);
+  const list = `/account/keys?revoked=${id}`;
+  expect([revoked.status, revoked.headers.get('location')]).toEqual([303, list]);
   expect(await statusWith(site, second)).toBe(401);
-  expect((await ada.open('/account/keys?revoked')).text).toContain('The key is revoked');
+  expect((await ada.open(list)).text).toContain('is revoked: requests with it are refused');
+  // A link of another site cannot make the page say so.
+  await create(ada);
+  const held = keysOf(site).find((key) => key.id !== id);
+  const eve = await site.signedIn(EVE);
+  for (const [browser, path] of [
+    [ada, `/account/keys?revoked=${held!.id}`],
+    [eve, list],
+  ] as const) {
+    expect((await browser.open(path)).text).not.toContain('is revoked');
+  }
   expect((await ada.open(`/account/keys/${id}`)).status).toBe(404);
 });
 

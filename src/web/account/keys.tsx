@@ -1,5 +1,6 @@
 import { keysAllowed, keysOf, noSuchKey, revokeKey, rotateKey, type UsedKey } from '../../account/account-keys.ts';
 import type { SignedIn } from '../../account/account-sessions.ts';
+import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { ConfirmedButton } from '../confirmed-button.tsx';
 import { personPage } from '../person-page.tsx';
@@ -18,6 +19,7 @@ export function keysPage(deps: WebDeps, person: SignedIn, { query }: Visit): Ans
   const nowMs = deps.nowMs();
   const { id, email } = person.account;
   const keys = keysOf(registry, service.activity.usage, id);
+  const revoked = registry.database.read(() => registry.apiKeys.find(query.get('revoked') ?? ''));
   const valid = keys.filter((key) => !isExpired(key, nowMs)).length;
   const allowed = keysAllowed(registry, email);
   return personPage(person, {
@@ -25,9 +27,9 @@ export function keysPage(deps: WebDeps, person: SignedIn, { query }: Visit): Ans
     path: KEYS_PATH,
     children: (
       <>
-        {query.has('revoked') && (
+        {revoked?.accountId === id && revoked.revokedMs !== undefined && (
           <p class="notice good" role="status">
-            The key is revoked: requests with it are refused.
+            {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
           </p>
         )}
         <div class="row spread">
@@ -162,11 +164,11 @@ export async function rotate(deps: WebDeps, person: SignedIn, visit: Visit): Pro
 
 /** POST /account/keys/revoke. */
 export async function revoke({ registry, nowMs }: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
-  revokeKey({ registry, nowMs: nowMs(), actor: person }, (await visit.form()).get('key') ?? '');
-  return redirect(`${KEYS_PATH}?revoked`);
+  const { id } = revokeKey({ registry, nowMs: nowMs(), actor: person }, (await visit.form()).get('key') ?? '');
+  return redirect(`${KEYS_PATH}?revoked=${id}`);
 }
 
-function nameOf({ name }: UsedKey): string {
+function nameOf({ name }: ApiKey): string {
   return name ?? 'Unnamed key';
 }
 
