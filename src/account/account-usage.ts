@@ -1,6 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { addedUsage, DAY_MS, HOUR_MS, NO_USAGE, type UsageCounts } from '../domain/usage.ts';
+import { DAY_MS, HOUR_MS } from '../domain/usage.ts';
 import { USAGE_KEPT_MS, type Usage, type UsageRow } from '../store/usage.ts';
+import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
 
 /** `rangeMsMax`: a longer range would delay other requests. A year of ten keys with five routes takes 7 ms by day, a month 18 ms by hour. */
 const INTERVALS = {
@@ -16,15 +17,18 @@ export interface UsageRange {
   readonly toMs?: InstantMs | undefined;
 }
 
-/** Sums of the same requests, each list in its order: of the intervals with requests, of the keys, and of the routes. */
+/** Sums of the same requests. The keys and the routes with most requests are first. */
 export interface AccountUsage {
   /** Start of the first interval. */
   readonly fromMs: InstantMs;
   /** Latest start of an hour that is counted. */
   readonly toMs: InstantMs;
-  readonly intervals: readonly (UsageCounts & { readonly startMs: InstantMs })[];
-  readonly keys: readonly (UsageCounts & { readonly keyId: string })[];
-  readonly routes: readonly (UsageCounts & { readonly route: string })[];
+  readonly intervalMs: number;
+  readonly total: UsageSeries;
+  readonly keys: readonly NamedUsage[];
+  readonly routes: readonly NamedUsage[];
+  /** What was summed. A key may have several rows of one route and interval. */
+  readonly rows: readonly UsageRow[];
 }
 
 /** The usage of keys, requests that are not stored yet too. An earlier `fromMs` is moved to 31 days before `toMs` by hour, 400 by day. */
@@ -34,21 +38,13 @@ export function usageOf(usage: Usage, keyIds: readonly string[], range: UsageRan
   const from = Math.max(Math.min(range.fromMs ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);
   const fromMs = from - (from % lengthMs);
   const rows = usage.list(keyIds, fromMs, toMs, lengthMs);
-  return {
-    fromMs,
-    toMs,
-    intervals: sums(rows, ({ startMs }) => startMs).map(([startMs, counts]) => ({ startMs, ...counts })),
-    keys: sums(rows, ({ keyId }) => keyId).map(([keyId, counts]) => ({ keyId, ...counts })),
-    routes: sums(rows, ({ route }) => route).map(([route, counts]) => ({ route, ...counts })),
-  };
-}
-
-/** The sums of rows by a field, in the order of its values. */
-function sums<T extends string | number>(rows: readonly UsageRow[], fieldOf: (row: UsageRow) => T): [T, UsageCounts][] {
-  const byField = new Map<T, UsageCounts>();
+  const total = new UsageSeries();
+  const keys = new UsageByName<string>();
+  const routes = new UsageByName<string>();
   for (const row of rows) {
-    const field = fieldOf(row);
-    byField.set(field, addedUsage(byField.get(field) ?? NO_USAGE, row));
+    total.add(row.startMs, row);
+    keys.add(row.keyId, row.startMs, row);
+    routes.add(row.route, row.startMs, row);
   }
-  return [...byField].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { fromMs, toMs, intervalMs: lengthMs, total, keys: keys.list(), routes: routes.list(), rows };
 }

@@ -1,7 +1,9 @@
+import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
-import { addedUsage, DAY_MS, NO_USAGE, type UsageCounts } from '../domain/usage.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
 import { DELETED_KEYS, USAGE_KEPT_MS, type Usage } from '../store/usage.ts';
+import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
 
 const DEFAULT_MS = 30 * DAY_MS;
 
@@ -12,46 +14,53 @@ export interface ServiceUsageRange {
   readonly toMs?: InstantMs | undefined;
 }
 
-/** The usage of all keys in the hours that begin from `fromMs` to `toMs`. */
+/** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
 export interface ServiceUsage {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
+  readonly total: UsageSeries;
   /** Those with usage, the one with most requests first. */
-  readonly sums: readonly UsageSum[];
+  readonly series: Readonly<Record<Owner, readonly ServiceSeries[]>>;
 }
 
-interface UsageSum extends UsageCounts {
-  /** The id of a tier or the address of an account; undefined: all accounts that were deleted. */
-  readonly name: string | undefined;
-}
+type Owner = 'account' | 'tier';
+/** The name is the id of a tier or the address of an account; undefined: all accounts that were deleted. */
+export type ServiceSeries = NamedUsage<string | undefined>;
 
-/** The usage of each account, or of each tier: of the keys that have it at `nowMs`. */
-export function serviceUsage(
+/** Keys that are read in one turn of the event loop: a year of them takes about 5 ms. */
+const KEYS_A_TURN = 4;
+
+/** The usage of each account and of each tier: of the keys that have it at `nowMs`. Other requests are answered in between. */
+export async function serviceUsage(
   registry: Registry,
   usage: Usage,
-  by: 'account' | 'tier',
   range: ServiceUsageRange,
   nowMs: InstantMs,
-): ServiceUsage {
+): Promise<ServiceUsage> {
   const toMs = Math.min(range.toMs ?? Infinity, nowMs);
   const from = Math.max(Math.min(range.fromMs ?? toMs - DEFAULT_MS, toMs), toMs - USAGE_KEPT_MS, 0);
   const fromMs = from - (from % DAY_MS);
-  const names = namesOfKeys(registry, by, nowMs);
-  const sums = new Map<string | undefined, UsageCounts>();
-  for (const [keyId, counts] of usage.sums([...names.keys(), DELETED_KEYS], fromMs, toMs)) {
-    const name = names.get(keyId);
-    sums.set(name, addedUsage(sums.get(name) ?? NO_USAGE, counts));
+  const owners = ownersOfKeys(registry, nowMs);
+  const keyIds = [...owners.keys(), DELETED_KEYS];
+  const total = new UsageSeries();
+  const series = { account: new UsageByName<string | undefined>(), tier: new UsageByName<string | undefined>() };
+  for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
+    for (const row of usage.list(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, DAY_MS)) {
+      const owner = owners.get(row.keyId);
+      total.add(row.startMs, row);
+      series.account.add(owner?.account, row.startMs, row);
+      series.tier.add(owner?.tier, row.startMs, row);
+    }
+    await setImmediate();
   }
-  const used = [...sums].map(([name, counts]) => ({ name, ...counts })).filter((sum) => sum.requests + sum.bytes > 0);
-  return { fromMs, toMs, sums: used.sort((a, b) => b.requests - a.requests) };
+  return { fromMs, toMs, total, series: { account: series.account.list(), tier: series.tier.list() } };
 }
 
-/** The name that each key is counted for. */
-function namesOfKeys(
+/** The account and the tier that each key is counted for; undefined: its account was deleted. */
+function ownersOfKeys(
   { accounts, accountTiers, apiKeys, database }: Registry,
-  by: 'account' | 'tier',
   nowMs: InstantMs,
-): ReadonlyMap<string, string | undefined> {
+): ReadonlyMap<string, Readonly<Record<Owner, string>> | undefined> {
   return database.read(() => {
     const deleted = new Set(accounts.deletedSince(0));
     const tiers = new Map<number, string>();
@@ -62,8 +71,8 @@ function namesOfKeys(
     };
     return new Map(
       apiKeys.list().map(({ id, accountId, account, tier }) => {
-        if (deleted.has(accountId)) return [id, undefined];
-        return [id, by === 'account' ? account : (tier ?? tierOf(accountId))];
+        const owner = deleted.has(accountId) ? undefined : { account, tier: tier ?? tierOf(accountId) };
+        return [id, owner];
       }),
     );
   });

@@ -32,25 +32,20 @@ Examples:
 A server stores usage once a minute, and keeps it for 400 days. A key counts for
 the tier that it has now. The usage of deleted accounts is one row.`,
     )
-    .action((_, command: Command) => {
+    .action(async (_, command: Command) => {
       const { by, from, to, ...options } = command.optsWithGlobals<UsageOptions>();
       using registry = openRegistry(options.data, { ...options, create: false });
       using activity = openActivity(options.data);
-      const { fromMs, toMs, sums } = serviceUsage(
-        registry,
-        activity.usage,
-        by,
-        { fromMs: from, toMs: to },
-        terminal.clock(),
-      );
+      const range = { fromMs: from, toMs: to };
+      const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, terminal.clock());
       if (options.json === true) {
-        const documents = sums.map(({ name, ...counts }) => ({ [by]: name ?? null, ...counts }));
+        const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
         terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
         return;
       }
-      const rows = sums.map(({ name, requests, forbidden, limited, failed, bytes }) => [
+      const rows = series[by].map(({ name, series: { sum } }) => [
         name ?? '(deleted accounts)',
-        ...[requests, forbidden, limited, failed, bytes].map(String),
+        ...[sum.requests, sum.forbidden, sum.limited, sum.failed, sum.bytes].map(String),
       ]);
       terminal.out(table([by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
     });

@@ -40,12 +40,13 @@ export type UsageResource = Static<typeof UsageResource>;
 
 export const NO_USAGE: UsageCounts = { requests: 0, forbidden: 0, limited: 0, failed: 0, bytes: 0 };
 
-export function addedUsage(a: UsageCounts, b: UsageCounts): UsageCounts {
-  return {
-    requests: a.requests + b.requests,
-    forbidden: a.forbidden + b.forbidden,
-    limited: a.limited + b.limited,
-    failed: a.failed + b.failed,
-    bytes: a.bytes + b.bytes,
-  };
+/** Usage that is being summed. */
+export type UsageSum = { -readonly [Field in keyof UsageCounts]: UsageCounts[Field] };
+
+export function addUsage(sum: UsageSum, counts: UsageCounts): void {
+  sum.requests += counts.requests;
+  sum.forbidden += counts.forbidden;
+  sum.limited += counts.limited;
+  sum.failed += counts.failed;
+  sum.bytes += counts.bytes;
 }

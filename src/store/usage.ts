@@ -1,5 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { addedUsage, DAY_MS, HOUR_MS, type UsageCounts } from '../domain/usage.ts';
+import { DAY_MS, HOUR_MS, type UsageCounts } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
 /** The usage of an interval is deleted when its end is older than this. */
@@ -20,10 +20,8 @@ export interface UsageRow extends UsageCounts {
 type Counting = { -readonly [Field in keyof UsageRow]: UsageRow[Field] };
 
 const COUNTS = 'requests, forbidden, limited, failed, bytes';
-const OF_INTERVALS = 'FROM usage WHERE key_id = ? AND interval_ms = ? AND start_ms BETWEEN ? AND ?';
-export const LIST_USAGE = `SELECT key_id AS keyId, route, start_ms AS startMs, ${COUNTS} ${OF_INTERVALS}`;
-export const SUM_USAGE = `SELECT COALESCE(SUM(requests), 0) AS requests, COALESCE(SUM(forbidden), 0) AS forbidden,
-  COALESCE(SUM(limited), 0) AS limited, COALESCE(SUM(failed), 0) AS failed, COALESCE(SUM(bytes), 0) AS bytes ${OF_INTERVALS}`;
+export const LIST_USAGE = `SELECT key_id AS keyId, route, start_ms AS startMs, ${COUNTS} FROM usage
+  WHERE key_id = ? AND interval_ms = ? AND start_ms BETWEEN ? AND ?`;
 export const DELETE_OLD_USAGE = 'DELETE FROM usage WHERE interval_ms = ? AND start_ms < ?';
 const ADDED = `ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
   forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited, failed = failed + excluded.failed,
@@ -57,7 +55,6 @@ export class Usage {
     this.#database = database;
     this.#sql = {
       list: database.query<UsageRow, [string, number, InstantMs, InstantMs]>(LIST_USAGE),
-      sum: database.query<UsageCounts, [string, number, InstantMs, InstantMs]>(SUM_USAGE),
       add: database.query<never, [string, number, InstantMs, string, number, number, number, number, number]>(
         `INSERT INTO usage (key_id, interval_ms, start_ms, route, ${COUNTS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ${ADDED}`,
       ),
@@ -127,36 +124,17 @@ export class Usage {
   list(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs, intervalMs: number): UsageRow[] {
     const wanted = new Set(keyIds);
     const lastMs = toMs - (toMs % intervalMs);
+    const started = (row: UsageRow) => ({ ...row, startMs: row.startMs - (row.startMs % intervalMs) });
     const rows = this.#database.read(() =>
       keyIds.flatMap((keyId) => [
         ...this.#sql.list.all(keyId, intervalMs, fromMs, lastMs - 1),
-        ...this.#sql.list.all(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs),
+        ...this.#sql.list.all(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs).map(started),
       ]),
     );
     for (const row of this.#unstored()) {
-      if (wanted.has(row.keyId) && row.startMs >= fromMs && row.startMs <= toMs) rows.push(row);
+      if (wanted.has(row.keyId) && row.startMs >= fromMs && row.startMs <= toMs) rows.push(started(row));
     }
-    return rows.map((row) => ({ ...row, startMs: row.startMs - (row.startMs % intervalMs) }));
-  }
-
-  /** The sums of keys in the same hours, by key. `fromMs` is the start of a day. */
-  sums(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs): ReadonlyMap<string, UsageCounts> {
-    const lastMs = toMs - (toMs % DAY_MS);
-    const sums = this.#database.read(() => {
-      const sumOf = (keyId: string) =>
-        addedUsage(
-          this.#sql.sum.get(keyId, DAY_MS, fromMs, lastMs - 1)!,
-          this.#sql.sum.get(keyId, HOUR_MS, Math.max(fromMs, lastMs), toMs)!,
-        );
-      return new Map(keyIds.map((keyId) => [keyId, sumOf(keyId)]));
-    });
-    for (const row of this.#unstored()) {
-      const stored = sums.get(row.keyId);
-      if (stored !== undefined && row.startMs >= fromMs && row.startMs <= toMs) {
-        sums.set(row.keyId, addedUsage(stored, row));
-      }
-    }
-    return sums;
+    return rows;
   }
 
   /** The last use of each of these keys that was used, by its id. */

@@ -5,6 +5,7 @@ import { createKey, pinKey } from '../../src/account/account-keys.ts';
 import { usageOf } from '../../src/account/account-usage.ts';
 import { grantTier } from '../../src/account/administration.ts';
 import { serviceUsage } from '../../src/account/service-usage.ts';
+import type { UsageCounts } from '../../src/domain/usage.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const HOUR_MS = 3_600_000;
@@ -12,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 const EMAILS = ['ann@example.com', 'bob@example.com', 'gone@example.com'];
 const ROUTES = ['/v1/coins', '/v1/{coin}/markets'];
 
-test('usage by account and by tier is that of a scan of all requests, whenever it was stored', () => {
+test('usage by account and by tier is that of a scan of all requests, whenever it was stored', async () => {
   const request = fc.record({
     key: fc.nat(5),
     route: fc.nat(1),
@@ -25,70 +26,86 @@ test('usage by account and by tier is that of a scan of all requests, whenever i
     fromMs: fc.integer({ min: 0, max: 6 * DAY_MS }),
     toMs: fc.integer({ min: 0, max: 6 * DAY_MS }),
   });
-  fc.assert(
-    fc.property(fc.array(request, { maxLength: 25 }), range, fc.boolean(), (requests, range, isDeletedLast) => {
-      using held = temporaryArchive();
-      const { registry, activity } = held;
-      const keys = EMAILS.flatMap((account) =>
-        [0, 1].map(
-          () =>
-            createKey(registry, 0, { account, name: undefined, tier: undefined, requestsPerMinute: undefined }).apiKey,
-        ),
-      );
-      const change = { registry, nowMs: NOW_MS };
-      const remove = () => deleteAccount(change, keys[4]!.accountId, activity);
-      if (!isDeletedLast) remove();
-      for (const { key, route, status, bytes, agoMs, flushed } of requests) {
-        activity.usage.count(keys[key]!.id, ROUTES[route]!, status, bytes, NOW_MS - agoMs);
-        if (flushed) activity.usage.flush(NOW_MS);
-      }
-      if (isDeletedLast) remove();
-      grantTier(change, keys[0]!.accountId, 'pro');
-      pinKey(change, keys[1]!.id, 'starter');
-      const [fromMs, toMs] = [NOW_MS - range.fromMs, NOW_MS - range.toMs];
-      const beginMs = Math.min(fromMs, toMs) - (Math.min(fromMs, toMs) % DAY_MS);
-      const scanned = (nameOf: (key: number) => string) => {
-        const sums = new Map<string, number[]>();
-        for (const { key, status, bytes, agoMs } of requests) {
-          const hourMs = NOW_MS - agoMs - ((NOW_MS - agoMs) % HOUR_MS);
-          if (hourMs < beginMs || hourMs > toMs) continue;
-          const counts = [1, Number(status === 403), Number(status === 429), Number(status === 404), bytes];
-          const before = sums.get(nameOf(key)) ?? [0, 0, 0, 0, 0];
-          sums.set(
-            nameOf(key),
-            before.map((value, i) => value + counts[i]!),
-          );
-        }
-        return Object.fromEntries(sums);
-      };
-      const summed = (by: 'account' | 'tier') =>
-        Object.fromEntries(
-          serviceUsage(registry, activity.usage, by, { fromMs, toMs }, NOW_MS).sums.map((sum) => [
-            sum.name ?? 'deleted',
-            [sum.requests, sum.forbidden, sum.limited, sum.failed, sum.bytes],
-          ]),
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(request, { maxLength: 25 }),
+      range,
+      fc.boolean(),
+      async (requests, range, isDeletedLast) => {
+        using held = temporaryArchive();
+        const { registry, activity } = held;
+        const keys = EMAILS.flatMap((account) =>
+          [0, 1].map(
+            () =>
+              createKey(registry, 0, { account, name: undefined, tier: undefined, requestsPerMinute: undefined })
+                .apiKey,
+          ),
         );
-      expect(summed('account')).toEqual(scanned((key) => ['ann@example.com', 'bob@example.com', 'deleted'][key >> 1]!));
-      expect(summed('tier')).toEqual(scanned((key) => ['pro', 'starter', 'free', 'free', 'deleted', 'deleted'][key]!));
-    }),
+        const change = { registry, nowMs: NOW_MS };
+        const remove = () => deleteAccount(change, keys[4]!.accountId, activity);
+        if (!isDeletedLast) remove();
+        for (const { key, route, status, bytes, agoMs, flushed } of requests) {
+          activity.usage.count(keys[key]!.id, ROUTES[route]!, status, bytes, NOW_MS - agoMs);
+          if (flushed) activity.usage.flush(NOW_MS);
+        }
+        if (isDeletedLast) remove();
+        grantTier(change, keys[0]!.accountId, 'pro');
+        pinKey(change, keys[1]!.id, 'starter');
+        const [fromMs, toMs] = [NOW_MS - range.fromMs, NOW_MS - range.toMs];
+        const beginMs = Math.min(fromMs, toMs) - (Math.min(fromMs, toMs) % DAY_MS);
+        const scanned = (nameOf: (key: number) => string) => {
+          const sums = new Map<string, number[]>();
+          for (const { key, status, bytes, agoMs } of requests) {
+            const hourMs = NOW_MS - agoMs - ((NOW_MS - agoMs) % HOUR_MS);
+            if (hourMs < beginMs || hourMs > toMs) continue;
+            const counts = [1, Number(status === 403), Number(status === 429), Number(status === 404), bytes];
+            const before = sums.get(nameOf(key)) ?? [0, 0, 0, 0, 0];
+            sums.set(
+              nameOf(key),
+              before.map((value, i) => value + counts[i]!),
+            );
+          }
+          return Object.fromEntries(sums);
+        };
+        const used = await serviceUsage(registry, activity.usage, { fromMs, toMs }, NOW_MS);
+        const counts = ({ requests, forbidden, limited, failed, bytes }: UsageCounts) => [
+          requests,
+          forbidden,
+          limited,
+          failed,
+          bytes,
+        ];
+        const summed = (by: 'account' | 'tier') =>
+          Object.fromEntries(used.series[by].map(({ name, series }) => [name ?? 'deleted', counts(series.sum)]));
+        expect(summed('account')).toEqual(
+          scanned((key) => ['ann@example.com', 'bob@example.com', 'deleted'][key >> 1]!),
+        );
+        expect(summed('tier')).toEqual(
+          scanned((key) => ['pro', 'starter', 'free', 'free', 'deleted', 'deleted'][key]!),
+        );
+        const days = used.total.intervals.map(([, sum]) => counts(sum));
+        const all = Object.values(scanned(() => 'all'))[0] ?? [0, 0, 0, 0, 0];
+        expect(all.map((_, i) => days.reduce((sum, day) => sum + day[i]!, 0))).toEqual(all);
+      },
+    ),
     { numRuns: 25 },
   );
 });
 
-test('sums begin with the most requests, and are of 30 days by default and of 400 at most', () => {
+test('sums begin with the most requests, and are of 30 days by default and of 400 at most', async () => {
   using held = temporaryArchive();
   const { registry, activity } = held;
   for (const [index, account] of EMAILS.entries()) {
     const { apiKey } = createKey(registry, 0, { account, name: undefined, tier: 'pro', requestsPerMinute: undefined });
     for (let i = 0; i <= index; i += 1) activity.usage.count(apiKey.id, ROUTES[0]!, 200, 1, NOW_MS);
   }
-  const used = serviceUsage(registry, activity.usage, 'account', {}, NOW_MS);
-  expect(used.sums.map(({ name, requests }) => [name, requests])).toEqual(
+  const used = await serviceUsage(registry, activity.usage, {}, NOW_MS);
+  expect(used.series.account.map(({ name, series }) => [name, series.sum.requests])).toEqual(
     EMAILS.map((email, index) => [email, index + 1]).reverse() as [string, number][],
   );
-  const days = (fromMs?: number) =>
-    (NOW_MS - (NOW_MS % DAY_MS) - serviceUsage(registry, activity.usage, 'tier', { fromMs }, NOW_MS).fromMs) / DAY_MS;
-  expect([days(), days(0)]).toEqual([30, 400]);
+  const days = async (fromMs?: number) =>
+    (NOW_MS - (NOW_MS % DAY_MS) - (await serviceUsage(registry, activity.usage, { fromMs }, NOW_MS)).fromMs) / DAY_MS;
+  expect([await days(), await days(0)]).toEqual([30, 400]);
 });
 
 test('the usage of 400 days by day is read from rows of days', () => {
@@ -102,8 +119,26 @@ test('the usage of 400 days by day is read from rows of days', () => {
   held.activity.database
     .query('DELETE FROM usage WHERE interval_ms = 3600000 AND start_ms < ?')
     .run(NOW_MS - (NOW_MS % DAY_MS));
-  const { intervals, fromMs } = usageOf(usage, ['key_a'], { interval: 'day', fromMs: 0 }, NOW_MS);
-  expect(intervals).toHaveLength(401);
+  const { total, fromMs } = usageOf(usage, ['key_a'], { interval: 'day', fromMs: 0 }, NOW_MS);
+  expect(total.intervals).toHaveLength(401);
   expect(fromMs).toBe(NOW_MS - (NOW_MS % DAY_MS) - 400 * DAY_MS);
-  expect(new Set(intervals.slice(0, -1).map(({ requests }) => requests))).toEqual(new Set([2]));
+  expect(new Set(total.intervals.slice(0, -1).map(([, { requests }]) => requests))).toEqual(new Set([2]));
+});
+
+test('other work is done while the usage of many keys is read', async () => {
+  using held = temporaryArchive();
+  const { registry, activity } = held;
+  for (let key = 0; key < 40; key += 1) {
+    createKey(registry, 0, { account: EMAILS[0]!, name: undefined, tier: undefined, requestsPerMinute: undefined });
+  }
+  let turns = 0;
+  let isRead = false;
+  const turn = () => {
+    turns += 1;
+    if (!isRead) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await serviceUsage(registry, activity.usage, {}, NOW_MS);
+  isRead = true;
+  expect(turns).toBeGreaterThanOrEqual(10);
 });

@@ -12,7 +12,7 @@ import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as attempts from '../../src/store/sign-in-attempts.ts';
 import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
-import { DELETE_OLD_USAGE, LIST_USAGE, SUM_USAGE } from '../../src/store/usage.ts';
+import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -117,7 +117,6 @@ test.each<[string, string, ...string[]]>([
     LIST_USAGE,
     'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)',
   ],
-  ['SUM_USAGE', SUM_USAGE, 'SEARCH usage USING PRIMARY KEY (key_id=? AND interval_ms=? AND start_ms>? AND start_ms<?)'],
   ['DELETE_OLD_USAGE', DELETE_OLD_USAGE, 'SEARCH usage USING INDEX usage_by_start (interval_ms=? AND start_ms<?)'],
   [
     'FIND_SESSION_BY_DIGEST',

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { usageOf } from '../../account/account-usage.ts';
+import type { NamedUsage } from '../../account/usage-series.ts';
 import { AccountResource, hasOneOwner } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
@@ -88,9 +89,9 @@ export function accountController(
           from: formatInstant(used.fromMs),
           to: formatInstant(used.toMs),
           interval,
-          intervals: used.intervals.map(({ startMs, ...counts }) => ({ start: formatInstant(startMs), ...counts })),
-          keys: [...used.keys],
-          routes: [...used.routes],
+          intervals: used.total.intervals.map(([startMs, counts]) => ({ start: formatInstant(startMs), ...counts })),
+          keys: byName(used.keys).map(({ name, series }) => ({ keyId: name, ...series.sum })),
+          routes: byName(used.routes).map(({ name, series }) => ({ route: name, ...series.sum })),
         } satisfies UsageResource;
         return responder.document({ data }, negotiate(exchange));
       },
@@ -106,4 +107,8 @@ export function accountController(
         }),
       },
     );
+}
+
+function byName(list: readonly NamedUsage[]): NamedUsage[] {
+  return list.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }

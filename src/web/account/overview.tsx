@@ -23,10 +23,8 @@ export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
     account: overviewOf(registry, nowMs, person.account),
     keyIds: registry.apiKeys.ofAccount(person.account.id).map(({ id }) => id),
   }));
-  const requestsBy = (interval: 'hour' | 'day') => {
-    const { keys } = usageOf(service.activity.usage, keyIds, { interval }, nowMs);
-    return numberText(keys.reduce((sum, { requests }) => sum + requests, 0));
-  };
+  const requestsBy = (interval: 'hour' | 'day') =>
+    numberText(usageOf(service.activity.usage, keyIds, { interval }, nowMs).total.sum.requests);
   const rate = numberText(account.tier.requestsPerMinute);
   const allowed = keysAllowed(registry, account.email);
   return personPage(person, {
