@@ -4,5 +4,8 @@ import type { BuiltAsset } from '../http/pages/built-asset.ts';
 /** Buttons that copy. */
 export const PAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/page.ts');
 
+/** The chart of usage. */
+export const USAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/usage.tsx');
+
 /** All of them: the site serves each. */
-export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT];
+export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT];

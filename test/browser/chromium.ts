@@ -23,7 +23,9 @@ interface Locator {
 
 /** A page, by what people see of it. */
 export interface Page {
-  goto(url: string, options?: { readonly waitUntil: 'load' | 'networkidle' }): Promise<unknown>;
+  goto(url: string, options?: { readonly waitUntil: 'load' | 'networkidle' }): Promise<BrowserResponse | null>;
+  emulateMedia(options: { readonly colorScheme: 'light' | 'dark' }): Promise<void>;
+  setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   setDefaultTimeout(ms: number): void;
   addInitScript(script: { readonly content: string }): Promise<void>;
   /** Runs `expression` in the page, past its policy. */

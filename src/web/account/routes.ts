@@ -5,6 +5,7 @@ import { overviewPage } from './overview.tsx';
 import { planPage } from './plan.tsx';
 import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
 import { askForChange, changeEmail, changePage, deleteAccount, settingsPage } from './settings.tsx';
+import { USAGE_PATH, usageFile, usagePage } from './usage.tsx';
 
 export const ACCOUNT_PAGES: PersonRoutes = {
   '/account': overviewPage,
@@ -15,6 +16,8 @@ export const ACCOUNT_PAGES: PersonRoutes = {
   '/account/sessions': sessionsPage,
   '/account/settings': settingsPage,
   '/account/settings/link': changePage,
+  [USAGE_PATH]: usagePage,
+  [`${USAGE_PATH}/csv`]: usageFile,
 };
 
 export const ACCOUNT_FORMS: PersonRoutes = {

@@ -6,6 +6,7 @@ import { accountPage } from './account-page.tsx';
 import { auditLog } from './audit.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
 import { retire, saveTier, tierPage } from './tier-page.tsx';
+import { SERVICE_USAGE_PATH, serviceUsageFile, serviceUsagePage } from './usage.tsx';
 
 export const ADMIN_PAGES: PersonRoutes = {
   '/admin': () => redirect(ACCOUNTS_PATH),
@@ -14,6 +15,8 @@ export const ADMIN_PAGES: PersonRoutes = {
   [TIERS_PATH]: tierList,
   [`${TIERS_PATH}/:id`]: tierPage,
   '/admin/audit': auditLog,
+  [SERVICE_USAGE_PATH]: serviceUsagePage,
+  [`${SERVICE_USAGE_PATH}/csv`]: serviceUsageFile,
 };
 
 export const ADMIN_FORMS: PersonRoutes = {

@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import type { SignedIn } from '../../account/account-sessions.ts';
+import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
+import { UsageByName } from '../../account/usage-series.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { formatInstant } from '../../domain/instant.ts';
+import { linkTo } from '../paging.tsx';
+import { personPage } from '../person-page.tsx';
+import type { WebDeps } from '../routes.ts';
+import { USAGE_SCRIPT } from '../scripts.ts';
+import { Time } from '../time.tsx';
+import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
+import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
+import type { Answer, Visit } from '../visit.ts';
+import { keyName, UsageFigures } from './usage-figures.tsx';
+
+export const USAGE_PATH = '/account/usage';
+
+/** The usage that a query asks for: of one key or of all of the account. Throws 'malformed-request' and 'not-found'. */
+async function readUsage({ service, registry, nowMs }: WebDeps, { account }: SignedIn, { query }: Visit) {
+  const range = chosenRange(query, nowMs());
+  const all = registry.database.read(() => registry.apiKeys.ofAccount(account.id));
+  const keyId = query.get('key') || undefined;
+  const keys = all.filter(({ id }) => keyId === undefined || id === keyId);
+  if (keyId !== undefined && keys.length === 0) throw new DomainError('not-found', 'this account has no such key');
+  const keyIds = keys.map(({ id }) => id);
+  const used = usageOf(service.activity.usage, keyIds, range, nowMs());
+  // A long range takes as long to read as to show: other requests are answered in between.
+  await setImmediate();
+  return { range, used, keyId, keys: new Map(all.map((key) => [key.id, key])) };
+}
+
+/** GET /account/usage?last&from&to&by&key. */
+export async function usagePage(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+  const { range, used, keyId, keys } = await readUsage(deps, person, visit);
+  return personPage(person, {
+    title: 'Usage',
+    path: USAGE_PATH,
+    scripts: [USAGE_SCRIPT],
+    children: (
+      <>
+        <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
+          <label class="field">
+            By
+            <select class="input" name="by">
+              <option value="hour" selected={range.interval === 'hour'}>
+                Hour
+              </option>
+              <option value="day" selected={range.interval === 'day'}>
+                Day
+              </option>
+            </select>
+          </label>
+          <label class="field">
+            Key
+            <select class="input" name="key">
+              <option value="">All keys</option>
+              {[...keys.values()].map((key) => (
+                <option key={key.id} value={key.id} selected={key.id === keyId}>
+                  {keyName(key)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </RangeForm>
+        <Limited range={range} used={used} />
+        <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(visit.query))} />
+      </>
+    ),
+  });
+}
+
+/** GET /account/usage/csv, with the query of the page. */
+export async function usageFile(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+  const { range, used, keys } = await readUsage(deps, person, visit);
+  const sums = new Map<string, UsageByName<string>>();
+  for (const row of used.rows) {
+    const routes = sums.get(row.keyId) ?? new UsageByName<string>();
+    sums.set(row.keyId, routes);
+    routes.add(row.route, row.startMs, row);
+  }
+  const lines = [...sums].flatMap(([keyId, routes]) =>
+    routes.list().flatMap(({ name: route, series }) => {
+      const cells = csvCells(keyId, keys.get(keyId)?.name ?? '', route);
+      return series.intervals.map(([startMs, counts]) => `${cells},${formatInstant(startMs)},${csvCounts(counts)}`);
+    }),
+  );
+  return csvFile(`usage-by-${range.interval}`, ['keyId', 'keyName', 'route', 'start'], lines);
+}
+
+/** A sentence if the range is shorter than the person asked for. */
+function Limited({ range, used }: { readonly range: ChosenRange; readonly used: AccountUsage }) {
+  if (used.fromMs <= range.fromMs) return null;
+  const limit = range.interval === 'hour' ? 'By hour, at most 31 days are shown' : 'Usage is kept for 400 days';
+  return (
+    <p class="notice warn">
+      {limit}: this is the usage since <Time ms={used.fromMs} />.
+    </p>
+  );
+}

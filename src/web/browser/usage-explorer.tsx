@@ -1,0 +1,113 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { bytesText, numberText } from '../texts.ts';
+import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure } from '../usage/chart-data.ts';
+import { UsagePlot } from './usage-plot.ts';
+import { seriesOf, summed } from './usage-series.ts';
+
+const ALL = 'All';
+
+/** A chart of usage, and what a person chooses to see in it: a measure, and all requests or those of some keys, routes or tiers. */
+export function UsageExplorer({ data }: { readonly data: ChartData }) {
+  const measure = useSignal<Measure>('requests');
+  const split = useSignal<string>(ALL);
+  const hidden = useSignal<ReadonlySet<string>>(new Set());
+  /** The interval under the pointer. */
+  const pointed = useSignal<number | undefined>(undefined);
+  const list = useComputed(() => seriesOf(data, split.value === ALL ? undefined : split.value, measure.value));
+  const shown = useComputed(() => list.value.filter(({ name }) => !hidden.value.has(name)));
+  const sums = useComputed(() => summed(shown.value, data.count));
+  const text = (value: number) => (measure.value === 'bytes' ? bytesText(value) : numberText(value));
+  const name = MEASURES.find(({ field }) => field === measure.value)!.name;
+
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const onPoint = (at: number | undefined) => {
+      pointed.value = at;
+    };
+    const plot = new UsagePlot(element.current!, { data, text, onPoint });
+    const stop = shown.subscribe((series) => plot.draw(series));
+    return () => {
+      stop();
+      plot.remove();
+    };
+  }, []);
+
+  const toggle = (toggled: string) => {
+    const next = new Set(hidden.value);
+    if (!next.delete(toggled)) next.add(toggled);
+    hidden.value = next;
+  };
+  const at = pointed.value;
+  const timeOf = (index: number) => intervalText(data.startMs + index * data.intervalMs, data.intervalMs);
+  const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+  const shownText = (values: readonly number[]) => text(at === undefined ? sumOf(values) : values[at]!);
+  const unit = data.intervalMs < DAY_MS ? 'hour' : 'day';
+  const most = sums.value.indexOf(Math.max(...sums.value));
+  const summary = `${name}: ${text(sumOf(sums.value))}, at most ${text(sums.value[most]!)} in one ${unit} (${timeOf(most)})`;
+  return (
+    <>
+      <div class="row spread">
+        <Choices
+          label="Measure"
+          options={MEASURES.map((one) => [one.field, one.name])}
+          chosen={measure.value}
+          choose={(field) => {
+            measure.value = field;
+          }}
+        />
+        <Choices
+          label="Split"
+          options={[[ALL, ALL], ...data.splits.map((one) => [one.name, `By ${one.name.toLowerCase()}`] as const)]}
+          chosen={split.value}
+          choose={(chosen) => {
+            split.value = chosen;
+            hidden.value = new Set();
+          }}
+        />
+      </div>
+      <div ref={element} class="plot" role="img" aria-label={summary} />
+      <p class="quiet small">{at === undefined ? summary : `${timeOf(at)}: ${text(sums.value[at]!)}`}</p>
+      {split.value !== ALL && (
+        <fieldset class="legend">
+          <legend class="hidden">Shown</legend>
+          {list.value.map((series) => (
+            <label key={series.name}>
+              <input
+                type="checkbox"
+                class={`series-${series.color}`}
+                checked={!hidden.value.has(series.name)}
+                onChange={() => toggle(series.name)}
+              />
+              <span>
+                {series.name} <span class="quiet">{shownText(series.values)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+    </>
+  );
+}
+
+interface ChoicesContent<Option extends string> {
+  readonly label: string;
+  /** With their texts. */
+  readonly options: readonly (readonly [Option, string])[];
+  readonly chosen: Option;
+  readonly choose: (option: Option) => void;
+}
+
+function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
+  return (
+    <fieldset class="tabs">
+      <legend class="hidden">{label}</legend>
+      {options.map(([option, text]) => (
+        <label key={option}>
+          <input type="radio" name={label} checked={option === chosen} onChange={() => choose(option)} />
+          {text}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,120 @@
+import uPlot from 'uplot';
+import type { ChartData } from '../usage/chart-data.ts';
+import type { DrawnSeries } from './usage-series.ts';
+
+const HEIGHT = 288;
+const AXIS_WIDTH = 72;
+const PIXELS_BETWEEN_VALUES = 48;
+const DARK = '(prefers-color-scheme: dark)';
+
+interface PlotSettings {
+  readonly data: ChartData;
+  /** A value as text. */
+  readonly text: (value: number) => string;
+  /** The interval under the pointer; undefined: none. */
+  readonly onPoint: (at: number | undefined) => void;
+}
+
+/** Stacked bars on a canvas: as wide as its element, in the colours of the style sheet, light or dark. */
+export class UsagePlot {
+  readonly #element: HTMLElement;
+  readonly #settings: PlotSettings;
+  readonly #starts: readonly number[];
+  readonly #scheme = matchMedia(DARK);
+  readonly #resized = new ResizeObserver(() => this.#plot?.setSize(this.#size()));
+  #plot: uPlot | undefined;
+  #series: readonly DrawnSeries[] = [];
+
+  constructor(element: HTMLElement, settings: PlotSettings) {
+    const { startMs, intervalMs, count } = settings.data;
+    this.#element = element;
+    this.#settings = settings;
+    this.#starts = Array.from({ length: count }, (_, at) => (startMs + at * intervalMs) / 1000);
+    this.#resized.observe(element);
+    this.#scheme.addEventListener('change', this.#redraw);
+  }
+
+  /** The first series is at the bottom. */
+  draw(series: readonly DrawnSeries[]): void {
+    this.#series = series;
+    this.#redraw();
+  }
+
+  remove(): void {
+    this.#resized.disconnect();
+    this.#scheme.removeEventListener('change', this.#redraw);
+    this.#plot?.destroy();
+  }
+
+  readonly #redraw = (): void => {
+    this.#plot?.destroy();
+    const tops: number[][] = [];
+    for (const { values } of this.#series) tops.push(values.map((value, at) => value + (tops.at(-1)?.[at] ?? 0)));
+    // The highest bars first: lower ones cover them.
+    this.#plot = new uPlot(this.#options(), [[...this.#starts], ...tops.toReversed()], this.#element);
+  };
+
+  #options(): uPlot.Options {
+    const { data, text, onPoint } = this.#settings;
+    const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
+    const half = data.intervalMs / 2000;
+    const axis = { stroke: this.#color('axis'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
+    const lines = { stroke: this.#color('grid'), width: 1 };
+    const bars = uPlot.paths.bars!({ size: [0.8, 48] });
+    return {
+      ...this.#size(),
+      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'UTC'),
+      legend: { show: false },
+      cursor: { y: false, points: { show: false }, drag: { setScale: false, x: false } },
+      scales: { x: { range: [first - half, last + half] }, y: { range: (_, __, max) => [0, Math.max(max * 1.05, 1)] } },
+      axes: [
+        { ...axis, grid: { show: false }, ticks: lines, values: TIMES },
+        {
+          ...axis,
+          grid: lines,
+          ticks: { show: false },
+          size: AXIS_WIDTH,
+          space: PIXELS_BETWEEN_VALUES,
+          // A part of a request is no value.
+          incrs: WHOLE_STEPS,
+          values: (_, splits) => splits.map(text),
+        },
+      ],
+      series: [
+        {},
+        ...this.#series.toReversed().map(({ color }) => ({
+          fill: this.#color(`series-${color}`),
+          width: 0,
+          paths: bars,
+          points: { show: false },
+        })),
+      ],
+      hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
+    };
+  }
+
+  #size(): { readonly width: number; readonly height: number } {
+    return { width: this.#element.clientWidth, height: HEIGHT };
+  }
+
+  /** The colour of a class, as the present scheme has it. */
+  #color(name: string): string {
+    const probe = document.createElement('span');
+    probe.className = name;
+    this.#element.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return color;
+  }
+}
+
+const [DAY, HOUR] = [86_400, 3600];
+/** Per distance in seconds: the text of a value, what is added in a new year, month, day, hour, minute and second, 1. */
+const TIMES: uPlot.Axis.Values = [
+  [28 * DAY, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [DAY, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+  [HOUR, '{HH}:{mm}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
+];
+
+/** 1, 2, 5, 10, 20, 50, … */
+const WHOLE_STEPS = Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3));

@@ -1,0 +1,44 @@
+import type { UsageCounts } from '../../domain/usage.ts';
+import { timeText } from '../texts.ts';
+
+/** Of its own: a script does not load the schemas of the domain. */
+export const DAY_MS = 86_400_000;
+const DATE_CHARS = '2026-11-22'.length;
+
+/** What is counted, in the order of columns, with its name for people. */
+export const MEASURES = [
+  { field: 'requests', name: 'Requests' },
+  { field: 'forbidden', name: 'Forbidden (403)' },
+  { field: 'limited', name: 'Limited (429)' },
+  { field: 'failed', name: 'Other refusals' },
+  { field: 'bytes', name: 'Sent' },
+] as const satisfies readonly { readonly field: keyof UsageCounts; readonly name: string }[];
+export type Measure = (typeof MEASURES)[number]['field'];
+
+/** What the script of the chart reads. */
+export interface ChartData {
+  /** Start of the first interval. */
+  readonly startMs: number;
+  readonly intervalMs: number;
+  /** Of intervals. */
+  readonly count: number;
+  /** The same requests, split in several ways. */
+  readonly splits: readonly ChartSplit[];
+}
+
+interface ChartSplit {
+  readonly name: string;
+  readonly series: readonly ChartSeries[];
+}
+
+export interface ChartSeries {
+  readonly name: string;
+  /** The value of each interval; none if all are 0. */
+  readonly values: Readonly<Record<Measure, readonly number[]>>;
+}
+
+/** An interval by its start: a day, or an hour. */
+export function intervalText(startMs: number, intervalMs: number): string {
+  const text = timeText(startMs);
+  return intervalMs < DAY_MS ? text : text.slice(0, DATE_CHARS);
+}

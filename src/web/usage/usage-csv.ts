@@ -1,0 +1,35 @@
+import type { UsageCounts } from '../../domain/usage.ts';
+import { personalPageHeaders } from '../../http/pages/page-headers.ts';
+import type { Page } from '../page.tsx';
+import { MEASURES } from './chart-data.ts';
+
+const NEEDS_QUOTES = /[",\r\n]/;
+/** Spreadsheets calculate cells that begin like this (OWASP: CSV injection). */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. */
+export function csvFile(name: string, columns: readonly string[], lines: readonly string[]): Page {
+  const heading = [...columns, ...MEASURES.map(({ field }) => field)].join();
+  return {
+    status: 200,
+    headers: {
+      ...personalPageHeaders(),
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${name}.csv"`,
+    },
+    body: `${[heading, ...lines].join('\n')}\n`,
+  };
+}
+
+/** Cells of a line. One that a spreadsheet would calculate begins with an apostrophe. */
+export function csvCells(...texts: readonly string[]): string {
+  return texts
+    .map((text) => (FORMULA.test(text) ? `'${text}` : text))
+    .map((text) => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
+    .join();
+}
+
+/** The cells of counts. */
+export function csvCounts({ requests, forbidden, limited, failed, bytes }: UsageCounts): string {
+  return `${requests},${forbidden},${limited},${failed},${bytes}`;
+}

@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact';
+import { DomainError } from '../../domain/errors.ts';
+import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
+import { linkTo } from '../paging.tsx';
+
+const SPANS = [
+  { last: '24h', name: '24 hours', spanMs: DAY_MS },
+  { last: '7d', name: '7 days', spanMs: 7 * DAY_MS },
+  { last: '30d', name: '30 days', spanMs: 30 * DAY_MS },
+  { last: '90d', name: '90 days', spanMs: 90 * DAY_MS },
+  { last: '1y', name: 'Year', spanMs: 365 * DAY_MS },
+] as const;
+const DEFAULT_LAST = '30d';
+/** Shorter ranges are shown by hour, unless the person chooses. */
+const BY_HOUR_MS_MAX = 7 * DAY_MS;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The range that a person chose. */
+export interface ChosenRange {
+  /** Of SPANS; undefined: from and to. */
+  readonly last: string | undefined;
+  readonly interval: 'hour' | 'day';
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** From `last`, or from `from` and `to` (dates in UTC, both inclusive) and `by`. Throws 'malformed-request'. */
+export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays = false): ChosenRange {
+  const spans = spansOf(onlyDays);
+  const [from, to] = [dateOf(query, 'from'), dateOf(query, 'to')];
+  const isCustom = from !== undefined || to !== undefined;
+  const last = isCustom ? undefined : query.get('last') || DEFAULT_LAST;
+  const span = spans.find((one) => one.last === last);
+  if (span === undefined && !isCustom) {
+    throw new DomainError('malformed-request', `choose one of ${spans.map((one) => one.last).join(', ')} for last`);
+  }
+  const toMs = Math.min(to === undefined ? nowMs : to + DAY_MS - 1, nowMs);
+  const spanMs = span?.spanMs ?? (from === undefined ? 30 * DAY_MS : toMs - from);
+  if (spanMs < 0) throw new DomainError('malformed-request', 'the first day is after the last one or after today');
+  const by = query.get('by') || (spanMs <= BY_HOUR_MS_MAX ? 'hour' : 'day');
+  const interval = by === 'hour' && !onlyDays ? 'hour' : 'day';
+  // The interval that is not over yet counts.
+  const fromMs = from ?? toMs - spanMs + (interval === 'hour' ? HOUR_MS : DAY_MS);
+  return { last, interval, fromMs, toMs };
+}
+
+/** By day, the last 24 hours would be today. */
+function spansOf(onlyDays: boolean) {
+  return onlyDays ? SPANS.slice(1) : SPANS;
+}
+
+function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
+  const text = query.get(name) ?? '';
+  const ms = DATE.test(text) ? parseIso(text) : undefined;
+  if (ms === undefined && text !== '') throw new DomainError('malformed-request', `write ${name} as 2026-11-22`);
+  return ms;
+}
+
+interface RangeContent {
+  readonly path: string;
+  readonly range: ChosenRange;
+  /** Of the only key that is shown: the links to other ranges keep it. */
+  readonly keyId?: string | undefined;
+  readonly onlyDays?: boolean;
+  /** More fields. */
+  readonly children?: ComponentChildren;
+}
+
+/** Links to the last hours and days, and a form for other ranges. */
+export function RangeForm({ path, range, keyId, onlyDays = false, children }: RangeContent) {
+  const date = (ms: InstantMs) => formatInstant(ms).slice(0, 10);
+  return (
+    <>
+      <nav class="tabs" aria-label="Range">
+        {spansOf(onlyDays).map(({ last, name }) => (
+          <a
+            key={last}
+            href={linkTo(path, { last, key: keyId })}
+            aria-current={last === range.last ? 'true' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
+      <details class="more" open={range.last === undefined || keyId !== undefined}>
+        <summary class="opener">{onlyDays ? 'Dates' : 'Dates, intervals and keys'}</summary>
+        <form class="range" method="get" action={path}>
+          <label class="field">
+            From (UTC)
+            <input class="input" type="date" name="from" required value={date(range.fromMs)} />
+          </label>
+          <label class="field">
+            To
+            <input class="input" type="date" name="to" required value={date(range.toMs)} />
+          </label>
+          {children}
+          <button class="button" type="submit">
+            Show
+          </button>
+        </form>
+      </details>
+    </>
+  );
+}

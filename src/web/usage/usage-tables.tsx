@@ -1,0 +1,70 @@
+import type { ComponentChildren } from 'preact';
+import type { UsageCounts } from '../../domain/usage.ts';
+import { Table } from '../table.tsx';
+import { bytesText, numberText } from '../texts.ts';
+import { MEASURES, type Measure } from './chart-data.ts';
+
+const NUMBERS = MEASURES.map(({ name }) => name);
+
+export interface UsageRow {
+  readonly key: string;
+  readonly name: ComponentChildren;
+  readonly sum: UsageCounts;
+}
+
+/** Usage by key, route or another noun, which is the heading of the first column. */
+export function UsageTable({ by, rows }: { readonly by: string; readonly rows: readonly UsageRow[] }) {
+  return (
+    <Table label={`Usage by ${by.toLowerCase()}`} headings={[by, ...NUMBERS]} numbers={NUMBERS} empty="No requests.">
+      {rows.map(({ key, name, sum }) => (
+        <tr key={key}>
+          <th scope="row" class="name">
+            {name}
+          </th>
+          {MEASURES.map(({ field }) => (
+            <td key={field} class="number nowrap">
+              {measureText(field, sum[field])}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** The sums of a range. */
+export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
+  const { requests, forbidden, limited, failed, bytes } = sum;
+  const refused = forbidden + limited + failed;
+  return (
+    <div class="cards">
+      <Figure name="Requests" value={numberText(requests)} note={`${numberText(requests - refused)} answered`} />
+      <Figure
+        name="Refused"
+        value={numberText(refused)}
+        note={`${numberText(forbidden)} forbidden, ${numberText(limited)} limited, ${numberText(failed)} others`}
+      />
+      <Figure name="Sent" value={bytesText(bytes)} note="answers, as compressed" />
+    </div>
+  );
+}
+
+interface FigureContent {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+function Figure({ name, value, note }: FigureContent) {
+  return (
+    <dl class="card figure">
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+      <dd class="note">{note}</dd>
+    </dl>
+  );
+}
+
+function measureText(field: Measure, value: number): string {
+  return field === 'bytes' ? bytesText(value) : numberText(value);
+}

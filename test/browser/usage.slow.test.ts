@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { printed, type RunningServer, startServer } from '../support/executable.ts';
+import { seedUsage } from '../web/seeded-usage.ts';
+import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+
+const ADA = 'ada@example.com';
+/** How many of the pixels of the chart have a colour of their own. */
+const COLOURS = `(() => {
+  const canvas = document.querySelector('.plot canvas');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const counts = new Map();
+  for (let i = 0; i < data.length; i += 4) {
+    if (data[i + 3] !== 255) continue;
+    const colour = [...data.slice(i, i + 3)].join();
+    counts.set(colour, (counts.get(colour) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > 200).map(([colour]) => colour).sort();
+})()`;
+const AXE = join(import.meta.dir, '..', 'judges', 'node_modules', 'axe-core', 'axe.min.js');
+const LIGHT = ['15,118,110', '37,99,235'];
+const DARK = ['45,212,191', '96,165,250'];
+
+describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, test/judges)', () => {
+  const directory = temporaryDirectory();
+  let server: RunningServer;
+  beforeAll(async () => {
+    seedUsage(directory.path, { [ADA]: 10, 'eve@example.com': 1 }, 8, Date.now());
+    await printed(['account', 'role', ADA, 'admin', '--data', directory.path]);
+    const port = String(await freePort());
+    server = await startServer(directory.path, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  async function signedIn(email = ADA): Promise<WatchedPage> {
+    const watched = await openPage();
+    const link = await printed(['account', 'link', email, '--public-url', server.origin, '--data', directory.path]);
+    await watched.page.goto(link.trim());
+    await watched.page.getByRole('button', { name: /Sign in as/ }).click();
+    await watched.page
+      .getByText(/Signed in as/)
+      .first()
+      .waitFor();
+    return watched;
+  }
+
+  test('draws a chart by key in the colours of the scheme, and needs nothing that its policy forbids', async () => {
+    await using watched = await signedIn();
+    const { page } = watched;
+    await page.goto(`${server.origin}/account/usage`);
+    expect(await page.evaluate<string[]>(COLOURS)).toContain(LIGHT[0]!);
+    await page.locator('.tabs label:has-text("By key")').click();
+    expect(await page.evaluate<string[]>(COLOURS)).toEqual(expect.arrayContaining(LIGHT));
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.locator('.plot canvas').waitFor();
+    expect(await page.evaluate<string[]>(COLOURS)).toEqual(expect.arrayContaining(DARK));
+    // Without the first key, nothing has its colour.
+    await page.locator('.legend input').first().click();
+    expect(await page.evaluate<string[]>(COLOURS)).not.toContain(DARK[0]!);
+    expect(await page.evaluate<string>('document.querySelector(".plot").getAttribute("aria-label")')).toMatch(
+      /^Requests: [\d,]+, at most [\d,]+ in one day \(20\d\d-\d\d-\d\d\)$/,
+    );
+    await page.goto(`${server.origin}/admin/usage`);
+    await page.locator('.tabs label:has-text("By account")').click();
+    expect(await page.locator('.legend label').allInnerTexts()).toEqual([
+      expect.stringContaining(ADA),
+      expect.stringContaining('eve@example.com'),
+    ]);
+    expect([watched.complaints, await watched.refused()]).toEqual([[], []]);
+    expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
+  });
+
+  test('the keyboard reaches every choice, and a narrow window makes the chart narrow', async () => {
+    await using watched = await signedIn();
+    const { page } = watched;
+    await page.goto(`${server.origin}/account/usage?last=7d`);
+    const width = () => page.evaluate<number>('document.querySelector(".plot canvas").clientWidth');
+    const wide = await width();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    expect(await width()).toBeLessThan(Math.min(wide, 390));
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
+    await page.press('input[name=Measure]:checked', 'ArrowRight');
+    expect(await page.evaluate<string>('document.activeElement.parentElement.innerText')).toBe('Forbidden (403)');
+    await page.press(':focus', 'Tab');
+    await page.press(':focus', 'ArrowRight');
+    await page.press(':focus', 'Tab');
+    await page.press(':focus', 'Space');
+    expect(
+      await page.evaluate<boolean[]>('[...document.querySelectorAll(".legend input")].map((box) => box.checked)'),
+    ).toEqual([false, ...new Array<boolean>(7).fill(true)]);
+  });
+
+  test.each([
+    '/account/usage',
+    '/account/usage?last=24h',
+    '/admin/usage',
+    '/account/usage?from=2020-01-01&to=2020-01-02',
+  ])('axe finds nothing in %s, light and dark, wide and narrow', async (path) => {
+    await using watched = await signedIn();
+    const { page } = watched;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const width of [1280, 390]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        await page.goto(`${server.origin}${path}`);
+        // All of the page: what is closed has no contrast.
+        await page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true; })');
+        await page.evaluate(readFileSync(AXE, 'utf8'));
+        const found = 'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes[0].html))';
+        expect(await page.evaluate<string[]>(found)).toEqual([]);
+      }
+    }
+    expect(await watched.refused()).toEqual([]);
+  });
+
+  test('the usage of all accounts is for operators only', async () => {
+    await using watched = await signedIn('eve@example.com');
+    for (const path of ['/admin/usage', '/admin/usage/csv']) {
+      const answer = await watched.page.goto(`${server.origin}${path}`);
+      expect(answer?.status()).toBe(403);
+    }
+  });
+});

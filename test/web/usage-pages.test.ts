@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { deleteAccount } from '../../src/account/account-deletion.ts';
+import type { ChartData } from '../../src/web/usage/chart-data.ts';
+import { NOW_MS } from '../support/archive.ts';
+import type { PlainBrowser } from './browser.ts';
+import { hourlyUsage, ROUTES, type SeededRequests, seedUsage } from './seeded-usage.ts';
+import { type Site, startSite } from './site.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const DAYS = 33;
+const ADA = 'ada@example.com';
+const EVE = 'eve@example.com';
+
+/** The cells of a table by the name of its rows, tags removed. */
+function table(page: string, label: string): Record<string, string[]> {
+  const [, html = ''] = page.split(`aria-label="${label}"`);
+  const rows = html.split('</table>')[0]!.split('<tr>').slice(2);
+  const cells = rows.map((row) => row.split(/<\/t[hd]>/).map((cell) => cell.replace(/<[^>]*>/g, '').trim()));
+  return Object.fromEntries(cells.map(([name, ...values]) => [name!, values.slice(0, 5)]));
+}
+
+const TOTAL = /<dt>(\w+)<\/dt><dd>([^<]+)</g;
+const totals = (page: string) =>
+  Object.fromEntries([...page.matchAll(TOTAL)].map(([, name, value]) => [name!, value!]));
+
+/** The sums of requests in the order of columns; the last is bytes, as text. */
+function summed(requests: readonly SeededRequests[]): string[] {
+  const sums = [0, 0, 0, 0, 0].map((_, i) => requests.reduce((sum, { counts }) => sum + counts[i]!, 0));
+  return [...sums.slice(0, 4).map((sum) => new Intl.NumberFormat('en').format(sum)), megabytes(sums[4]!)];
+}
+
+function megabytes(bytes: number): string {
+  const [unit, name] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB'];
+  return `${new Intl.NumberFormat('en', { maximumSignificantDigits: 3, useGrouping: false }).format(bytes / unit)} ${name}`;
+}
+
+function chartOf(page: string): ChartData {
+  const [, json = ''] = /data-usage="([^"]*)"/.exec(page) ?? [];
+  return JSON.parse(json.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')) as ChartData;
+}
+
+let site: Site;
+/** Of an admin. */
+let browser: PlainBrowser;
+let keyIds: string[];
+let requests: SeededRequests[];
+
+beforeAll(async () => {
+  site = startSite();
+  const { directory, registry, passTime } = site.people;
+  keyIds = seedUsage(directory, { [ADA]: 10, [EVE]: 1 }, DAYS, NOW_MS + HOUR_MS / 2);
+  requests = [...hourlyUsage(keyIds, DAYS, NOW_MS + HOUR_MS / 2)];
+  registry.database.query('UPDATE api_keys SET name = ? WHERE key_id = ?').run('=HYPERLINK("x,y")', keyIds[0]!);
+  registry.database.write(() => registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, 'admin'));
+  passTime(HOUR_MS / 2);
+  browser = await site.signedIn(ADA);
+});
+afterAll(async () => {
+  await site[Symbol.asyncDispose]();
+});
+
+async function opened(path: string): Promise<string> {
+  const { status, text } = await browser.open(path);
+  expect(status).toBe(200);
+  return text;
+}
+
+test.each([
+  ['', 'day', -29 * DAY_MS, 0],
+  ['last=24h', 'hour', -23 * HOUR_MS, 0],
+  ['last=7d', 'hour', -7 * DAY_MS + HOUR_MS, 0],
+  ['last=90d', 'day', -89 * DAY_MS, 0],
+  ['from=2026-05-20&to=2026-05-24', 'hour', -12 * DAY_MS, -7 * DAY_MS - 1],
+  ['from=2026-05-20&to=2026-05-24&by=day', 'day', -12 * DAY_MS, -7 * DAY_MS - 1],
+  ['from=2026-04-25&to=2026-06-09&by=hour', 'hour', -31 * DAY_MS, 0],
+])('the usage of "%s" is that of a scan, by %s', async (query, interval, fromMs, toMs) => {
+  const ofAda = requests.filter(({ keyId, startMs }) => {
+    return keyId !== keyIds[10] && startMs >= NOW_MS + fromMs && startMs <= NOW_MS + toMs;
+  });
+  const page = await opened(`/account/usage?${query}`);
+  const sum = summed(ofAda);
+  expect(totals(page)).toMatchObject({ Requests: sum[0], Sent: sum[4] });
+  const routes = ROUTES.map((route) => [route, summed(ofAda.filter((one) => one.route === route))]);
+  expect(table(page, 'Usage by route')).toEqual(Object.fromEntries(routes));
+  const keys = keyIds.slice(0, 10).map((id) => summed(ofAda.filter(({ keyId }) => keyId === id)));
+  expect(Object.values(table(page, 'Usage by key')).toSorted()).toEqual(keys.toSorted());
+  const byInterval = Map.groupBy(ofAda, ({ startMs }) =>
+    new Date(startMs).toISOString().slice(0, interval === 'day' ? 10 : 16),
+  );
+  expect(table(page, `Usage by ${interval}`)).toEqual(
+    Object.fromEntries(
+      [...byInterval].map(([start, list]) => {
+        return [interval === 'day' ? start : `${start.replace('T', ' ')} UTC`, summed(list)];
+      }),
+    ),
+  );
+  // What the script draws: ten keys as seven and the rest.
+  const { splits, startMs, intervalMs, count } = chartOf(page);
+  const scanned = new Array<number>(count).fill(0);
+  for (const one of ofAda) scanned[Math.floor((one.startMs - startMs) / intervalMs)]! += one.counts[0];
+  for (const { series } of splits) {
+    expect(scanned.map((_, at) => series.reduce((sum, { values }) => sum + values.requests[at]!, 0))).toEqual(scanned);
+  }
+  expect(splits.map(({ series }) => series.length)).toEqual([8, 5]);
+});
+
+test('the file has the figures of the page by key, route and interval, and no cell that a spreadsheet calculates', async () => {
+  const file = (query: string) => opened(`/account/usage/csv?${query}`);
+  const [heading, ...lines] = (await file('last=24h')).trimEnd().split('\n');
+  expect(heading).toBe('keyId,keyName,route,start,requests,forbidden,limited,failed,bytes');
+  const expected = requests.filter(({ keyId, startMs }) => keyId !== keyIds[10] && startMs > NOW_MS - DAY_MS);
+  const withoutName = (line: string) => line.replace(/,(?:"(?:[^"]|"")*"|[^,"]*),\/v1/, ',/v1');
+  expect(lines.map(withoutName).toSorted()).toEqual(
+    expected
+      .map(({ keyId, route, startMs, counts }) => [keyId, route, new Date(startMs).toISOString(), ...counts].join())
+      .toSorted(),
+  );
+  expect(lines.filter((line) => line.includes(`${keyIds[0]},"'=HYPERLINK(""x,y"")",/v1`))).toHaveLength(24 * 5);
+});
+
+test('names are text on the page, and a key of another account is not found', async () => {
+  const page = await opened(`/account/usage?key=${keyIds[4]}`);
+  expect(page).not.toContain('<b>');
+  expect(Object.keys(table(page, 'Usage by key'))).toEqual([
+    expect.stringContaining('&lt;b>&quot;quoted&quot;&lt;/b> &amp; long'),
+  ]);
+  expect(chartOf(page).splits[0]!.series.map(({ name }) => name)).toEqual([
+    expect.stringContaining('<b>"quoted"</b> & long'),
+  ]);
+  for (const path of ['/account/usage', '/account/usage/csv']) {
+    const { status, text } = await browser.open(`${path}?key=${keyIds[10]}`);
+    expect([status, text]).toEqual([404, expect.stringContaining('This account has no such key.')]);
+  }
+  expect(await opened('/account/usage?from=2026-01-01&to=2026-01-02')).toContain('No requests in this time.');
+});
+
+test.each([
+  ['last=2y', '7d, 30d, 90d, 1y for last'],
+  ['from=1.5.2026', 'Write from as 2026-11-22'],
+  ['to=2026-02-30', 'Write to as 2026-11-22'],
+  ['from=2026-05-02&to=2026-05-01', 'The first day is after the last one or after today'],
+])('the range "%s" is refused', async (query, sentence) => {
+  for (const path of ['/account/usage', '/account/usage/csv', '/admin/usage', '/admin/usage/csv']) {
+    const { status, text } = await browser.open(`${path}?${query}`);
+    expect([status, text]).toEqual([400, expect.stringContaining(`${sentence}.</p>`)]);
+  }
+});
+
+test('a range by hour that is too long says what is shown', async () => {
+  const page = (by: string) => opened(`/account/usage?from=2026-04-25&to=2026-06-09&by=${by}`);
+  expect(await page('hour')).toContain('By hour, at most 31 days are shown: this is the usage since');
+  expect(await page('day')).not.toContain('class="notice');
+});
+
+test('an operator sees the usage of all accounts by tier and by account; deleted accounts are one row', async () => {
+  const { registry, service } = site.people;
+  const recent = requests.filter(({ startMs }) => startMs >= NOW_MS - 29 * DAY_MS);
+  const ofAda = summed(recent.filter(({ keyId }) => keyId !== keyIds[10]));
+  const ofEve = summed(recent.filter(({ keyId }) => keyId === keyIds[10]));
+  const page = await opened('/admin/usage');
+  expect(totals(page)).toMatchObject({ Requests: summed(recent)[0] });
+  expect(table(page, 'Usage by tier')).toEqual({ free: summed(recent) });
+  expect(table(page, 'Usage by account')).toEqual({ [ADA]: ofAda, [EVE]: ofEve });
+  expect(page).toContain(`href="/admin/accounts/${registry.accounts.findByEmail(EVE)!.id}"`);
+  deleteAccount({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(EVE)!.id, service.activity);
+  const after = await opened('/admin/usage');
+  expect(table(after, 'Usage by tier')).toEqual({ free: ofAda, 'Deleted accounts': ofEve });
+  expect(table(after, 'Usage by account')).toEqual({ [ADA]: ofAda, 'Deleted accounts': ofEve });
+  // By day, the last 24 hours would be today.
+  expect((await browser.open('/admin/usage?last=24h')).status).toBe(400);
+  expect(page).not.toContain('last=24h');
+  const file = (await opened('/admin/usage/csv')).split('\n').map((line) => line.split(',').slice(0, 2).join());
+  expect(file).toEqual([
+    'account,requests',
+    `${ADA},${ofAda[0]!.replaceAll(',', '')}`,
+    `Deleted accounts,${ofEve[0]!.replaceAll(',', '')}`,
+    '',
+  ]);
+});
