@@ -19,7 +19,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace crash clean
+.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace paint crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -107,6 +107,9 @@ soak: build ## load the executable for MINUTES=20, half of them with attackers, 
 
 pace: build ## measure the speed and timing of a replay, and write test/bench/replay/RESULTS.md
 	$(BUN) test/bench/replay/run.ts
+
+paint: build $(JUDGE_PACKAGES) ## measure how fast Chromium shows the pages of usage, and write test/browser/RESULTS.md
+	$(BUN) test/browser/paint.ts
 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
