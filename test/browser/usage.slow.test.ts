@@ -5,13 +5,17 @@ import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { printed, type RunningServer, startServer } from '../support/executable.ts';
 import { seedUsage } from '../web/seeded-usage.ts';
-import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 
 const ADA = 'ada@example.com';
-/** How many of the pixels of the chart have a colour of their own. */
+/** The colours that many pixels of the chart have; none before it is drawn. */
 const COLOURS = `(() => {
   const canvas = document.querySelector('.plot canvas');
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  if (canvas === null) return [];
+  // A copy: the browser complains about canvases that are read often.
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+  copy.drawImage(canvas, 0, 0);
+  const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
   const counts = new Map();
   for (let i = 0; i < data.length; i += 4) {
     if (data[i + 3] !== 255) continue;
@@ -23,6 +27,17 @@ const COLOURS = `(() => {
 const AXE = join(import.meta.dir, '..', 'judges', 'node_modules', 'axe-core', 'axe.min.js');
 const LIGHT = ['15,118,110', '37,99,235'];
 const DARK = ['45,212,191', '96,165,250'];
+
+/** Waits until an expression is true in the page: it draws in a later frame. */
+async function until(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => ((${expression}) ? resolve() : requestAnimationFrame(look));
+    look();
+  })`);
+}
+
+const has = (colours: readonly string[]) =>
+  `((drawn) => ${JSON.stringify(colours)}.every((colour) => drawn.includes(colour)))(${COLOURS})`;
 
 describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, test/judges)', () => {
   const directory = temporaryDirectory();
@@ -54,20 +69,21 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await using watched = await signedIn();
     const { page } = watched;
     await page.goto(`${server.origin}/account/usage`);
-    expect(await page.evaluate<string[]>(COLOURS)).toContain(LIGHT[0]!);
+    await until(page, has(LIGHT.slice(0, 1)));
+    expect(await page.evaluate<string[]>(COLOURS)).not.toContain(LIGHT[1]);
     await page.locator('.tabs label:has-text("By key")').click();
-    expect(await page.evaluate<string[]>(COLOURS)).toEqual(expect.arrayContaining(LIGHT));
+    await until(page, has(LIGHT));
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.locator('.plot canvas').waitFor();
-    expect(await page.evaluate<string[]>(COLOURS)).toEqual(expect.arrayContaining(DARK));
+    await until(page, has(DARK));
     // Without the first key, nothing has its colour.
     await page.locator('.legend input').first().click();
-    expect(await page.evaluate<string[]>(COLOURS)).not.toContain(DARK[0]!);
+    await until(page, `!${has(DARK.slice(0, 1))}`);
     expect(await page.evaluate<string>('document.querySelector(".plot").getAttribute("aria-label")')).toMatch(
       /^Requests: [\d,]+, at most [\d,]+ in one day \(20\d\d-\d\d-\d\d\)$/,
     );
     await page.goto(`${server.origin}/admin/usage`);
     await page.locator('.tabs label:has-text("By account")').click();
+    await page.locator('.legend').waitFor();
     expect(await page.locator('.legend label').allInnerTexts()).toEqual([
       expect.stringContaining(ADA),
       expect.stringContaining('eve@example.com'),
@@ -80,21 +96,19 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await using watched = await signedIn();
     const { page } = watched;
     await page.goto(`${server.origin}/account/usage?last=7d`);
-    const width = () => page.evaluate<number>('document.querySelector(".plot canvas").clientWidth');
-    const wide = await width();
+    await until(page, has(LIGHT.slice(0, 1)));
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-    expect(await width()).toBeLessThan(Math.min(wide, 390));
+    await until(page, 'document.querySelector(".plot canvas").clientWidth < 390');
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390);
     await page.press('input[name=Measure]:checked', 'ArrowRight');
     expect(await page.evaluate<string>('document.activeElement.parentElement.innerText')).toBe('Forbidden (403)');
     await page.press(':focus', 'Tab');
     await page.press(':focus', 'ArrowRight');
+    await until(page, 'document.querySelector(".legend") !== null');
     await page.press(':focus', 'Tab');
     await page.press(':focus', 'Space');
-    expect(
-      await page.evaluate<boolean[]>('[...document.querySelectorAll(".legend input")].map((box) => box.checked)'),
-    ).toEqual([false, ...new Array<boolean>(7).fill(true)]);
+    await until(page, 'document.querySelectorAll(".legend input:not(:checked)").length === 1');
+    expect(await page.evaluate<boolean>('document.querySelector(".legend input").checked')).toBe(false);
   });
 
   test.each([
