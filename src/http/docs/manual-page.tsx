@@ -26,9 +26,13 @@ function indexOf(pages: readonly ManualPage[]): string {
 
 /** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML. */
 export function manualPage(name: string, markdown: string, hasAccounts: boolean): string {
+  let tables = 0;
   const html = Bun.markdown
     .html(markdown, { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true })
-    .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+    .replaceAll('<table>', () => {
+      tables += 1;
+      return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table>`;
+    })
     .replaceAll('</table>', '</table></div>')
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(
