@@ -23,3 +23,9 @@ declare module '*.zst' {
   // biome-ignore lint/style/noDefaultExport: how a file import is typed
   export default path;
 }
+
+declare module '*.png' {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: how a file import is typed
+  export default path;
+}

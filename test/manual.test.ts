@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SETTINGS } from '../src/config.ts';
 import { codecsFor, formatRows } from '../src/import/codecs.ts';
-import { manualPages, PAGE_NAMES } from '../src/manual/manual.ts';
+import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
 import { startService } from './http/service.ts';
 import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 import { ROUTES } from './support/routes.ts';
@@ -52,6 +52,22 @@ describe('every page', () => {
       if (hash !== '') expect({ link, found: found.includes(` id="${hash.slice(1)}"`) }).toEqual({ link, found: true });
     }
   });
+});
+
+test('the pages show every picture, and each is a PNG below 150 kB', async () => {
+  const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((.+)\)$/gm)].map(([, name]) => name!));
+  expect(shown.toSorted()).toEqual(Object.keys(PICTURES));
+  const html = (await Promise.all(PAGE_NAMES.map(async (name) => (await get(`/docs/${name}`)).text()))).join('');
+  expect([...html.matchAll(/<img src="\/docs\/([^"]+)"/g)].map(([, name]) => name!).toSorted()).toEqual(
+    shown.toSorted(),
+  );
+  for (const name of shown) {
+    const answer = await get(`/docs/${name}`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const bytes = await answer.bytes();
+    expect(Buffer.from(bytes.subarray(0, 8)).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect(bytes.length).toBeLessThan(150_000);
+  }
 });
 
 test('a page that does not exist is a 404 that names the list of pages', async () => {

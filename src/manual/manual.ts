@@ -1,5 +1,8 @@
 import accounts from './accounts.md' with { type: 'text' };
 import configuration from './configuration.md' with { type: 'text' };
+import accountsPicture from './dashboard-accounts.png' with { type: 'file' };
+import keysPicture from './dashboard-keys.png' with { type: 'file' };
+import usagePicture from './dashboard-usage.png' with { type: 'file' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
@@ -26,6 +29,13 @@ const TEXTS = {
   public: publicPage,
   limits,
   segments,
+};
+
+/** The paths of the pictures in the executable, by the name that the pages use. `make screenshots` takes them. */
+export const PICTURES = {
+  'dashboard-accounts.png': accountsPicture,
+  'dashboard-keys.png': keysPicture,
+  'dashboard-usage.png': usagePicture,
 };
 
 export const PAGE_NAMES: readonly string[] = Object.keys(TEXTS);

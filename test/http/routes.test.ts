@@ -1,12 +1,16 @@
 import { expect, test } from 'bun:test';
 import { assetPath, LOGO, ORDER_BOOK, STYLE } from '../../src/http/pages/assets.ts';
+import { PICTURES } from '../../src/manual/manual.ts';
 import { ROUTES } from '../support/routes.ts';
 import { startService } from './service.ts';
 
 const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
-/** Their names change with their content. */
-const FILES = ['GET /docs/scripts/:name', ...[STYLE, LOGO, ORDER_BOOK].map((asset) => `GET ${assetPath(asset)}`)];
+const FILES = [
+  'GET /docs/scripts/:name',
+  ...[STYLE, LOGO, ORDER_BOOK].map((asset) => `GET ${assetPath(asset)}`),
+  ...Object.keys(PICTURES).map((name) => `GET /docs/${name}`),
+];
 
 test('the router has the routes of the API document, the files of its pages, and the refusal of all others', async () => {
   await using service = startService();

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
 import { DomainError } from '../../domain/errors.ts';
 import { formatRows } from '../../import/codecs.ts';
-import { manualPages } from '../../manual/manual.ts';
+import { manualPages, PICTURES } from '../../manual/manual.ts';
 import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import type { JsonObject } from '../openapi/schema.ts';
 import { pageHeaders, publicPageHeaders } from '../pages/page-headers.ts';
@@ -131,8 +131,18 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
           }),
         },
       )
+      .use(pictures())
       .use(gatherer)
   );
+}
+
+/** The pictures of the manual. Not in the API document. */
+function pictures() {
+  const served = new Elysia({ name: 'manual-pictures', detail: { hide: true } });
+  for (const [name, path] of Object.entries(PICTURES)) {
+    served.get(manualPath(name), ({ set }) => answer(set, Bun.file(path), 'image/png'));
+  }
+  return served;
 }
 
 /** A plain text file in the executable. */
@@ -140,10 +150,14 @@ function file(id: string, summary: string, description: string) {
   return described(id, { summary, description, content: { 'text/plain': Text }, headers: FILE_HEADERS });
 }
 
-function text(set: ResponseSettings, content: string | Blob, type: string, kept = 'max-age=86400'): Response {
+function text(set: ResponseSettings, content: string, type: string, cacheControl?: string): Response {
+  return answer(set, content, `${type}; charset=utf-8`, cacheControl);
+}
+
+function answer(set: ResponseSettings, content: string | Blob, type: string, cacheControl = 'max-age=86400'): Response {
   return respond(set, content, {
-    'content-type': `${type}; charset=utf-8`,
-    'cache-control': kept,
+    'content-type': type,
+    'cache-control': cacheControl,
     'content-security-policy': NOTHING,
   });
 }

@@ -24,7 +24,7 @@ function indexOf(pages: readonly ManualPage[]): string {
   return `# The manual of bookreel\n\n${lines.join('\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
 }
 
-/** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML. */
+/** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML, and pictures have absolute paths. */
 export function manualPage(name: string, markdown: string, hasAccounts: boolean): string {
   let tables = 0;
   const html = Bun.markdown
@@ -34,6 +34,7 @@ export function manualPage(name: string, markdown: string, hasAccounts: boolean)
       return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table>`;
     })
     .replaceAll('</table>', '</table></div>')
+    .replaceAll('<img src="', `<img src="${manualPath('')}`)
     .replaceAll('<pre>', '<pre tabindex="0">')
     .replace(
       / href="([a-z]+)\.md(#[^"]*)?"/g,
