@@ -21,16 +21,22 @@ interface Locator {
   allInnerTexts(): Promise<string[]>;
 }
 
+export type ColorScheme = 'light' | 'dark';
+
 /** A page, by what people see of it. */
 export interface Page {
   goto(url: string, options?: { readonly waitUntil: 'load' | 'networkidle' }): Promise<BrowserResponse | null>;
-  emulateMedia(options: { readonly colorScheme: 'light' | 'dark' }): Promise<void>;
+  emulateMedia(options: { readonly colorScheme: ColorScheme; readonly reducedMotion?: 'reduce' }): Promise<void>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   setDefaultTimeout(ms: number): void;
+  screenshot(options: { readonly path: string; readonly fullPage: boolean }): Promise<unknown>;
+  url(): string;
   addInitScript(script: { readonly content: string }): Promise<void>;
   /** Runs `expression` in the page, past its policy. */
   evaluate<T>(expression: string): Promise<T>;
   press(selector: string, key: string): Promise<void>;
+  readonly mouse: { move(x: number, y: number): Promise<void> };
+  readonly keyboard: { press(key: string): Promise<void> };
   locator(selector: string): Locator;
   getByPlaceholder(text: string): Locator;
   getByRole(role: string, options: { readonly name: RegExp }): Locator;

@@ -1,5 +1,6 @@
 import { createKey } from '../../src/account/account-keys.ts';
 import { openActivity } from '../../src/store/activity.ts';
+import type { Database } from '../../src/store/database.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 
 const HOUR_MS = 3_600_000;
@@ -53,18 +54,23 @@ export function seedUsage(
       return createKey(registry, nowMs - days * DAY_MS, request).apiKey.id;
     }),
   );
-  const add = activity.database.query(
+  storeUsage(activity.database, hourlyUsage(keyIds, days, nowMs));
+  return keyIds;
+}
+
+/** Adds usage to that of its hours and days. */
+export function storeUsage(activity: Database, rows: Iterable<SeededRequests>): void {
+  const add = activity.query(
     `INSERT INTO usage (key_id, interval_ms, start_ms, route, requests, forbidden, limited, failed, bytes)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET requests = requests + excluded.requests,
      forbidden = forbidden + excluded.forbidden, limited = limited + excluded.limited, failed = failed + excluded.failed,
      bytes = bytes + excluded.bytes`,
   );
-  activity.database.write(() => {
-    for (const { keyId, route, startMs, counts } of hourlyUsage(keyIds, days, nowMs)) {
+  activity.write(() => {
+    for (const { keyId, route, startMs, counts } of rows) {
       for (const intervalMs of [HOUR_MS, DAY_MS]) {
         add.run(keyId, intervalMs, startMs - (startMs % intervalMs), route, ...counts);
       }
     }
   });
-  return keyIds;
 }

@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { createKey, pinKey, revokeKey } from '../../src/account/account-keys.ts';
+import { createAccount, disableAccount, grantTier, setRole } from '../../src/account/administration.ts';
+import { createTier } from '../../src/account/tier-catalog.ts';
+import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
+import { openActivity } from '../../src/store/activity.ts';
+import type { Database } from '../../src/store/database.ts';
+import { openRegistry, type Registry } from '../../src/store/registry.ts';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, printed, startServer } from '../support/executable.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { type SeededRequests, storeUsage } from '../web/seeded-usage.ts';
+
+/** An admin with keys and a year of usage. */
+export const ADMIN = 'ada@example.com';
+/** A user without a key. */
+export const NEWCOMER = 'grace@example.com';
+/** A user with a grant and a key. */
+export const CUSTOMER = 'a-rather-long-name-of-a-research-department@quantitative-strategies.example';
+
+/** The tier, the end of its grant in days, and the keys, each with its age in days and its requests in a busy hour. */
+const PEOPLE = [
+  {
+    email: ADMIN,
+    name: 'Ada Lovelace',
+    tier: 'pro',
+    days: 23,
+    keys: { backtests: [364, 420], notebook: [151, 60], ci: [40, 25] },
+  },
+  {
+    email: 'desk@example.org',
+    name: 'Trading desk',
+    tier: 'enterprise',
+    keys: { production: [364, 900], staging: [90, 30] },
+  },
+  { email: CUSTOMER, name: 'Research', tier: 'starter', days: 9, keys: { laptop: [60, 90] } },
+  { email: 'lin@example.net', keys: { first: [12, 8] } },
+  { email: 'former@example.net', name: 'Former customer', keys: { bot: [300, 50] } },
+  { email: NEWCOMER, keys: {} },
+] as const satisfies readonly Person[];
+
+interface Person {
+  readonly email: string;
+  readonly name?: string;
+  readonly tier?: string;
+  readonly days?: number;
+  readonly keys: Readonly<Record<string, readonly [ageDays: number, requests: number]>>;
+}
+
+/** Of an answer, in bytes; and the part of the requests. */
+const ROUTES = [
+  ['/v1/{coin}/markets', 9_000, 0.2],
+  ['/v1/{coin}/markets/{conditionId}/snapshots', 180_000, 0.55],
+  ['/v1/{coin}/markets/{conditionId}/snapshots/at/{ts}', 1_900, 0.2],
+  ['/v1/coins', 400, 0.05],
+] as const;
+
+/** A running service with people, keys and usage, and a replay of the same archive. */
+export interface DemoService extends AsyncDisposable {
+  readonly origin: string;
+  readonly replayOrigin: string;
+  /** The id of the account, as paths have it. */
+  accountId(email: string): number;
+  /** A link that signs in once. */
+  signInLink(email: string): Promise<string>;
+}
+
+/** Everything but the times, ids and keys is the same in each run. */
+export async function startDemoService(): Promise<DemoService> {
+  await using resources = new AsyncDisposableStack();
+  const data = join(resources.use(temporaryDirectory()).path, 'data');
+  const port = String(await freePort());
+  const origin = `http://127.0.0.1:${port}`;
+  resources.use(
+    await startServer(data, [
+      ...['--demo', '--port', port, '--public-url', origin, '--sign-up', 'open'],
+      // Nothing is sent.
+      ...['--smtp-url', 'smtp://127.0.0.1:9', '--smtp-sender', 'bookreel@example.com'],
+    ]),
+  );
+  const registry = resources.use(openRegistry(data, { create: false }));
+  const activity = resources.use(openActivity(data));
+  addPeople(registry, activity.database, Date.now());
+  const replay = resources.use(startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0']));
+  const [, replayOrigin = ''] = await replay.said(/^REST +(\S+)$/m);
+  const started = resources.move();
+  return {
+    origin,
+    replayOrigin,
+    accountId: (email) => registry.accounts.findByEmail(email)!.id,
+    signInLink: async (email) =>
+      (await printed(['account', 'link', email, '--public-url', origin, '--data', data])).trim(),
+    [Symbol.asyncDispose]: async () => await started.disposeAsync(),
+  };
+}
+
+function addPeople(registry: Registry, activity: Database, nowMs: number): void {
+  const random = randomsOf(1);
+  const use = activity.query('INSERT INTO key_uses (key_id, last_used_ms) VALUES (?, ?)');
+  for (const { email, name, tier, days, keys } of PEOPLE as readonly Person[]) {
+    const ages = Object.values(keys).map(([ageDays]) => ageDays);
+    const createdMs = nowMs - Math.max(0, ...ages) * DAY_MS - HOUR_MS;
+    registry.database.write(() => createAccount({ registry, nowMs: createdMs }, { email, ...(name && { name }) }));
+    const { id } = registry.accounts.findByEmail(email)!;
+    if (tier !== undefined) {
+      grantTier({ registry, nowMs: createdMs }, id, tier, days === undefined ? undefined : nowMs + days * DAY_MS);
+    }
+    for (const [key, [ageDays, requests]] of Object.entries(keys)) {
+      const sinceMs = nowMs - ageDays * DAY_MS;
+      const { apiKey } = createKey(registry, sinceMs, {
+        account: email,
+        name: key,
+        tier: undefined,
+        requestsPerMinute: undefined,
+      });
+      storeUsage(activity, hours(apiKey.id, sinceMs, nowMs, requests, random));
+      activity.write(() => use.run(apiKey.id, nowMs - Math.round(HOUR_MS * random())));
+    }
+  }
+  addExceptions(registry, nowMs);
+}
+
+/** A tier without a price, keys with limits, an account that is disabled. */
+function addExceptions(registry: Registry, nowMs: number): void {
+  const monthAgo = { registry, nowMs: nowMs - 30 * DAY_MS };
+  const { id } = registry.accounts.findByEmail(ADMIN)!;
+  setRole({ registry, nowMs: nowMs - 300 * DAY_MS }, id, 'admin');
+  createTier(monthAgo, { id: 'academic', name: 'Academic', requestsPerMinute: 240, priceNote: 'on request', place: 2 });
+  const request = { account: ADMIN, tier: undefined, requestsPerMinute: undefined };
+  const replayed = createKey(registry, monthAgo.nowMs, {
+    ...request,
+    name: 'as of the competition',
+    asOfMs: nowMs - 60 * DAY_MS,
+    expiresMs: nowMs + 10 * DAY_MS,
+  });
+  pinKey(monthAgo, replayed.apiKey.id, 'enterprise');
+  const former = createKey(registry, monthAgo.nowMs, { ...request, name: 'lost laptop' });
+  revokeKey({ registry, nowMs: nowMs - 3 * DAY_MS }, former.apiKey.id);
+  const disabled = registry.accounts.findByEmail('former@example.net')!;
+  disableAccount({ registry, nowMs: nowMs - 2 * DAY_MS }, disabled.id, () => undefined);
+}
+
+/** Requests of each hour, more by day and on weekdays, and more each month. */
+function* hours(
+  keyId: string,
+  sinceMs: number,
+  nowMs: number,
+  busy: number,
+  random: () => number,
+): Generator<SeededRequests> {
+  for (let startMs = sinceMs - (sinceMs % HOUR_MS); startMs <= nowMs; startMs += HOUR_MS) {
+    const growth = 0.4 + (0.6 * (startMs - sinceMs)) / (nowMs - sinceMs);
+    const byDay = 0.35 + 0.65 * Math.sin((Math.PI * (startMs % DAY_MS)) / DAY_MS) ** 2;
+    const byWeek = [0, 6].includes(new Date(startMs).getUTCDay()) ? 0.55 : 1;
+    const level = busy * growth * byDay * byWeek * (0.6 + 0.8 * random());
+    for (const [route, bytes, part] of ROUTES) {
+      const requests = Math.round(level * part);
+      if (requests === 0) continue;
+      const limited = random() < 0.1 ? Math.round(requests * 0.2 * random()) : 0;
+      const forbidden = random() < 0.02 ? Math.ceil(requests * 0.05) : 0;
+      const failed = random() < 0.05 ? 1 : 0;
+      yield { keyId, route, startMs, counts: [requests, forbidden, limited, failed, (requests - limited) * bytes] };
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+import { type DemoService, startDemoService } from './demo-service.ts';
+import { axeFindings, keyboardFindings, overflowing, unfold } from './page-checks.ts';
+import { SCHEMES, SHOWN_PAGES, type ShownPage, SIZES, setAppearance, showPage } from './shown-pages.ts';
+
+/** The reference has tests of its own. */
+const OWN_PAGES = SHOWN_PAGES.filter(({ isForeign }) => !isForeign);
+
+describe.skipIf(!HAS_CHROMIUM)('every page (needs Chromium, test/judges)', () => {
+  let service: DemoService;
+  let watched: WatchedPage;
+  let before: ShownPage | undefined;
+  beforeAll(async () => {
+    service = await startDemoService();
+    watched = await openPage();
+  });
+  afterAll(async () => {
+    await watched[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
+  });
+
+  test.each(OWN_PAGES.map((shown) => [shown.name, shown] as const))('%s', async (_, shown) => {
+    const { page, asked, complaints } = watched;
+    const [askedBefore, complaintsBefore] = [asked.length, complaints.length];
+    await setAppearance(page, SIZES.desktop!, 'light');
+    await showPage(page, service, shown, before);
+    before = shown;
+    await unfold(page);
+    for (const [name, size] of Object.entries(SIZES)) {
+      for (const scheme of SCHEMES) {
+        await setAppearance(page, size, scheme);
+        const axe = await axeFindings(page);
+        expect({ name, scheme, axe }).toEqual({ name, scheme, axe: [] });
+      }
+      expect({ name, overflowing: await overflowing(page) }).toEqual({ name, overflowing: [] });
+      const keyboard = await keyboardFindings(page);
+      expect({ name, keyboard }).toEqual({ name, keyboard: [] });
+    }
+    expect(await watched.refused()).toEqual([]);
+    // A browser calls a refused page an error.
+    const statuses = /^Failed to load resource: the server responded with a status of 4\d\d/;
+    expect(complaints.slice(complaintsBefore).filter((text) => !statuses.test(text))).toEqual([]);
+    const origins = asked
+      .slice(askedBefore)
+      .filter((url) => !/^(?:data|blob):/.test(url))
+      .map((url) => new URL(url).origin);
+    expect([...new Set(origins)]).toEqual([new URL(shown.path(service)).origin]);
+  });
+});

@@ -1,0 +1,137 @@
+import type { PICTURES } from '../../src/manual/manual.ts';
+import type { ColorScheme, Page } from './chromium.ts';
+import { ADMIN, CUSTOMER, type DemoService, NEWCOMER } from './demo-service.ts';
+
+/** A page of the service, in a state that is worth seeing. */
+export interface ShownPage {
+  /** Of its files. */
+  readonly name: string;
+  path(service: DemoService): string;
+  /** The account that is signed in; undefined: none. */
+  readonly email?: string;
+  /** What a person does on the page before it is shown. */
+  prepare?(page: Page): Promise<void>;
+  /** The picture of the manual that shows its top. */
+  readonly picture?: {
+    readonly file: keyof typeof PICTURES;
+    readonly size: Size;
+    readonly scheme: ColorScheme;
+  };
+  /** The reference is a page of another author. */
+  readonly isForeign?: true;
+}
+
+const press = async (page: Page, name: RegExp) => await page.getByRole('button', { name }).first().click();
+
+const byAnyone = (name: string, path: string, more: Partial<ShownPage> = {}): ShownPage => ({
+  name,
+  path: ({ origin }) => `${origin}${path}`,
+  ...more,
+});
+const by =
+  (email: string) =>
+  (name: string, path: string, more: Partial<ShownPage> = {}): ShownPage =>
+    byAnyone(name, path, { email, ...more });
+const byAdmin = by(ADMIN);
+const byNewcomer = by(NEWCOMER);
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Those of one person follow each other. */
+export const SHOWN_PAGES: readonly ShownPage[] = [
+  byAnyone('start', '/'),
+  byAnyone('manual', '/docs/manual'),
+  byAnyone('manual-accounts', '/docs/accounts'),
+  byAnyone('reference', '/docs', { isForeign: true }),
+  { name: 'replay', path: ({ replayOrigin }) => replayOrigin },
+  byAnyone('sign-in', '/sign-in'),
+  byAnyone('sign-in-code', '/sign-in', {
+    prepare: async (page) => {
+      await page.locator('input[name=email]').fill('new@example.com');
+      await press(page, /Send/);
+      await page.locator('input[name=code]').waitFor();
+    },
+  }),
+  byAnyone('sign-in-link-used', '/sign-in/link?token=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'),
+  byNewcomer('new-overview', '/account'),
+  byNewcomer('new-keys', '/account/keys'),
+  byNewcomer('new-usage', '/account/usage'),
+  byNewcomer('forbidden', '/admin/accounts'),
+  byAdmin('overview', '/account'),
+  byAdmin('keys', '/account/keys', {
+    picture: { file: 'dashboard-keys.png', size: { width: 1200, height: 600 }, scheme: 'light' },
+  }),
+  byAdmin('key', '/account/keys', {
+    prepare: async (page) => await page.getByText('notebook').first().click(),
+  }),
+  byAdmin('key-new', '/account/keys/new'),
+  byAdmin('key-created', '/account/keys/new', {
+    prepare: async (page) => {
+      await page.locator('input[name=name]').fill('paper trading');
+      await press(page, /Create/);
+      await page
+        .getByText(/br_live_/)
+        .first()
+        .waitFor();
+    },
+  }),
+  byAdmin('key-refused', '/account/keys/new', {
+    prepare: async (page) => {
+      await page.locator('input[name=expires]').fill('2001-01-01T00:00');
+      await press(page, /Create/);
+      await page.locator('[role=alert]').waitFor();
+    },
+  }),
+  byAdmin('usage', '/account/usage?last=90d', {
+    picture: { file: 'dashboard-usage.png', size: { width: 1200, height: 900 }, scheme: 'light' },
+    prepare: async (page) => await page.locator('label:text-is("By key")').click(),
+  }),
+  byAdmin('usage-by-hour', '/account/usage?last=24h'),
+  byAdmin('plan', '/account/plan'),
+  byAdmin('sessions', '/account/sessions'),
+  byAdmin('settings', '/account/settings'),
+  byAdmin('admin-accounts', '/admin/accounts', {
+    picture: { file: 'dashboard-accounts.png', size: { width: 1200, height: 640 }, scheme: 'dark' },
+  }),
+  {
+    ...byAdmin('admin-account', ''),
+    path: (service) => `${service.origin}/admin/accounts/${service.accountId(CUSTOMER)}`,
+  },
+  byAdmin('admin-tiers', '/admin/tiers'),
+  byAdmin('admin-tier', '/admin/tiers/pro'),
+  byAdmin('admin-usage', '/admin/usage'),
+  byAdmin('admin-audit', '/admin/audit'),
+];
+
+export const SCHEMES: readonly ColorScheme[] = ['light', 'dark'];
+export const SIZES: Readonly<Record<string, Size>> = {
+  desktop: { width: 1280, height: 900 },
+  phone: { width: 390, height: 844 },
+};
+
+/** Shows a page as its person sees it, signed in by a link if somebody else was before. */
+export async function showPage(page: Page, service: DemoService, shown: ShownPage, before?: ShownPage): Promise<void> {
+  const { email, prepare } = shown;
+  if (email !== undefined && email !== before?.email) {
+    await page.goto(await service.signInLink(email));
+    await press(page, /Sign in as/);
+    await page.getByText(email).first().waitFor();
+  }
+  await page.goto(shown.path(service), { waitUntil: shown.isForeign ? 'networkidle' : 'load' });
+  await prepare?.(page);
+}
+
+/** Sets the size and the colours, moves focus and pointer away from all controls, and waits until the page is drawn. */
+export async function setAppearance(page: Page, size: Size, colorScheme: ColorScheme): Promise<void> {
+  await page.setViewportSize(size);
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.mouse.move(0, 0);
+  await page.evaluate(`new Promise((drawn) => {
+    document.activeElement?.blur();
+    scrollTo(0, 0);
+    requestAnimationFrame(() => requestAnimationFrame(drawn));
+  })`);
+}
