@@ -19,7 +19,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace paint crash clean
+.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -110,6 +110,9 @@ pace: build ## measure the speed and timing of a replay, and write test/bench/re
 
 paint: build $(JUDGE_PACKAGES) ## measure how fast Chromium shows the pages of usage, and write test/browser/RESULTS.md
 	$(BUN) test/browser/paint.ts
+
+screenshots: build $(JUDGE_PACKAGES) ## take pictures of every page in Chromium into dist/screenshots, and those of the manual into src/manual
+	$(BUN) test/browser/screenshots.ts
 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
