@@ -57,8 +57,17 @@ export function accountSite(deps: SiteDeps) {
       ),
     );
   const asPerson = (handle: PersonHandler, visit: Visit, path: string) => {
-    const person = service.sessions.find(visit.browser.session);
-    return person === undefined ? redirect('/sign-in', nextCookie(pageAbove(path))) : handle(deps, person, visit);
+    const find = () => service.sessions.find(visit.browser.session);
+    const form = async () => {
+      const fields = await visit.form();
+      // A form may arrive slowly, and the session may end meanwhile.
+      if (find() === undefined) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
+      return fields;
+    };
+    const person = find();
+    return person === undefined
+      ? redirect('/sign-in', nextCookie(pageAbove(path)))
+      : handle(deps, person, { ...visit, form });
   };
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
   for (const [path, handler] of [...byAnyone(SIGN_IN_PAGES), ...byPerson(ACCOUNT_PAGES), ...byAdmin(ADMIN_PAGES)]) {

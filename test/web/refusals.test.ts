@@ -151,3 +151,40 @@ test('Administration is refused to users, and sends admins with an old sign-in t
   expect(await all()).toEqual(paths.map((path) => [path, 303, '/sign-in']));
   expect(rowsOf(site)).toEqual(asAdmin);
 });
+
+test('A form that is still being received when its session ends changes nothing', async () => {
+  await using held = await adaAs('admin');
+  const { site, ada, fields } = held;
+  const { service } = site.people;
+  const cookie = `${SESSION}=${ada.cookies.get(SESSION)}`;
+  const forms = [...Object.keys(ACCOUNT_FORMS), ...Object.keys(ADMIN_FORMS)].filter(
+    // These read no fields, and only end sessions.
+    (form) => !/sign-out|end-all/.test(form),
+  );
+  const gates = forms.map(() => Promise.withResolvers<void>());
+  const answers = forms.map(
+    async (form, at) =>
+      await fetch(new URL(form, site.origin), {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' },
+        body: new ReadableStream<Uint8Array>({
+          async start(controller) {
+            controller.enqueue(Buffer.from('late='));
+            await gates[at]!.promise;
+            controller.enqueue(Buffer.from(`&${new URLSearchParams(fields)}`));
+            controller.close();
+          },
+        }),
+      }),
+  );
+  // Answered after the others have begun.
+  await ada.open('/account');
+  const { account } = service.sessions.find(ada.cookies.get(SESSION))!;
+  service.sessions.endAll(account, account);
+  const before = rowsOf(site);
+  for (const gate of gates) gate.resolve();
+  const shown = (await Promise.all(answers)).map(({ status, headers }) => [status, headers.get('location')]);
+  expect(shown).toEqual(forms.map(() => [303, '/sign-in']));
+  expect(rowsOf(site)).toEqual(before);
+});
