@@ -133,6 +133,7 @@ test('names are text on the page, and a key of another account is not found', as
     expect([status, text]).toEqual([404, expect.stringContaining('This account has no such key.')]);
   }
   expect(await opened('/account/usage?from=2026-01-01&to=2026-01-02')).toContain('No requests in this time.');
+  expect(await opened('/account/usage?to=1970-01-01')).toContain('No requests in this time.');
 });
 
 test.each([

@@ -41,7 +41,7 @@ export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays =
   const by = query.get('by') || (spanMs <= BY_HOUR_MS_MAX ? 'hour' : 'day');
   const interval = by === 'hour' && !onlyDays ? 'hour' : 'day';
   // The interval that is not over yet counts.
-  const fromMs = from ?? toMs - spanMs + (interval === 'hour' ? HOUR_MS : DAY_MS);
+  const fromMs = Math.max(from ?? toMs - spanMs + (interval === 'hour' ? HOUR_MS : DAY_MS), 0);
   return { last, interval, fromMs, toMs };
 }
 
