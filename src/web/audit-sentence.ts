@@ -1,6 +1,6 @@
 import { parseIso } from '../domain/instant.ts';
 import type { AuditDetail, AuditEntry } from '../store/audit.ts';
-import { numberText, timeText } from './texts.ts';
+import { numberText, timeText, usdText } from './texts.ts';
 
 type Value = AuditDetail[string] | undefined;
 type Sentence = (detail: AuditDetail) => string;
@@ -61,7 +61,7 @@ function tierText({ tier, name, requestsPerMinute, coins, routes, monthlyPriceUs
     `${numberText(Number(requestsPerMinute))} requests per minute`,
     `coins ${coins}`,
     `routes ${routes}`,
-    ...(monthlyPriceUsd == null ? [] : [`$${monthlyPriceUsd} a month`]),
+    ...(monthlyPriceUsd == null ? [] : [`${usdText(Number(monthlyPriceUsd))} a month`]),
     ...(place == null ? [] : [`place ${place}`]),
   ].join(', ');
 }

@@ -13,6 +13,11 @@ export function numberText(value: number): string {
   return value.toLocaleString('en-US');
 }
 
+/** `$49`, `$49.50`. */
+export function usdText(usd: number): string {
+  return `$${usd.toLocaleString('en-US', { minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 })}`;
+}
+
 /** `12.3 MB`: units of 1,000; three digits from 1 kB on. */
 export function bytesText(bytes: number): string {
   // Rounded first: 999,999 bytes are 1 MB.

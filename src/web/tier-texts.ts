@@ -1,9 +1,9 @@
 import type { Tier } from '../domain/tier.ts';
-import { numberText } from './texts.ts';
+import { usdText } from './texts.ts';
 
 /** `$49 a month`, or the price in words; a dash without either. */
 export function priceText({ monthlyPriceUsd, priceNote }: Tier): string {
-  if (monthlyPriceUsd !== undefined) return `$${numberText(monthlyPriceUsd)} a month`;
+  if (monthlyPriceUsd !== undefined) return `${usdText(monthlyPriceUsd)} a month`;
   return priceNote ?? '–';
 }
 

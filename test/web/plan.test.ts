@@ -41,7 +41,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
   changeTier(change(), 'pro', { name: '<Pro & more>', monthlyPriceUsd: 1234.5, coins: ['btc', 'eth'] });
   retireTier(change(), 'starter');
   const retired = await shown();
-  expect([markedIn(retired), retired.includes('$1,234.5 a month'), retired.includes('&lt;Pro &amp; more>')]).toEqual([
+  expect([markedIn(retired), retired.includes('$1,234.50 a month'), retired.includes('&lt;Pro &amp; more>')]).toEqual([
     [],
     true,
     true,
