@@ -94,6 +94,12 @@ function FirstSteps({ commands }: { readonly commands: readonly string[] }) {
   );
 }
 
+/** Only admins act on accounts of others. */
+function actorText(actorId: number | undefined, ownId: number): string {
+  if (actorId === undefined) return 'command or service';
+  return actorId === ownId ? 'you' : 'an admin';
+}
+
 function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; readonly ownId: number }) {
   return (
     <>
@@ -105,7 +111,7 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
               <Time ms={entry.atMs} />
             </td>
             <td>{auditSentence(entry)}</td>
-            <td>{entry.actorId === ownId ? 'you' : 'command or service'}</td>
+            <td>{actorText(entry.actorId, ownId)}</td>
           </tr>
         ))}
       </Table>
