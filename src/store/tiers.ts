@@ -83,8 +83,13 @@ export class Tiers {
     this.#update.run(...settableOf(tier), tier.id);
   }
 
-  /** Moves a tier to a place in the catalog; 1 is the lowest tier, and a number above that of the highest is the highest. Within a transaction. */
+  /**
+   * Moves a tier to a place in the catalog; 1 is the lowest tier, and a number above that of the highest is the highest. A tier that is there
+   * already keeps its rank among retired ones too. Within a transaction.
+   */
   move(id: string, place: number): void {
+    const catalog = this.list();
+    if (catalog[Math.min(place, catalog.length) - 1]?.id === id) return;
     const others = this.all().filter((tier) => tier.id !== id);
     const next = others.filter(({ retiredMs }) => retiredMs === undefined)[place - 1];
     const index = next === undefined ? others.length : others.indexOf(next);

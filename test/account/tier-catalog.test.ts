@@ -45,6 +45,18 @@ test('the place of a tier decides which of two grants is valid', () => {
   expect(tierOf()).toBe('starter');
 });
 
+test('a tier that keeps its place keeps its rank among retired ones', () => {
+  using held = temporaryArchive();
+  const { registry } = held;
+  const change = { registry, nowMs: NOW_MS };
+  const ids = registry.tiers.all().map(({ id }) => id);
+  retireTier(change, 'starter');
+  retireTier(change, 'enterprise');
+  for (const edit of [{ place: 1 }, { place: 1, name: 'Free of charge' }]) changeTier(change, 'free', edit);
+  for (const place of [2, 99]) changeTier(change, 'pro', { place });
+  expect(registry.tiers.all().map(({ id }) => id)).toEqual(ids);
+});
+
 test('wherever tiers are moved, the order of the others stays, and retired ones are not counted', () => {
   const move = fc.record({ tier: fc.nat(3), place: fc.integer({ min: 1, max: 6 }), retires: fc.boolean() });
   fc.assert(
