@@ -13,7 +13,7 @@ import { refuseUnprintableName } from './printable-name.ts';
 const ID = /^(?!account$)[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const PRICE_USD_MAX = 1_000_000_000;
 
-/** Fields of a tier that change; a price replaces the note, and a note the price. */
+/** Fields of a tier that change; a price replaces the note, and a note the price; an empty note removes both. */
 export type TierEdit = Partial<Omit<Tier, 'id' | 'retiredMs'>> & {
   /** 1 is the lowest tier; a number above that of the highest is the highest. */
   readonly place?: number;
@@ -105,7 +105,7 @@ function priced(tier: Tier, { monthlyPriceUsd, priceNote }: TierEdit): Tier {
     throw new DomainError('invalid-parameter', 'a tier has a price or a note instead of it: give one of them');
   }
   if (monthlyPriceUsd !== undefined) return { ...tier, monthlyPriceUsd, priceNote: undefined };
-  return priceNote === undefined ? tier : { ...tier, monthlyPriceUsd: undefined, priceNote };
+  return priceNote === undefined ? tier : { ...tier, monthlyPriceUsd: undefined, priceNote: priceNote || undefined };
 }
 
 function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {

@@ -110,7 +110,7 @@ function withFields(command: Command): Command {
       list: routeList(text),
     }))
     .option('--price <usd>', 'monthly price in USD', monthlyPrice)
-    .option('--note <text>', 'the price in words, instead of --price')
+    .option('--note <text>', 'the price in words, instead of --price; empty: neither')
     .option('--place <number>', 'place in the catalog; 1 is the lowest tier', catalogPlace);
 }
 

@@ -85,7 +85,7 @@ test('wherever tiers are moved, the order of the others stays, and retired ones 
 });
 
 describe('a change of a tier', () => {
-  test('replaces only the fields that it names; a price replaces the note, and a note the price', () => {
+  test('replaces only the fields that it names; a price replaces the note, and a note the price; an empty note removes both', () => {
     using held = temporaryArchive();
     const { registry } = held;
     const change = { registry, nowMs: NOW_MS };
@@ -99,6 +99,7 @@ describe('a change of a tier', () => {
       [{ monthlyPriceUsd: 49.99 }, { monthlyPriceUsd: 49.99, priceNote: undefined }],
       [{ priceNote: 'on request' }, { monthlyPriceUsd: undefined, priceNote: 'on request' }],
       [{ name: 'Professional' }, { name: 'Professional' }],
+      [{ priceNote: '' }, { monthlyPriceUsd: undefined, priceNote: undefined }],
     ];
     let expected: object = before;
     for (const [edit, changed] of edits) {

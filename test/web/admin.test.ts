@@ -252,6 +252,9 @@ describe('The pages of administration', () => {
     expect(plain((await admin.open('/admin/tiers')).text)).toContain(
       '&lt;Gold> gold btc, eth quotes, export 5 ask 0 0',
     );
+    expect((await change('/tiers/change', tier({ price: '' }))).status).toBe(303);
+    expect(registry.tiers.find('gold')).toMatchObject({ monthlyPriceUsd: undefined, priceNote: undefined });
+    expect((await change('/tiers/create', tier({ id: 'plain', price: '' }))).status).toBe(303);
   });
 
   test.each<[Readonly<Record<string, string>>, string]>([
