@@ -3,6 +3,7 @@ import type { ApiKey } from '../domain/api-key.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { IssuedKey, NewKey } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
@@ -10,6 +11,9 @@ import { changeAccount, createAccount } from './administration.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
+
+/** Keys that a person may create in a day, for each valid key that the account may have. Pages read the revoked ones too. */
+const DAILY_KEYS = 10;
 
 /** A key, and its last use; undefined: never used. */
 export interface UsedKey extends ApiKey {
@@ -46,7 +50,7 @@ export type OwnKeyRequest = Pick<NewKey, 'name' | 'asOfMs' | 'expiresMs'> & {
 
 /**
  * Creates a key of the person's account. Throws 'sign-in-again', 'conflict' if the account got a key meanwhile (a form that is sent twice
- * creates one key), and as `createKey` does.
+ * creates one key), 'rate-limited' after too many keys of a day, and as `createKey` does.
  */
 export function createOwnKey(
   change: PersonalChange,
@@ -55,13 +59,19 @@ export function createOwnKey(
   const { registry, nowMs, actor } = change;
   refuseOldSignIn(actor, nowMs);
   const request = { name, asOfMs, expiresMs, tier: undefined, requestsPerMinute: undefined };
-  const { id } = actor.account;
+  const { id, email } = actor.account;
   return registry.database.write(() => {
-    if (keysBefore !== undefined && registry.apiKeys.ofAccount(id).length !== keysBefore) {
+    const keys = registry.apiKeys.ofAccount(id);
+    if (keysBefore !== undefined && keys.length !== keysBefore) {
       throw new DomainError(
         'conflict',
         'your account got a key after this form was opened, perhaps by this form: look at your keys first',
       );
+    }
+    const ofDay = keys.filter(({ createdMs }) => nowMs - createdMs < DAY_MS).length;
+    if (ofDay >= DAILY_KEYS * keysAllowed(registry, email)) {
+      const message = `your account got ${ofDay} keys in the last 24 hours: try again tomorrow`;
+      throw new DomainError('rate-limited', message, { retryAfterSeconds: DAY_MS / 1000 });
     }
     return issue(change, registry.accounts.find(id)!, request);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { createOwnKey, keysOf, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
+import { createKey, createOwnKey, keysOf, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import type { ErrorKind } from '../../src/domain/errors.ts';
 import { openRegistry } from '../../src/store/registry.ts';
@@ -98,6 +98,20 @@ test('an account has as many valid keys as the setting allows; revoked and expir
   createOwnKey(ada, UNNAMED);
   expect(() => createOwnKey(ada, UNNAMED)).toThrow('revoke one first');
   createOwnKey({ ...ada, nowMs: NOW_MS + 10 }, UNNAMED);
+});
+
+test('a person creates ten times as many keys a day as the account may have; commands are not limited', () => {
+  using held = temporaryArchive();
+  using registry = openRegistry(held.path, { create: false, keysPerAccount: 1 });
+  const ada = { ...person(held, 'ada@example.com'), registry };
+  for (let made = 0; made < 10; made += 1) revokeKey(ada, createOwnKey(ada, UNNAMED).apiKey.id);
+  expect(() => createOwnKey(ada, UNNAMED)).toThrow('your account got 10 keys in the last 24 hours');
+  createOwnKey({ ...person(held, 'eve@example.com'), registry }, UNNAMED);
+  const request = { ...UNNAMED, account: 'ada@example.com', tier: undefined, requestsPerMinute: undefined };
+  revokeKey(ada, createKey(registry, NOW_MS, request).apiKey.id);
+  const later = { ...ada, nowMs: NOW_MS + 86_400_000 };
+  const actor = { ...ada.actor, session: { ...ada.actor.session, createdMs: later.nowMs } };
+  createOwnKey({ ...later, actor }, UNNAMED);
 });
 
 test.each([
