@@ -1,5 +1,6 @@
 import type { NamedUsage, UsageSeries } from '../../account/usage-series.ts';
 import type { InstantMs } from '../../domain/instant.ts';
+import { addUsage, NO_USAGE } from '../../domain/usage.ts';
 import type { ChartData, ChartSeries, Measure } from './chart-data.ts';
 
 /** As many colours as the style sheet has for series. The last one is for all others. */
@@ -26,13 +27,12 @@ export function UsageChart({ range, splits }: { readonly range: Range; readonly 
 function chartData({ fromMs, toMs, intervalMs }: Range, splits: Splits): ChartData {
   const count = Math.floor((toMs - fromMs) / intervalMs) + 1;
   const values = (series: readonly UsageSeries[]): ChartSeries['values'] => {
-    const intervals = series.flatMap((one) => one.intervals);
-    const valuesOf = (field: Measure) => {
-      if (series.every(({ sum }) => sum[field] === 0)) return [];
-      const dense = new Array<number>(count).fill(0);
-      for (const [startMs, counts] of intervals) dense[(startMs - fromMs) / intervalMs]! += counts[field];
-      return dense;
-    };
+    const sums = Array.from({ length: count }, () => ({ ...NO_USAGE }));
+    for (const one of series) {
+      for (const [startMs, counts] of one.intervals) addUsage(sums[(startMs - fromMs) / intervalMs]!, counts);
+    }
+    const valuesOf = (field: Measure) =>
+      series.every(({ sum }) => sum[field] === 0) ? [] : sums.map((counts) => counts[field]);
     return {
       requests: valuesOf('requests'),
       forbidden: valuesOf('forbidden'),
