@@ -134,10 +134,7 @@ export class ApiKeys {
   /** Gives the key with `id` a new secret; the old one is refused from then on. Within a write transaction. */
   rotate(id: string, nowMs: number): IssuedKey {
     if (this.#mustFind(id).revokedMs !== undefined) {
-      throw new DomainError(
-        'conflict',
-        `key '${id}' was revoked, which is final: create a new one with 'bookreel key create'`,
-      );
+      throw new DomainError('conflict', `key '${id}' was revoked, which is final: create a new one`);
     }
     const key = generateKey();
     this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);

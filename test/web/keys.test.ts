@@ -187,6 +187,16 @@ test('A key of another account is not found, and nothing changes', async () => {
   expect([keysOf(site), keysOf(site, EVE)]).toEqual([[key], []]);
 });
 
+test('A key that was revoked meanwhile is not rotated, and the sentence names no command', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  await create(ada, { name: 'laptop' });
+  const [key] = keysOf(site);
+  await ada.post('/account/keys/revoke', { key: key!.id });
+  const { status, text } = await ada.post('/account/keys/rotate', { key: key!.id, prefix: key!.prefix });
+  expect([status, text]).toEqual([409, expect.stringContaining('was revoked, which is final: create a new one.')]);
+});
+
 test('The list has keys that expired, with their limits and last use, and none of others', async () => {
   await using site = startSite();
   const { registry, service } = site.people;
