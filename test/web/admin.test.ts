@@ -186,6 +186,15 @@ describe('The pages of administration', () => {
     expect((await admin.open('/admin/accounts')).status).toBe(200);
   });
 
+  test('lead an admin who becomes a user to the own account', async () => {
+    const { id, email } = account('former@example.com');
+    registry.accounts.setRole(id, 'admin');
+    const former = await site.signedIn(email);
+    const { status, headers } = await former.post('/admin/accounts/role', { account: String(id), role: 'user' });
+    expect([status, headers.get('location')]).toEqual([303, '/account']);
+    expect(registry.accounts.find(id)?.role).toBe('user');
+  });
+
   test('show a new sign-in link once, which signs in to the account', async () => {
     const { id } = account('linked@example.com');
     const { status, text } = await change('/accounts/link', { account: id });

@@ -23,7 +23,9 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
 
   const { id } = registry.accounts.findByEmail(ADA)!;
   grantTier(change(), id, 'starter');
-  expect((await ada.open('/account')).text).toMatch(/Granted the tier starter without an end<\/td><td>command or service/);
+  expect((await ada.open('/account')).text).toMatch(
+    /Granted the tier starter without an end<\/td><td>command or service/,
+  );
   const root = await site.signedIn('root@example.com');
   registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');
   await root.post('/admin/accounts/grant', { account: String(id), tier: 'free', until: '' });

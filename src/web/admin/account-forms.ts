@@ -45,14 +45,17 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
   [`${ACCOUNTS_PATH}/link`]: createLink,
 };
 
-/** Makes the change, and shows the account: if the change was refused, with the reason and what was typed. */
+/**
+ * Makes the change, and shows the account: if the change was refused, with the reason and what was typed. An admin who became a user sees
+ * the own account.
+ */
 function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
   return async (deps, person, visit) => {
     const sent = await accountForm(deps, person, visit);
     const refused = refusedForm(sent.form, () => work(sent, deps));
-    return refused === undefined
-      ? redirect(`${ACCOUNTS_PATH}/${sent.id}`)
-      : pageOfAccount(deps, person, sent.id, { refused });
+    if (refused !== undefined) return pageOfAccount(deps, person, sent.id, { refused });
+    const { role } = deps.registry.accounts.find(person.account.id)!;
+    return redirect(role === 'admin' ? `${ACCOUNTS_PATH}/${sent.id}` : '/account');
   };
 }
 
