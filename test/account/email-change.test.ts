@@ -153,7 +153,8 @@ test('An address with an account gets the same answer and row, and a mail withou
   for (const email of [EVE, 'Off@example.com']) {
     const { link, raw } = mails.get(email)!;
     expect([link, raw.replace(/=\r\n/g, '')]).toEqual(['', expect.stringMatching(/has an account already/)]);
-    expect(raw).not.toContain(ADA);
+    // The random id of a mail ends like Ada's address once in 4,096 mails.
+    expect(raw.replace(/^Message-ID:.*$/m, '')).not.toContain(ADA);
   }
   const columns = activity
     .query<{ name: string }, []>("SELECT name FROM pragma_table_info('sign_in_attempts')")
