@@ -1,15 +1,17 @@
 /** Pages that a person may be sent to after a sign-in. */
 const PAGES: ReadonlySet<string> = new Set([
-  ...[
-    '/account',
-    '/account/keys',
-    '/account/keys/new',
-    '/account/usage',
-    '/account/plan',
-    '/account/sessions',
-    '/account/settings',
-  ],
-  ...['/admin', '/admin/accounts', '/admin/tiers', '/admin/usage', '/admin/revenue', '/admin/audit'],
+  '/account',
+  '/account/keys',
+  '/account/keys/new',
+  '/account/usage',
+  '/account/plan',
+  '/account/sessions',
+  '/account/settings',
+  '/admin',
+  '/admin/accounts',
+  '/admin/tiers',
+  '/admin/usage',
+  '/admin/audit',
 ]);
 const HOME = '/account';
 
