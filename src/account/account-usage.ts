@@ -31,13 +31,18 @@ export interface AccountUsage {
   readonly rows: readonly UsageRow[];
 }
 
-/** The usage of keys, requests that are not stored yet too. An earlier `fromMs` is moved to 31 days before `toMs` by hour, 400 by day. */
-export function usageOf(usage: Usage, keyIds: readonly string[], range: UsageRange, nowMs: InstantMs): AccountUsage {
+/** The time that is summed. `fromMs` is rounded down to an interval; an earlier one is moved to 31 days before `toMs` by hour, 400 by day. */
+export function summedTime(range: UsageRange, nowMs: InstantMs): Pick<AccountUsage, 'fromMs' | 'toMs' | 'intervalMs'> {
   const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[range.interval];
   const toMs = Math.min(range.toMs ?? Infinity, nowMs);
   const from = Math.max(Math.min(range.fromMs ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);
-  const fromMs = from - (from % lengthMs);
-  const rows = usage.list(keyIds, fromMs, toMs, lengthMs);
+  return { fromMs: from - (from % lengthMs), toMs, intervalMs: lengthMs };
+}
+
+/** The usage of keys, requests that are not stored yet too. */
+export function usageOf(usage: Usage, keyIds: readonly string[], range: UsageRange, nowMs: InstantMs): AccountUsage {
+  const { fromMs, toMs, intervalMs } = summedTime(range, nowMs);
+  const rows = usage.list(keyIds, fromMs, toMs, intervalMs);
   const total = new UsageSeries();
   const keys = new UsageByName<string>();
   const routes = new UsageByName<string>();
@@ -46,5 +51,5 @@ export function usageOf(usage: Usage, keyIds: readonly string[], range: UsageRan
     keys.add(row.keyId, row.startMs, row);
     routes.add(row.route, row.startMs, row);
   }
-  return { fromMs, toMs, intervalMs: lengthMs, total, keys: keys.list(), routes: routes.list(), rows };
+  return { fromMs, toMs, intervalMs, total, keys: keys.list(), routes: routes.list(), rows };
 }

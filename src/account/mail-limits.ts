@@ -1,8 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
+import { DAY_MS, HOUR_MS } from '../domain/usage.ts';
 import type { SignInAttempts } from '../store/sign-in-attempts.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Attempts of a client address. */
 const CLIENT_ATTEMPTS_PER_HOUR = 20;
 /** Attempts with an e-mail address: five codes with five tries each are guessed with a chance of 1 : 40,000 an hour. */

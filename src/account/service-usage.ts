@@ -2,17 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
-import { DELETED_KEYS, USAGE_KEPT_MS, type Usage } from '../store/usage.ts';
+import { DELETED_KEYS, type Usage } from '../store/usage.ts';
+import { summedTime, type UsageRange } from './account-usage.ts';
 import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
-
-const DEFAULT_MS = 30 * DAY_MS;
-
-export interface ServiceUsageRange {
-  /** Undefined: 30 days before `toMs`. Rounded down to the start of its day; not more than 400 days before `toMs`. */
-  readonly fromMs?: InstantMs | undefined;
-  /** Undefined: now. */
-  readonly toMs?: InstantMs | undefined;
-}
 
 /** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
 export interface ServiceUsage {
@@ -34,12 +26,10 @@ const KEYS_A_TURN = 4;
 export async function serviceUsage(
   registry: Registry,
   usage: Usage,
-  range: ServiceUsageRange,
+  range: Omit<UsageRange, 'interval'>,
   nowMs: InstantMs,
 ): Promise<ServiceUsage> {
-  const toMs = Math.min(range.toMs ?? Infinity, nowMs);
-  const from = Math.max(Math.min(range.fromMs ?? toMs - DEFAULT_MS, toMs), toMs - USAGE_KEPT_MS, 0);
-  const fromMs = from - (from % DAY_MS);
+  const { fromMs, toMs } = summedTime({ ...range, interval: 'day' }, nowMs);
   const owners = ownersOfKeys(registry, nowMs);
   const keyIds = [...owners.keys(), DELETED_KEYS];
   const total = new UsageSeries();
@@ -64,15 +54,11 @@ function ownersOfKeys(
   return database.read(() => {
     const deleted = new Set(accounts.deletedSince(0));
     const tiers = new Map<number, string>();
-    const tierOf = (accountId: number) => {
-      const tier = tiers.get(accountId) ?? accountTiers.at(accountId, nowMs).tier.id;
-      tiers.set(accountId, tier);
-      return tier;
-    };
+    const tierOf = (accountId: number) =>
+      tiers.getOrInsertComputed(accountId, () => accountTiers.at(accountId, nowMs).tier.id);
     return new Map(
       apiKeys.list().map(({ id, accountId, account, tier }) => {
-        const owner = deleted.has(accountId) ? undefined : { account, tier: tier ?? tierOf(accountId) };
-        return [id, owner];
+        return [id, deleted.has(accountId) ? undefined : { account, tier: tier ?? tierOf(accountId) }];
       }),
     );
   });

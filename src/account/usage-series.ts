@@ -17,11 +17,7 @@ export class UsageSeries {
 
   /** `startMs`: of the interval. */
   add(startMs: InstantMs, counts: UsageCounts): void {
-    let interval = this.#intervals.get(startMs);
-    if (interval === undefined) {
-      interval = { ...NO_USAGE };
-      this.#intervals.set(startMs, interval);
-    }
+    const interval = this.#intervals.getOrInsertComputed(startMs, () => ({ ...NO_USAGE }));
     addUsage(interval, counts);
     addUsage(this.#sum, counts);
   }
@@ -32,12 +28,7 @@ export class UsageByName<Name> {
   readonly #series = new Map<Name, UsageSeries>();
 
   add(name: Name, startMs: InstantMs, counts: UsageCounts): void {
-    let series = this.#series.get(name);
-    if (series === undefined) {
-      series = new UsageSeries();
-      this.#series.set(name, series);
-    }
-    series.add(startMs, counts);
+    this.#series.getOrInsertComputed(name, () => new UsageSeries()).add(startMs, counts);
   }
 
   /** The one with most requests first. */

@@ -75,9 +75,7 @@ export async function usageFile(deps: WebDeps, person: SignedIn, visit: Visit): 
   const { range, used, keys } = await readUsage(deps, person, visit);
   const sums = new Map<string, UsageByName<string>>();
   for (const row of used.rows) {
-    const routes = sums.get(row.keyId) ?? new UsageByName<string>();
-    sums.set(row.keyId, routes);
-    routes.add(row.route, row.startMs, row);
+    sums.getOrInsertComputed(row.keyId, () => new UsageByName()).add(row.route, row.startMs, row);
   }
   const lines = [...sums].flatMap(([keyId, routes]) =>
     routes.list().flatMap(({ name: route, series }) => {
