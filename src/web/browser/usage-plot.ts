@@ -58,7 +58,7 @@ export class UsagePlot {
     const { data, text, onPoint } = this.#settings;
     const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
     const half = data.intervalMs / 2000;
-    const axis = { stroke: this.#color('axis'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
+    const axis = { stroke: this.#color('quiet'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
     const lines = { stroke: this.#color('grid'), width: 1 };
     const bars = uPlot.paths.bars!({ size: [0.8, 48] });
     return {

@@ -18,7 +18,7 @@ export function UsageTable({ by, rows }: { readonly by: string; readonly rows: r
     <Table label={`Usage by ${by.toLowerCase()}`} headings={[by, ...NUMBERS]} numbers={NUMBERS} empty="No requests.">
       {rows.map(({ key, name, sum }) => (
         <tr key={key}>
-          <th scope="row" class="name">
+          <th scope="row" class="long">
             {name}
           </th>
           {MEASURES.map(({ field }) => (
@@ -52,10 +52,11 @@ export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
 interface FigureContent {
   readonly name: string;
   readonly value: string;
-  readonly note: string;
+  readonly note: ComponentChildren;
 }
 
-function Figure({ name, value, note }: FigureContent) {
+/** One figure of a page, with what it means. */
+export function Figure({ name, value, note }: FigureContent) {
   return (
     <dl class="card figure">
       <dt>{name}</dt>
