@@ -1,13 +1,17 @@
 import type { ComponentChildren } from 'preact';
 import type { SignedIn } from '../account/account-sessions.ts';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
+import { statusOf } from '../http/response/problem.ts';
 import { type Page, pageOf } from './page.tsx';
+import { type RefusedForm, sentenceOf } from './refused-form.ts';
 
 export interface PersonPageContent {
   readonly title: string;
   /** The path of the page: its link in the menu is marked. */
   readonly path: string;
   readonly scripts?: readonly BuiltAsset[];
+  /** The form of the page that was refused: the page has the status of the refusal, and begins with the reason. */
+  readonly refused?: RefusedForm | undefined;
   readonly children: ComponentChildren;
 }
 
@@ -28,7 +32,8 @@ const ADMIN_MENU = [
 ] as const;
 
 /** A page of a signed-in person: a menu, and the content. */
-export function personPage({ account }: SignedIn, { title, path, scripts, children }: PersonPageContent): Page {
+export function personPage({ account }: SignedIn, page: PersonPageContent): Page {
+  const { title, path, scripts, refused, children } = page;
   const content = (
     <div class="with-menu">
       <div class="menus">
@@ -45,11 +50,16 @@ export function personPage({ account }: SignedIn, { title, path, scripts, childr
             </button>
           </form>
         </div>
+        {refused !== undefined && (
+          <p class="notice bad" role="alert">
+            {sentenceOf(refused.error)}
+          </p>
+        )}
         {children}
       </div>
     </div>
   );
-  return pageOf({ title, children: content, ...(scripts && { scripts }) });
+  return pageOf({ title, children: content, ...(scripts && { scripts }) }, refused && statusOf(refused.error));
 }
 
 interface MenuContent {

@@ -22,13 +22,3 @@ export function refusedForm(typed: URLSearchParams, work: () => void): RefusedFo
 export function sentenceOf({ message }: DomainError): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }
-
-/** The reason above a form. */
-export function Refusal({ refused }: { readonly refused: RefusedForm | undefined }) {
-  if (refused === undefined) return null;
-  return (
-    <p class="notice bad" role="alert">
-      {sentenceOf(refused.error)}
-    </p>
-  );
-}

@@ -12,8 +12,8 @@ import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie } from './cookies.ts';
 import { formOf, refuseForeignForm } from './form.ts';
 import { formPage } from './page.tsx';
-import { sentenceOf } from './refused-form.tsx';
-import type { PersonHandler, PersonRoutes, WebDeps } from './routes.ts';
+import { sentenceOf } from './refused-form.ts';
+import type { PersonRoutes, WebDeps } from './routes.ts';
 import { SCRIPTS } from './scripts.ts';
 import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
 import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
@@ -42,39 +42,37 @@ export function accountSite(deps: SiteDeps) {
   };
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
     Object.entries(routes).map(([path, handle]): [string, Handler] => [path, (visit) => handle(service, visit)]);
-  const byPerson = (routes: PersonRoutes) =>
-    Object.entries(routes).map(([path, handle]): [string, Handler] => [path, (visit) => asPerson(handle, visit, path)]);
-  const byAdmin = (routes: PersonRoutes) =>
-    byPerson(
-      Object.fromEntries(
-        Object.entries(routes).map(([path, handle]): [string, PersonHandler] => [
-          path,
-          (given, person, visit) => {
-            refuseNonAdmin(person, nowMs());
-            return handle(given, person, visit);
-          },
-        ]),
-      ),
-    );
-  const asPerson = (handle: PersonHandler, visit: Visit, path: string) => {
-    const find = () => service.sessions.find(visit.browser.session);
-    const form = async () => {
-      const fields = await visit.form();
-      // A form may arrive slowly, and the session may end meanwhile.
-      if (find() === undefined) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
-      return fields;
-    };
-    const person = find();
-    return person === undefined
-      ? redirect('/sign-in', nextCookie(pageAbove(path)))
-      : handle(deps, person, { ...visit, form });
-  };
+  const byPerson = (routes: PersonRoutes, isForAdmins = false) =>
+    Object.entries(routes).map(([path, handle]): [string, Handler] => [
+      path,
+      (visit) => {
+        const find = () => service.sessions.find(visit.browser.session);
+        const form = async () => {
+          const fields = await visit.form();
+          // A form may arrive slowly, and the session may end meanwhile.
+          if (find() === undefined) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
+          return fields;
+        };
+        const person = find();
+        if (person === undefined) return redirect('/sign-in', nextCookie(pageAbove(path)));
+        if (isForAdmins) refuseNonAdmin(person, nowMs());
+        return handle(deps, person, { ...visit, form });
+      },
+    ]);
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
-  for (const [path, handler] of [...byAnyone(SIGN_IN_PAGES), ...byPerson(ACCOUNT_PAGES), ...byAdmin(ADMIN_PAGES)]) {
+  for (const [path, handler] of [
+    ...byAnyone(SIGN_IN_PAGES),
+    ...byPerson(ACCOUNT_PAGES),
+    ...byPerson(ADMIN_PAGES, true),
+  ]) {
     site.get(path, ({ request, set, server, params }) => answered({ request, set, server, params }, handler));
   }
   // The pages read forms themselves, with a bound.
-  for (const [path, handler] of [...byAnyone(SIGN_IN_FORMS), ...byPerson(ACCOUNT_FORMS), ...byAdmin(ADMIN_FORMS)]) {
+  for (const [path, handler] of [
+    ...byAnyone(SIGN_IN_FORMS),
+    ...byPerson(ACCOUNT_FORMS),
+    ...byPerson(ADMIN_FORMS, true),
+  ]) {
     site.post(path, ({ request, set, server }) => answered({ request, set, server }, handler), { parse: 'none' });
   }
   return site;

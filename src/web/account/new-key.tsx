@@ -2,12 +2,11 @@ import { createOwnKey } from '../../account/account-keys.ts';
 import type { SignedIn } from '../../account/account-sessions.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { statusOf } from '../../http/response/problem.ts';
 import type { IssuedKey } from '../../store/api-keys.ts';
 import { Copyable } from '../copyable.tsx';
 import { instantField } from '../form.ts';
 import { personPage } from '../person-page.tsx';
-import { Refusal, type RefusedForm } from '../refused-form.tsx';
+import type { RefusedForm } from '../refused-form.ts';
 import type { WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
 import type { Answer, Visit } from '../visit.ts';
@@ -35,7 +34,7 @@ export async function createKey(deps: WebDeps, person: SignedIn, visit: Visit): 
     return shownKeyPage(deps, person, issued);
   } catch (error) {
     if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
-    return { ...formOf(deps, person, { error, typed }), status: statusOf(error) };
+    return formOf(deps, person, { error, typed });
   }
 }
 
@@ -45,9 +44,9 @@ function formOf({ registry }: WebDeps, person: SignedIn, refused?: RefusedForm) 
   return personPage(person, {
     title: 'Create a key',
     path: '/account/keys',
+    refused,
     children: (
       <form class="card" method="post" action="/account/keys/new">
-        <Refusal refused={refused} />
         <input type="hidden" name="keysBefore" value={keysBefore} />
         <label class="field">
           Name

@@ -10,6 +10,7 @@ import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
+import { Figure } from '../usage/usage-tables.tsx';
 import type { Answer } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
@@ -33,28 +34,18 @@ export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
     children: (
       <>
         <div class="cards">
-          <dl class="card figure">
-            <dt>Tier</dt>
-            <dd>{account.tier.name}</dd>
-            <dd class="note">
-              {account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
-            </dd>
-          </dl>
-          <dl class="card figure">
-            <dt>Valid keys</dt>
-            <dd>{account.validKeys}</dd>
-            <dd class="note">{allowed === Infinity ? 'no limit' : `of ${allowed}`}</dd>
-          </dl>
-          <dl class="card figure">
-            <dt>Requests</dt>
-            <dd>{requestsBy('hour')}</dd>
-            <dd class="note">in the last 24 hours</dd>
-          </dl>
-          <dl class="card figure">
-            <dt>Requests</dt>
-            <dd>{requestsBy('day')}</dd>
-            <dd class="note">in the last 30 days</dd>
-          </dl>
+          <Figure
+            name="Tier"
+            value={account.tier.name}
+            note={account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
+          />
+          <Figure
+            name="Valid keys"
+            value={String(account.validKeys)}
+            note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
+          />
+          <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
+          <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
         </div>
         {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
         <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />

@@ -5,8 +5,8 @@ import type { Tier } from '../../domain/tier.ts';
 import { personPage } from '../person-page.tsx';
 import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
-import { TierFacts } from '../tier-facts.tsx';
-import { priceText } from '../tier-texts.ts';
+import { numberText } from '../texts.ts';
+import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import type { Answer } from '../visit.ts';
 
@@ -90,5 +90,18 @@ function TierCard({ tier, isPresent }: { readonly tier: Tier; readonly isPresent
       <p class="price">{priceText(tier)}</p>
       <TierFacts tier={tier} />
     </section>
+  );
+}
+
+function TierFacts({ tier }: { readonly tier: Tier }) {
+  return (
+    <dl class="facts">
+      <dt>Coins</dt>
+      <dd>{grantedText(tier.coins)}</dd>
+      <dt>Routes</dt>
+      <dd>{grantedText(tier.routes)}</dd>
+      <dt>Requests</dt>
+      <dd>{numberText(tier.requestsPerMinute)} a minute per key</dd>
+    </dl>
   );
 }

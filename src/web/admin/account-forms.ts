@@ -12,7 +12,7 @@ import {
 import type { Change } from '../../account/change.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { instantField } from '../form.ts';
-import { refusedForm } from '../refused-form.tsx';
+import { refusedForm } from '../refused-form.ts';
 import type { PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 import { ACCOUNTS_PATH } from './account-list.tsx';

@@ -5,10 +5,9 @@ import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { DAY_MS } from '../../domain/usage.ts';
-import { statusOf } from '../../http/response/problem.ts';
 import { linkTo } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
-import { Refusal, type RefusedForm } from '../refused-form.tsx';
+import type { RefusedForm } from '../refused-form.ts';
 import type { WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
 import type { Answer, Visit } from '../visit.ts';
@@ -58,13 +57,13 @@ export function pageOfAccount(deps: WebDeps, person: SignedIn, id: number, resul
   const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
   const { refused, link } = result;
   const isDeleted = account.deletedMs !== undefined;
-  const page = personPage(person, {
+  return personPage(person, {
     title: account.email,
     path: ACCOUNTS_PATH,
+    refused,
     ...(link !== undefined && { scripts: [PAGE_SCRIPT] }),
     children: (
       <>
-        <Refusal refused={refused} />
         {link !== undefined && <NewLink email={account.email} link={link} />}
         <Facts account={account} used={used} />
         <h2>Grants</h2>
@@ -88,5 +87,4 @@ export function pageOfAccount(deps: WebDeps, person: SignedIn, id: number, resul
       </>
     ),
   });
-  return refused === undefined ? page : { ...page, status: statusOf(refused.error) };
 }

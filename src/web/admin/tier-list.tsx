@@ -1,10 +1,9 @@
 import type { SignedIn } from '../../account/account-sessions.ts';
 import { createTier } from '../../account/tier-catalog.ts';
-import { statusOf } from '../../http/response/problem.ts';
 import { tierCounts } from '../../store/tier-counts.ts';
 import type { Page } from '../page.tsx';
 import { personPage } from '../person-page.tsx';
-import { Refusal, type RefusedForm, refusedForm } from '../refused-form.tsx';
+import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
@@ -36,13 +35,13 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: SignedIn, refused?: R
     counts: tierCounts(registry, nowMs()),
   }));
   const headings = ['Tier', 'Coins', 'Routes', 'Requests per minute', 'Price', 'Accounts', 'Keys'];
-  const page = personPage(person, {
+  return personPage(person, {
     title: 'Tiers',
     path: TIERS_PATH,
+    refused,
     children: (
       <>
         <p class="quiet">The catalog, the lowest tier first. A change is used with the next request.</p>
-        <Refusal refused={refused} />
         <Table label="Tiers" headings={headings} numbers={NUMBERS} empty="There are no tiers.">
           {catalog.map((tier) => (
             <tr key={tier.id}>
@@ -67,5 +66,4 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: SignedIn, refused?: R
       </>
     ),
   });
-  return refused === undefined ? page : { ...page, status: statusOf(refused.error) };
 }

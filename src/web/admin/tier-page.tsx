@@ -2,10 +2,9 @@ import type { SignedIn } from '../../account/account-sessions.ts';
 import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../../account/tier-catalog.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { statusOf } from '../../http/response/problem.ts';
 import { ConfirmedButton } from '../confirmed-button.tsx';
 import { personPage } from '../person-page.tsx';
-import { Refusal, type RefusedForm, refusedForm } from '../refused-form.tsx';
+import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
@@ -49,13 +48,13 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: SignedIn, id: string, 
       ? catalog.filter(({ retiredMs }) => retiredMs === undefined).indexOf(tier) + 1
       : undefined;
   const affected = affectedByTier(registry, nowMs(), id);
-  const page = personPage(person, {
+  return personPage(person, {
     title: `Tier ${tier.name}`,
     path: TIERS_PATH,
+    refused,
     children: (
       <>
         <p class="quiet">A change is valid for all accounts and keys that have this tier, with their next request.</p>
-        <Refusal refused={refused} />
         {tier.retiredMs !== undefined && (
           <p class="notice warn">
             Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others get it.
@@ -69,7 +68,6 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: SignedIn, id: string, 
       </>
     ),
   });
-  return refused === undefined ? page : { ...page, status: statusOf(refused.error) };
 }
 
 function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly affected: AffectedByTier }) {
