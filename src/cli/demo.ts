@@ -1,5 +1,6 @@
 import { createKey, rotateKey } from '../account/account-keys.ts';
 import type { AccountSettings } from '../account/account-service.ts';
+import { createAccount, setRole } from '../account/administration.ts';
 import type { Account } from '../domain/account.ts';
 import type { Registry } from '../store/registry.ts';
 import { originOf } from './listening.ts';
@@ -21,16 +22,14 @@ export function demoSettings(
 }
 
 /** The demo's account, which is an admin. It is created if it is missing. */
-export function demoAdmin({ accounts, audit, database }: Registry, nowMs: number): Account {
-  return database.write(() => {
-    const held = accounts.findByEmail(EMAIL);
-    if (held?.role === 'admin') return held;
-    const { id } = held ?? accounts.create({ email: EMAIL }, nowMs);
-    accounts.setRole(id, 'admin');
-    const action = held === undefined ? 'account.create' : 'account.role';
-    audit.append({ atMs: nowMs, action, accountId: id, detail: { role: 'admin' } });
-    return accounts.find(id)!;
-  });
+export function demoAdmin(registry: Registry, nowMs: number): Account {
+  const { accounts, database } = registry;
+  const change = { registry, nowMs };
+  const { id } = database.write(
+    () => accounts.findByEmail(EMAIL) ?? createAccount(change, { email: EMAIL, role: 'admin' }),
+  );
+  setRole(change, id, 'admin');
+  return database.read(() => accounts.find(id)!);
 }
 
 /** A new key of the demo's account: that of an earlier start is no longer valid. */

@@ -1,18 +1,18 @@
 import { Command } from 'commander';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
-import { type AppDeps, createApp, type Edge } from '../http/app.ts';
+import { createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
-import { type Activity, openActivity } from '../store/activity.ts';
+import { openActivity } from '../store/activity.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
-import { type AccountSite, openAccountSite } from './account-site.ts';
+import { type AccountSite, openAccountSite, type ServedStores } from './account-site.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
@@ -91,8 +91,9 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
-      const site = settings && (await openAccountSite(terminal, settings, { archive, registry, activity }));
-      await listenUntilStopped(terminal, options, { archive, registry, activity }, site, (port) => {
+      const stores = { archive, registry, activity };
+      const site = settings && (await openAccountSite(terminal, settings, stores));
+      await listenUntilStopped(terminal, options, stores, site, (port) => {
         bound.port = port;
         announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));
       });
@@ -106,7 +107,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  stores: Pick<AppDeps, 'archive' | 'registry'> & { readonly activity: Activity },
+  stores: ServedStores,
   site: AccountSite | undefined,
   onListening: (port: number) => void,
 ): Promise<void> {
