@@ -113,25 +113,17 @@ export function accountCommand(terminal: Terminal): Command {
       const documents = accounts.map(accountDocument);
       terminal.out(options.json === true ? json(documents) : accountTable(documents));
     });
-  onAccount(
-    terminal,
-    command.command('show'),
-    "show an account's tier, grants, keys, identities and latest audit entries",
-    show,
-  );
-  const disable = command.command('disable');
-  onAccount(terminal, disable, 'refuse all keys and end all sessions of an account, at once', (named, options) => {
-    disableAccount(named, named.account.id, (account) => endSessions(terminal, options.data, named.registry, account));
-    printAccount(terminal, options, named);
+  onAccount('show', "show an account's tier, grants, keys, identities and latest audit entries", '', show);
+  changing('disable', 'refuse all keys and end all sessions of an account, at once', '', (named, { data }) => {
+    disableAccount(named, named.account.id, (account) => endSessions(terminal, data, named.registry, account));
   });
-  onAccount(terminal, command.command('enable'), 'accept the keys of a disabled account again', (named, options) => {
+  changing('enable', 'accept the keys of a disabled account again', '', (named) => {
     enableAccount(named, named.account.id);
-    printAccount(terminal, options, named);
   });
   onAccount(
-    terminal,
-    command.command('delete'),
+    'delete',
     'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
+    '',
     (named, options) => {
       const { account, nowMs } = named;
       using activity = openActivity(options.data);
@@ -140,67 +132,42 @@ export function accountCommand(terminal: Terminal): Command {
       else terminal.err(`${account.email} is deleted; its usage is kept without its keys\n`);
     },
   );
-  const link = addSettings(command.command('link'), 'publicUrl');
-  onAccount<AccountOptions & LinkOptions>(
-    terminal,
-    link,
+  const link = onAccount<LinkOptions>(
+    'link',
     'print a one-time link that signs in to an account; it needs no mail server',
+    ' --public-url https://data.example.com',
     ({ registry, account }, options) => {
       const url = signInLink(terminal, options, registry, account);
       terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
     },
-    ' --public-url https://data.example.com',
   );
-  const sessions = command.command('sessions');
-  onAccount<AccountOptions & SessionOptions>(
-    terminal,
-    sessions,
+  addSettings(link, 'publicUrl');
+  onAccount<SessionOptions>(
+    'sessions',
     'list the sessions of an account, or end them',
-    ({ registry, account }, options) => printSessions(terminal, options, registry, account),
     ' --end-all',
+    ({ registry, account }, options) => printSessions(terminal, options, registry, account),
   )
     .option('--end <session>', 'id of a session that ends now')
     .option('--end-all', 'end all sessions');
-  const role = command.command('role');
+  changing('role', 'make an account an admin, or a user again', ' admin', (named, _, role) => {
+    setRole(named, named.account.id, role === 'admin' ? 'admin' : 'user');
+  }).addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
+  const emailAbout = 'change the e-mail address of an account; its keys, sessions and identities stay';
+  changing('email', emailAbout, ' new@example.com', (named, _, typed) => {
+    setEmail(named, named.account.id, emailAddress(typed));
+  }).argument('<new>', 'the new address');
   onAccount(
-    terminal,
-    role,
-    'make an account an admin, or a user again',
-    (named, options, word) => {
-      setRole(named, named.account.id, word === 'admin' ? 'admin' : 'user');
-      printAccount(terminal, options, named);
-    },
-    ' admin',
-  );
-  role.addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
-  const email = command.command('email');
-  onAccount(
-    terminal,
-    email,
-    'change the e-mail address of an account; its keys, sessions and identities stay',
-    (named, options, typed) => {
-      setEmail(named, named.account.id, emailAddress(typed!));
-      printAccount(terminal, options, named);
-    },
-    ' new@example.com',
-  );
-  email.addArgument(new Argument('<new>', 'the new address'));
-  const unlink = command.command('unlink');
-  onAccount(
-    terminal,
-    unlink,
+    'unlink',
     'remove the identities of a provider from an account, so that they no longer sign in to it',
-    unlinkIssuer,
     ' https://accounts.google.com',
-  );
-  unlink.addArgument(new Argument('<issuer>', "issuer of the identities: see 'bookreel account show'"));
-  const grant = command.command('grant');
+    unlinkIssuer,
+  ).argument('<issuer>', "issuer of the identities: see 'bookreel account show'");
   onAccount<GrantOptions>(
-    terminal,
-    grant,
+    'grant',
     'grant a tier to an account, or end a grant',
-    grantOrEnd,
     ' --tier pro --until 2027-01-01',
+    grantOrEnd,
   )
     .option('--tier <id>', "tier to grant from now on: see 'bookreel tier list'")
     .option('--until <instant>', 'end of the grant; without it the grant has no end', instant)
@@ -213,6 +180,42 @@ An account has the highest tier of its grants. A running server uses the change
 at once.`,
     );
   return command;
+
+  /** A command about one existing account. Throws 'not-found' without it. `example`: the words after the address in its example. */
+  function onAccount<Options extends GlobalOptions = GlobalOptions>(
+    name: string,
+    description: string,
+    example: string,
+    work: (named: Named, options: Options & AccountOptions, word: string) => void,
+  ): Command {
+    const about = command.command(name);
+    return about
+      .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
+      .description(description)
+      .addHelpText('after', `\nExamples:\n  $ bookreel account ${name} you@example.com${example}`)
+      .action((email: string) => {
+        const options = about.optsWithGlobals<Options & AccountOptions>();
+        using registry = openRegistry(options.data, { ...options, create: false });
+        const account = registry.accounts.findByEmail(email);
+        if (account === undefined) {
+          throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
+        }
+        work({ registry, account, nowMs: terminal.clock() }, options, about.args[1] ?? '');
+      });
+  }
+
+  /** As `onAccount`; then prints the account as it is now. */
+  function changing(
+    name: string,
+    description: string,
+    example: string,
+    work: (named: Named, options: AccountOptions, word: string) => void,
+  ): Command {
+    return onAccount(name, description, example, (named, options, word) => {
+      work(named, options, word);
+      printAccount(terminal, options, named);
+    });
+  }
 
   function show(named: Named, options: AccountOptions): void {
     const { registry, account, nowMs } = named;
@@ -238,15 +241,14 @@ at once.`,
     if (audit.length > 0) terminal.out(`\n${auditTable(audit)}`);
   }
 
-  function unlinkIssuer(named: Named, options: AccountOptions, issuer: string | undefined): void {
+  function unlinkIssuer(named: Named, options: AccountOptions, issuer: string): void {
     const { registry, account } = named;
     const identities = new Identities(registry.database);
     const count = registry.database.write(() => {
       const removed = identities.ofAccount(account.id).filter((identity) => identity.issuer === issuer);
       for (const { subject } of removed) {
-        identities.unlink({ issuer: issuer!, subject });
-        const detail = { issuer: issuer!, subject };
-        record(named, 'identity.unlink', account.id, detail);
+        identities.unlink({ issuer, subject });
+        record(named, 'identity.unlink', account.id, { issuer, subject });
       }
       return removed.length;
     });
@@ -273,29 +275,6 @@ at once.`,
     printAccount(terminal, options, named, { grants: grants.map(grantDocument) });
     if (options.json !== true) printGrants(terminal, grants);
   }
-}
-
-/** A command about one existing account. Throws 'not-found' without it. `example`: the words after the address in its example. */
-function onAccount<Options extends AccountOptions>(
-  terminal: Terminal,
-  command: Command,
-  description: string,
-  work: (named: Named, options: Options, word: string | undefined) => void,
-  example = '',
-): Command {
-  return command
-    .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
-    .description(description)
-    .addHelpText('after', () => `\nExamples:\n  $ bookreel account ${command.name()} you@example.com${example}`)
-    .action((email: string) => {
-      const options = command.optsWithGlobals<Options>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      const account = registry.accounts.findByEmail(email);
-      if (account === undefined) {
-        throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
-      }
-      work({ registry, account, nowMs: terminal.clock() }, options, command.args[1]);
-    });
 }
 
 /** Prints the account as it is now. */
