@@ -16,22 +16,21 @@ const REFERENCES = [
   { table: 'key_uses', column: 'key_id', parent: 'api_keys' },
 ] as const;
 
-interface ActivityReference {
-  readonly table: string;
-  readonly parent: (typeof REFERENCES)[number]['parent'];
-  readonly ids: readonly (string | number)[];
-}
-
 /** Verifies accounts.db and activity.db of a data directory, if they exist: schema, pages, references, and the key secret. */
 export async function verifyAccounts(directory: string, problems: ProblemList): Promise<void> {
   // Read first: accounts and keys are never deleted, so accounts.db has those that it names, also while a server writes.
-  const named = (await inFile(directory, ACTIVITY, problems, referencesIn)) ?? [];
+  const referring = await inFile(directory, ACTIVITY, problems, (database) =>
+    REFERENCES.map((reference) => ({ ...reference, ids: idsIn(database, reference.table, reference.column) })),
+  );
   const known = existsSync(join(directory, ACCOUNTS.name))
-    ? await inFile(directory, ACCOUNTS, problems, idsIn)
+    ? await inFile(directory, ACCOUNTS, problems, (database) => ({
+        accounts: idsIn(database, 'accounts', 'account_id'),
+        api_keys: idsIn(database, 'api_keys', 'key_id'),
+      }))
     : { accounts: new Set(), api_keys: new Set() };
   if (known === undefined) return;
-  for (const { table, parent, ids } of named) {
-    const missing = ids.filter((id) => id !== DELETED_KEYS && !known[parent].has(id));
+  for (const { table, parent, ids } of referring ?? []) {
+    const missing = [...ids].filter((id) => id !== DELETED_KEYS && !known[parent].has(id));
     if (missing.length === 0) continue;
     const what = `table ${table} of ${ACTIVITY.name} names rows of table ${parent} that do not exist: ${missing.length}`;
     problems.add('reference', what);
@@ -40,25 +39,10 @@ export async function verifyAccounts(directory: string, problems: ProblemList): 
   if (fault !== undefined) problems.add('database', fault);
 }
 
-function referencesIn(database: Database): ActivityReference[] {
-  return REFERENCES.map(({ table, column, parent }) => {
-    const rows = database.query<{ id: string | number }, []>(`SELECT DISTINCT ${column} AS id FROM ${table}`).all();
-    return { table, parent, ids: rows.map(({ id }) => id) };
-  });
-}
-
-function idsIn(database: Database): Record<ActivityReference['parent'], ReadonlySet<unknown>> {
-  const idsOf = (sql: string) =>
-    new Set(
-      database
-        .query<{ id: unknown }, []>(sql)
-        .all()
-        .map(({ id }) => id),
-    );
-  return {
-    accounts: idsOf('SELECT account_id AS id FROM accounts'),
-    api_keys: idsOf('SELECT key_id AS id FROM api_keys'),
-  };
+/** Each once. */
+function idsIn(database: Database, table: string, column: string): ReadonlySet<unknown> {
+  const rows = database.query<{ id: unknown }, []>(`SELECT DISTINCT ${column} AS id FROM ${table}`).all();
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** Verifies a file by itself and reads it; undefined if it is missing, damaged, or has another schema. */
@@ -71,8 +55,8 @@ async function inFile<T>(
   if (!existsSync(join(directory, file.name))) return undefined;
   return await checkedDatabase(directory, file, problems, (database) =>
     database.read(() => {
-      const said = database.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
-      for (const { integrity_check: fault } of said) {
+      const faults = database.query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`).all();
+      for (const { integrity_check: fault } of faults) {
         if (fault !== 'ok') problems.add('database', `SQLite about ${file.name}: ${fault}`);
       }
       const broken = database.query<{ table: string; parent: string }, []>('PRAGMA foreign_key_check').all();
