@@ -43,21 +43,7 @@ export class ApiKeys {
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
       setTier: database.query<never, [string | null, string]>('UPDATE api_keys SET tier_id = ? WHERE key_id = ?'),
       any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
-      insert: database.query<
-        never,
-        [
-          string,
-          number,
-          string | null,
-          string | null,
-          Uint8Array,
-          string,
-          number | null,
-          number | null,
-          number,
-          number | null,
-        ]
-      >(
+      insert: database.query<never, (string | number | Uint8Array | null)[]>(
         `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms,
          expires_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
@@ -70,8 +56,7 @@ export class ApiKeys {
 
   /**
    * The key that a request sent; undefined when it is malformed, unknown or revoked, or its account is disabled. The caller checks
-   * whether it has expired. Every text is digested and looked up once,
-   * so the time does not show which of these it is.
+   * whether it has expired. Every text is digested and looked up once, so the time does not show which of these it is.
    */
   authenticate(key: string): ApiKey | undefined {
     const row = this.#sql.findByDigest.get(this.#secret.digest(key));

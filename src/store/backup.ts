@@ -110,18 +110,11 @@ function refuseTarget(directory: string, name: string, force: boolean): void {
   explained(target, () => {
     const place = exists ? realpathSync(target) : join(realpathSync(dirname(target)), basename(target));
     const data = realpathSync(directory);
-    if (isWithin(data, place)) {
-      throw new DomainError(
-        'invalid-parameter',
-        `'${name}' lies in the data directory itself: name a directory elsewhere, best on another disk`,
-      );
-    }
-    if (isWithin(place, data)) {
-      throw new DomainError(
-        'invalid-parameter',
-        `'${name}' contains the data directory: name a directory elsewhere, best on another disk`,
-      );
-    }
+    const isInside = isWithin(data, place);
+    if (!isInside && !isWithin(place, data)) return;
+    const how = isInside ? 'lies in the data directory itself' : 'contains the data directory';
+    const sentence = `'${name}' ${how}: name a directory elsewhere, best on another disk`;
+    throw new DomainError('invalid-parameter', sentence);
   });
   if (!exists) return;
   if (!force) {

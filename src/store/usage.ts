@@ -1,5 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { DAY_MS, HOUR_MS, type UsageCounts } from '../domain/usage.ts';
+import { DAY_MS, HOUR_MS, NO_USAGE, type UsageCounts } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
 /** The usage of an interval is deleted when its end is older than this. */
@@ -173,18 +173,9 @@ export class Usage {
   #row(keyId: string, route: string, nowMs: InstantMs): Counting {
     // An hour ends seldom: comparing is cheaper than a key for each hour.
     if (nowMs - this.#hourMs >= HOUR_MS || nowMs < this.#hourMs) this.#beginHour(nowMs);
-    let rows = this.#present.get(keyId);
-    if (rows === undefined) {
-      rows = new Map();
-      this.#present.set(keyId, rows);
-    }
     this.#lastUses.set(keyId, nowMs);
-    let row = rows.get(route);
-    if (row === undefined) {
-      row = { keyId, route, startMs: this.#hourMs, requests: 0, forbidden: 0, limited: 0, failed: 0, bytes: 0 };
-      rows.set(route, row);
-    }
-    return row;
+    const rows = this.#present.getOrInsertComputed(keyId, () => new Map<string, Counting>());
+    return rows.getOrInsertComputed(route, () => ({ keyId, route, startMs: this.#hourMs, ...NO_USAGE }));
   }
 
   #beginHour(nowMs: InstantMs): void {
