@@ -75,7 +75,7 @@ export function UsageExplorer({ data }: { readonly data: ChartData }) {
             <label key={series.name}>
               <input
                 type="checkbox"
-                class={`series-${series.color}`}
+                style={{ color: `var(--series-${series.color})` }}
                 checked={!hidden.value.has(series.name)}
                 onChange={() => toggle(series.name)}
               />

@@ -58,8 +58,8 @@ export class UsagePlot {
     const { data, text, onPoint } = this.#settings;
     const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
     const half = data.intervalMs / 2000;
-    const axis = { stroke: this.#color('quiet'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
-    const lines = { stroke: this.#color('grid'), width: 1 };
+    const axis = { stroke: this.#color('--quiet'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
+    const lines = { stroke: this.#color('--line'), width: 1 };
     const bars = uPlot.paths.bars!({ size: [0.8, 48] });
     return {
       ...this.#size(),
@@ -83,7 +83,7 @@ export class UsagePlot {
       series: [
         {},
         ...this.#series.toReversed().map(({ color }) => ({
-          fill: this.#color(`series-${color}`),
+          fill: this.#color(`--series-${color}`),
           width: 0,
           paths: bars,
           points: { show: false },
@@ -97,10 +97,10 @@ export class UsagePlot {
     return { width: this.#element.clientWidth, height: HEIGHT };
   }
 
-  /** The colour of a class, as the present scheme has it. */
-  #color(name: string): string {
+  /** The colour of a variable of the style sheet, as the present scheme has it. */
+  #color(variable: string): string {
     const probe = document.createElement('span');
-    probe.className = name;
+    probe.style.color = `var(${variable})`;
     this.#element.append(probe);
     const { color } = getComputedStyle(probe);
     probe.remove();
