@@ -18,7 +18,7 @@ const LINK_PAGE = '/account/settings/link';
 /**
  * Changes the address of an account, by a link in a mail to the new address. The link works once, within 15 minutes, only for the person
  * who asked (in any browser in which that person is signed in), and only while the account has the same address: otherwise a person who
- * opens the link of a stranger would give the stranger's account the own address.
+ * opens the link of a stranger would give their address to the stranger's account.
  */
 export class EmailChange {
   readonly #deps: Omit<SignInDeps, 'sessions'>;

@@ -17,7 +17,7 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
     [...text.matchAll(/<section class="card chosen">.*?<h3>([^<]*)/g)].map(([, name]) => name);
   const free = await shown();
   expect([markedIn(free), free.includes('Grants')]).toEqual([['Free'], false]);
-  for (const part of ['Every account of this service has it', '10 a minute', '$0 a month', 'custom', 'Enterprise']) {
+  for (const part of ['Accounts without a grant have it', '10 a minute', '$0 a month', 'custom', 'Enterprise']) {
     expect(free).toContain(part);
   }
 

@@ -61,7 +61,7 @@ export function planPage({ registry, nowMs: clock }: WebDeps, person: SignedIn):
           ))}
         </div>
         <p class="quiet">
-          To get another tier, ask the operator of this service. Your keys have it with the next request.
+          To get another tier, ask the operator of this service. Your keys have it from their next request on.
         </p>
       </>
     ),
@@ -77,7 +77,7 @@ function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
       </>
     );
   }
-  return unexpired.length === 0 ? 'Every account of this service has it.' : 'It has no end.';
+  return unexpired.length === 0 ? 'Accounts without a grant have it.' : 'It has no end.';
 }
 
 function TierCard({ tier, isPresent }: { readonly tier: Tier; readonly isPresent: boolean }) {

@@ -45,7 +45,7 @@ export function Access({ account: { id, email, role, disabledMs } }: { readonly 
       >
         {otherRole === 'admin'
           ? 'An admin sees and changes all accounts and tiers.'
-          : 'A user sees only the own account.'}
+          : 'A user sees only their own account.'}
       </Action>
       <div class="action">
         <p>A deleted account has no address, no name and no keys. Its usage is kept without them.</p>

@@ -41,7 +41,7 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: SignedIn, refused?: R
     refused,
     children: (
       <>
-        <p class="quiet">The catalog, the lowest tier first. A change is used with the next request.</p>
+        <p class="quiet">The catalog, the lowest tier first. A change applies from the next request on.</p>
         <Table label="Tiers" headings={headings} numbers={NUMBERS} empty="There are no tiers.">
           {catalog.map((tier) => (
             <tr key={tier.id}>

@@ -54,7 +54,7 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: SignedIn, id: string, 
     refused,
     children: (
       <>
-        <p class="quiet">A change is valid for all accounts and keys that have this tier, with their next request.</p>
+        <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
         {tier.retiredMs !== undefined && (
           <p class="notice warn">
             Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others get it.

@@ -1,14 +1,14 @@
 /** `<button data-copy="#key" hidden>` copies the text of the element `#key`. Without this script the button stays hidden. */
 for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-copy]')) {
-  const said = document.createElement('output');
-  said.className = 'quiet small';
-  button.after(said);
+  const result = document.createElement('output');
+  result.className = 'quiet small';
+  button.after(result);
   button.hidden = false;
   button.addEventListener('click', async () => {
     const copied = document.querySelector(button.dataset.copy ?? '');
     // Emptied first, so that a second copy is announced too.
-    said.textContent = '';
-    said.textContent = await navigator.clipboard.writeText(copied?.textContent ?? '').then(
+    result.textContent = '';
+    result.textContent = await navigator.clipboard.writeText(copied?.textContent ?? '').then(
       () => 'Copied',
       () => 'Your browser does not allow it: select the text and copy it',
     );

@@ -44,7 +44,7 @@ export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
         value={numberText(refused)}
         note={`${numberText(forbidden)} forbidden, ${numberText(limited)} limited, ${numberText(failed)} others`}
       />
-      <Figure name="Sent" value={bytesText(bytes)} note="answers, as compressed" />
+      <Figure name="Sent" value={bytesText(bytes)} note="bytes of answers, compressed" />
     </div>
   );
 }
