@@ -17,13 +17,16 @@ export interface UsageRange {
   readonly toMs?: InstantMs | undefined;
 }
 
-/** Sums of the same requests. The keys and the routes with most requests are first. */
-export interface AccountUsage {
+export interface SummedTime {
   /** Start of the first interval. */
   readonly fromMs: InstantMs;
   /** Latest start of an hour that is counted. */
   readonly toMs: InstantMs;
   readonly intervalMs: number;
+}
+
+/** Sums of the same requests. The keys and the routes with most requests are first. */
+export interface AccountUsage extends SummedTime {
   readonly total: UsageSeries;
   readonly keys: readonly NamedUsage[];
   readonly routes: readonly NamedUsage[];
@@ -32,7 +35,7 @@ export interface AccountUsage {
 }
 
 /** The time that is summed. `fromMs` is rounded down to an interval; an earlier one is moved to 31 days before `toMs` by hour, 400 by day. */
-export function summedTime(range: UsageRange, nowMs: InstantMs): Pick<AccountUsage, 'fromMs' | 'toMs' | 'intervalMs'> {
+export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {
   const { lengthMs, defaultMs, rangeMsMax } = INTERVALS[range.interval];
   const toMs = Math.min(range.toMs ?? Infinity, nowMs);
   const from = Math.max(Math.min(range.fromMs ?? toMs - defaultMs, toMs), toMs - rangeMsMax, 0);

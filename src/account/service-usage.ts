@@ -1,15 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
-import { DAY_MS } from '../domain/usage.ts';
 import type { Registry } from '../store/registry.ts';
 import { DELETED_KEYS, type Usage } from '../store/usage.ts';
-import { summedTime, type UsageRange } from './account-usage.ts';
+import { type SummedTime, summedTime, type UsageRange } from './account-usage.ts';
 import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
 
 /** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
-export interface ServiceUsage {
-  readonly fromMs: InstantMs;
-  readonly toMs: InstantMs;
+export interface ServiceUsage extends SummedTime {
   readonly total: UsageSeries;
   /** Those with usage, the one with most requests first. */
   readonly series: Readonly<Record<Owner, readonly ServiceSeries[]>>;
@@ -29,13 +26,13 @@ export async function serviceUsage(
   range: Omit<UsageRange, 'interval'>,
   nowMs: InstantMs,
 ): Promise<ServiceUsage> {
-  const { fromMs, toMs } = summedTime({ ...range, interval: 'day' }, nowMs);
+  const time = summedTime({ ...range, interval: 'day' }, nowMs);
   const owners = ownersOfKeys(registry, nowMs);
   const keyIds = [...owners.keys(), DELETED_KEYS];
   const total = new UsageSeries();
   const series = { account: new UsageByName<string | undefined>(), tier: new UsageByName<string | undefined>() };
   for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
-    for (const row of usage.list(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, DAY_MS)) {
+    for (const row of usage.list(keyIds.slice(at, at + KEYS_A_TURN), time.fromMs, time.toMs, time.intervalMs)) {
       const owner = owners.get(row.keyId);
       total.add(row.startMs, row);
       series.account.add(owner?.account, row.startMs, row);
@@ -43,7 +40,7 @@ export async function serviceUsage(
     }
     await setImmediate();
   }
-  return { fromMs, toMs, total, series: { account: series.account.list(), tier: series.tier.list() } };
+  return { ...time, total, series: { account: series.account.list(), tier: series.tier.list() } };
 }
 
 /** The account and the tier that each key is counted for; undefined: its account was deleted. */

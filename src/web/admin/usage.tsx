@@ -1,6 +1,5 @@
 import type { SignedIn } from '../../account/account-sessions.ts';
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
-import { DAY_MS } from '../../domain/usage.ts';
 import type { Registry } from '../../store/registry.ts';
 import { linkTo } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
@@ -31,7 +30,7 @@ export async function serviceUsagePage(deps: WebDeps, person: SignedIn, { query 
       <>
         <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
         <UsageTotals sum={used.total.sum} />
-        {account.length > 0 && <UsageChart range={{ ...used, intervalMs: DAY_MS }} splits={splits} />}
+        {account.length > 0 && <UsageChart range={used} splits={splits} />}
         <h2>By tier</h2>
         <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ key: name, name, sum }))} />
         <h2>By account</h2>

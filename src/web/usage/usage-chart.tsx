@@ -1,22 +1,16 @@
+import type { SummedTime } from '../../account/account-usage.ts';
 import type { NamedUsage, UsageSeries } from '../../account/usage-series.ts';
-import type { InstantMs } from '../../domain/instant.ts';
 import { addUsage, NO_USAGE } from '../../domain/usage.ts';
 import type { ChartData, ChartSeries, Measure } from './chart-data.ts';
 
 /** As many colours as the style sheet has for series. The last one is for all others. */
 const SERIES_MAX = 8;
 
-interface Range {
-  readonly fromMs: InstantMs;
-  readonly toMs: InstantMs;
-  readonly intervalMs: number;
-}
-
 /** By the name of each split. */
 type Splits = Readonly<Record<string, readonly NamedUsage[]>>;
 
 /** The chart that a script draws. Without scripts it is not there: the tables have the same figures. */
-export function UsageChart({ range, splits }: { readonly range: Range; readonly splits: Splits }) {
+export function UsageChart({ range, splits }: { readonly range: SummedTime; readonly splits: Splits }) {
   return (
     <section class="card chart" aria-label="Chart">
       <div id="usage-chart" data-usage={JSON.stringify(chartData(range, splits))} />
@@ -24,7 +18,7 @@ export function UsageChart({ range, splits }: { readonly range: Range; readonly 
   );
 }
 
-function chartData({ fromMs, toMs, intervalMs }: Range, splits: Splits): ChartData {
+function chartData({ fromMs, toMs, intervalMs }: SummedTime, splits: Splits): ChartData {
   const count = Math.floor((toMs - fromMs) / intervalMs) + 1;
   const values = (series: readonly UsageSeries[]): ChartSeries['values'] => {
     const sums = Array.from({ length: count }, () => ({ ...NO_USAGE }));
