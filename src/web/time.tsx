@@ -9,3 +9,12 @@ export function Time({ ms }: { readonly ms: InstantMs }) {
     </time>
   );
 }
+
+/** The end of a tier. */
+export function Until({ ms }: { readonly ms: InstantMs }) {
+  return (
+    <>
+      until <Time ms={ms} />
+    </>
+  );
+}

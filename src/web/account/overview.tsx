@@ -9,7 +9,7 @@ import { personPage } from '../person-page.tsx';
 import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { Time } from '../time.tsx';
+import { Time, Until } from '../time.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
 import type { Answer } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
@@ -52,14 +52,6 @@ export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
       </>
     ),
   });
-}
-
-function Until({ ms }: { readonly ms: number }) {
-  return (
-    <>
-      until <Time ms={ms} />
-    </>
-  );
 }
 
 function FirstSteps({ commands }: { readonly commands: readonly string[] }) {

@@ -1,7 +1,7 @@
 import type { AccountOverview } from '../../account/administration.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
 import { bytesText, numberText } from '../texts.ts';
-import { Time } from '../time.tsx';
+import { Time, Until } from '../time.tsx';
 import { StateBadge } from './account-list.tsx';
 
 interface FactsContent {
@@ -32,13 +32,7 @@ export function Facts({ account, used }: FactsContent) {
         <dd>{role}</dd>
         <dt>Tier</dt>
         <dd>
-          <a href={`/admin/tiers/${tier.id}`}>{tier.name}</a>
-          {tierEndsMs !== undefined && (
-            <>
-              {' '}
-              until <Time ms={tierEndsMs} />
-            </>
-          )}
+          <a href={`/admin/tiers/${tier.id}`}>{tier.name}</a> {tierEndsMs !== undefined && <Until ms={tierEndsMs} />}
         </dd>
         <dt>Valid keys</dt>
         <dd>{numberText(validKeys)}</dd>

@@ -6,7 +6,7 @@ import { personPage } from '../person-page.tsx';
 import type { WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
-import { Time } from '../time.tsx';
+import { Time, Until } from '../time.tsx';
 import type { Answer, Visit } from '../visit.ts';
 
 export const ACCOUNTS_PATH = '/admin/accounts';
@@ -72,7 +72,7 @@ function Row({ account }: { readonly account: AccountOverview }) {
         {tier.name}
         {tierEndsMs !== undefined && (
           <div class="quiet nowrap">
-            until <Time ms={tierEndsMs} />
+            <Until ms={tierEndsMs} />
           </div>
         )}
       </td>
