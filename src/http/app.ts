@@ -7,7 +7,7 @@ import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
-import { assetsController, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
+import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import type { AccessLog } from './plugins/access-log.ts';
 import { keepWellFormedKey } from './plugins/authentication.ts';
@@ -189,7 +189,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
-    .use(assetsController([STYLE, LOGO, ORDER_BOOK]))
+    .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK]))
     .use(pages(addresses))
     .use(
       siteController({

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { assetPath, LOGO, ORDER_BOOK, STYLE } from '../../src/http/pages/assets.ts';
+import { assetPath, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from '../../src/http/pages/assets.ts';
 import { PICTURES } from '../../src/manual/manual.ts';
 import { ROUTES } from '../support/routes.ts';
 import { startService } from './service.ts';
@@ -8,7 +8,7 @@ const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
 const FILES = [
   'GET /docs/scripts/:name',
-  ...[STYLE, LOGO, ORDER_BOOK].map((asset) => `GET ${assetPath(asset)}`),
+  ...[STYLE, FRAME_STYLE, LOGO, ORDER_BOOK].map((asset) => `GET ${assetPath(asset)}`),
   ...Object.keys(PICTURES).map((name) => `GET /docs/${name}`),
 ];
 

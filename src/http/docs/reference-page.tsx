@@ -1,5 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
-import { assetPath, LOGO, STYLE } from '../pages/assets.ts';
+import { assetPath, FRAME_STYLE, LOGO } from '../pages/assets.ts';
 import { Bar } from '../pages/document.tsx';
 import { manualPath } from './manual-page.tsx';
 
@@ -40,7 +40,7 @@ export function referencePage(nonce: string, script: string, hasAccounts: boolea
         <meta property="csp-nonce" content={nonce} />
         <title>bookreel API reference</title>
         <link rel="icon" href={assetPath(LOGO)} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetPath(STYLE)} />
+        <link rel="stylesheet" href={assetPath(FRAME_STYLE)} />
       </head>
       <body>
         <Bar section="API reference" hasAccounts={hasAccounts} />

@@ -10,6 +10,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 export const STYLE: BuiltAsset = builtAsset('http/pages/style.css');
+/** For the reference page. */
+export const FRAME_STYLE: BuiltAsset = builtAsset('http/pages/frame.css');
 export const LOGO: BuiltAsset = builtAsset('http/pages/logo.svg');
 export const ORDER_BOOK: BuiltAsset = builtAsset('http/pages/order-book.svg');
 
