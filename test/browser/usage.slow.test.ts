@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { printed, type RunningServer, startServer } from '../support/executable.ts';
@@ -24,7 +22,6 @@ const COLOURS = `(() => {
   }
   return [...counts].filter(([, count]) => count > 200).map(([colour]) => colour).sort();
 })()`;
-const AXE = join(import.meta.dir, '..', 'judges', 'node_modules', 'axe-core', 'axe.min.js');
 const LIGHT = ['15,118,110', '37,99,235'];
 const DARK = ['45,212,191', '96,165,250'];
 
@@ -109,29 +106,6 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     await page.press(':focus', 'Space');
     await until(page, 'document.querySelectorAll(".legend input:not(:checked)").length === 1');
     expect(await page.evaluate<boolean>('document.querySelector(".legend input").checked')).toBe(false);
-  });
-
-  test.each([
-    '/account/usage',
-    '/account/usage?last=24h',
-    '/admin/usage',
-    '/account/usage?from=2020-01-01&to=2020-01-02',
-  ])('axe finds nothing in %s, light and dark, wide and narrow', async (path) => {
-    await using watched = await signedIn();
-    const { page } = watched;
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const width of [1280, 390]) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize({ width, height: 800 });
-        await page.goto(`${server.origin}${path}`);
-        // All of the page: what is closed has no contrast.
-        await page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true; })');
-        await page.evaluate(readFileSync(AXE, 'utf8'));
-        const found = 'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + " " + nodes[0].html))';
-        expect(await page.evaluate<string[]>(found)).toEqual([]);
-      }
-    }
-    expect(await watched.refused()).toEqual([]);
   });
 
   test('the usage of all accounts is for operators only', async () => {
