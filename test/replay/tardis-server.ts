@@ -19,7 +19,7 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const sockets = new Sockets(64, (line) => log.push(line));
   const watch = () => () => true;
   const queue = new FairQueue();
-  const bounds = { isDraining: () => false, queueOf: () => queue, clients: new Clients(), sessionDelayMs: 50 };
+  const bounds = { isDraining: () => false, queueOf: () => queue, clients: new Clients(), sessionDelayMs: 300 };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(

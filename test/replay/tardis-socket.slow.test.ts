@@ -111,7 +111,7 @@ describe('/ws-replay', () => {
 
 describe('a session', () => {
   test('is joined by name until it starts, and each socket gets its own subscriptions', async () => {
-    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: 200 });
+    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: 600 });
     const joined = [UP_ASSET, DOWN_ASSET].map(
       async (assetId) => await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([assetId])),
     );
@@ -136,9 +136,8 @@ describe('a session', () => {
     await using server = await filledTardisServer(SAMPLE);
     const slow = `/ws-replay?${WINDOW}&session=s&speed=1`;
     const socket = server.connect(slow);
-    const first = heard(socket, subscription([UP_ASSET]), 'PING');
+    const first = heard(socket, subscription([UP_ASSET]));
     await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
-    await Bun.sleep(100);
     const { code, reason } = await server.socket(slow, subscription([UP_ASSET]));
     expect([code, reason]).toEqual([1011, 'this session has started already: no other connection can join it']);
     socket.close();
