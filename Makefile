@@ -19,7 +19,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in test check format fixtures examples bench compare judge campaign contract fault soak pace paint screenshots crash clean
+.PHONY: help install build run sign-in pay token test check format fixtures examples bench compare judge campaign contract fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -60,6 +60,12 @@ run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, a
 
 sign-in: build ## the same, with a mail server and an OpenID provider of this machine to try sign-in with
 	@$(BUN) test/web/try-sign-in.ts $(DATA) $(PORT)
+
+pay: build ## start a network of this machine, and buy a tier on it with @x402/fetch
+	@$(BUN) test/billing/try-payments.ts
+
+token: install ## compile the token of the tests again
+	$(BUN) test/billing/token/compile.ts
 
 test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some
 	$(TEST) $(CAMPAIGNS) --parallel=3 $(if $(TESTS),,$(TIMINGS)) $(TESTS)

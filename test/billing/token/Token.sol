@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
+import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+
+/// A token of six decimals with the transfers by authorization of EIP-3009, as the stablecoins that x402 pays with have them.
+contract Token is ERC20, EIP712 {
+    bytes32 private constant TRANSFER = keccak256(
+        "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
+    bytes32 private constant CANCEL = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
+
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
+
+    mapping(address authorizer => mapping(bytes32 nonce => bool used)) public authorizationState;
+
+    constructor() ERC20("Test Dollar", "TUSD") EIP712("Test Dollar", "2") {}
+
+    function decimals() public pure override returns (uint8) {
+        return 6;
+    }
+
+    function version() external pure returns (string memory) {
+        return "2";
+    }
+
+    function DOMAIN_SEPARATOR() external view returns (bytes32) {
+        return _domainSeparatorV4();
+    }
+
+    function mint(address to, uint256 value) external {
+        _mint(to, value);
+    }
+
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external {
+        require(block.timestamp > validAfter, "authorization is not yet valid");
+        require(block.timestamp < validBefore, "authorization is expired");
+        bytes32 digest = keccak256(abi.encode(TRANSFER, from, to, value, validAfter, validBefore, nonce));
+        require(ECDSA.recover(_hashTypedDataV4(digest), v, r, s) == from, "invalid signature");
+        use(from, nonce);
+        emit AuthorizationUsed(from, nonce);
+        _transfer(from, to, value);
+    }
+
+    function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s) external {
+        bytes32 digest = keccak256(abi.encode(CANCEL, authorizer, nonce));
+        require(ECDSA.recover(_hashTypedDataV4(digest), v, r, s) == authorizer, "invalid signature");
+        use(authorizer, nonce);
+        emit AuthorizationCanceled(authorizer, nonce);
+    }
+
+    function use(address authorizer, bytes32 nonce) private {
+        require(!authorizationState[authorizer][nonce], "authorization is used or canceled");
+        authorizationState[authorizer][nonce] = true;
+    }
+}
