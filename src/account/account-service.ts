@@ -1,13 +1,13 @@
 import type { Account } from '../domain/account.ts';
 import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
+import { readSecretFile } from '../store/secret-file.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
 import { MailServer, type MailServerSettings } from './mail-server.ts';
 import { OidcProvider, type OidcProviderSettings } from './oidc-provider.ts';
 import { OidcSignIn } from './oidc-sign-in.ts';
 import { Outbox } from './outbox.ts';
-import { readSecretFile } from './secret-file.ts';
 import { SignIn } from './sign-in.ts';
 import { createLink } from './sign-in-link.ts';
 import { signInStores } from './sign-in-stores.ts';

@@ -1,7 +1,7 @@
 import type { Transporter } from 'nodemailer';
+import { readSecretFile } from '../store/secret-file.ts';
 import { isLoopback } from './loopback.ts';
 import type { Mail } from './mail.ts';
-import { readSecretFile } from './secret-file.ts';
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 20_000;

@@ -32,6 +32,8 @@ export interface AccountGrant {
   readonly accountId: number;
   readonly tier: string;
   readonly source: 'operator' | 'payment';
+  /** Undefined: from an operator. */
+  readonly paymentId: string | undefined;
   readonly startsMs: InstantMs;
   /** Exclusive; undefined: no end. */
   readonly endsMs: InstantMs | undefined;

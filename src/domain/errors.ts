@@ -16,7 +16,12 @@ export type ErrorKind =
   | 'in-use'
   | 'unreadable'
   | 'unavailable'
-  | 'busy';
+  | 'busy'
+  | 'payment-required'
+  | 'gone'
+  | 'too-large'
+  | 'unsupported-media-type'
+  | 'chain-unavailable';
 
 /** One refused parameter: its place, its name, and the accepted values. */
 export interface ParameterIssue {

@@ -36,12 +36,17 @@ export class AccountTiers {
   /** The tier at an instant, and the end of the grants of this tier that follow each other without a break; Infinity: no end. */
   at(accountId: number, nowMs: InstantMs): Pick<TierTerm, 'tier' | 'endsMs'> {
     const terms = this.termsOf(accountId);
-    const { tier, ...term } = termAt(terms, nowMs)!;
+    const { tier } = termAt(terms, nowMs)!;
     const same = terms.filter((one) => one.tier.id === tier.id);
-    let { endsMs } = term;
-    for (let next = termAt(same, endsMs); next !== undefined; next = termAt(same, endsMs)) ({ endsMs } = next);
-    return { tier, endsMs };
+    return { tier, endsMs: endOfTerms(same, nowMs) };
   }
+}
+
+/** The end of the terms that follow each other without a break from an instant on; the instant if none contains it. */
+export function endOfTerms(terms: readonly Omit<TierTerm, 'tier'>[], nowMs: InstantMs): InstantMs {
+  let endsMs = nowMs;
+  for (let next = termAt(terms, endsMs); next !== undefined; next = termAt(terms, endsMs)) ({ endsMs } = next);
+  return endsMs;
 }
 
 /** The first of `terms` that contains an instant. */

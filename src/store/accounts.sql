@@ -1,4 +1,4 @@
--- The file accounts.db: tiers, accounts, keys, grants, audit. Times are Unix milliseconds.
+-- The file accounts.db: tiers, accounts, keys, quotes, payments, grants, audit. Times are Unix milliseconds.
 
 CREATE TABLE tiers (
   tier_id TEXT PRIMARY KEY,
@@ -42,16 +42,67 @@ CREATE TABLE identities (
 
 CREATE INDEX identities_by_account ON identities (account_id);
 
+-- An offer of a tier to an account, for a token.
+CREATE TABLE payment_quotes (
+  quote_id TEXT PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
+  price_cents INTEGER NOT NULL CHECK (price_cents > 0),
+  -- CAIP-2: eip155:137.
+  network TEXT NOT NULL,
+  -- Addresses are hex in lower case.
+  asset TEXT NOT NULL,
+  pay_to TEXT NOT NULL,
+  -- An integer of the token's smallest unit.
+  amount TEXT NOT NULL,
+  -- The last block before the quote.
+  since_block INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  -- Exclusive.
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_quotes_by_account ON payment_quotes (account_id, tier_id, network, asset, expires_ms);
+CREATE INDEX payment_quotes_by_end ON payment_quotes (expires_ms);
+
+-- A signed transfer (EIP-3009). It is stored before the chain gets it, without the signature.
+CREATE TABLE payments (
+  sequence INTEGER PRIMARY KEY,
+  payment_id TEXT NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  quote_id TEXT NOT NULL UNIQUE REFERENCES payment_quotes (quote_id),
+  network TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  payer TEXT NOT NULL,
+  nonce TEXT NOT NULL,
+  -- Unix seconds. Exclusive.
+  valid_before INTEGER NOT NULL,
+  -- settled: mined and granted; final: so many blocks ago that it stays; failed: it can never be mined.
+  state TEXT NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'settled', 'final', 'failed')),
+  -- NULL: not mined.
+  tx_hash TEXT,
+  block INTEGER,
+  settled_ms INTEGER,
+  created_ms INTEGER NOT NULL,
+  UNIQUE (network, asset, payer, nonce)
+) STRICT;
+
+CREATE INDEX payments_by_account ON payments (account_id, sequence);
+CREATE INDEX open_payments ON payments (sequence) WHERE state IN ('pending', 'settled');
+
 -- A tier that an account has for a time, from an operator or a payment.
 CREATE TABLE grants (
   grant_id TEXT PRIMARY KEY,
   account_id INTEGER NOT NULL REFERENCES accounts (account_id),
   tier_id TEXT NOT NULL REFERENCES tiers (tier_id),
   source TEXT NOT NULL CHECK (source IN ('operator', 'payment')),
+  -- NULL: from an operator.
+  payment_id TEXT REFERENCES payments (payment_id),
   starts_ms INTEGER NOT NULL,
   -- NULL: no end. Exclusive; equal to the start: the grant was ended before it.
   ends_ms INTEGER CHECK (ends_ms >= starts_ms),
-  created_ms INTEGER NOT NULL
+  created_ms INTEGER NOT NULL,
+  CHECK ((source = 'payment') = (payment_id IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX grants_by_account ON grants (account_id);

@@ -4,10 +4,14 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 
-type GrantRow = Omit<AccountGrant, 'endsMs'> & { readonly endsMs: InstantMs | null };
-type NewGrant = Omit<AccountGrant, 'id' | 'createdMs'>;
+type GrantRow = Omit<AccountGrant, 'endsMs' | 'paymentId'> & {
+  readonly endsMs: InstantMs | null;
+  readonly paymentId: string | null;
+};
+type NewGrant = Omit<AccountGrant, 'id' | 'paymentId' | 'createdMs'> & Partial<Pick<AccountGrant, 'paymentId'>>;
 
-const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS tier, source, starts_ms AS startsMs,
+const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS tier, source,
+  payment_id AS paymentId, starts_ms AS startsMs,
   ends_ms AS endsMs, created_ms AS createdMs FROM grants JOIN tiers USING (tier_id) WHERE account_id = ?
   ORDER BY position DESC, ends_ms DESC NULLS FIRST, starts_ms`;
 
@@ -35,19 +39,26 @@ export class Grants {
       accountsWith: database.query<GrantedAccount & { readonly endsMs: InstantMs }, [string, InstantMs]>(
         LIST_ACCOUNTS_WITH,
       ),
-      insert: database.query<never, [string, number, string, string, InstantMs, InstantMs | null, InstantMs]>(
-        `INSERT INTO grants (grant_id, account_id, tier_id, source, starts_ms, ends_ms, created_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      insert: database.query<never, (string | number | null)[]>(
+        `INSERT INTO grants (grant_id, account_id, tier_id, source, payment_id, starts_ms, ends_ms, created_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       end: database.query<never, [InstantMs, string]>(
         'UPDATE grants SET ends_ms = MAX(?, starts_ms) WHERE grant_id = ?',
+      ),
+      move: database.query<never, [InstantMs, InstantMs, string]>(
+        'UPDATE grants SET starts_ms = ?, ends_ms = ? WHERE grant_id = ?',
       ),
     };
   }
 
   /** All grants of an account, past ones too: the highest tier first, and of one tier the one that ends last. */
   ofAccount(accountId: number): AccountGrant[] {
-    return this.#sql.list.all(accountId).map((row) => ({ ...row, endsMs: row.endsMs ?? undefined }));
+    return this.#sql.list.all(accountId).map((row) => ({
+      ...row,
+      paymentId: row.paymentId ?? undefined,
+      endsMs: row.endsMs ?? undefined,
+    }));
   }
 
   /** The accounts with unexpired grants of a tier, also of grants that begin later, in the order of the addresses. */
@@ -60,9 +71,14 @@ export class Grants {
   /** Within a write transaction. */
   add(grant: NewGrant, nowMs: InstantMs): AccountGrant {
     const id = `grant_${randomBytes(ID_BYTES).toString('hex')}`;
-    const { accountId, tier, source, startsMs, endsMs } = grant;
-    this.#sql.insert.run(id, accountId, tier, source, startsMs, endsMs ?? null, nowMs);
-    return { ...grant, id, createdMs: nowMs };
+    const { accountId, tier, source, paymentId, startsMs, endsMs } = grant;
+    this.#sql.insert.run(id, accountId, tier, source, paymentId ?? null, startsMs, endsMs ?? null, nowMs);
+    return { ...grant, id, paymentId, createdMs: nowMs };
+  }
+
+  /** Gives a grant another time. Within a write transaction. */
+  move(id: string, startsMs: InstantMs, endsMs: InstantMs): void {
+    this.#sql.move.run(startsMs, endsMs, id);
   }
 
   /** Ends a grant of an account now; one that starts later is never valid. Throws 'not-found', or 'conflict' when it has ended. Within a write transaction. */

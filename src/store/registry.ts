@@ -11,6 +11,7 @@ import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
+import { Payments } from './payments.ts';
 import { Tiers } from './tiers.ts';
 
 export interface RegistryOptions extends OpenOptions {
@@ -20,7 +21,7 @@ export interface RegistryOptions extends OpenOptions {
   readonly keysPerAccount?: number;
 }
 
-/** An open accounts.db: tiers, accounts, grants, keys, audit. */
+/** An open accounts.db: tiers, accounts, grants, payments, keys, audit. */
 export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
@@ -55,6 +56,7 @@ export function openRegistry(
       newAccountTier: ungranted,
       apiKeys,
       keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
+      payments: new Payments(database),
       audit: new Audit(database),
       [Symbol.dispose]: () => database.close(),
     };

@@ -6,6 +6,7 @@ import type { Database } from '../../src/store/database.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
+import * as payments from '../../src/store/payments.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
@@ -18,6 +19,9 @@ import { temporaryArchive } from '../support/archive.ts';
 const held = temporaryArchive();
 afterAll(() => held[Symbol.dispose]());
 
+const PAYMENTS = 'SEARCH p USING';
+const QUOTE = 'SEARCH q USING PRIMARY KEY (';
+const BEFORE = ['SCALAR SUBQUERY', 'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_1 ('];
 const MARKETS = 'SEARCH markets USING';
 const ATTEMPTS = 'SEARCH sign_in_attempts USING';
 const SEGMENTS = 'SEARCH segments USING';
@@ -106,6 +110,32 @@ test.each<[string, string, ...string[]]>([
     'LIST_AUDIT_OF_ACCOUNT_AND_ACTION',
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
+  ],
+  ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
+  ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
+  ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
+  [
+    'LIST_PAYMENTS_OF_ACCOUNT',
+    payments.LIST_PAYMENTS_OF_ACCOUNT,
+    `${PAYMENTS} INDEX payments_by_account (account_id=? AND sequence<?)`,
+    ...BEFORE,
+    QUOTE,
+  ],
+  [
+    'FIND_OPEN_QUOTE',
+    payments.FIND_OPEN_QUOTE,
+    'SEARCH q USING INDEX payment_quotes_by_account (',
+    'CORRELATED SCALAR SUBQUERY',
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`,
+  ],
+  [
+    'DELETE_OLD_QUOTES',
+    payments.DELETE_OLD_QUOTES,
+    'SEARCH payment_quotes USING INDEX payment_quotes_by_end (',
+    'CORRELATED SCALAR SUBQUERY',
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`,
+    // The reference of payments to quotes.
+    'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_2 (',
   ],
 ])('%s of accounts.db only searches, without sorting', (_, sql, ...steps) => {
   expectPlan(held.registry.database, sql, steps);

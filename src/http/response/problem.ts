@@ -70,6 +70,12 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   conflict: { status: 409, title: 'Conflict' },
   'in-use': INTERNAL,
   unreadable: INTERNAL,
+  'payment-required': { status: 402, title: 'Payment required' },
+  gone: { status: 410, title: 'Gone' },
+  'too-large': { status: 413, title: 'Content too large' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  // The message names the network, and no URL.
+  'chain-unavailable': { status: 503, title: 'Chain unavailable' },
 };
 
 /** Whether an error is a defect or a fault of the installation, and is logged. Clients cause `busy`. */

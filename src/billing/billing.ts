@@ -1,0 +1,271 @@
+import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
+import { hasOneOwner } from '../domain/account.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import type { Tier } from '../domain/tier.ts';
+import { checkLedger, type LedgerReport } from './ledger-check.ts';
+import { startOfTerm } from './paid-grants.ts';
+import { type Reconciled, Reconciliation, type ReconciliationDeps, transferOf } from './reconciliation.ts';
+import { refuseOther, type SignedPayment } from './x402.ts';
+
+export interface BillingDeps extends ReconciliationDeps {
+  /** Address that receives payments: hex in lower case. */
+  readonly payTo: string;
+  /** Address of the service in browsers, without a slash at its end; undefined: that of the request. */
+  readonly publicUrl: string | undefined;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+/** A tier and its price in a token. */
+export interface Price {
+  readonly tier: Tier;
+  readonly chain: Chain;
+  readonly token: Token;
+  readonly priceCents: number;
+  /** In the smallest unit of the token. */
+  readonly amount: bigint;
+}
+
+const QUOTE_MS = 10 * 60_000;
+/** A quote is given again while it is valid for this long. */
+const REUSED_MS = 5 * 60_000;
+/** Unpaid quotes are kept for this long after their end, so that a late client learns why it is refused. */
+const OLD_QUOTE_MS = 24 * 3_600_000;
+/** A signed transfer may not be valid for longer: until its end it is asked for. */
+const VALID_SECONDS_MAX = 24 * 3600;
+/** How long a settlement waits until a transfer is sent, for a block, and between two looks. */
+const SEND_MS = 5000;
+const WAIT_MS = 10_000;
+const LOOK_MS = 250;
+/** The same if sending failed: it may be on its way all the same. */
+const LOST_MS = 1000;
+/** A transfer that is not mined is sent again after this time, if the client asks again. */
+const RESEND_MS = 60_000;
+
+/** Quotes for tiers, and their payments on chains. */
+export class Billing {
+  readonly #deps: BillingDeps;
+  readonly #reconciliation: Reconciliation;
+  /** Settlements under way, so that repetitions send nothing. */
+  readonly #settling = new Map<string, Promise<Payment>>();
+  /** When this process sent pending payments to their chains, by id. */
+  readonly #sentMs = new Map<string, InstantMs>();
+
+  constructor(deps: BillingDeps) {
+    this.#deps = deps;
+    this.#reconciliation = new Reconciliation(deps);
+  }
+
+  get chains(): readonly Chain[] {
+    return this.#deps.chains;
+  }
+
+  /** The address that sells a tier. `requestUrl`: of the request. */
+  urlOf(tierId: string, requestUrl: string): string {
+    return `${this.#deps.publicUrl ?? new URL(requestUrl).origin}/v1/billing/x402/upgrade/${tierId}`;
+  }
+
+  /** The price of a tier in every token. Throws 'not-found' for an unknown tier, 'conflict' for one without a price. */
+  prices(tierId: string): Price[] {
+    const { tiers, database } = this.#deps.registry;
+    const tier = database.read(() => tiers.find(tierId));
+    if (tier === undefined) throw new DomainError('not-found', 'there is no such tier: /v1/billing/tiers lists all');
+    const priceCents = Math.round((tier.monthlyPriceUsd ?? 0) * 100);
+    if (priceCents === 0) {
+      throw new DomainError('conflict', `the tier '${tier.id}' has no price: ask the operator of this service for it`);
+    }
+    return this.chains.flatMap((chain) =>
+      chain.tokens.map((token) => ({ tier, chain, token, priceCents, amount: amountOf(priceCents, token) })),
+    );
+  }
+
+  /** An offer of a tier to an account; the one before, while that is valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
+  async quote(accountId: number, { tier, chain, token, priceCents, amount }: Price): Promise<PaymentQuote> {
+    const { registry, clock, payTo } = this.#deps;
+    const { payments, accounts, database } = registry;
+    const terms = { accountId, tier: tier.id, priceCents, network: chain.network, asset: token.asset, payTo, amount };
+    const open = database.read(() => {
+      if (!hasOneOwner(accounts.find(accountId)!.email)) {
+        throw new DomainError('forbidden', 'this key belongs to no account: ask the operator for a key of an account');
+      }
+      return payments.openQuote(terms, clock() + REUSED_MS);
+    });
+    if (open?.amount === amount && open.payTo === payTo) return open;
+    const sinceBlock = await chain.head();
+    return database.write(() => {
+      const createdMs = clock();
+      const quote = { ...terms, sinceBlock, createdMs, expiresMs: createdMs + QUOTE_MS };
+      if (startOfTerm(registry, quote, createdMs) === Infinity) {
+        throw new DomainError('conflict', `the account has the tier '${tier.id}' or a higher one without an end`);
+      }
+      payments.deleteOldQuotes(createdMs - OLD_QUOTE_MS);
+      return payments.addQuote(quote);
+    });
+  }
+
+  /** The quotes at some prices. A network that does not answer is left out; throws as `quote` does if none answers. */
+  async quotes(accountId: number, prices: readonly Price[]): Promise<{ quote: PaymentQuote; token: Token }[]> {
+    const asked = await Promise.allSettled(prices.map((price) => this.quote(accountId, price)));
+    for (const one of asked) if (one.status === 'rejected' && !isUnavailable(one.reason)) throw one.reason;
+    const quotes = asked.flatMap((one, index) =>
+      one.status === 'fulfilled' ? [{ quote: one.value, token: prices[index]!.token }] : [],
+    );
+    if (quotes.length === 0) throw (asked[0] as PromiseRejectedResult).reason;
+    return quotes;
+  }
+
+  /** A quote of an account. Throws 'not-found'. */
+  quoteNamed(accountId: number, id: string): PaymentQuote {
+    const { payments, database } = this.#deps.registry;
+    const quote = database.read(() => payments.findQuote(id));
+    if (quote?.accountId === accountId) return quote;
+    throw new DomainError('not-found', 'this account has no such quote: ask for another one');
+  }
+
+  /** The quote of an account that a signed transfer for a tier pays. Throws 'gone' if there is none any more. */
+  quotePaidBy(accountId: number, tierId: string, signed: SignedPayment): PaymentQuote {
+    const { payments, database } = this.#deps.registry;
+    const found = database.read(() => {
+      const paid = payments.find(signed)?.quote;
+      if (paid?.accountId === accountId && paid.tier === tierId) return paid;
+      return payments.openQuote({ ...signed, accountId, tier: tierId }, this.#deps.clock());
+    });
+    if (found !== undefined) return found;
+    throw new DomainError(
+      'gone',
+      'no quote fits this payment any more: ask again without it, and sign the new challenge',
+    );
+  }
+
+  /**
+   * Settles a quote with a signed transfer: the payment is pending if the chain has not mined it yet. Repetitions have the same
+   * result. Throws 'invalid-parameter' for a transfer that is not what the quote asks for or cannot be mined, 'conflict' if the
+   * quote or the transfer is used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
+   */
+  settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
+    refuseOther(signed, quote);
+    const key = [quote.id, signed.payer, signed.nonce].join(' ');
+    const running = this.#settling.get(key);
+    if (running !== undefined) return running;
+    const started = this.#settle(quote, signed).finally(() => this.#settling.delete(key));
+    this.#settling.set(key, started);
+    return started;
+  }
+
+  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' for another one. */
+  history(accountId: number, limit: number, beforeId?: string): Payment[] {
+    const { payments, database } = this.#deps.registry;
+    return database.read(() => {
+      if (beforeId !== undefined && payments.get(beforeId)?.quote.accountId !== accountId) {
+        throw new DomainError('not-found', 'this account has no such payment: start without before');
+      }
+      return payments.list(limit, { accountId, beforeId });
+    });
+  }
+
+  /** Compares all payments with their chains, and changes nothing. Throws 'chain-unavailable'. */
+  async check(): Promise<LedgerReport> {
+    return await checkLedger(this.#deps, this.#reconciliation);
+  }
+
+  /** Compares all payments that may change with their chains. */
+  async reconcile(): Promise<Reconciled> {
+    return await this.#reconciliation.run();
+  }
+
+  async #settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
+    const { registry, clock, wait } = this.#deps;
+    const chain = this.#reconciliation.chainOf(quote);
+    let payment = registry.database.read(() => registry.payments.find(signed));
+    if (payment !== undefined && payment.quote.id !== quote.id) {
+      throw new DomainError('conflict', 'this signed transfer has paid another quote: sign a new challenge');
+    }
+    if (payment === undefined) {
+      this.#refuseTimes(quote, signed);
+      const outcome = await chain.verify(signed, quote.sinceBlock);
+      refuseUsed(outcome, quote);
+      // Stored before it is sent: after a crash the chain is asked for it.
+      payment = registry.database.write(() => registry.payments.add({ ...signed, quote }, clock()));
+      payment = this.#reconciliation.apply(payment, outcome);
+    }
+    if (payment.state === 'failed') {
+      throw new DomainError('gone', 'the signed transfer has expired and was never mined: ask for another quote');
+    }
+    if (payment.state !== 'pending') return payment;
+    const isSentLately = clock() < (this.#sentMs.get(payment.id) ?? -Infinity) + RESEND_MS;
+    const sending = isSentLately ? Promise.resolve(true) : this.#send(chain, payment, signed);
+    // A facilitator may never answer, although it has settled.
+    const isOnItsWay = await Promise.race([sending, wait(SEND_MS).then(() => true)]);
+    return await this.#mined(chain, payment, isOnItsWay ? WAIT_MS : LOST_MS);
+  }
+
+  #refuseTimes({ expiresMs }: PaymentQuote, { validBefore }: SignedTransfer): void {
+    const nowMs = this.#deps.clock();
+    if (expiresMs <= nowMs) throw new DomainError('gone', 'the quote has expired: ask for another one');
+    if (validBefore <= nowMs / 1000 + VALID_SECONDS_MAX) return;
+    throw new DomainError('invalid-parameter', 'the signed transfer is valid for too long: sign one for 5 minutes');
+  }
+
+  /** Whether the transfer was sent, as far as is known. Never throws. */
+  async #send(chain: Chain, payment: Payment, signed: SignedTransfer): Promise<boolean> {
+    const { clock, logError } = this.#deps;
+    for (const [id, sentMs] of this.#sentMs) if (sentMs + RESEND_MS < clock()) this.#sentMs.delete(id);
+    this.#sentMs.set(payment.id, clock());
+    try {
+      await chain.send(signed);
+      return true;
+    } catch (error) {
+      // It may be on its way all the same. The next request sends it again.
+      this.#sentMs.delete(payment.id);
+      logError(`payment ${payment.id} was not sent to ${chain.name}: ${kindOf(error)}`);
+      return false;
+    }
+  }
+
+  /** The payment when the chain has mined it, or after a time. */
+  async #mined(chain: Chain, payment: Payment, waitMs: number): Promise<Payment> {
+    const { wait, logError } = this.#deps;
+    for (let waitedMs = 0; ; await wait(LOOK_MS)) {
+      const look = await chain.outcome(transferOf(payment), payment.quote.sinceBlock).catch((error: unknown) => {
+        if (isUnavailable(error)) return error;
+        throw error;
+      });
+      const isLost = look instanceof DomainError;
+      const seen = isLost ? payment : this.#reconciliation.apply(payment, look);
+      // A node that does not answer takes long.
+      waitedMs += isLost ? WAIT_MS / 2 : LOOK_MS;
+      if (seen.state === 'pending' && waitedMs < waitMs) continue;
+      if (isLost) logError(`payment ${payment.id} waits: ${look.message}`);
+      return seen;
+    }
+  }
+}
+
+function isUnavailable(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.kind === 'chain-unavailable';
+}
+
+/** A price in a token. Tokens of payments are worth a dollar each. */
+function amountOf(priceCents: number, { decimals }: Token): bigint {
+  return BigInt(priceCents) * 10n ** BigInt(decimals - 2);
+}
+
+/** Anybody can read earlier transfers, with their signatures, on the chain. */
+function refuseUsed(outcome: Outcome, { sinceBlock }: PaymentQuote): void {
+  if (outcome.state === 'unknown') {
+    throw new DomainError('chain-unavailable', 'the node has no log of this transfer yet: try again later');
+  }
+  const isEarlier = outcome.state === 'transferred' && outcome.block <= sinceBlock;
+  if (outcome.state !== 'void' && !isEarlier) return;
+  throw new DomainError(
+    'conflict',
+    'the signed transfer was used before, has expired or is cancelled: sign a new challenge',
+  );
+}
+
+/** The first sentence of an error that has no URL and no credentials. */
+function kindOf(error: unknown): string {
+  if (error instanceof Error && 'shortMessage' in error) return String(error.shortMessage).split('\n', 1)[0]!;
+  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
+}

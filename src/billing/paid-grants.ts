@@ -1,0 +1,93 @@
+import type { AccountGrant } from '../domain/account.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { type PaymentQuote, TERM_MS } from '../domain/payment.ts';
+import { endOfTerms } from '../store/account-tiers.ts';
+import type { Registry } from '../store/registry.ts';
+
+type Bought = Pick<PaymentQuote, 'accountId' | 'tier'>;
+type GrantDeps = Pick<Registry, 'grants' | 'tiers'>;
+
+interface Term {
+  readonly startsMs: InstantMs;
+  readonly endsMs: InstantMs;
+}
+
+/**
+ * The time that a tier gets if it is bought now: after all grants of this tier and of higher ones that follow each other from now
+ * on. Infinity: one of them has no end.
+ */
+export function startOfTerm({ grants, tiers }: GrantDeps, { accountId, tier }: Bought, nowMs: InstantMs): InstantMs {
+  const rankOf = ranks(tiers);
+  const same = grants.ofAccount(accountId).filter((grant) => rankOf(grant.tier) >= rankOf(tier));
+  return endOfTerms(same.map(termOf), nowMs);
+}
+
+/**
+ * Grants the tier of a payment for its term. What is left of lower tiers that were paid continues after it. Within a write
+ * transaction.
+ */
+export function grantPaid(deps: GrantDeps, quote: Bought, paymentId: string, nowMs: InstantMs): void {
+  const { accountId, tier } = quote;
+  const { grants, tiers } = deps;
+  const rankOf = ranks(tiers);
+  const next = startOfTerm(deps, quote, nowMs);
+  // An operator may have granted it without an end since the quote.
+  const startsMs = next === Infinity ? nowMs : next;
+  const endsMs = startsMs + TERM_MS;
+  const lower = paidGrants(deps, accountId)
+    .filter((grant) => rankOf(grant.tier) < rankOf(tier) && grant.endsMs > startsMs)
+    .sort((one, other) => one.startsMs - other.startsMs);
+  let freeMs = endsMs;
+  for (const { id, tier: own, paymentId: ownPayment, ...term } of lower) {
+    const fromMs = Math.max(term.startsMs, freeMs);
+    freeMs = fromMs + term.endsMs - Math.max(term.startsMs, startsMs);
+    const rest = { startsMs: fromMs, endsMs: freeMs };
+    if (term.startsMs >= startsMs) grants.move(id, rest.startsMs, rest.endsMs);
+    else {
+      grants.move(id, term.startsMs, startsMs);
+      grants.add({ accountId, tier: own, source: 'payment', paymentId: ownPayment, ...rest }, nowMs);
+    }
+  }
+  grants.add({ accountId, tier, source: 'payment', paymentId, startsMs, endsMs }, nowMs);
+}
+
+/** Takes back what is left of a payment's tier. Paid grants that follow it start earlier. Within a write transaction. */
+export function revokePaid(deps: GrantDeps, { accountId, tier }: Bought, paymentId: string, nowMs: InstantMs): void {
+  const rankOf = ranks(deps.tiers);
+  const own = () =>
+    paidGrants(deps, accountId).filter((grant) => grant.paymentId === paymentId && grant.endsMs > nowMs);
+  for (let [part] = own(); part !== undefined; [part] = own()) {
+    const { id, startsMs, endsMs } = part;
+    const fromMs = Math.max(startsMs, nowMs);
+    deps.grants.move(id, Math.min(startsMs, nowMs), nowMs);
+    for (const later of paidGrants(deps, accountId)) {
+      if (later.startsMs < endsMs || rankOf(later.tier) > rankOf(tier)) continue;
+      deps.grants.move(later.id, later.startsMs - (endsMs - fromMs), later.endsMs - (endsMs - fromMs));
+    }
+  }
+}
+
+/** The time of a payment's grants; undefined without one. */
+export function termOfPayment(deps: GrantDeps, accountId: number, paymentId: string): Term | undefined {
+  const own = paidGrants(deps, accountId).filter((grant) => grant.paymentId === paymentId);
+  if (own.length === 0) return undefined;
+  const startsMs = Math.min(...own.map((grant) => grant.startsMs));
+  return { startsMs, endsMs: Math.max(...own.map((grant) => grant.endsMs)) };
+}
+
+function paidGrants({ grants }: GrantDeps, accountId: number): (AccountGrant & Term)[] {
+  return grants
+    .ofAccount(accountId)
+    .filter(({ source }) => source === 'payment')
+    .map((grant) => ({ ...grant, ...termOf(grant) }));
+}
+
+function termOf({ startsMs, endsMs = Infinity }: Pick<AccountGrant, 'startsMs' | 'endsMs'>): Term {
+  return { startsMs, endsMs };
+}
+
+/** The position of a tier in the catalog. */
+function ranks(tiers: Registry['tiers']): (tier: string) => number {
+  const ids = tiers.list().map(({ id }) => id);
+  return (tier) => ids.indexOf(tier);
+}

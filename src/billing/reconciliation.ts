@@ -1,0 +1,130 @@
+import type { Chain, Outcome, Transfer } from '../chain/chain.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import type { Registry } from '../store/registry.ts';
+import { grantPaid, revokePaid } from './paid-grants.ts';
+
+export interface ReconciliationDeps {
+  readonly registry: Registry;
+  readonly chains: readonly Chain[];
+  readonly clock: () => InstantMs;
+  /** Gets no signatures, and no URLs. */
+  readonly logError: (line: string) => void;
+}
+
+/** How many payments a reconciliation looked at, and how many it changed. */
+export interface Reconciled {
+  readonly checked: number;
+  readonly changed: number;
+  /** Payments whose chain did not answer, or is not in the settings. */
+  readonly unknown: number;
+}
+
+/** Payments are read in groups of this size. */
+const GROUP = 100;
+
+/** Brings payments to the state that their chains show, and their grants with them. */
+export class Reconciliation {
+  readonly #deps: ReconciliationDeps;
+  #running: Promise<Reconciled> | undefined;
+
+  constructor(deps: ReconciliationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws 'chain-unavailable' for a network that is not in the settings. */
+  chainOf({ network }: Pick<PaymentQuote, 'network'>): Chain {
+    const chain = this.#deps.chains.find((one) => one.network === network);
+    if (chain !== undefined) return chain;
+    throw new DomainError('chain-unavailable', `the payments file has no network ${network} any more: add it again`);
+  }
+
+  /** All payments that may change. A second call while one is running gets its result. */
+  run(): Promise<Reconciled> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  /** Applies what a chain shows to a payment, in one transaction with its grant, and returns it. */
+  apply({ id }: Payment, outcome: Outcome): Payment {
+    const { registry } = this.#deps;
+    return registry.database.write(() => {
+      // Another process may have changed it.
+      const payment = registry.payments.get(id)!;
+      if (outcome.state === 'unknown') return payment;
+      if (outcome.state === 'transferred') return this.#transferred(payment, outcome);
+      if (payment.state === 'pending' && outcome.state === 'void') return this.#changed(payment, { state: 'failed' });
+      // Before that, a node may be further back than the one that saw the transfer.
+      const isGone =
+        payment.block !== undefined && outcome.head >= payment.block + this.chainOf(payment.quote).confirmations;
+      return payment.state === 'settled' && isGone ? this.#revoked(payment) : payment;
+    });
+  }
+
+  async #run(): Promise<Reconciled> {
+    const { registry, logError } = this.#deps;
+    const counts = { checked: 0, changed: 0, unknown: 0 };
+    /** By network: the others of its payments are not asked for. */
+    const faults = new Map<string, string>();
+    let group = registry.payments.open(GROUP);
+    for (; group.length > 0; group = registry.payments.open(GROUP, group.at(-1)!.id)) {
+      for (const payment of group) {
+        const { network } = payment.quote;
+        counts.checked += 1;
+        if (faults.has(network)) counts.unknown += 1;
+        if (faults.has(network)) continue;
+        try {
+          const outcome = await this.chainOf(payment.quote).outcome(transferOf(payment), payment.quote.sinceBlock);
+          if (outcome.state === 'unknown') counts.unknown += 1;
+          if (this.apply(payment, outcome).state !== payment.state) counts.changed += 1;
+        } catch (error) {
+          if (!(error instanceof DomainError)) throw error;
+          counts.unknown += 1;
+          faults.set(network, error.message);
+        }
+      }
+    }
+    for (const fault of faults.values()) logError(`payments were not compared: ${fault}`);
+    return counts;
+  }
+
+  #transferred(payment: Payment, mined: Outcome & { readonly state: 'transferred' }): Payment {
+    const { registry, clock } = this.#deps;
+    if (payment.state === 'final') return payment;
+    const { transaction, block, head } = mined;
+    const isFinal = head >= block + this.chainOf(payment.quote).confirmations;
+    const settledMs = payment.settledMs ?? clock();
+    // Also a failed one, if the chain was reorganised more deeply than expected.
+    if (payment.state !== 'settled') grantPaid(registry, payment.quote, payment.id, clock());
+    const state = isFinal ? 'final' : 'settled';
+    if (payment.state === state && payment.transaction === transaction && payment.block === block) return payment;
+    return this.#changed(payment, { state, transaction, block, settledMs });
+  }
+
+  #revoked(payment: Payment): Payment {
+    const { registry, clock } = this.#deps;
+    revokePaid(registry, payment.quote, payment.id, clock());
+    return this.#changed(payment, { state: 'pending', transaction: undefined, block: undefined, settledMs: undefined });
+  }
+
+  #changed(payment: Payment, change: Partial<Payment>): Payment {
+    const { registry, clock } = this.#deps;
+    const changed = { ...payment, ...change };
+    registry.payments.update(changed);
+    if (changed.state === payment.state) return changed;
+    const { id, quote, transaction = payment.transaction ?? null } = changed;
+    const action = changed.state === 'pending' ? 'payment.revoke' : `payment.${changed.state}`;
+    const detail = { payment: id, tier: quote.tier, transaction };
+    registry.audit.append({ atMs: clock(), action, accountId: quote.accountId, detail });
+    return changed;
+  }
+}
+
+/** A payment as its chain knows it. */
+export function transferOf({ quote, payer, nonce, validBefore }: Payment): Transfer {
+  const { asset, payTo, amount } = quote;
+  return { asset, payTo, amount, payer, nonce, validBefore };
+}

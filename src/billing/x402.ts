@@ -1,0 +1,119 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { SignedTransfer, Token } from '../chain/chain.ts';
+import { Address, Digits, PaymentRequirements, requirementsOf } from '../chain/payment-requirements.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import { parsedJson } from '../record/fields.ts';
+
+/** x402 version 2, https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md, with its scheme "exact" on EVM networks. */
+const VERSION = 2;
+
+const Seconds = Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$' });
+
+export const Challenge = Type.Object(
+  {
+    x402Version: Type.Literal(VERSION, { description: 'Always 2.' }),
+    resource: Type.Object(
+      {
+        url: Type.String({ description: 'Address of the upgrade.' }),
+        description: Type.String({ description: 'What is bought.' }),
+        mimeType: Type.String({ description: 'Type of the answer.' }),
+      },
+      { description: 'What is bought.', additionalProperties: false },
+    ),
+    accepts: Type.Array(PaymentRequirements, { minItems: 1, maxItems: 1, description: 'One way to pay.' }),
+    tier_id: Type.String({ description: 'Id of the tier.' }),
+    quote_id: Type.String({ pattern: '^quote_[0-9a-f]{16}$', description: 'Id of the quote.' }),
+  },
+  { $id: 'Challenge', description: 'An x402 challenge of a quote.', additionalProperties: false },
+);
+export type Challenge = Static<typeof Challenge>;
+
+/** Clients may add fields. */
+const SignedPayment = Type.Object({
+  x402Version: Type.Literal(VERSION),
+  accepted: Type.Object({
+    scheme: Type.Literal('exact'),
+    network: Type.String(),
+    asset: Address(''),
+    amount: Digits(''),
+    payTo: Address(''),
+  }),
+  payload: Type.Object({
+    signature: Type.String({ pattern: '^0x[0-9a-fA-F]*$', maxLength: 10_000 }),
+    authorization: Type.Object({
+      from: Address(''),
+      to: Address(''),
+      value: Digits(''),
+      validAfter: Seconds,
+      validBefore: Seconds,
+      nonce: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+    }),
+  }),
+});
+
+/** A transfer that a payer has signed, with its network. */
+export type SignedPayment = SignedTransfer & Pick<PaymentQuote, 'network'>;
+
+/** The challenge of quotes for one tier, without their ids. */
+export function paymentRequired(url: string, tierName: string, accepts: PaymentRequirements[]) {
+  const resource = { url, description: `${tierName} for 30 days`, mimeType: 'application/json' };
+  return { x402Version: VERSION, resource, accepts } as const;
+}
+
+export function challengeOf(quote: PaymentQuote, token: Token, url: string, tierName: string): Challenge {
+  const { network, tier, id } = quote;
+  const accepts = [requirementsOf(network, quote, token)];
+  return { ...paymentRequired(url, tierName, accepts), tier_id: tier, quote_id: id };
+}
+
+/** A value as a header of x402. */
+export function headerOf(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64');
+}
+
+/** The header PAYMENT-RESPONSE of a payment that is granted. */
+export function responseHeaderOf({ transaction, payer, quote }: Payment): string {
+  return headerOf({ success: true, transaction, network: quote.network, payer, amount: String(quote.amount) });
+}
+
+/** The content of a header PAYMENT-SIGNATURE. Throws 'invalid-parameter' if it is malformed, or its parts differ. */
+export function signedPaymentIn(header: string): SignedPayment {
+  const signed = parsedJson(Buffer.from(header, 'base64').toString());
+  if (!Value.Check(SignedPayment, signed)) {
+    const where = Value.Errors(SignedPayment, signed).First()?.path || 'it';
+    throw refused(`the signed payment is malformed (${where}): send the payload of x402 version 2 as base64`);
+  }
+  const { accepted, payload } = signed;
+  const { from, to, value, validAfter, validBefore, nonce } = payload.authorization;
+  const isSame = to.toLowerCase() === accepted.payTo.toLowerCase() && value === accepted.amount;
+  if (!isSame)
+    throw refused('the signed transfer has another amount or receiver than the challenge: sign the challenge');
+  return {
+    network: accepted.network,
+    asset: accepted.asset.toLowerCase(),
+    payTo: to.toLowerCase(),
+    amount: BigInt(value),
+    payer: from.toLowerCase(),
+    nonce: nonce.toLowerCase(),
+    validAfter: Number(validAfter),
+    validBefore: Number(validBefore),
+    signature: payload.signature.toLowerCase(),
+  };
+}
+
+/** Throws 'invalid-parameter' unless a signed transfer is exactly what a quote asks for. */
+export function refuseOther(signed: SignedPayment, quote: PaymentQuote): void {
+  const { network, asset, payTo, amount } = quote;
+  const isSame =
+    signed.network === network && signed.asset === asset && signed.payTo === payTo && signed.amount === amount;
+  if (!isSame)
+    throw refused(
+      'the signed transfer has another amount, token, network or receiver than the quote: sign its challenge',
+    );
+}
+
+function refused(sentence: string): DomainError {
+  return new DomainError('invalid-parameter', sentence);
+}

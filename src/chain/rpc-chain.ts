@@ -1,0 +1,164 @@
+import { domainSeparator, type Hex, type PublicClient, pad, recoverTypedDataAddress } from 'viem';
+import { DomainError } from '../domain/errors.ts';
+import type { Chain, MinedTransfer, Outcome, Settler, SignedTransfer, Token, Transfer } from './chain.ts';
+import { AUTHORIZATION_TYPES, authorizationOf, TOKEN_ABI, transferCall } from './eip3009.ts';
+import type { Rpc } from './rpc.ts';
+import { CANCELLED, logsOf, minedTransfers, TRANSFERRED, USED } from './token-logs.ts';
+
+type ChainSettings = Pick<Chain, 'network' | 'name' | 'tokens' | 'confirmations'>;
+
+const SIGNATURE = /^0x[0-9a-f]{130}$/i;
+
+/** A network, read through its RPC node; the settler writes. */
+export class RpcChain implements Chain {
+  readonly network: string;
+  readonly name: string;
+  readonly tokens: readonly Token[];
+  readonly confirmations: number;
+  readonly #rpc: Rpc;
+  readonly #settler: Settler;
+  #isChecked = false;
+
+  constructor({ network, name, tokens, confirmations }: ChainSettings, rpc: Rpc, settler: Settler) {
+    this.network = network;
+    this.name = name;
+    this.tokens = tokens;
+    this.confirmations = confirmations;
+    this.#rpc = rpc;
+    this.#settler = settler;
+  }
+
+  /** Compares the settings with the chain. Throws 'invalid-parameter' if they do not fit, 'chain-unavailable' if it does not answer. */
+  async check(): Promise<void> {
+    await this.#rpc.check();
+    for (const token of this.tokens) await this.#checkToken(token);
+    this.#isChecked = true;
+  }
+
+  async head(): Promise<number> {
+    // Otherwise a price may have the wrong decimals.
+    if (!this.#isChecked) await this.check();
+    return Number(await this.#rpc.ask((client) => client.getBlockNumber()));
+  }
+
+  async verify(transfer: SignedTransfer, sinceBlock: number): Promise<Outcome> {
+    const { payer, signature } = transfer;
+    // Signatures of contracts (EIP-1271) have other lengths.
+    if (!SIGNATURE.test(signature)) throw refused('the signature must have 65 bytes: sign with the key of an account');
+    const signed = {
+      domain: this.#domainOf(this.#tokenOf(transfer.asset)),
+      types: AUTHORIZATION_TYPES,
+      primaryType: 'TransferWithAuthorization',
+      message: authorizationOf(transfer),
+      signature: signature as Hex,
+    } as const;
+    // It throws for bytes that no key can have signed.
+    const signer = await recoverTypedDataAddress(signed).catch(() => undefined);
+    if (signer?.toLowerCase() !== payer) {
+      throw refused(
+        'the signature is not that of the payer for this amount, token and network: sign the challenge again',
+      );
+    }
+    const outcome = await this.outcome(transfer, sinceBlock);
+    if (outcome.state === 'unused') {
+      // The token checks time, balance and signature.
+      await this.#rpc.ask((client) => client.simulateContract({ ...transferCall(transfer), account: payer as Hex }));
+    }
+    return outcome;
+  }
+
+  async send(transfer: SignedTransfer): Promise<void> {
+    await this.#settler.settle(transfer, this.#tokenOf(transfer.asset));
+  }
+
+  async outcome(transfer: Transfer, sinceBlock: number): Promise<Outcome> {
+    const { asset, payer, nonce, validBefore } = transfer;
+    return await this.#rpc.ask(async (client) => {
+      const blockNumber = await client.getBlockNumber();
+      const head = Number(blockNumber);
+      const oldBlock = Math.max(head - this.confirmations, 0);
+      const isUsed = await client.readContract({
+        address: asset as Hex,
+        abi: TOKEN_ABI,
+        functionName: 'authorizationState',
+        args: [payer as Hex, nonce as Hex],
+        // Not `latest`: another node of the same service may be further back.
+        blockNumber,
+      });
+      if (isUsed) return await this.#usedOutcome(client, transfer, sinceBlock, head);
+      const { timestamp } = await client.getBlock({ blockNumber: BigInt(oldBlock) });
+      return { state: Number(timestamp) >= validBefore ? 'void' : 'unused', head };
+    });
+  }
+
+  /** The outcome of a transfer whose nonce is used at the block `head`. */
+  async #usedOutcome(client: PublicClient, transfer: Transfer, sinceBlock: number, head: number): Promise<Outcome> {
+    const { asset, payer, payTo, amount, nonce } = transfer;
+    const topics = [[USED, CANCELLED], pad(payer as Hex), nonce as Hex];
+    // Blocks get other numbers when the chain is reorganised.
+    const fromBlock = Math.max(sinceBlock - this.confirmations, 0);
+    for await (const { topic, block, transaction } of logsOf(client, { asset, topics, fromBlock, toBlock: head })) {
+      const receipt = await client.getTransactionReceipt({ hash: transaction });
+      const mined = minedTransfers(receipt.logs, asset).find((one) => one.payer === payer && one.nonce === nonce);
+      const isOurs = topic === USED && mined?.payTo === payTo && mined.amount === amount;
+      if (isOurs) return { state: 'transferred', head, block, transaction };
+      // The payer has cancelled it, or has used the nonce for another transfer.
+      return { state: block + this.confirmations <= head ? 'void' : 'unused', head };
+    }
+    return { state: 'unknown', head };
+  }
+
+  async transfersTo(asset: string, payTo: string, sinceBlock: number): Promise<MinedTransfer[]> {
+    return await this.#rpc.ask(async (client) => {
+      const toBlock = Number(await client.getBlockNumber());
+      const query = { asset, topics: [TRANSFERRED, null, pad(payTo as Hex)], fromBlock: sinceBlock, toBlock };
+      const found: MinedTransfer[] = [];
+      const seen = new Set<string>();
+      for await (const { transaction } of logsOf(client, query)) {
+        if (seen.has(transaction)) continue;
+        seen.add(transaction);
+        const { logs } = await client.getTransactionReceipt({ hash: transaction });
+        found.push(...minedTransfers(logs, asset).filter((mined) => mined.payTo === payTo));
+      }
+      return found;
+    });
+  }
+
+  #tokenOf(asset: string): Token {
+    const token = this.tokens.find((one) => one.asset === asset);
+    if (token !== undefined) return token;
+    throw new DomainError('conflict', `${this.name} no longer has the token of this quote: ask for another quote`);
+  }
+
+  #domainOf({ name, version, asset }: Token) {
+    return { name, version, chainId: this.#rpc.chainId, verifyingContract: asset as Hex };
+  }
+
+  async #checkToken(token: Token): Promise<void> {
+    const { symbol, asset, decimals } = token;
+    const contract = { address: asset as Hex, abi: TOKEN_ABI } as const;
+    const questions = (client: PublicClient) =>
+      Promise.all([
+        client.readContract({ ...contract, functionName: 'DOMAIN_SEPARATOR' }),
+        client.readContract({ ...contract, functionName: 'decimals' }),
+      ]);
+    const [domain, digits] = await this.#rpc.ask(questions).catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
+      throw this.#doesNotFit(symbol, 'is not a token with transfers by authorization (EIP-3009)');
+    });
+    if (digits !== decimals) throw this.#doesNotFit(symbol, `has ${digits} decimals, not ${decimals}`);
+    if (domain === domainSeparator({ domain: this.#domainOf(token) })) return;
+    throw this.#doesNotFit(
+      symbol,
+      `has another EIP-712 domain than name '${token.name}' and version '${token.version}'`,
+    );
+  }
+
+  #doesNotFit(symbol: string, what: string): DomainError {
+    return refused(`the token ${symbol} on ${this.name} ${what}: correct the payments file`);
+  }
+}
+
+function refused(sentence: string): DomainError {
+  return new DomainError('invalid-parameter', sentence);
+}

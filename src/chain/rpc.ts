@@ -1,0 +1,71 @@
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  createPublicClient,
+  http,
+  type PublicClient,
+} from 'viem';
+import { DomainError } from '../domain/errors.ts';
+
+/** An RPC node that does not answer for this long is unavailable. */
+const TIMEOUT_MS = 10_000;
+
+/** Whether a contract has refused a call, or does not have the function. */
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError;
+}
+
+/** An RPC node of one network. */
+export class Rpc {
+  readonly client: PublicClient;
+  readonly chainId: number;
+  readonly #name: string;
+
+  /** `name`: of the network. `url` may have credentials. */
+  constructor(url: string, chainId: number, name: string) {
+    const transport = http(url, { timeout: TIMEOUT_MS, retryCount: 0 });
+    // A remembered block number would hide payments.
+    this.client = createPublicClient({ transport, cacheTime: 0 });
+    this.chainId = chainId;
+    this.#name = name;
+  }
+
+  /** Asks the node, after its chain's id. Throws 'chain-unavailable', or 'invalid-parameter' with the reason if a contract refuses a call. */
+  async ask<T>(question: (client: PublicClient) => Promise<T>): Promise<T> {
+    try {
+      const chainId = await this.client.getChainId();
+      if (chainId === this.chainId) return await question(this.client);
+    } catch (error) {
+      throw this.#explained(error);
+    }
+    throw new DomainError('chain-unavailable', this.#otherChain);
+  }
+
+  /** Throws 'invalid-parameter' if the node is of another chain, 'chain-unavailable' if it does not answer. */
+  async check(): Promise<void> {
+    const chainId = await this.client.getChainId().catch((error: unknown) => {
+      throw this.#explained(error);
+    });
+    if (chainId !== this.chainId) throw new DomainError('invalid-parameter', this.#otherChain);
+  }
+
+  get #otherChain(): string {
+    return `the RPC node of ${this.#name} is of another chain: correct its URL, or the network in the payments file`;
+  }
+
+  /** Only the kind of the error: its text has the node's URL, which may have credentials. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof BaseError)) return error;
+    const refused = error.walk(isRefusal);
+    if (refused !== null) {
+      const reason = refused instanceof ContractFunctionRevertedError ? refused.reason : undefined;
+      return new DomainError('invalid-parameter', `the token's contract refuses it (${reason ?? 'without a reason'})`);
+    }
+    const kind = error.walk() instanceof Error ? (error.walk() as Error).name : error.name;
+    return new DomainError(
+      'chain-unavailable',
+      `the RPC node of ${this.#name} does not answer (${kind}): try again later`,
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import type { InstantMs } from './instant.ts';
+
+/** How long a tier is granted for its price. */
+export const TERM_MS = 30 * 24 * 3_600_000;
+
+/** An offer of a tier to an account. Networks are CAIP-2 (`eip155:137`), addresses hex in lower case. */
+export interface PaymentQuote {
+  readonly id: string;
+  readonly accountId: number;
+  readonly tier: string;
+  readonly priceCents: number;
+  readonly network: string;
+  /** Address of the token. */
+  readonly asset: string;
+  readonly payTo: string;
+  /** In the smallest unit of the token. */
+  readonly amount: bigint;
+  /** The last block before the quote: its transfer is in a later one. */
+  readonly sinceBlock: number;
+  readonly createdMs: InstantMs;
+  /** Exclusive. */
+  readonly expiresMs: InstantMs;
+}
+
+/**
+ * pending: the chain may still mine it. settled: mined and granted. final: mined so many blocks ago that it stays. failed: it can
+ * never be mined.
+ */
+export const PAYMENT_STATES = ['pending', 'settled', 'final', 'failed'] as const;
+
+/** A transfer to the service that a payer has signed for a quote. */
+export interface Payment {
+  readonly id: string;
+  readonly quote: PaymentQuote;
+  readonly payer: string;
+  /** With the payer it names the transfer (EIP-3009). */
+  readonly nonce: string;
+  /** Unix seconds. Exclusive. */
+  readonly validBefore: number;
+  readonly state: (typeof PAYMENT_STATES)[number];
+  /** Hash of the transaction that transferred it; undefined: not mined. */
+  readonly transaction: string | undefined;
+  readonly block: number | undefined;
+  readonly settledMs: InstantMs | undefined;
+  readonly createdMs: InstantMs;
+}

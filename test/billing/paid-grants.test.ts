@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { grantPaid, revokePaid, startOfTerm } from '../../src/billing/paid-grants.ts';
+import { TERM_MS } from '../../src/domain/payment.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+
+const DAY_MS = 86_400_000;
+const TIERS = ['starter', 'pro', 'enterprise'] as const;
+type TierId = (typeof TIERS)[number];
+
+/** An account that buys tiers; payments are numbered in their order. */
+function customer() {
+  const held = temporaryArchive();
+  const { registry } = held;
+  const { database, accounts, payments, accountTiers } = registry;
+  const accountId = database.write(() => accounts.create({ email: 'customer@example.com' }, NOW_MS)).id;
+  const ids: string[] = [];
+  const quoteOf = (tier: TierId, atMs: number) => ({
+    ...{ accountId, tier, priceCents: 100, network: 'eip155:1', asset: '0x1', payTo: '0x2', amount: 1n },
+    ...{ sinceBlock: 0, createdMs: atMs, expiresMs: atMs + 1 },
+  });
+  return {
+    registry,
+    accountId,
+    buy: (tier: TierId, atMs: number) =>
+      database.write(() => {
+        const quote = payments.addQuote(quoteOf(tier, atMs));
+        const payment = payments.add({ quote, payer: '0x3', nonce: `${ids.length}`, validBefore: 1 }, atMs);
+        grantPaid(registry, quote, payment.id, atMs);
+        ids.push(payment.id);
+      }),
+    revoke: (index: number, tier: TierId, atMs: number) =>
+      database.write(() => revokePaid(registry, quoteOf(tier, atMs), ids[index]!, atMs)),
+    startOf: (tier: TierId, atMs: number) => startOfTerm(registry, quoteOf(tier, atMs), atMs),
+    tierAt: (atMs: number) => accountTiers.at(accountId, atMs).tier.id,
+    [Symbol.dispose]: () => held[Symbol.dispose](),
+  };
+}
+
+const day = (days: number) => NOW_MS + days * DAY_MS;
+
+test('a higher tier starts at once, and what is left of the lower one continues after it', () => {
+  using account = customer();
+  account.buy('starter', day(0));
+  account.buy('pro', day(10));
+  expect([9, 10, 39, 40, 59, 60].map((days) => account.tierAt(day(days)))).toEqual(
+    ['starter', 'pro', 'pro', 'starter', 'starter', 'free'], // 20 days are left of starter.
+  );
+});
+
+test('a lower tier that is bought starts after the higher ones', () => {
+  using account = customer();
+  account.buy('pro', day(0));
+  account.buy('starter', day(1));
+  expect([0, 29, 30, 59, 60].map((days) => account.tierAt(day(days)))).toEqual([
+    'pro',
+    'pro',
+    'starter',
+    'starter',
+    'free',
+  ]);
+});
+
+test('grants of an operator are not moved, and count as the tier that is bought', () => {
+  using account = customer();
+  const { registry, accountId } = account;
+  const granted = { accountId, tier: 'pro', source: 'operator', startsMs: day(0), endsMs: day(5) } as const;
+  registry.database.write(() => registry.grants.add(granted, day(0)));
+  account.buy('pro', day(1));
+  account.buy('enterprise', day(2));
+  expect([1, 2, 31, 32, 61, 62].map((days) => account.tierAt(day(days)))).toEqual([
+    'pro',
+    'enterprise',
+    'enterprise',
+    'pro',
+    'pro',
+    'free',
+  ]);
+  const endless = { ...granted, tier: 'enterprise', endsMs: undefined };
+  registry.database.write(() => registry.grants.add(endless, day(0)));
+  expect(account.startOf('pro', day(3))).toBe(Infinity);
+});
+
+test('at every instant the highest tier with paid time left is granted, also after payments were revoked', () => {
+  const step = fc.record({
+    days: fc.integer({ min: 0, max: 25 }),
+    tier: fc.constantFrom(...TIERS),
+    revokes: fc.option(fc.nat({ max: 5 }), { freq: 3 }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 8 }), (steps) => {
+      using account = customer();
+      // The oracle: days that are left of each payment, of which each day uses one of the highest tier, the oldest first.
+      const left: { tier: TierId; days: number }[] = [];
+      let now = 0;
+      const pass = (days: number) => {
+        for (let passed = 0; passed < days; passed += 1) {
+          const used = [...TIERS]
+            .reverse()
+            .flatMap((tier) => left.filter((one) => one.tier === tier && one.days > 0))[0];
+          expect(account.tierAt(day(now))).toBe(used?.tier ?? 'free');
+          if (used !== undefined) used.days -= 1;
+          now += 1;
+        }
+      };
+      for (const { days, tier, revokes } of steps) {
+        pass(days);
+        const revoked = left[revokes ?? Infinity];
+        if (revoked === undefined) {
+          account.buy(tier, day(now));
+          left.push({ tier, days: TERM_MS / DAY_MS });
+        } else {
+          account.revoke(revokes!, revoked.tier, day(now));
+          revoked.days = 0;
+        }
+      }
+      pass(260);
+    }),
+    { numRuns: 60 },
+  );
+});
