@@ -12,8 +12,8 @@ export interface ListenOptions {
   readonly say: (line: string) => void;
 }
 
-/** All endpoints only read, so a request needs no body. */
-const BODY_BYTES_MAX = 64 * 1024;
+/** Routes that read bodies have smaller bounds, and say so. */
+const BODY_BYTES_MAX = 256 * 1024;
 /** Connections are accepted only while this number of files can still be opened: responses under way may need some. */
 const SPARE_FILES = 8;
 /** Time between two checks for free files, while connections are accepted and while they are refused. A check takes 25 µs. */

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import type { Billing } from '../billing/billing.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { ClockReading } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
@@ -28,6 +29,7 @@ import { pathOf } from './request-target.ts';
 import { headOf, Responder } from './response/responder.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { accountController } from './v1/account.ts';
+import { billingController } from './v1/billing.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
@@ -42,8 +44,10 @@ import { tiersController } from './v1/tiers.ts';
 export interface AppDeps {
   readonly archive: Archive;
   readonly registry: Registry;
-  /** Left out: requests are not counted, and no route is about the account. */
+  /** Left out: requests are not counted, and no route is about the account or its payments. */
   readonly usage?: Usage;
+  /** Left out: payments are off. */
+  readonly billing?: Billing | undefined;
   readonly version: string;
   readonly clocks: () => ClockReading;
   readonly isDraining: () => boolean;
@@ -82,6 +86,7 @@ export function createApp(appDeps: AppDeps) {
     archive,
     registry,
     usage,
+    billing,
     version,
     clocks,
     isDraining,
@@ -119,6 +124,7 @@ export function createApp(appDeps: AppDeps) {
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps, registry))
     .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
+    .use(usage === undefined ? new Elysia() : billingController(deps, registry, billing))
     .use(coinsController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))

@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, parseIso } from '../domain/instant.ts';
+import { bodyOf, mediaTypeOf } from '../http/request-body.ts';
 
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const FORM_BYTES_MAX = 8192;
@@ -17,18 +18,12 @@ export function refuseForeignForm({ headers }: Request, publicUrl: string): void
 
 /** The fields of a form. Throws 'malformed-request' for another type of body, and for more than 8 KiB. */
 export async function formOf(request: Request): Promise<URLSearchParams> {
-  const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
-  if (type.trim().toLowerCase() !== FORM_TYPE) {
+  if (mediaTypeOf(request) !== FORM_TYPE) {
     throw new DomainError('malformed-request', `the body is not a form: send ${FORM_TYPE}`);
   }
-  let bytes = new Uint8Array();
-  for await (const chunk of request.body ?? []) {
-    if (bytes.length + chunk.length > FORM_BYTES_MAX) {
-      throw new DomainError('malformed-request', `the form is too large: send at most ${FORM_BYTES_MAX} bytes`);
-    }
-    bytes = new Uint8Array(Buffer.concat([bytes, chunk]));
-  }
-  return new URLSearchParams(Buffer.from(bytes).toString());
+  const bytes = await bodyOf(request, FORM_BYTES_MAX);
+  if (bytes !== undefined) return new URLSearchParams(bytes.toString());
+  throw new DomainError('malformed-request', `the form is too large: send at most ${FORM_BYTES_MAX} bytes`);
 }
 
 /**

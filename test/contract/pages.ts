@@ -10,7 +10,7 @@ const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avi
 const NONCE_BITS_MIN = 128;
 
 interface Described {
-  readonly paths: Readonly<Record<string, { readonly get: { readonly summary: string } }>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, { readonly properties?: Readonly<Record<string, unknown>> }>>;
   };
@@ -179,15 +179,15 @@ export function pageTests(suite: Suite): void {
     const text = await llms();
     const { paths, components } = (await get('/openapi.json')).json<Described>();
     const isKeyed = (path: string) => path.startsWith('/v1/');
-    const listed = [...text.matchAll(/^- `GET ([^?`]+)(?:\?(\S+))?` (.+)$/gm)];
+    const listed = [...text.matchAll(/^- `(?:GET|POST) ([^?`]+)(?:\?(\S+))?` (.+)$/gm)];
     expect(listed.map(([, path]) => path).sort()).toEqual(Object.keys(paths).filter(isKeyed).sort());
     const named = new Set([...text.matchAll(/^- `(\w+)` \((path|query),/gm)].map((match) => `${match[2]} ${match[1]}`));
     for (const [, path, asked, about] of listed) {
-      const { query } = Object.values(ROUTES).find((route) => route.path === path)!;
+      const { query, method } = Object.values(ROUTES).find((route) => route.path === path)!;
       expect(asked?.split('&') ?? [], path).toEqual([...query]);
       for (const name of query) expect(named).toContain(`query ${name}`);
       for (const [, name] of path!.matchAll(/\{(\w+)\}/g)) expect(named).toContain(`path ${name}`);
-      expect(about).toContain(paths[path!]!.get.summary);
+      expect(about).toContain(paths[path!]![method]!.summary);
     }
     expect(text).toContain('`limit` (query, integer 1 to 1000, default 100)');
     for (const [name, { properties = {} }] of Object.entries(components.schemas)) {

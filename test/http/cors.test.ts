@@ -14,6 +14,8 @@ const EXPOSED = [
   'x-bookreel-warning',
   'etag',
   'retry-after',
+  'payment-required',
+  'payment-response',
 ];
 
 /** One answer of each kind, with its status. */
@@ -103,9 +105,9 @@ describe('a preflight', () => {
       const answer = await preflight(service, path);
       expect(answer.status).toBe(204);
       expect(answer.headers.get('access-control-allow-origin')).toBe(APP);
-      expect(answer.headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
+      expect(answer.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, OPTIONS');
       expect(answer.headers.get('access-control-allow-headers')).toBe(
-        'authorization, accept, if-none-match, last-event-id',
+        'authorization, accept, content-type, if-none-match, last-event-id, payment-signature',
       );
       expect(answer.headers.get('access-control-max-age')).toBe('7200');
       expect(answer.headers.get('access-control-allow-credentials')).toBeNull();

@@ -1,11 +1,15 @@
 import { createKey } from '../../src/account/account-keys.ts';
+import type { Challenge } from '../../src/billing/x402.ts';
 import { seed } from '../../src/cli/seed.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { createApp } from '../../src/http/app.ts';
 import { REQUESTS } from '../../src/http/openapi/described.ts';
-import { EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/openapi/examples.ts';
+import { bodyKey, EXAMPLE_LEVELS_MAX, EXAMPLE_LINES_MAX, exampleKey } from '../../src/http/openapi/examples.ts';
 import { REFUSALS } from '../../src/http/openapi/refusals.ts';
 import type { Json } from '../../src/http/openapi/schema.ts';
+import { NETWORK, startAnvil } from '../billing/anvil.ts';
+import { PRO_USD, paymentsOn, setPrice } from '../billing/paid-service.ts';
+import { signed } from '../billing/payer.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** One answer to the request of an example, as a client gets it. */
@@ -44,9 +48,11 @@ function cutLine(line: string): string {
   return line.startsWith('{') ? JSON.stringify(cut(JSON.parse(line) as Json)) : line;
 }
 
-/** Answers by the key of examples.ts. */
+/** Answers and bodies by their keys of examples.ts. */
 export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> {
-  return Object.fromEntries(answers.map(({ status, request, body }) => [exampleKey(status, request), cut(body)]));
+  const keyOf = ({ status, request }: LiveAnswer) =>
+    request.startsWith('body of ') ? request : exampleKey(status, request);
+  return Object.fromEntries(answers.map((answer) => [keyOf(answer), cut(answer.body)]));
 }
 
 /**
@@ -57,11 +63,15 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
   using held = temporaryArchive();
   const { archive, registry, activity } = held;
   await seed(TERMINAL, { data: '' }, archive);
+  await using anvil = await startAnvil(['--timestamp', String(NOW_MS / 1000)]);
+  const billing = paymentsOn({ path: held.path, registry, anvil, clock: () => NOW_MS, logError: () => undefined });
+  const bodies: LiveAnswer[] = [];
   let isBroken = false;
   const app = createApp({
     archive,
     registry,
     usage: activity.usage,
+    billing,
     version: VERSION,
     clocks: () => ({ monotonicMs: 1000, wallMs: NOW_MS }),
     isDraining: () => {
@@ -75,7 +85,15 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
   const [ample, free, small] = [keyOf('enterprise', 1_000_000), keyOf('free', 1_000_000), keyOf('free', 1)];
   const ask = async (status: number, request: string, key?: string): Promise<LiveAnswer> => {
     const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const response = await app.handle(new Request(`http://localhost${request}`, { headers }));
+    const [path = '', method = 'GET'] = request.split(' ').reverse();
+    const paid = method === 'GET' ? undefined : await paying(status, path, headers);
+    if (paid?.body !== undefined) bodies.push({ status, request: bodyKey(request), type: '', body: paid.body });
+    const init = {
+      method,
+      headers: { ...headers, ...paid?.headers },
+      ...(paid?.body && { body: JSON.stringify(paid.body) }),
+    };
+    const response = await app.handle(new Request(`http://localhost${path}`, init));
     const type = (response.headers.get('content-type') ?? '').split(';')[0]!;
     const text = await response.text();
     if (response.status !== status) throw new Error(`${request} got ${response.status}, not ${status}: ${text}`);
@@ -86,19 +104,49 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
       body: type.endsWith('json') && !type.includes('nd') ? (JSON.parse(text) as Json) : text,
     };
   };
+  /** The body and the headers of an example request that pays. */
+  const paying = async (status: number, path: string, headers: Record<string, string>) => {
+    const url = `http://localhost${path}`;
+    const nonce: `0x${string}` = `0x${(path.endsWith('settle') ? '1' : '2').repeat(64)}`;
+    const validBefore = NOW_MS / 1000 + 300;
+    const json = { 'content-type': 'application/json' };
+    const quote = { tierId: 'pro', network: NETWORK, tokenSymbol: 'TUSD' };
+    if (path.endsWith('/quote')) return { headers: json, body: quote };
+    if (path.endsWith('/settle')) {
+      const body = JSON.stringify(quote);
+      const asked = new Request(url.replace('settle', 'quote'), {
+        method: 'POST',
+        headers: { ...headers, ...json },
+        body,
+      });
+      const { challenge } = (await (await app.handle(asked)).json()) as { challenge: Challenge };
+      return { headers: json, body: { xPaymentHeader: await signed(challenge, { nonce, validBefore }), challenge } };
+    }
+    if (status !== 200) return { headers: {} };
+    const unpaid = await app.handle(new Request(url, { method: 'POST', headers }));
+    const challenge = JSON.parse(
+      Buffer.from(unpaid.headers.get('payment-required')!, 'base64').toString(),
+    ) as Challenge;
+    return { headers: { 'payment-signature': await signed(challenge, { nonce, validBefore }) } };
+  };
   const refused = (status: number) =>
     Object.values(REFUSALS).flatMap((refusal) =>
       refusal.status === status ? Object.values<string>(refusal.examples) : [],
     );
 
   const answers: LiveAnswer[] = [];
-  for (const { hooks } of app.routes) {
+  for (const { hooks, path } of app.routes) {
+    // After the catalog was asked for.
+    if (path.startsWith('/v1/billing/x402')) setPrice(registry, 'pro', PRO_USD);
     const { [REQUESTS]: requests = {} }: { [REQUESTS]?: Readonly<Record<string, string>> } = hooks.detail;
     for (const request of Object.values(requests)) answers.push(await ask(200, request, ample));
   }
   for (const status of [400, 404])
     for (const request of refused(status)) answers.push(await ask(status, request, ample));
   for (const request of refused(401)) answers.push(await ask(401, request));
+  for (const status of [402, 409]) {
+    for (const request of refused(status)) answers.push(await ask(status, request, ample));
+  }
   for (const request of refused(403)) answers.push(await ask(403, request, free));
   await app.handle(new Request('http://localhost/v1/btc/markets', { headers: { authorization: `Bearer ${small}` } }));
   for (const request of refused(429)) answers.push(await ask(429, request, small));
@@ -107,5 +155,5 @@ export async function liveAnswers(): Promise<LiveAnswer[]> {
   isBroken = false;
   registry.database.query('ALTER TABLE tiers RENAME TO gone').run();
   for (const request of [...refused(503), '/readyz']) answers.push(await ask(503, request, ample));
-  return answers;
+  return [...answers, ...bodies];
 }

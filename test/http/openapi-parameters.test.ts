@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { parseInstant, parseIso } from '../../src/domain/instant.ts';
 import { INSTANT_PATTERN, ISO_PATTERN } from '../../src/http/parameters/instant-pattern.ts';
 import { PARAMETER_ROWS } from '../contract/parameter-table.ts';
-import { apiDocument, parametersOf, type Schema } from '../support/api-document.ts';
+import { apiDocument, operationsOf, parametersOf, type Schema } from '../support/api-document.ts';
 
 const DOCUMENT = await apiDocument();
 const SCHEMAS: ReadonlyMap<string, Schema> = new Map(
-  Object.values(DOCUMENT.paths).flatMap(({ get }) =>
-    parametersOf(DOCUMENT, get)
+  operationsOf(DOCUMENT).flatMap((operation) =>
+    parametersOf(DOCUMENT, operation)
       // A list of instants has the name that one instant has in a path: the table is about that.
       .filter(({ name, in: where }) => name !== 'ts' || where === 'path')
       .map(({ name, schema }) => [name, schema] as const),
@@ -121,7 +121,7 @@ test('the pattern of an instant matches plain integers up to 2^53-1', () => {
 });
 
 test('the pattern of a list of instants matches up to a thousand, none after the year 9999', () => {
-  const { get } = DOCUMENT.paths['/v1/{coin}/markets/{conditionId}/snapshots/at']!;
+  const get = DOCUMENT.paths['/v1/{coin}/markets/{conditionId}/snapshots/at']!.get!;
   const { schema } = parametersOf(DOCUMENT, get).find(({ name }) => name === 'ts')!;
   const pattern = new RegExp(schema.pattern!);
   const many = (count: number) => Array.from({ length: count }, (_, index) => String(index)).join();

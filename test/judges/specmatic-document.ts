@@ -44,6 +44,12 @@ export const VARIATIONS: readonly Variation[] = [
 /** Without its cursor this example equals the one before it. */
 const FOLLOWING = 'nextPage';
 
+/** The document without payments, which are off here. */
+export function readOnly(document: OpenApiDocument): OpenApiDocument {
+  const paths = Object.entries(document.paths).filter(([path]) => !/^\/v1\/billing\/(?!tiers$)/.test(path));
+  return { ...document, paths: Object.fromEntries(paths) };
+}
+
 /**
  * The document for Specmatic's own variations: the parameters of one variation and the required ones. It has no export, whose
  * format decides its media type, no stream, which takes as long as the recording by default, and one media type per answer,

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { runExecutable } from '../support/executable.ts';
 import { type SeededServer, startSeededServer } from './seeded-server.ts';
-import { examplesOnly, generatedOnly, type OpenApiDocument, VARIATIONS } from './specmatic-document.ts';
+import { examplesOnly, generatedOnly, type OpenApiDocument, readOnly, VARIATIONS } from './specmatic-document.ts';
 import { skippedVerdict, type Verdict } from './verdict.ts';
 
 const JUDGE = 'Specmatic, from the document';
@@ -31,7 +31,7 @@ export async function judgeBySpecmatic(): Promise<Verdict> {
   if (!existsSync(JAR)) return skippedVerdict(JUDGE, 'its packages are not installed');
   if (Bun.which('java') === null) return skippedVerdict(JUDGE, 'java is missing');
   const startedMs = performance.now();
-  const document = JSON.parse((await runExecutable(['openapi'])).stdout) as OpenApiDocument;
+  const document = readOnly(JSON.parse((await runExecutable(['openapi'])).stdout) as OpenApiDocument);
   const markets = [...new Set(JSON.stringify(document).match(/0x[0-9a-f]{64}/g))];
   await using server = await startSeededServer({ window: [...WINDOW, ...markets.flatMap((id) => ['--market', id])] });
   const { key } = await server.makeKey('enterprise', AMPLE_RPM);

@@ -53,6 +53,7 @@ interface Response {
 
 interface Operation {
   readonly operationId: string;
+  readonly summary: string;
   readonly description: string;
   readonly parameters: readonly (Parameter | Reference)[];
   readonly responses: Readonly<Record<string, Response | Reference>>;
@@ -61,7 +62,7 @@ interface Operation {
 
 export interface ApiDocument {
   readonly openapi: string;
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly parameters: Readonly<Record<string, Parameter>>;
@@ -89,9 +90,19 @@ export function parametersOf({ components }: ApiDocument, { parameters }: Operat
   return parameters.map((given) => ('$ref' in given ? named(components.parameters, given) : given));
 }
 
-export function answersOf({ paths, components }: ApiDocument): readonly DescribedAnswer[] {
-  return Object.entries(paths).flatMap(([path, { get }]) =>
-    Object.entries(get.responses).map(([status, given]) => {
+/** Every operation with its path and its method, in lower case. */
+export function operationsOf({
+  paths,
+}: ApiDocument): readonly (Operation & { readonly path: string; readonly method: string })[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method })),
+  );
+}
+
+export function answersOf(document: ApiDocument): readonly DescribedAnswer[] {
+  const { components } = document;
+  return operationsOf(document).flatMap(({ path, responses }) =>
+    Object.entries(responses).map(([status, given]) => {
       const response = '$ref' in given ? named(components.responses, given) : given;
       const headers = Object.entries(response.headers).map(([name, at]) => [name, named(components.headers, at)]);
       const { description, content = {} } = response;

@@ -2,6 +2,7 @@ import type { DocumentDecoration } from 'elysia';
 import { type TSchema, Type } from 'typebox';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { CURSOR_SHAPE } from '../parameters/query.ts';
+import { bodyExamplesOf } from './examples.ts';
 import { headersNamed } from './headers.ts';
 import type { RefusalName } from './refusals.ts';
 
@@ -16,7 +17,7 @@ export interface Description {
   /** Headers of the answer that no rule adds (headers.ts). */
   readonly headers?: readonly string[];
   /**
-   * Paths with queries, by name. The document shows their parameters as examples of the parameters, and their answers, which
+   * Paths with queries, by name, after `POST ` if that is the method. The document shows their parameters as examples of the parameters, and their answers, which
    * have status 200, as examples of the answer.
    */
   readonly examples?: Readonly<Record<string, string>>;
@@ -55,7 +56,10 @@ export function described(operationId: string, description: Description): Docume
     operationId,
     ...texts,
     ...(body && {
-      requestBody: { required: body.required, content: { 'application/json': { schema: body.schema } } },
+      requestBody: {
+        required: body.required,
+        content: { 'application/json': { schema: body.schema, ...bodyExamplesOf(examples) } },
+      },
     }),
     responses: Object.fromEntries(responses),
     [REQUESTS]: examples,

@@ -17,6 +17,16 @@ export const EXAMPLE_LEVELS_MAX = 3;
 /** Maximum number of lines of text in an example. */
 export const EXAMPLE_LINES_MAX = 6;
 
+/** The recorded bodies of requests as the field `examples` of their media type; no field without one. */
+export function bodyExamplesOf(requests: Readonly<Record<string, string>>): JsonObject {
+  return shown(requests, bodyKey);
+}
+
+/** The key of a recorded request body. */
+export function bodyKey(request: string): string {
+  return `body of ${request}`;
+}
+
 /** The key of a recorded answer. */
 export function exampleKey(status: number, request: string): string {
   return `${status} ${request}`;
@@ -24,12 +34,17 @@ export function exampleKey(status: number, request: string): string {
 
 /**
  * The field `examples` of a media type; no field if none of the requests has a recorded answer. `requests` are paths with
- * queries, by name.
+ * queries, after POST and a space if that is the method, by name.
  */
 export function examplesOf(status: number, requests: Readonly<Record<string, string>>): JsonObject {
+  return shown(requests, (request) => exampleKey(status, request));
+}
+
+function shown(requests: Readonly<Record<string, string>>, keyOf: (request: string) => string): JsonObject {
   const examples = Object.entries(requests).flatMap(([name, request]) => {
-    const value = ANSWERS[exampleKey(status, request)];
-    return value === undefined ? [] : [[name, { summary: `GET ${request}`, value }]];
+    const value = ANSWERS[keyOf(request)];
+    const summary = request.startsWith('/') ? `GET ${request}` : request;
+    return value === undefined ? [] : [[name, { summary, value }]];
   });
   return examples.length === 0 ? {} : { examples: Object.fromEntries(examples) };
 }

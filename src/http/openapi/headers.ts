@@ -43,6 +43,12 @@ const ROWS: Readonly<Record<string, HeaderRow>> = {
     'attachment; filename="simulated-btc-updown-5m-1767868200.ndjson"',
     'always',
   ],
+  'Payment-Required': ['The x402 challenge as base64.', TEXT, 'eyJ4NDAyVmVyc2lvbiI6Mn0=', 'always'],
+  'Payment-Response': [
+    'The transaction, as base64 of the x402 settlement; only if it is mined.',
+    TEXT,
+    'eyJzdWNjZXNzIjp0cnVlfQ==',
+  ],
   'Retry-After': ['Wait this number of seconds before the next request.', integer(1, 60), 42, 'always'],
   'WWW-Authenticate': ['Always Bearer.', oneOf('Bearer'), 'Bearer', 'always'],
   'Content-Security-Policy': ['The resources that a browser may load for this page.', TEXT, "default-src 'none'"],

@@ -54,7 +54,7 @@ export const REFUSALS = {
   },
   NotFound: {
     status: 404,
-    description: 'No such coin or market, or the account has no such key.',
+    description: 'No such coin or market, the account has no such key or quote, or payments are off.',
     headers: WARNED,
     examples: {
       coin: '/v1/nosuchcoin/markets',
@@ -64,6 +64,20 @@ export const REFUSALS = {
     },
   },
   Conflict: { status: 409, description: `This process already has ${REPLAYS_MAX} replays.`, examples: {} },
+  PaymentRequired: {
+    status: 402,
+    description: 'The request has no PAYMENT-SIGNATURE: sign one of the transfers in PAYMENT-REQUIRED.',
+    headers: ['Payment-Required'],
+    examples: { unpaid: 'POST /v1/billing/x402/upgrade/pro' },
+  },
+  PaymentConflict: {
+    status: 409,
+    description: 'The tier has no price, the account has it already, or the quote or the transfer is used.',
+    examples: { noPrice: 'POST /v1/billing/x402/upgrade/enterprise' },
+  },
+  Gone: { status: 410, description: 'The quote or the signed transfer has expired.', examples: {} },
+  ContentTooLarge: { status: 413, description: 'The body has more than 100 KiB.', examples: {} },
+  UnsupportedMediaType: { status: 415, description: 'The body is not application/json.', examples: {} },
   TooManyRequests: {
     status: 429,
     description:
@@ -79,13 +93,15 @@ export const REFUSALS = {
   },
   ServiceUnavailable: {
     status: 503,
-    description: 'The archive cannot answer, or too many exports or streams are open.',
+    description: 'The archive or the network of a payment cannot answer, or too many exports or streams are open.',
     headers: WARNED,
     examples: { archiveCannotAnswer: '/v1/billing/tiers' },
   },
 } as const satisfies Readonly<Record<string, Refusal>>;
 
 export type RefusalName = keyof typeof REFUSALS;
+
+const MAY_BE_MISSING = /\{coin\}|^\/v1\/account\/usage$|^\/v1\/billing\/(?!tiers$)/;
 
 /** The refusals of a route that states none. `path` is written as in the document. */
 export function refusalsOf(path: string, needsGrant: boolean): readonly RefusalName[] {
@@ -97,7 +113,7 @@ export function refusalsOf(path: string, needsGrant: boolean): readonly RefusalN
     ...(path.includes('{conditionId}') && !path.endsWith('/stream') ? (['NotModified'] as const) : []),
     ...(['BadRequest', 'Unauthorized'] as const),
     ...(needsGrant ? (['Forbidden'] as const) : []),
-    ...(path.includes('{coin}') || path === USAGE_ROUTE ? (['NotFound'] as const) : []),
+    ...(MAY_BE_MISSING.test(path) ? (['NotFound'] as const) : []),
     ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
   ];
 }

@@ -27,5 +27,6 @@ export const PATH = {
     'The name of a page, or manual for the list of pages. With .md at the end the page is Markdown.',
     { example: 'replay' },
   ),
+  tierId: parameter(name('^[^/]{1,100}$'), 'Id of the tier.', { example: 'pro' }),
   replay: parameter(name('^[0-9a-f]{12}$'), 'The id of a replay.', { example: '0a1b2c3d4e5f' }),
 } as const;

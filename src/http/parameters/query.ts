@@ -165,9 +165,32 @@ export const USAGE_QUERY = {
 } as const;
 export const USAGE_ROUTE = '/v1/account/usage';
 
+/** Parameters of the payments of an account. They are not in QUERY: `limit` is another one there. */
+export const HISTORY_QUERY = {
+  provider: optional(word(['x402']), 'Only payments of this provider.', 'x402'),
+  purpose: optional(word(['upgrade']), 'Only payments for this purpose.', 'upgrade'),
+  before: optional(
+    {
+      read: (text) => (/^pay_[0-9a-f]{16}$/.test(text) ? text : undefined),
+      refusal: 'must be the nextBefore of the page before',
+      schema: matching('^pay_[0-9a-f]{16}$'),
+    },
+    'Only payments before this one: nextBefore of the page before.',
+    'pay_0123456789abcdef',
+  ),
+  limit: parameter(integer(1, 100), 'Maximum number of payments.', { default: 20, example: 20 }),
+} as const;
+export const HISTORY_ROUTE = '/v1/billing/history';
+
+/** The routes with parameters of their own. */
+const OWN_PARAMETERS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
+  [USAGE_ROUTE]: USAGE_QUERY,
+  [HISTORY_ROUTE]: HISTORY_QUERY,
+};
+
 /** The values of a query by name, see `queryIn`, as the route reads them. A `from` that is later than `to` is refused. */
 export function queryValues(search: string, route: string): Record<string, unknown> {
-  const query = queryIn(search, route === USAGE_ROUTE ? { ...QUERY, ...USAGE_QUERY } : QUERY);
+  const query = queryIn(search, { ...QUERY, ...OWN_PARAMETERS[route] });
   const { from, to } = query;
   if (typeof from === 'number' && typeof to === 'number' && from > to)
     query.from = new Refused('must not be later than to');

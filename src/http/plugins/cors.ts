@@ -1,13 +1,13 @@
 import { type ResponseSettings, respond } from '../response/response.ts';
-import { ALLOWED_METHODS } from './mounted-paths.ts';
 
 /** Browsers cache the answer to a preflight for at most two hours. */
 const PREFLIGHT_SECONDS = 7200;
+const METHODS = 'GET, HEAD, POST, OPTIONS';
 /** Request headers that this service reads. */
-const REQUEST_HEADERS = 'authorization, accept, if-none-match, last-event-id';
+const REQUEST_HEADERS = 'authorization, accept, content-type, if-none-match, last-event-id, payment-signature';
 /** Headers that a script may read, in addition to those that the Fetch standard always allows. */
 const READABLE =
-  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, x-bookreel-warning, etag, retry-after, content-disposition';
+  'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, x-bookreel-warning, etag, retry-after, content-disposition, payment-required, payment-response';
 
 /** Lets scripts of other origins read answers (Fetch standard, 3.2). Without credentials: the script sends the key. */
 export class Cors {
@@ -27,8 +27,8 @@ export class Cors {
   /** The answer to a preflight. */
   permission(set: ResponseSettings): Response {
     const headers = {
-      allow: ALLOWED_METHODS,
-      'access-control-allow-methods': ALLOWED_METHODS,
+      allow: METHODS,
+      'access-control-allow-methods': METHODS,
       'access-control-allow-headers': REQUEST_HEADERS,
       'access-control-max-age': String(PREFLIGHT_SECONDS),
     };

@@ -60,12 +60,12 @@ export class Responder {
   }
 
   /** A response with a document; not cached. */
-  document(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response {
+  document(document: unknown, negotiated: Negotiated, etag?: EntityTag, status = 200): Response {
     const body = this.encode(document, negotiated.format);
     const packed = compress(body, negotiated.encoding);
     const bytes = packed ?? body;
     const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
-    return this.notModified(negotiated, tag) ?? send(bytes, packed !== undefined, negotiated, tag);
+    return this.notModified(negotiated, tag) ?? send(bytes, packed !== undefined, negotiated, tag, status);
   }
 
   encode(document: unknown, format: Format): Uint8Array<ArrayBuffer> {
@@ -145,6 +145,7 @@ function send(
   packed: boolean,
   { format, encoding, set }: Negotiated,
   etag: string | undefined,
+  status = 200,
 ): Response {
   const headers: Record<string, string> = {
     'content-type': format === 'msgpack' ? MSGPACK_TYPE : JSON_TYPE,
@@ -153,7 +154,7 @@ function send(
   };
   if (etag !== undefined) headers.etag = etag;
   if (packed) headers['content-encoding'] = encoding;
-  return respond(set, body, headers);
+  return respond(set, body, headers, status);
 }
 
 /** Undefined if the body stays as it is. */

@@ -1,0 +1,16 @@
+/** The bytes of a request's body; undefined if it has more than `bytesMax`. */
+export async function bodyOf(request: Request, bytesMax: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > bytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The media type of a request's body in lower case, without parameters; empty without one. */
+export function mediaTypeOf({ headers }: Request): string {
+  return (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
+}
