@@ -162,6 +162,14 @@ export const SETTINGS = {
     about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
     read: (text) => unless('none', text, (list) => itemsOf(list).map(oidcProvider)) ?? [],
   },
+  /** A path; undefined: payments are off. */
+  payments: {
+    flag: '--payments <file>',
+    env: 'BOOKREEL_PAYMENTS',
+    fallback: 'none',
+    about: 'JSON file with the networks and tokens that pay for tiers; turns payments on',
+    read: (text) => unless('none', text, notEmpty),
+  },
   replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',

@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { accountCommand } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
+import { billingCommand } from './billing.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
@@ -45,6 +46,7 @@ Examples:
       tierCommand,
       usageCommand,
       auditCommand,
+      billingCommand,
       importCommand,
       exportCommand,
       replayCommand,

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
-import { createApp, type Edge } from '../http/app.ts';
+import { type AppDeps, createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
@@ -17,6 +17,7 @@ import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
+import { keepReconciled, openBilling, type PaymentOptions } from './payments.ts';
 import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
 import { errorLine, json, type Terminal } from './terminal.ts';
@@ -30,7 +31,7 @@ export interface EdgeOptions {
   readonly allowedHosts?: ReadonlySet<string>;
 }
 
-interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions {
+interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions, PaymentOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
@@ -54,7 +55,7 @@ export function serveCommand(terminal: Terminal): Command {
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
-    ...(['smtpPasswordFile', 'oidcProviders', 'idleSeconds', 'drainSeconds'] as const),
+    ...(['smtpPasswordFile', 'oidcProviders', 'payments', 'idleSeconds', 'drainSeconds'] as const),
   )
     .option(
       '--demo',
@@ -91,9 +92,11 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
+      const billing = await openBilling(terminal, options, registry);
+      using _ = billing && keepReconciled(terminal, billing);
       const stores = { archive, registry, activity };
       const site = settings && (await openAccountSite(terminal, settings, stores));
-      await listenUntilStopped(terminal, options, stores, site, (port) => {
+      await listenUntilStopped(terminal, options, { ...stores, billing }, site, (port) => {
         bound.port = port;
         announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));
       });
@@ -107,7 +110,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  stores: ServedStores,
+  stores: ServedStores & Pick<AppDeps, 'billing'>,
   site: AccountSite | undefined,
   onListening: (port: number) => void,
 ): Promise<void> {

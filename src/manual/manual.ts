@@ -5,6 +5,7 @@ import keysPicture from './dashboard-keys.png' with { type: 'file' };
 import usagePicture from './dashboard-usage.png' with { type: 'file' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
+import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
 import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
@@ -26,6 +27,7 @@ const TEXTS = {
   replay,
   configuration,
   accounts,
+  payments,
   public: publicPage,
   limits,
   segments,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Billing, type BillingDeps } from '../../src/billing/billing.ts';
 import { chainsOf } from '../../src/chain/chains.ts';
 import { type PaymentSettings, readPaymentSettings } from '../../src/chain/payment-settings.ts';
-import { createKey } from '../../src/cli/key.ts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import { readSecretFile } from '../../src/store/secret-file.ts';
 import { temporaryArchive } from '../support/archive.ts';

@@ -1,0 +1,123 @@
+import { Command } from 'commander';
+import type { Billing } from '../billing/billing.ts';
+import { addSettings } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { formatInstant } from '../domain/instant.ts';
+import type { Payment } from '../domain/payment.ts';
+import { paymentResource } from '../http/v1/billing-resource.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
+import { EXIT, ExitWith } from './exit.ts';
+import { openBilling, type PaymentOptions } from './payments.ts';
+import { countOf, json, type Terminal, table } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+type BillingOptions = GlobalOptions & PaymentOptions;
+
+const LISTED_MAX = 1000;
+
+export function billingCommand(terminal: Terminal): Command {
+  const billing = new Command('billing')
+    .description('list the payments for tiers, and compare them with their chains')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ bookreel billing list\n  $ bookreel billing check --payments /etc/bookreel/payments.json',
+    );
+  billing
+    .command('list')
+    .description(`list the payments, the latest first; at most ${LISTED_MAX}`)
+    .addHelpText('after', '\nExamples:\n  $ bookreel billing list\n  $ bookreel billing list --json')
+    .action((_, command: Command) => {
+      const options = command.optsWithGlobals<BillingOptions>();
+      using registry = openRegistry(options.data, { create: false });
+      printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
+    });
+  billing
+    .command('show')
+    .argument('<id>', "id of the payment: see 'bookreel billing list'")
+    .description('show a payment')
+    .addHelpText('after', '\nExamples:\n  $ bookreel billing show pay_0123456789abcdef')
+    .action((id: string, _, command: Command) => {
+      const options = command.optsWithGlobals<BillingOptions>();
+      using registry = openRegistry(options.data, { create: false });
+      const payment = registry.payments.get(id);
+      if (payment === undefined) {
+        throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
+      }
+      if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
+      else printPayments(terminal, options, registry, [payment]);
+    });
+  onChains(
+    terminal,
+    billing.command('check'),
+    'compare all payments with their chains, and change nothing; exit code 3 for a difference',
+    async (service, options) => {
+      const report = await service.check();
+      if (options.json === true) terminal.out(json(report));
+      else {
+        const rows = report.differences.map(({ payment = '', transaction = '', what }) => [payment, transaction, what]);
+        if (rows.length > 0) terminal.out(table(['PAYMENT', 'TRANSACTION', 'DIFFERENCE'], rows));
+        const compared = `${countOf(report.payments, 'payment')} and ${countOf(report.transfers, 'transfer')}`;
+        terminal.out(`${compared} compared, ${countOf(report.differences.length, 'difference')}\n`);
+      }
+      if (report.differences.length > 0) throw new ExitWith(EXIT.verification);
+    },
+  );
+  onChains(
+    terminal,
+    billing.command('reconcile'),
+    'bring payments that are not final to the state of their chains; a running server does so every minute',
+    async (service, options) => {
+      const { checked, changed, unknown } = await service.reconcile();
+      if (options.json === true) terminal.out(json({ checked, changed, unknown }));
+      else terminal.out(`${countOf(checked, 'payment')} compared, ${changed} changed\n`);
+      if (unknown > 0) throw new ExitWith(EXIT.failure);
+    },
+  );
+  return billing;
+}
+
+/** A command that asks the chains of the settings. */
+function onChains(
+  terminal: Terminal,
+  command: Command,
+  description: string,
+  work: (billing: Billing, options: BillingOptions) => Promise<void>,
+): void {
+  addSettings(command.description(description), 'payments')
+    .addHelpText('after', `\nExamples:\n  $ bookreel billing ${command.name()} --payments /etc/bookreel/payments.json`)
+    .action(async (_, self: Command) => {
+      const options = self.optsWithGlobals<BillingOptions>();
+      using registry = openRegistry(options.data, { create: false });
+      const billing = await openBilling(terminal, options, registry);
+      if (billing === undefined)
+        throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
+      await work(billing, options);
+    });
+}
+
+function printPayments(
+  terminal: Terminal,
+  options: BillingOptions,
+  registry: Registry,
+  payments: readonly Payment[],
+): void {
+  if (options.json === true) {
+    terminal.out(json(payments.map((payment) => paymentDocument(registry, payment))));
+    return;
+  }
+  const rows = payments.map(({ id, quote, state, transaction = '', createdMs }) => [
+    id,
+    registry.accounts.find(quote.accountId)!.email,
+    quote.tier,
+    `$${quote.priceCents / 100}`,
+    quote.network,
+    state,
+    formatInstant(createdMs),
+    transaction,
+  ]);
+  terminal.out(table(['ID', 'ACCOUNT', 'TIER', 'PRICE', 'NETWORK', 'STATE', 'CREATED', 'TRANSACTION'], rows));
+}
+
+function paymentDocument(registry: Registry, payment: Payment) {
+  return { ...paymentResource(registry, payment), account: registry.accounts.find(payment.quote.accountId)!.email };
+}

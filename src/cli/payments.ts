@@ -1,0 +1,61 @@
+import type { Billing } from '../billing/billing.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { Registry } from '../store/registry.ts';
+import { readSecretFile } from '../store/secret-file.ts';
+import { errorLine, type Terminal } from './terminal.ts';
+
+export interface PaymentOptions {
+  readonly payments?: string;
+  readonly publicUrl?: string;
+}
+
+/** Payments under way are compared with their chains this often. */
+const RECONCILE_MS = 60_000;
+
+/**
+ * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case nothing of them is
+ * loaded. A chain that does not answer is mentioned. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
+ * file that cannot be read.
+ */
+export async function openBilling(
+  { clock, err }: Terminal,
+  { payments, publicUrl }: PaymentOptions,
+  registry: Registry,
+): Promise<Billing | undefined> {
+  if (payments === undefined) return undefined;
+  const [{ Billing }, { chainsOf }, { readPaymentSettings }] = await Promise.all([
+    import('../billing/billing.ts'),
+    import('../chain/chains.ts'),
+    import('../chain/payment-settings.ts'),
+  ]);
+  const logError = (line: string) => err(errorLine(line));
+  const settings = readPaymentSettings(payments);
+  const chains = chainsOf(settings, readSecretFile);
+  for (const chain of chains) {
+    await chain.check().catch((error: unknown) => {
+      if (!(error instanceof DomainError) || error.kind !== 'chain-unavailable') throw error;
+      logError(error.message);
+    });
+  }
+  const payTo = settings.payTo.toLowerCase();
+  return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });
+}
+
+/** Reconciles at once and every minute, until `Symbol.dispose`. */
+export function keepReconciled({ err }: Terminal, billing: Billing): Disposable {
+  let isStopped = false;
+  const reconcile = () =>
+    void billing.reconcile().catch((error: unknown) => {
+      // The databases are closed while it runs.
+      if (!isStopped)
+        err(errorLine(`payments were not compared: ${error instanceof Error ? error.message : 'unknown'}`));
+    });
+  reconcile();
+  const timer = setInterval(reconcile, RECONCILE_MS);
+  return {
+    [Symbol.dispose]: () => {
+      isStopped = true;
+      clearInterval(timer);
+    },
+  };
+}
