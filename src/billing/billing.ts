@@ -66,12 +66,15 @@ export class Billing {
     return `${this.#deps.publicUrl ?? new URL(requestUrl).origin}/v1/billing/x402/upgrade/${tierId}`;
   }
 
-  /** The price of a tier in every token. Throws 'not-found' for an unknown tier, 'conflict' for one without a price. */
+  /** The price of a tier in every token. Throws 'not-found' for an unknown tier, 'conflict' for one that is retired or has no price. */
   prices(tierId: string): Price[] {
     const { tiers, database } = this.#deps.registry;
     const tier = database.read(() => tiers.find(tierId));
     if (tier === undefined) throw new DomainError('not-found', 'there is no such tier: /v1/billing/tiers lists all');
-    const priceCents = Math.round((tier.monthlyPriceUsd ?? 0) * 100);
+    if (tier.retiredMs !== undefined) {
+      throw new DomainError('conflict', `the tier '${tier.id}' is retired: choose another one`);
+    }
+    const priceCents = centsOf(tier.monthlyPriceUsd ?? 0);
     if (priceCents === 0) {
       throw new DomainError('conflict', `the tier '${tier.id}' has no price: ask the operator of this service for it`);
     }
@@ -244,6 +247,11 @@ export class Billing {
 
 function isUnavailable(error: unknown): error is DomainError {
   return error instanceof DomainError && error.kind === 'chain-unavailable';
+}
+
+/** The digits of a price of the catalog, which has at most two decimals: a product would not be exact. */
+function centsOf(usd: number): number {
+  return Number(usd.toFixed(2).replace('.', ''));
 }
 
 /** A price in a token. Tokens of payments are worth a dollar each. */

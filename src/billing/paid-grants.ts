@@ -86,8 +86,8 @@ function termOf({ startsMs, endsMs = Infinity }: Pick<AccountGrant, 'startsMs' |
   return { startsMs, endsMs };
 }
 
-/** The position of a tier in the catalog. */
+/** The position of a tier in the catalog; retired tiers keep theirs. */
 function ranks(tiers: Registry['tiers']): (tier: string) => number {
-  const ids = tiers.list().map(({ id }) => id);
+  const ids = tiers.all().map(({ id }) => id);
   return (tier) => ids.indexOf(tier);
 }

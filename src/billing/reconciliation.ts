@@ -24,6 +24,14 @@ export interface Reconciled {
 /** Payments are read in groups of this size. */
 const GROUP = 100;
 
+/** What the audit has when a payment changes to a state. */
+const ACTIONS: Readonly<Record<Payment['state'], string>> = {
+  pending: 'payment.revoke',
+  settled: 'payment.settle',
+  final: 'payment.finish',
+  failed: 'payment.fail',
+};
+
 /** Brings payments to the state that their chains show, and their grants with them. */
 export class Reconciliation {
   readonly #deps: ReconciliationDeps;
@@ -116,7 +124,7 @@ export class Reconciliation {
     registry.payments.update(changed);
     if (changed.state === payment.state) return changed;
     const { id, quote, transaction = payment.transaction ?? null } = changed;
-    const action = changed.state === 'pending' ? 'payment.revoke' : `payment.${changed.state}`;
+    const action = ACTIONS[changed.state];
     const detail = { payment: id, tier: quote.tier, transaction };
     registry.audit.append({ atMs: clock(), action, accountId: quote.accountId, detail });
     return changed;

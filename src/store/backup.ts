@@ -44,9 +44,9 @@ const COUNTS: Readonly<Record<string, Count>> = {
       COALESCE(SUM(records), 0) AS records FROM segments`,
   },
   [ACCOUNTS.name]: {
-    growing: ['accounts', 'keys', 'grants', 'entries'],
+    growing: ['accounts', 'keys', 'grants', 'payments', 'entries'],
     sql: `SELECT (SELECT COUNT(*) FROM accounts) AS accounts, (SELECT COUNT(*) FROM api_keys) AS keys,
-      (SELECT COUNT(*) FROM grants) AS grants, (SELECT COUNT(*) FROM audit) AS entries`,
+      (SELECT COUNT(*) FROM grants) AS grants, (SELECT COUNT(*) FROM payments) AS payments, (SELECT COUNT(*) FROM audit) AS entries`,
   },
   [ACTIVITY.name]: {
     growing: [],

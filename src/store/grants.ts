@@ -16,7 +16,7 @@ const LIST_GRANTS = `SELECT grant_id AS id, account_id AS accountId, tier_id AS 
   ORDER BY position DESC, ends_ms DESC NULLS FIRST, starts_ms`;
 
 const LIST_ACCOUNTS_WITH = `SELECT account_id AS accountId, email, MAX(COALESCE(ends_ms, ${Number.MAX_SAFE_INTEGER})) AS endsMs
-  FROM grants JOIN accounts USING (account_id) WHERE tier_id = ?1 AND (ends_ms IS NULL OR ends_ms > MAX(?2, starts_ms))
+  FROM grants JOIN accounts USING (account_id) WHERE tier_id = ?1 AND deleted_ms IS NULL AND (ends_ms IS NULL OR ends_ms > MAX(?2, starts_ms))
   GROUP BY account_id ORDER BY email`;
 
 const ID_BYTES = 8;

@@ -23,6 +23,11 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'key.revoke': ({ key }) => `Revoked the key ${key}`,
   'key.rotate': ({ key }) => `Rotated the key ${key}`,
   'key.set': ({ key, tier }) => `Gave the key ${key} ${tier === null ? 'the tier of its account' : `the tier ${tier}`}`,
+  'payment.fail': ({ payment }) => `The payment ${payment} failed: it can never be mined`,
+  'payment.finish': ({ payment }) => `The payment ${payment} is final`,
+  'payment.revoke': ({ payment, tier }) =>
+    `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
+  'payment.settle': ({ payment, tier }) => `Granted the tier ${tier} for the payment ${payment}`,
   'session.end': () => 'Ended a session',
   'session.end-all': ({ sessions }) => `Ended ${sessions === 1 ? 'a session' : `${sessions} sessions`}`,
   'session.refused': ({ method }) => `Was refused a sign-in ${by(method)}: the account is disabled`,

@@ -33,7 +33,7 @@ function inhabited(held: TemporaryArchive) {
   grantTier(ada, id, 'pro');
   registry.database.write(() => {
     registry.grants.add(
-      { accountId: id, tier: 'pro', source: 'payment', startsMs: NOW_MS + 5, endsMs: NOW_MS + 9 },
+      { accountId: id, tier: 'pro', source: 'operator', startsMs: NOW_MS + 5, endsMs: NOW_MS + 9 },
       NOW_MS,
     );
   });

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { bytesToHex, type Hex, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { createTier, retireTier } from '../../src/account/tier-catalog.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, NETWORK, startAnvil, TOKEN_ABI } from './anvil.ts';
-import { CONFIRMATIONS, type PaidService, startPaidService } from './paid-service.ts';
+import { CONFIRMATIONS, type PaidService, startPaidService, TOKEN } from './paid-service.ts';
 import { type Answer, buy, get, post, quoteOf, type Signing, settle, signed, tierOf } from './payer.ts';
 
 const STRANGER = privateKeyToAccount(KEYS.stranger);
@@ -90,6 +91,33 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(difference).toEqual({ transfers: 0, grants: 0 });
     expect((await get<{ data: [] }>(buyer, '/v1/billing/history')).body.data).toEqual([]);
     expect(await tierOf(buyer)).toBe('free');
+  });
+
+  test.each([
+    [0.01, '10000'],
+    [0.29, '290000'],
+    [1.1, '1100000'],
+    [19.99, '19990000'],
+    [1005, '1005000000'],
+    [8191.57, '8191570000'],
+    [999_999_999.99, '999999999990000'],
+  ])('for $%d is exactly %s units', async (usd, units) => {
+    service.setPrice('starter', usd);
+    const quote = await quoteOf(client(), 'starter');
+    expect([quote.priceUsd, quote.priceAmount]).toEqual([usd, units]);
+  });
+
+  test('for a tier that is retired is quoted no more, and a quote from before is granted', async () => {
+    const change = { registry: service.registry, nowMs: NOW_MS };
+    createTier(change, { id: 'plus', name: 'Plus', requestsPerMinute: 1000, monthlyPriceUsd: 1 });
+    const [buyer, other] = [client(), client()];
+    const { challenge } = await quoteOf(buyer, 'plus');
+    retireTier(change, 'plus');
+    const body = { tierId: 'plus', network: NETWORK, tokenSymbol: TOKEN.symbol };
+    expect(await problemOf(post(other, QUOTE, body))).toEqual([409, expect.stringContaining('is retired')]);
+    expect((await post(other, '/v1/billing/x402/upgrade/plus')).status).toBe(409);
+    expect((await settle(buyer, challenge, await signed(challenge))).status).toBe(200);
+    expect(await tierOf(buyer)).toBe('plus');
   });
 
   test('of another account, of another quote and of an expired quote is refused: 404, 409, 410', async () => {
@@ -222,7 +250,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect([transfers, await tierOf(buyer)]).toEqual([0, 'free']);
     const { accountId } = service.registry.payments.list(1)[0]!.quote;
     const actions = service.registry.audit.list(2, { accountId }).map(({ action }) => action);
-    expect(actions).toEqual(['payment.revoke', 'payment.settled']);
+    expect(actions).toEqual(['payment.revoke', 'payment.settle']);
     service.skewClock(61_000);
     expect((await settle(buyer, challenge, header)).status).toBe(200);
     expect(await tierOf(buyer)).toBe('pro');

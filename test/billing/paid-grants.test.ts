@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { deleteAccount } from '../../src/account/account-deletion.ts';
+import { retireTier } from '../../src/account/tier-catalog.ts';
 import { grantPaid, revokePaid, startOfTerm } from '../../src/billing/paid-grants.ts';
 import { TERM_MS } from '../../src/domain/payment.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -21,6 +23,7 @@ function customer() {
   });
   return {
     registry,
+    activity: held.activity,
     accountId,
     buy: (tier: TierId, atMs: number) =>
       database.write(() => {
@@ -118,4 +121,33 @@ test('at every instant the highest tier with paid time left is granted, also aft
     }),
     { numRuns: 60 },
   );
+});
+
+test('a tier keeps its rank when it is retired', () => {
+  using account = customer();
+  account.buy('pro', day(0));
+  retireTier({ registry: account.registry, nowMs: day(1) }, 'pro');
+  account.buy('starter', day(1));
+  expect([1, 29, 30, 59, 60].map((days) => account.tierAt(day(days)))).toEqual([
+    'pro',
+    'pro',
+    'starter',
+    'starter',
+    'free',
+  ]);
+});
+
+test('the payments of a deleted account are kept, without its address', () => {
+  using account = customer();
+  const { accountId, activity, registry } = account;
+  account.buy('pro', day(0));
+  const paid = registry.payments.list(10, { accountId });
+  deleteAccount({ registry, nowMs: day(1) }, accountId, activity);
+  // Its transfer was under way.
+  account.buy('starter', day(2));
+  const [later, ...kept] = registry.payments.list(10);
+  expect(kept).toEqual(paid);
+  expect(later!.quote.accountId).toBe(accountId);
+  expect(registry.accounts.find(accountId)!.email).not.toContain('customer');
+  expect(registry.grants.accountsWith('starter', day(3))).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createKey } from '../../src/account/account-keys.ts';
 import { Billing, type BillingDeps } from '../../src/billing/billing.ts';
 import { chainsOf } from '../../src/chain/chains.ts';
 import { type PaymentSettings, readPaymentSettings } from '../../src/chain/payment-settings.ts';
-import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import { readSecretFile } from '../../src/store/secret-file.ts';
 import { temporaryArchive } from '../support/archive.ts';
