@@ -70,7 +70,8 @@ export async function catchMails(
 /** The first part of the mail, which is text; quoted-printable or not. */
 function plainText(raw: string): string {
   const body = raw.split(/Content-Type: text\/plain[\s\S]*?\r\n\r\n/)[1] ?? '';
-  const [part = ''] = body.split(/\r\n--/);
+  // Not at any `--`: a random link that is broken into lines may have one at the start of a line.
+  const [part = ''] = body.split(`\r\n--${/boundary="([^"]+)"/.exec(raw)?.[1]}`);
   return part
     .replace(/=\r\n/g, '')
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
