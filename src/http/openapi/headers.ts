@@ -63,8 +63,10 @@ const ALWAYS = Object.keys(ROWS).slice(0, 5);
 /** The headers as components. Without keys a process that replays counts no requests, and sends no X-RateLimit headers. */
 export function headerComponents(isReplay: boolean): JsonObject {
   const rows = isReplay ? { ...ROWS, Location: LOCATION } : ROWS;
+  // A process that replays sells nothing.
+  const sent = Object.entries(rows).filter(([name]) => !isReplay || !name.startsWith('Payment-'));
   return Object.fromEntries(
-    Object.entries(rows).map(([name, [description, schema, example, presence]]) => {
+    sent.map(([name, [description, schema, example, presence]]) => {
       const required = presence === 'always' && !(isReplay && name.startsWith('X-RateLimit'));
       return [name, { description, ...(required && { required }), schema, example }];
     }),
