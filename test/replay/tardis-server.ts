@@ -19,7 +19,12 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const sockets = new Sockets(64, (line) => log.push(line));
   const watch = () => () => true;
   const queue = new FairQueue();
-  const bounds = { isDraining: () => false, queueOf: () => queue, clients: new Clients(), sessionDelayMs: 300 };
+  const waiting = new Set<() => void>();
+  const startLater = (start: () => void) => {
+    waiting.add(start);
+    return () => waiting.delete(start);
+  };
+  const bounds = { isDraining: () => false, queueOf: () => queue, clients: new Clients(), startLater };
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
@@ -44,9 +49,17 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
       if (answer.status !== 200) throw new Error(`${answer.status}: ${text}`);
       return text === '' ? [] : text.replace(/\n$/, '').split('\n');
     },
-    /** Opens a socket, sends `frames`, and returns everything that it receives. */
+    /** Starts the sessions that wait for it, by whatever `startLater` was given. */
+    startSessions() {
+      for (const start of waiting) start();
+      waiting.clear();
+    },
+    /** Opens a socket, sends `frames`, starts the sessions, and returns everything that it receives. */
     async socket(path: string, ...frames: readonly unknown[]): Promise<SocketRecord> {
-      return await heard(connect(path), ...frames);
+      const socket = heard(connect(path), ...frames);
+      await socket.answered;
+      this.startSessions();
+      return await socket.ended;
     },
     async [Symbol.asyncDispose]() {
       await app.stop(true);
@@ -71,14 +84,27 @@ export async function filledTardisServer(content: readonly object[] | string, de
 
 export type TardisServer = ReturnType<typeof tardisServer>;
 
-/** Sends `frames` once a socket is open, and waits for its end. */
-export async function heard(socket: WebSocket, ...frames: readonly unknown[]): Promise<SocketRecord> {
+/**
+ * Sends `frames` once a socket is open, and records what it receives. `answered`: the server has read all of them, or has closed
+ * the socket. `ended`: it is closed.
+ */
+export function heard(socket: WebSocket, ...frames: readonly unknown[]) {
   const messages: string[] = [];
+  const answered = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<SocketRecord>();
   socket.onopen = () => {
     for (const frame of frames) socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame));
+    socket.send('PING');
   };
-  socket.onmessage = ({ data }) => messages.push(String(data));
-  socket.onclose = ({ code, reason }) => ended.resolve({ messages, code, reason });
-  return await ended.promise;
+  let pongs = 1 + frames.filter((frame) => frame === 'PING').length;
+  socket.onmessage = ({ data }) => {
+    const isLastPong = data === 'PONG' && --pongs === 0;
+    if (isLastPong) answered.resolve();
+    else messages.push(String(data));
+  };
+  socket.onclose = ({ code, reason }) => {
+    answered.resolve();
+    ended.resolve({ messages, code, reason });
+  };
+  return { answered: answered.promise, ended: ended.promise };
 }

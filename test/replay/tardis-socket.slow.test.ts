@@ -27,6 +27,11 @@ const CUSTOM = ['best_bid_ask', 'new_market', 'market_resolved'];
 const messagesIn = (lines: readonly string[]) =>
   lines.map((line) => /^\{"localTimestamp":"[^"]*","message":(.*)\}$/.exec(line)![1]!);
 
+function soon(start: () => void): () => void {
+  const immediate = setImmediate(start);
+  return () => clearImmediate(immediate);
+}
+
 async function sampleArchive() {
   const place = temporaryArchive();
   await importRecords(place.archive, SAMPLE);
@@ -101,7 +106,7 @@ describe('/ws-replay', () => {
   });
 
   test('waits two seconds for subscriptions by default', async () => {
-    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: undefined as never });
+    await using server = await filledTardisServer(SAMPLE, { startLater: undefined });
     const startedMs = performance.now();
     const { code } = await server.socket(`/ws-replay?${WINDOW}`, subscription([UP_ASSET]));
     expect(code).toBe(1000);
@@ -111,12 +116,13 @@ describe('/ws-replay', () => {
 
 describe('a session', () => {
   test('is joined by name until it starts, and each socket gets its own subscriptions', async () => {
-    await using server = await filledTardisServer(SAMPLE, { sessionDelayMs: 600 });
-    const joined = [UP_ASSET, DOWN_ASSET].map(
-      async (assetId) => await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([assetId])),
-    );
-    const alone = server.socket(`/ws-replay?${WINDOW}&session=other`, subscription([UP_ASSET]));
-    const [up, down] = await Promise.all(joined);
+    await using server = await filledTardisServer(SAMPLE);
+    const connect = (session: string, assetId: string) =>
+      heard(server.connect(`/ws-replay?${WINDOW}&session=${session}`), subscription([assetId]));
+    const sockets = [connect('s', UP_ASSET), connect('s', DOWN_ASSET), connect('other', UP_ASSET)];
+    await Promise.all(sockets.map(({ answered }) => answered));
+    server.startSessions();
+    const [up, down, alone] = await Promise.all(sockets.map(({ ended }) => ended));
     for (const [assetId, { messages, code }] of [
       [UP_ASSET, up!],
       [DOWN_ASSET, down!],
@@ -125,7 +131,7 @@ describe('a session', () => {
       expect(messages).toEqual(messagesIn(await server.lines('/replay', { ...ALL, filters })));
       expect(code).toBe(1000);
     }
-    expect((await alone).messages).toEqual(up!.messages);
+    expect(alone!.messages).toEqual(up!.messages);
     // Its name is free again.
     expect((await server.socket(`/ws-replay?${WINDOW}&session=s`, subscription([UP_ASSET]))).messages).toEqual(
       up!.messages,
@@ -137,23 +143,24 @@ describe('a session', () => {
     const slow = `/ws-replay?${WINDOW}&session=s&speed=1`;
     const socket = server.connect(slow);
     const first = heard(socket, subscription([UP_ASSET]));
-    await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
+    await first.answered;
+    server.startSessions();
     const { code, reason } = await server.socket(slow, subscription([UP_ASSET]));
     expect([code, reason]).toEqual([1011, 'this session has started already: no other connection can join it']);
     socket.close();
-    await first;
-    const both = [
-      server.socket(`/ws-replay?${WINDOW}&session=t`, subscription([UP_ASSET])),
-      server.socket(`/ws-replay?${WINDOW}&session=t`),
-    ];
-    for (const each of await Promise.all(both)) expect([each.code, each.messages]).toEqual([1011, []]);
+    await first.ended;
+    const ofTwo = `/ws-replay?${WINDOW}&session=t`;
+    const both = [heard(server.connect(ofTwo), subscription([UP_ASSET])), heard(server.connect(ofTwo))];
+    await Promise.all(both.map(({ answered }) => answered));
+    server.startSessions();
+    for (const { ended } of both) expect(await ended).toMatchObject({ code: 1011, messages: [] });
   });
 
   /** A session whose members are in this process, so that the order of what is sent can be seen. */
   function sessionOf(archive: ReturnType<typeof temporaryArchive>['archive'], sent: string[]) {
     const source = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
     const over = Promise.withResolvers<void>();
-    const clock = { queue: new FairQueue(), monotonicMs: () => performance.now(), sessionDelayMs: 0 };
+    const clock = { queue: new FairQueue(), monotonicMs: () => performance.now(), startLater: soon };
     const session = new TardisSession(
       { source, ...clock, logCut: (error) => sent.push(String(error)) },
       0,
@@ -291,7 +298,7 @@ describe('/ws-replay-normalized', () => {
     await using server = await filledTardisServer(SAMPLE);
     const options = { ...ALL, symbols: [UP_ASSET], dataTypes: ['book_change'], speed: 1, from: at(0) };
     const socket = server.connect(server.pathOf('/ws-replay-normalized', options));
-    const ended = heard(socket);
+    const { ended } = heard(socket);
     await new Promise((resolve) => socket.addEventListener('message', resolve, { once: true }));
     using writer = new Database(server.archive.database.path);
     writer.run('UPDATE markets SET revision = revision + 1');

@@ -19,8 +19,8 @@ export interface SessionDeps {
   readonly source: TardisSource;
   readonly queue: WorkQueue;
   readonly monotonicMs: () => number;
-  /** From the first connection of a session to its start. In this time other connections join and subscribe. */
-  readonly sessionDelayMs: number;
+  /** Starts a session later: until then other connections join and subscribe. Returns a function that prevents it. */
+  readonly startLater: (start: () => void) => () => void;
   /** Logs an error of this program that ended a session. */
   readonly logCut: (error: unknown) => void;
 }
@@ -65,14 +65,14 @@ export class SessionMember {
 }
 
 /**
- * Sockets of `/ws-replay` that share one order by time, each with its own window and subscriptions. A session starts
- * `sessionDelayMs` after its first connection. Unknown frames are ignored.
+ * Sockets of `/ws-replay` that share one order by time, each with its own window and subscriptions. Unknown frames are
+ * ignored.
  */
 export class TardisSession {
   readonly #deps: SessionDeps;
   readonly #speed: number;
   readonly #members = new Set<SessionMember>();
-  readonly #timer: ReturnType<typeof setTimeout>;
+  readonly #cancelStart: () => void;
   readonly #over: () => void;
   #sender: TardisSender | undefined;
 
@@ -81,7 +81,7 @@ export class TardisSession {
     this.#deps = deps;
     this.#speed = speed;
     this.#over = over;
-    this.#timer = setTimeout(() => this.#start(), deps.sessionDelayMs);
+    this.#cancelStart = deps.startLater(() => this.#start());
   }
 
   get hasStarted(): boolean {
@@ -165,7 +165,7 @@ export class TardisSession {
   }
 
   #end(): void {
-    clearTimeout(this.#timer);
+    this.#cancelStart();
     this.#sender?.stop();
     this.#over();
   }

@@ -17,7 +17,7 @@ import { NO_STORE, type ResponseSettings, respond, respondJson } from '../respon
 import { PacedReader, tardisChunks } from './paced-reader.ts';
 import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
 import { TardisSender } from './tardis-sender.ts';
-import { closeConnection, isClientError, TardisSession } from './tardis-session.ts';
+import { closeConnection, isClientError, type SessionDeps, TardisSession } from './tardis-session.ts';
 
 export interface TardisDeps {
   readonly archive: Archive;
@@ -32,8 +32,8 @@ export interface TardisDeps {
   /** The queue for the work of a request's key. */
   readonly queueOf: (request: Request) => WorkQueue;
   readonly clients: Clients;
-  /** By default tardis-machine's delay. */
-  readonly sessionDelayMs?: number;
+  /** Starts a session some time after its first connection, by default after tardis-machine's delay. */
+  readonly startLater?: SessionDeps['startLater'] | undefined;
 }
 
 /** Maximum replays over HTTP at one time; each keeps a few chunks in memory for a slow reader. */
@@ -55,8 +55,7 @@ interface TardisRequest {
  * the archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController(deps: TardisDeps) {
-  const { archive, sockets, watch, clocks, logCut, isDraining, queueOf, clients } = deps;
-  const { sessionDelayMs = SESSION_DELAY_MS } = deps;
+  const { archive, sockets, watch, clocks, logCut, isDraining, queueOf, clients, startLater = afterDelay } = deps;
   const { database } = archive;
   const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const monotonicMs = () => clocks().monotonicMs;
@@ -116,7 +115,7 @@ export function tardisController(deps: TardisDeps) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
       const cut = (error: unknown) => logCut(error, request);
-      const ofSession = { source, queue: queueOf(request), monotonicMs, sessionDelayMs, logCut: cut };
+      const ofSession = { source, queue: queueOf(request), monotonicMs, startLater, logCut: cut };
       const session = joined ?? new TardisSession(ofSession, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);
@@ -168,6 +167,11 @@ export function tardisController(deps: TardisDeps) {
     .get('/ws-replay', refusePlainGet)
     .ws('/ws-replay-normalized', sockets.hooks(sendRecords, watch))
     .get('/ws-replay-normalized', refusePlainGet);
+}
+
+function afterDelay(start: () => void): () => void {
+  const timer = setTimeout(start, SESSION_DELAY_MS);
+  return () => clearTimeout(timer);
 }
 
 function queryOf(request: Request): URLSearchParams {
