@@ -37,3 +37,31 @@ export function requirementsOf(
   const terms = { network, asset, amount: String(amount), payTo, maxTimeoutSeconds: VALID_SECONDS } as const;
   return { scheme: 'exact', ...terms, extra: { name, version } };
 }
+
+export const AUTHORIZATION_TYPES = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+} as const;
+
+const DOMAIN_TYPE = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+] as const;
+
+/** What a wallet signs (EIP-712), as eth_signTypedData_v4 takes it, without `from` and `validBefore`. */
+export function transferToSign({ network, asset, amount, payTo, extra }: PaymentRequirements, nonce: string) {
+  return {
+    domain: { ...extra, chainId: Number(network.slice('eip155:'.length)), verifyingContract: asset },
+    types: { EIP712Domain: DOMAIN_TYPE, ...AUTHORIZATION_TYPES },
+    primaryType: 'TransferWithAuthorization',
+    message: { to: payTo, value: amount, validAfter: '0', nonce },
+  };
+}

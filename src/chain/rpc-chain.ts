@@ -1,7 +1,8 @@
 import { domainSeparator, type Hex, type PublicClient, pad, recoverTypedDataAddress } from 'viem';
 import { DomainError } from '../domain/errors.ts';
 import type { Chain, MinedTransfer, Outcome, Settler, SignedTransfer, Token, Transfer } from './chain.ts';
-import { AUTHORIZATION_TYPES, authorizationOf, TOKEN_ABI, transferCall } from './eip3009.ts';
+import { authorizationOf, TOKEN_ABI, transferCall } from './eip3009.ts';
+import { AUTHORIZATION_TYPES } from './payment-requirements.ts';
 import type { Rpc } from './rpc.ts';
 import { CANCELLED, logsOf, minedTransfers, TRANSFERRED, USED } from './token-logs.ts';
 

@@ -3,21 +3,23 @@ import type { AppDeps } from '../http/app.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import { errorLine, type Terminal } from './terminal.ts';
 
-export type ServedStores = Pick<AppDeps, 'archive' | 'registry'> & Pick<AccountServiceDeps, 'activity'>;
+/** What is served. */
+export type Served = Pick<AppDeps, 'archive' | 'registry'> &
+  Pick<AccountServiceDeps, 'activity'> & { readonly billing: AppDeps['billing'] };
 /** The pages of accounts, and the mails on their way. */
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 
 /** Throws 'unavailable' when the file of a secret cannot be read. A service without accounts loads nothing of this. */
-export async function openAccountSite({ clock, err }: Terminal, settings: AccountSettings, stores: ServedStores) {
+export async function openAccountSite({ clock, err }: Terminal, settings: AccountSettings, served: Served) {
   const [{ createAccountService }, { accountSite }] = await Promise.all([
     import('../account/account-service.ts'),
     import('../web/site.tsx'),
   ]);
   const logError = (line: string) => err(errorLine(line));
-  const service = createAccountService(settings, { ...stores, clock, wait: Bun.sleep, logError });
+  const service = createAccountService(settings, { ...served, clock, wait: Bun.sleep, logError });
   const { createLink, drained, close } = service;
   return {
-    pages: (addresses: ClientAddresses) => accountSite({ ...stores, service, nowMs: clock, addresses }),
+    pages: (addresses: ClientAddresses) => accountSite({ ...served, service, nowMs: clock, addresses }),
     createLink,
     drained,
     close,

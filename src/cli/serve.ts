@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
-import { type AppDeps, createApp, type Edge } from '../http/app.ts';
+import { createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
@@ -12,7 +12,7 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
-import { type AccountSite, openAccountSite, type ServedStores } from './account-site.ts';
+import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
@@ -94,9 +94,9 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       using activity = openActivity(options.data);
       const billing = await openBilling(terminal, options, registry);
       using _ = billing && keepReconciled(terminal, billing);
-      const stores = { archive, registry, activity };
-      const site = settings && (await openAccountSite(terminal, settings, stores));
-      await listenUntilStopped(terminal, options, { ...stores, billing }, site, (port) => {
+      const served = { archive, registry, activity, billing };
+      const site = settings && (await openAccountSite(terminal, settings, served));
+      await listenUntilStopped(terminal, options, served, site, (port) => {
         bound.port = port;
         announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));
       });
@@ -110,7 +110,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  stores: ServedStores & Pick<AppDeps, 'billing'>,
+  served: Served,
   site: AccountSite | undefined,
   onListening: (port: number) => void,
 ): Promise<void> {
@@ -120,8 +120,8 @@ async function listenUntilStopped(
   const form = terminal.errIsTerminal ? 'text' : 'json';
   const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
   const app = createApp({
-    ...stores,
-    usage: stores.activity.usage,
+    ...served,
+    usage: served.activity.usage,
     version: VERSION,
     clocks,
     isDraining: () => draining,
@@ -130,11 +130,11 @@ async function listenUntilStopped(
     pages: site?.pages ?? accountsOff,
     hasAccounts: site !== undefined,
   });
-  const deleted = new DeletedAccounts(stores.registry, stores.activity);
+  const deleted = new DeletedAccounts(served.registry, served.activity);
   const flush = () => {
     try {
-      stores.activity.usage.flush(terminal.clock());
-      deleteOldAttempts(stores.activity.database, terminal.clock());
+      served.activity.usage.flush(terminal.clock());
+      deleteOldAttempts(served.activity.database, terminal.clock());
       deleted.forget(terminal.clock());
     } catch (error) {
       // The counts are kept: the next flush stores them.

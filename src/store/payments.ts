@@ -39,12 +39,24 @@ export const FIND_OPEN_QUOTE = `${SELECT_QUOTE} WHERE account_id = ? AND tier_id
 export const DELETE_OLD_QUOTES = `DELETE FROM payment_quotes WHERE expires_ms < ?
   AND NOT EXISTS (SELECT * FROM payments AS p WHERE p.quote_id = payment_quotes.quote_id)`;
 export const FIND_PAYMENT = `${SELECT} WHERE p.network = ? AND p.asset = ? AND payer = ? AND nonce = ?`;
+/** The payments that were mined, by month of UTC, network and token; the latest month first. */
+const SUM_PAYMENTS = `SELECT strftime('%Y-%m', settled_ms / 1000, 'unixepoch') AS month, p.network, p.asset,
+  COUNT(*) AS payments, SUM(price_cents) AS cents FROM payments AS p JOIN payment_quotes AS q USING (quote_id)
+  WHERE state IN ('settled', 'final') GROUP BY month, p.network, p.asset ORDER BY month DESC, cents DESC LIMIT ?`;
 export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
   (SELECT sequence FROM payments WHERE payment_id = ?), 0) ORDER BY sequence LIMIT ?`;
 
 const ID_BYTES = 8;
+
+/** What payments brought in a month of UTC, in one token. */
+export interface Revenue extends Pick<PaymentQuote, 'network' | 'asset'> {
+  /** `2026-11`. */
+  readonly month: string;
+  readonly payments: number;
+  readonly cents: number;
+}
 
 /** Quotes and payments. All methods that change one belong in a write transaction. */
 export class Payments {
@@ -61,6 +73,8 @@ export class Payments {
       deleteOldQuotes: database.query<never, [InstantMs]>(DELETE_OLD_QUOTES),
       get: database.query<PaymentRow, [string]>(`${SELECT} WHERE payment_id = ?`),
       find: database.query<PaymentRow, [string, string, string, string]>(FIND_PAYMENT),
+      ofQuote: database.query<PaymentRow, [string]>(`${SELECT} WHERE quote_id = ?`),
+      sum: database.query<Revenue, [number]>(SUM_PAYMENTS),
       listOfAccount: database.query<PaymentRow, [number, string, number]>(LIST_PAYMENTS_OF_ACCOUNT),
       list: database.query<PaymentRow, [string, number]>(LIST_PAYMENTS),
       listOpen: database.query<PaymentRow, [string, number]>(LIST_OPEN_PAYMENTS),
@@ -117,10 +131,19 @@ export class Payments {
     return toPayment(this.#sql.find.get(network, asset, payer, nonce));
   }
 
+  ofQuote(quoteId: string): Payment | undefined {
+    return toPayment(this.#sql.ofQuote.get(quoteId));
+  }
+
+  /** At most `limit` sums of the payments that were mined, the latest month first. */
+  revenue(limit: number): Revenue[] {
+    return this.#sql.sum.all(limit);
+  }
+
   /** At most `limit` payments, of an account if given, that were made before the payment `beforeId`; the latest first. */
   list(
     limit: number,
-    { accountId, beforeId = '' }: { accountId?: number; beforeId?: string | undefined } = {},
+    { accountId, beforeId = '' }: { accountId?: number | undefined; beforeId?: string | undefined } = {},
   ): Payment[] {
     const rows =
       accountId === undefined

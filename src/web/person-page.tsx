@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import type { SignedIn } from '../account/account-sessions.ts';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
 import { statusOf } from '../http/response/problem.ts';
 import { type Page, pageOf } from './page.tsx';
 import { type RefusedForm, sentenceOf } from './refused-form.ts';
+import type { Person } from './routes.ts';
 
 export interface PersonPageContent {
   readonly title: string;
@@ -24,21 +24,26 @@ const ACCOUNT_MENU = [
   { href: '/account/settings', name: 'Settings' },
 ] as const;
 
+/** Listed while payments are on. */
+const PAYMENTS_PATH = '/admin/payments';
+
 const ADMIN_MENU = [
   { href: '/admin/accounts', name: 'Accounts' },
   { href: '/admin/tiers', name: 'Tiers' },
   { href: '/admin/usage', name: 'Usage of all' },
+  { href: PAYMENTS_PATH, name: 'Payments' },
   { href: '/admin/audit', name: 'Audit' },
 ] as const;
 
 /** A page of a signed-in person: a menu, and the content. */
-export function personPage({ account }: SignedIn, page: PersonPageContent): Page {
+export function personPage({ account, hasPayments }: Person, page: PersonPageContent): Page {
   const { title, path, scripts, refused, children } = page;
+  const adminMenu = ADMIN_MENU.filter(({ href }) => hasPayments || href !== PAYMENTS_PATH);
   const content = (
     <div class="with-menu">
       <div class="menus">
         <Menu label="Account" links={ACCOUNT_MENU} path={path} />
-        {account.role === 'admin' && <Menu label="Administration" links={ADMIN_MENU} path={path} />}
+        {account.role === 'admin' && <Menu label="Administration" links={adminMenu} path={path} />}
       </div>
       <div>
         <div class="row spread">

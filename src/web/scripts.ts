@@ -7,5 +7,8 @@ export const PAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/page.ts');
 /** The chart of usage. */
 export const USAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/usage.tsx');
 
+/** Pays with a wallet. */
+export const WALLET_SCRIPT: BuiltAsset = builtAsset('web/browser/wallet.ts');
+
 /** All of them: the site serves each. */
-export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT];
+export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT, WALLET_SCRIPT];

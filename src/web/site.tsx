@@ -56,7 +56,7 @@ export function accountSite(deps: SiteDeps) {
         const person = find();
         if (person === undefined) return redirect('/sign-in', nextCookie(pageAbove(path)));
         if (isForAdmins) refuseNonAdmin(person, nowMs());
-        return handle(deps, person, { ...visit, form });
+        return handle(deps, { ...person, hasPayments: deps.billing !== undefined }, { ...visit, form });
       },
     ]);
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));

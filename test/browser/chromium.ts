@@ -32,6 +32,8 @@ export interface Page {
   screenshot(options: { readonly path: string; readonly fullPage: boolean }): Promise<unknown>;
   url(): string;
   addInitScript(script: { readonly content: string }): Promise<void>;
+  /** Gives pages a function that runs here. */
+  exposeFunction(name: string, run: (argument: string) => Promise<unknown>): Promise<unknown>;
   /** Runs `expression` in the page, past its policy. */
   evaluate<T>(expression: string): Promise<T>;
   press(selector: string, key: string): Promise<void>;

@@ -6,6 +6,9 @@ import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
+import { HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
+import { PRO_USD, setPrice, writePaymentSettings } from '../billing/paid-service.ts';
+import { buy } from '../billing/payer.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
@@ -57,7 +60,7 @@ const ROUTES = [
   ['/v1/coins', 400, 0.05],
 ] as const;
 
-/** A running service with people, keys and usage, and a replay of the same archive. */
+/** A running service with people, keys, usage and (if there is anvil) a payment of the admin, and a replay of the same archive. */
 export interface DemoService extends AsyncDisposable {
   readonly origin: string;
   readonly replayOrigin: string;
@@ -70,7 +73,9 @@ export interface DemoService extends AsyncDisposable {
 /** Everything but the times, ids and keys is the same in each run. */
 export async function startDemoService(): Promise<DemoService> {
   await using resources = new AsyncDisposableStack();
-  const data = join(resources.use(temporaryDirectory()).path, 'data');
+  const directory = resources.use(temporaryDirectory()).path;
+  const data = join(directory, 'data');
+  const anvil = HAS_ANVIL ? resources.use(await startAnvil()) : undefined;
   const port = String(await freePort());
   const origin = `http://127.0.0.1:${port}`;
   resources.use(
@@ -78,11 +83,13 @@ export async function startDemoService(): Promise<DemoService> {
       ...['--demo', '--port', port, '--public-url', origin, '--sign-up', 'open'],
       // Nothing is sent.
       ...['--smtp-url', 'smtp://127.0.0.1:9', '--smtp-sender', 'bookreel@example.com'],
+      ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil)]),
     ]),
   );
   const registry = resources.use(openRegistry(data, { create: false }));
   const activity = resources.use(openActivity(data));
   addPeople(registry, activity.database, Date.now());
+  if (anvil !== undefined) await buyPro(registry, origin);
   const replay = resources.use(startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0']));
   const [, replayOrigin = ''] = await replay.said(/^REST +(\S+)$/m);
   const started = resources.move();
@@ -94,6 +101,13 @@ export async function startDemoService(): Promise<DemoService> {
       (await printed(['account', 'link', email, '--public-url', origin, '--data', data])).trim(),
     [Symbol.asyncDispose]: async () => await started.disposeAsync(),
   };
+}
+
+async function buyPro(registry: Registry, origin: string): Promise<void> {
+  setPrice(registry, 'pro', PRO_USD);
+  const request = { account: ADMIN, name: 'payments', tier: undefined, requestsPerMinute: undefined };
+  const { status } = await buy({ origin, key: createKey(registry, Date.now(), request).key });
+  if (status !== 200) throw new Error(`the tier was not bought: ${status}`);
 }
 
 function addPeople(registry: Registry, activity: Database, nowMs: number): void {

@@ -11,6 +11,7 @@ describe.skipIf(!HAS_CHROMIUM)('every page (needs Chromium, test/judges)', () =>
   let service: DemoService;
   let watched: WatchedPage;
   let before: ShownPage | undefined;
+  const linked = new Set<string>();
   beforeAll(async () => {
     service = await startDemoService();
     watched = await openPage();
@@ -27,6 +28,7 @@ describe.skipIf(!HAS_CHROMIUM)('every page (needs Chromium, test/judges)', () =>
     await showPage(page, service, shown, before);
     before = shown;
     await unfold(page);
+    for (const href of await page.evaluate<string[]>('[...document.links].map(({ href }) => href)')) linked.add(href);
     for (const [name, size] of Object.entries(SIZES)) {
       for (const scheme of SCHEMES) {
         await setAppearance(page, size, scheme);
@@ -46,5 +48,16 @@ describe.skipIf(!HAS_CHROMIUM)('every page (needs Chromium, test/judges)', () =>
       .filter((url) => !/^(?:data|blob):/.test(url))
       .map((url) => new URL(url).origin);
     expect([...new Set(origins)]).toEqual([new URL(shown.path(service)).origin]);
+  });
+
+  test('no link leads to a missing page', async () => {
+    const own = [...linked].filter((href) => [service.origin, service.replayOrigin].includes(new URL(href).origin));
+    expect(own.length).toBeGreaterThan(50);
+    const missing: string[] = [];
+    for (const href of own) {
+      const { status } = await fetch(href, { redirect: 'manual' });
+      if (status === 404) missing.push(href);
+    }
+    expect(missing).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import type { PICTURES } from '../../src/manual/manual.ts';
+import { HAS_ANVIL } from '../billing/anvil.ts';
 import type { ColorScheme, Page } from './chromium.ts';
 import { ADMIN, CUSTOMER, type DemoService, NEWCOMER } from './demo-service.ts';
 
@@ -39,6 +40,25 @@ interface Size {
   readonly width: number;
   readonly height: number;
 }
+
+const PAYMENT_PAGES: readonly ShownPage[] = [
+  byAdmin('offer', '/account/plan', {
+    prepare: async (page) => {
+      await press(page, /Buy 30 days/);
+      await page.getByText('Pay with another client').waitFor();
+    },
+  }),
+  byAdmin('receipt', '/account/plan', {
+    prepare: async (page) => {
+      await page.locator('td a[href^="/account/plan/"]').first().click();
+      await page
+        .getByText(/^paid$/)
+        .first()
+        .waitFor();
+    },
+  }),
+  byAdmin('admin-payments', '/admin/payments'),
+];
 
 /** Those of one person follow each other. */
 export const SHOWN_PAGES: readonly ShownPage[] = [
@@ -91,6 +111,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   }),
   byAdmin('usage-by-hour', '/account/usage?last=24h'),
   byAdmin('plan', '/account/plan'),
+  ...(HAS_ANVIL ? PAYMENT_PAGES : []),
   byAdmin('sessions', '/account/sessions'),
   byAdmin('settings', '/account/settings'),
   byAdmin('admin-accounts', '/admin/accounts', {

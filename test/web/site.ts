@@ -1,4 +1,5 @@
 import type { AccountSettings } from '../../src/account/account-service.ts';
+import type { Billing } from '../../src/billing/billing.ts';
 import { createApp } from '../../src/http/app.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { accountSite } from '../../src/web/site.tsx';
@@ -14,16 +15,19 @@ export interface Site extends AsyncDisposable {
   signedIn(email: string): Promise<PlainBrowser>;
 }
 
-export function startSite(settings: Partial<AccountSettings> = {}): Site {
+/** `paymentsFor`: turns payments on. */
+export function startSite(settings: Partial<AccountSettings> = {}, paymentsFor?: (people: People) => Billing): Site {
   let origin = '';
   const held = people({ publicUrl: () => origin, ...settings });
   const { registry, service, nowMs } = held;
+  const billing = paymentsFor?.(held);
   const archive = openArchive(held.directory, nowMs(), { create: true });
   // Each reading is a second later: no request exceeds a limit of addresses.
   let monotonicMs = 0;
   const app = createApp({
     archive,
     registry,
+    billing,
     usage: service.activity.usage,
     version: '0.0.0-test',
     clocks: () => {
@@ -34,7 +38,7 @@ export function startSite(settings: Partial<AccountSettings> = {}): Site {
     logError: (line) => {
       throw new Error(line);
     },
-    pages: (addresses) => accountSite({ service, registry, archive, nowMs, addresses }),
+    pages: (addresses) => accountSite({ service, registry, archive, billing, nowMs, addresses }),
     hasAccounts: true,
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });

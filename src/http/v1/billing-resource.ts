@@ -133,6 +133,12 @@ export function paymentResource(stores: Stores, payment: Payment): Static<typeof
   };
 }
 
+/** Throws 'not-found' if payments are off. */
+export function paymentsOf(billing: Billing | undefined): Billing {
+  if (billing !== undefined) return billing;
+  throw new DomainError('not-found', 'payments are off: ask the operator of this service for an upgrade');
+}
+
 /** Reads a JSON body. Throws 'unsupported-media-type', 'too-large' or 'invalid-parameter'. */
 export async function jsonBodyOf<T extends TSchema>(schema: T, request: Request): Promise<Static<T>> {
   if (mediaTypeOf(request) !== 'application/json') {

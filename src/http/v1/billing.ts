@@ -19,6 +19,7 @@ import {
   jsonBodyOf,
   PaymentResource,
   paymentResource,
+  paymentsOf,
   QuoteRequest,
   QuoteResource,
   SettleRequest,
@@ -28,7 +29,6 @@ import {
 import type { ControllerDeps } from './controller.ts';
 
 const X402 = '/v1/billing/x402';
-const OFF = 'payments are off: ask the operator of this service for an upgrade';
 const PENDING = { 200: 'The payment is mined, and the tier granted.', 202: 'Not mined yet: send the request again.' };
 const ROUTE = { grant: 'any', query: parameters({}) } as const;
 /** The routes read bodies themselves, with a bound. */
@@ -58,10 +58,7 @@ export function billingController(
   registry: Registry,
   billing: Billing | undefined,
 ) {
-  const on = () => {
-    if (billing === undefined) throw new DomainError('not-found', OFF);
-    return billing;
-  };
+  const on = () => paymentsOf(billing);
   /** The key was valid when the request began. */
   const accountOf = ({ keyId }: AccessCheck) =>
     registry.database.readShared(() => registry.apiKeys.find(keyId!)!.accountId);

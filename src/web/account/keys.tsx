@@ -1,10 +1,9 @@
 import { keysAllowed, keysOf, noSuchKey, revokeKey, rotateKey, type UsedKey } from '../../account/account-keys.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { ConfirmedButton } from '../confirmed-button.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -14,7 +13,7 @@ import { shownKeyPage } from './new-key.tsx';
 const KEYS_PATH = '/account/keys';
 
 /** GET /account/keys. */
-export function keysPage(deps: WebDeps, person: SignedIn, { query }: Visit): Answer {
+export function keysPage(deps: WebDeps, person: Person, { query }: Visit): Answer {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const { id, email } = person.account;
@@ -101,7 +100,7 @@ function Limits({ apiKey, nowMs }: KeyContent) {
 }
 
 /** GET /account/keys/{id}. */
-export function keyPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): Answer {
+export function keyPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const key = keysOf(registry, service.activity.usage, person.account.id).find(({ id }) => id === parameter);
@@ -156,14 +155,14 @@ export function keyPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): 
 }
 
 /** POST /account/keys/rotate. The answer shows the new key, and a form that is sent again rotates nothing. */
-export async function rotate(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function rotate(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const form = await visit.form();
   const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
   return shownKeyPage(deps, person, rotateKey(change, form.get('key') ?? '', form.get('prefix') ?? ''));
 }
 
 /** POST /account/keys/revoke. */
-export async function revoke({ registry, nowMs }: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function revoke({ registry, nowMs }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { id } = revokeKey({ registry, nowMs: nowMs(), actor: person }, (await visit.form()).get('key') ?? '');
   return redirect(`${KEYS_PATH}?revoked=${id}`);
 }

@@ -1,5 +1,4 @@
 import { createOwnKey } from '../../account/account-keys.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { IssuedKey } from '../../store/api-keys.ts';
@@ -7,19 +6,19 @@ import { Copyable } from '../copyable.tsx';
 import { instantField } from '../form.ts';
 import { personPage } from '../person-page.tsx';
 import type { RefusedForm } from '../refused-form.ts';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
 import type { Answer, Visit } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
-export function newKeyPage(deps: WebDeps, person: SignedIn): Answer {
+export function newKeyPage(deps: WebDeps, person: Person): Answer {
   refuseOldSignIn(person, deps.nowMs());
   return formOf(deps, person);
 }
 
 /** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
-export async function createKey(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function createKey(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const typed = await visit.form();
   try {
     const issued = createOwnKey(
@@ -38,7 +37,7 @@ export async function createKey(deps: WebDeps, person: SignedIn, visit: Visit): 
   }
 }
 
-function formOf({ registry }: WebDeps, person: SignedIn, refused?: RefusedForm) {
+function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
   const typed = (name: string) => refused?.typed.get(name) ?? '';
   return personPage(person, {
@@ -77,7 +76,7 @@ function formOf({ registry }: WebDeps, person: SignedIn, refused?: RefusedForm) 
 }
 
 /** The only page that shows a key. */
-export function shownKeyPage(deps: WebDeps, person: SignedIn, { apiKey, key }: IssuedKey): Answer {
+export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: IssuedKey): Answer {
   const { accountTiers, database, tiers } = deps.registry;
   const tier = database.read(() =>
     apiKey.tier === undefined ? accountTiers.at(apiKey.accountId, deps.nowMs()).tier : tiers.named(apiKey.tier),

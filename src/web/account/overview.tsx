@@ -1,12 +1,11 @@
 import { keysAllowed } from '../../account/account-keys.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { usageOf } from '../../account/account-usage.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { Commands } from '../../http/pages/commands.tsx';
 import { auditSentence } from '../audit-sentence.ts';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
@@ -17,7 +16,7 @@ import { firstRequests } from './first-requests.ts';
 const ENTRIES_MAX = 6;
 
 /** GET /account. */
-export function overviewPage(deps: WebDeps, person: SignedIn): Answer {
+export function overviewPage(deps: WebDeps, person: Person): Answer {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const { account, keyIds } = registry.database.read(() => ({

@@ -1,19 +1,22 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
+import type { Price } from '../../billing/billing.ts';
+import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer } from '../visit.ts';
+import type { Answer, Visit } from '../visit.ts';
+import { BuyForm } from './buy-form.tsx';
+import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
 /** GET /account/plan. */
-export function planPage({ registry, nowMs: clock }: WebDeps, person: SignedIn): Answer {
+export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: Visit): Answer {
   const { accountTiers, database, grants, tiers } = registry;
   const nowMs = clock();
   const { id } = person.account;
@@ -21,6 +24,7 @@ export function planPage({ registry, nowMs: clock }: WebDeps, person: SignedIn):
     const { tier, ...term } = accountTiers.at(id, nowMs);
     return { ...term, present: tier, granted: grants.ofAccount(id), catalog: tiers.list() };
   });
+  const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
   return personPage(person, {
@@ -57,12 +61,21 @@ export function planPage({ registry, nowMs: clock }: WebDeps, person: SignedIn):
         <h2>All tiers</h2>
         <div class="cards">
           {catalog.map((tier) => (
-            <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} />
+            <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
           ))}
         </div>
-        <p class="quiet">
-          To get another tier, ask the operator of this service. Your keys have it from their next request on.
-        </p>
+        {billing === undefined ? (
+          <p class="quiet">
+            To get another tier, ask the operator of this service. Your keys have it from their next request on.
+          </p>
+        ) : (
+          <p class="quiet">
+            A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
+            automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
+            Buying a tier again adds 30 days. What is left of a lower one continues after a higher one.
+          </p>
+        )}
+        <Receipts deps={{ registry, billing }} accountId={id} beforeId={query.get('before') ?? undefined} />
       </>
     ),
   });
@@ -80,7 +93,21 @@ function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
   return unexpired.length === 0 ? 'Accounts without a grant have it.' : 'It has no end.';
 }
 
-function TierCard({ tier, isPresent }: { readonly tier: Tier; readonly isPresent: boolean }) {
+/** The prices at which an account may buy a tier now. */
+function pricesFor({ registry, billing }: PaidDeps, accountId: number, tier: Tier, nowMs: InstantMs): readonly Price[] {
+  if (billing === undefined || (tier.monthlyPriceUsd ?? 0) === 0) return [];
+  const startsMs = registry.database.read(() => startOfTerm(registry, { accountId, tier: tier.id }, nowMs));
+  return startsMs === Infinity ? [] : billing.prices(tier.id);
+}
+
+interface TierContent {
+  readonly tier: Tier;
+  readonly isPresent: boolean;
+  /** Empty: it is not sold to this account. */
+  readonly prices: readonly Price[];
+}
+
+function TierCard({ tier, isPresent, prices }: TierContent) {
   return (
     <section class={isPresent ? 'card chosen' : 'card'}>
       <div class="row spread">
@@ -89,6 +116,7 @@ function TierCard({ tier, isPresent }: { readonly tier: Tier; readonly isPresent
       </div>
       <p class="price">{priceText(tier)}</p>
       <TierFacts tier={tier} />
+      <BuyForm prices={prices} />
     </section>
   );
 }

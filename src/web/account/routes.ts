@@ -2,6 +2,7 @@ import type { PersonRoutes } from '../routes.ts';
 import { keyPage, keysPage, revoke, rotate } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
+import { buy, pay, quotePage } from './payment.tsx';
 import { planPage } from './plan.tsx';
 import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
 import { askForChange, changeEmail, changePage, deleteAccount, settingsPage } from './settings.tsx';
@@ -13,6 +14,7 @@ export const ACCOUNT_PAGES: PersonRoutes = {
   '/account/keys/new': newKeyPage,
   '/account/keys/:key': keyPage,
   '/account/plan': planPage,
+  '/account/plan/:quote': quotePage,
   '/account/sessions': sessionsPage,
   '/account/settings': settingsPage,
   '/account/settings/link': changePage,
@@ -25,6 +27,8 @@ export const ACCOUNT_FORMS: PersonRoutes = {
   '/account/keys/new': createKey,
   '/account/keys/rotate': rotate,
   '/account/keys/revoke': revoke,
+  '/account/plan/buy': buy,
+  '/account/plan/pay': pay,
   '/account/sessions/end': endSession,
   '/account/sessions/end-all': signOutEverywhere,
   '/account/settings/email': askForChange,

@@ -1,8 +1,7 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
@@ -11,7 +10,7 @@ import { type Answer, redirect, type Visit } from '../visit.ts';
 const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'sign-in link' };
 
 /** GET /account/sessions. */
-export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {
+export function sessionsPage({ service }: WebDeps, person: Person): Answer {
   const sessions = service.sessions.list(person.account);
   return personPage(person, {
     title: 'Sessions',
@@ -54,19 +53,19 @@ export function sessionsPage({ service }: WebDeps, person: SignedIn): Answer {
 }
 
 /** POST /account/sessions/end. */
-export async function endSession({ service }: WebDeps, { account }: SignedIn, visit: Visit): Promise<Answer> {
+export async function endSession({ service }: WebDeps, { account }: Person, visit: Visit): Promise<Answer> {
   service.sessions.end(account, (await visit.form()).get('session') ?? '', account);
   return redirect('/account/sessions');
 }
 
 /** POST /account/sessions/end-all. */
-export function signOutEverywhere({ service }: WebDeps, { account }: SignedIn): Answer {
+export function signOutEverywhere({ service }: WebDeps, { account }: Person): Answer {
   service.sessions.endAll(account, account);
   return redirect('/sign-in', sessionCookie(undefined));
 }
 
 /** POST /sign-out. */
-export function signOut({ service }: WebDeps, person: SignedIn): Answer {
+export function signOut({ service }: WebDeps, person: Person): Answer {
   service.sessions.signOut(person);
   return redirect('/sign-in', sessionCookie(undefined));
 }

@@ -1,11 +1,10 @@
 import { deleteOwnAccount } from '../../account/account-deletion.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { sessionCookie } from '../cookies.ts';
 import { formPage } from '../page.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
@@ -13,7 +12,7 @@ import { type Answer, redirect, type Visit } from '../visit.ts';
 const PATH = '/account/settings';
 
 /** GET /account/settings. */
-export function settingsPage({ registry, service }: WebDeps, person: SignedIn, { query }: Visit): Answer {
+export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: Visit): Answer {
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
   return personPage(person, {
@@ -112,13 +111,13 @@ function DeleteForm({ email }: { readonly email: string }) {
 }
 
 /** POST /account/settings/email. */
-export async function askForChange({ service }: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function askForChange({ service }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   service.emailChange.ask(person, (await visit.form()).get('email') ?? '', visit.client);
   return redirect(`${PATH}?asked`);
 }
 
 /** GET /account/settings/link: the page that the link in the mail leads to. It changes nothing, since scanners of mails open links. */
-export function changePage({ service }: WebDeps, person: SignedIn, { query }: Visit): Answer {
+export function changePage({ service }: WebDeps, person: Person, { query }: Visit): Answer {
   const token = query.get('token') ?? '';
   const { from, to } = service.emailChange.look(person, token);
   return formPage(
@@ -138,7 +137,7 @@ export function changePage({ service }: WebDeps, person: SignedIn, { query }: Vi
 }
 
 /** POST /account/settings/link. */
-export async function changeEmail({ service }: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function changeEmail({ service }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   service.emailChange.redeem(person, (await visit.form()).get('token') ?? '');
   return redirect(`${PATH}?changed`);
 }
@@ -146,7 +145,7 @@ export async function changeEmail({ service }: WebDeps, person: SignedIn, visit:
 /** POST /account/settings/delete. */
 export async function deleteAccount(
   { registry, service, nowMs }: WebDeps,
-  person: SignedIn,
+  person: Person,
   visit: Visit,
 ): Promise<Answer> {
   const { email } = person.account;

@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { linkTo } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { Time } from '../time.tsx';
 import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
@@ -17,7 +16,7 @@ import { keyName, UsageFigures } from './usage-figures.tsx';
 export const USAGE_PATH = '/account/usage';
 
 /** The usage that a query asks for: of one key or of all of the account. Throws 'malformed-request' and 'not-found'. */
-async function readUsage({ service, registry, nowMs }: WebDeps, { account }: SignedIn, { query }: Visit) {
+async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Person, { query }: Visit) {
   const range = chosenRange(query, nowMs());
   const all = registry.database.read(() => registry.apiKeys.ofAccount(account.id));
   const keyId = query.get('key') || undefined;
@@ -31,7 +30,7 @@ async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Sig
 }
 
 /** GET /account/usage?last&from&to&by&key. */
-export async function usagePage(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function usagePage(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { range, used, keyId, keys } = await readUsage(deps, person, visit);
   return personPage(person, {
     title: 'Usage',
@@ -71,7 +70,7 @@ export async function usagePage(deps: WebDeps, person: SignedIn, visit: Visit): 
 }
 
 /** GET /account/usage/csv, with the query of the page. */
-export async function usageFile(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function usageFile(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { range, used, keys } = await readUsage(deps, person, visit);
   const sums = new Map<string, UsageByName<string>>();
   for (const row of used.rows) {

@@ -1,6 +1,5 @@
 import { deleteAccount } from '../../account/account-deletion.ts';
 import { revokeKeyOf } from '../../account/account-keys.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import {
   changeAccount,
   disableAccount,
@@ -13,7 +12,7 @@ import type { Change } from '../../account/change.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { instantField } from '../form.ts';
 import { refusedForm } from '../refused-form.ts';
-import type { PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
+import type { Person, PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 import { ACCOUNTS_PATH } from './account-list.tsx';
 import { pageOfAccount } from './account-page.tsx';
@@ -60,13 +59,13 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
 }
 
 /** POST /admin/accounts/link. The link is only in this answer. */
-async function createLink(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+async function createLink(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { change, id } = await accountForm(deps, person, visit);
   const account = changeAccount(change, id, (held) => held);
   return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
 }
 
-async function accountForm({ registry, nowMs }: WebDeps, actor: SignedIn, visit: Visit): Promise<AccountForm> {
+async function accountForm({ registry, nowMs }: WebDeps, actor: Person, visit: Visit): Promise<AccountForm> {
   const form = await visit.form();
   const field = (name: string) => form.get(name)?.trim() ?? '';
   const change = { registry, nowMs: nowMs(), actor };

@@ -1,9 +1,8 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { type AccountOverview, listAccounts } from '../../account/administration.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { linkTo, Paging } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
@@ -14,7 +13,7 @@ const LIMIT = 50;
 const HEADINGS = ['Account', 'Tier', 'Valid keys', 'Created'];
 
 /** GET /admin/accounts?search&after. */
-export function accountList({ registry, nowMs }: WebDeps, person: SignedIn, { query }: Visit): Answer {
+export function accountList({ registry, nowMs }: WebDeps, person: Person, { query }: Visit): Answer {
   const search = query.get('search')?.trim() ?? '';
   const after = query.get('after') ?? '';
   const page = { search: search === '' ? undefined : search, afterId: parsePlainInteger(after) };

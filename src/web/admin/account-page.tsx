@@ -1,5 +1,4 @@
 import { keysOf } from '../../account/account-keys.ts';
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
@@ -8,7 +7,7 @@ import { DAY_MS } from '../../domain/usage.ts';
 import { linkTo } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
 import type { RefusedForm } from '../refused-form.ts';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
 import type { Answer, Visit } from '../visit.ts';
 import { Access, NewLink } from './account-access.tsx';
@@ -30,12 +29,12 @@ export interface FormResult {
 }
 
 /** GET /admin/accounts/{id}. */
-export function accountPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): Answer {
+export function accountPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
   return pageOfAccount(deps, person, parsePlainInteger(parameter) ?? 0);
 }
 
 /** The page of an account, also of a deleted one. Throws 'not-found'. */
-export function pageOfAccount(deps: WebDeps, person: SignedIn, id: number, result: FormResult = {}): Answer {
+export function pageOfAccount(deps: WebDeps, person: Person, id: number, result: FormResult = {}): Answer {
   const { registry, service } = deps;
   const { accounts, apiKeys, database, grants, tiers } = registry;
   const nowMs = deps.nowMs();

@@ -1,11 +1,10 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import type { Registry } from '../../store/registry.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
 import { linkTo, Paging } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 import type { Answer, Visit } from '../visit.ts';
@@ -14,11 +13,11 @@ const PATH = '/admin/audit';
 const LIMIT = 50;
 
 /** GET /admin/audit?account={address or id}&action&before. */
-export function auditLog({ registry }: WebDeps, person: SignedIn, { query }: Visit): Answer {
+export function auditLog({ registry }: WebDeps, person: Person, { query }: Visit): Answer {
   const named = query.get('account')?.trim() ?? '';
   const action = query.get('action') ?? '';
   const before = query.get('before') ?? '';
-  const accountId = named === '' ? undefined : idOf(registry, named);
+  const accountId = named === '' ? undefined : accountIdOf(registry, named);
   const isUnknown = named !== '' && accountId === undefined;
   const filter = { accountId, action: action === '' ? undefined : action, beforeId: parsePlainInteger(before) };
   const found = isUnknown ? [] : auditPage(registry, { limit: LIMIT + 1, ...filter });
@@ -42,7 +41,7 @@ export function auditLog({ registry }: WebDeps, person: SignedIn, { query }: Vis
 }
 
 /** An address, or an id: deleted accounts have no address. */
-function idOf({ accounts, database }: Registry, named: string): number | undefined {
+export function accountIdOf({ accounts, database }: Registry, named: string): number | undefined {
   const id = parsePlainInteger(named) ?? 0;
   return database.read(() => accounts.find(id) ?? accounts.findByEmail(named))?.id;
 }

@@ -4,6 +4,7 @@ import { ACCOUNT_CHANGES } from './account-forms.ts';
 import { ACCOUNTS_PATH, accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';
 import { auditLog } from './audit.tsx';
+import { PAYMENTS_PATH, paymentList } from './payments.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
 import { retire, saveTier, tierPage } from './tier-page.tsx';
 import { SERVICE_USAGE_PATH, serviceUsageFile, serviceUsagePage } from './usage.tsx';
@@ -15,6 +16,7 @@ export const ADMIN_PAGES: PersonRoutes = {
   [TIERS_PATH]: tierList,
   [`${TIERS_PATH}/:id`]: tierPage,
   '/admin/audit': auditLog,
+  [PAYMENTS_PATH]: paymentList,
   [SERVICE_USAGE_PATH]: serviceUsagePage,
   [`${SERVICE_USAGE_PATH}/csv`]: serviceUsageFile,
 };

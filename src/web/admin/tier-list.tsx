@@ -1,10 +1,9 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { createTier } from '../../account/tier-catalog.ts';
 import { tierCounts } from '../../store/tier-counts.ts';
 import type { Page } from '../page.tsx';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
@@ -15,12 +14,12 @@ export const TIERS_PATH = '/admin/tiers';
 const NUMBERS = ['Requests per minute', 'Accounts', 'Keys'];
 
 /** GET /admin/tiers. */
-export function tierList(deps: WebDeps, person: SignedIn): Answer {
+export function tierList(deps: WebDeps, person: Person): Answer {
   return pageOfTiers(deps, person);
 }
 
 /** POST /admin/tiers/create. */
-export async function addTier(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function addTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { registry, nowMs } = deps;
   const form = await visit.form();
   const refused = refusedForm(form, () => {
@@ -29,7 +28,7 @@ export async function addTier(deps: WebDeps, person: SignedIn, visit: Visit): Pr
   return refused === undefined ? redirect(TIERS_PATH) : pageOfTiers(deps, person, refused);
 }
 
-function pageOfTiers({ registry, nowMs }: WebDeps, person: SignedIn, refused?: RefusedForm): Page {
+function pageOfTiers({ registry, nowMs }: WebDeps, person: Person, refused?: RefusedForm): Page {
   const { catalog, counts } = registry.database.read(() => ({
     catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
     counts: tierCounts(registry, nowMs()),

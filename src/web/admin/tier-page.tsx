@@ -1,11 +1,10 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../../account/tier-catalog.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { ConfirmedButton } from '../confirmed-button.tsx';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -17,12 +16,12 @@ import { TIERS_PATH } from './tier-list.tsx';
 const LISTED_MAX = 100;
 
 /** GET /admin/tiers/{id}. */
-export function tierPage(deps: WebDeps, person: SignedIn, { parameter }: Visit): Answer {
+export function tierPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
   return pageOfTier(deps, person, parameter);
 }
 
 /** POST /admin/tiers/change. */
-export async function saveTier(deps: WebDeps, person: SignedIn, visit: Visit): Promise<Answer> {
+export async function saveTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { registry, nowMs } = deps;
   const form = await visit.form();
   const { id, ...edit } = tierOf(form);
@@ -33,13 +32,13 @@ export async function saveTier(deps: WebDeps, person: SignedIn, visit: Visit): P
 }
 
 /** POST /admin/tiers/retire. */
-export async function retire({ registry, nowMs }: WebDeps, actor: SignedIn, visit: Visit): Promise<Answer> {
+export async function retire({ registry, nowMs }: WebDeps, actor: Person, visit: Visit): Promise<Answer> {
   retireTier({ registry, nowMs: nowMs(), actor }, (await visit.form()).get('id') ?? '');
   return redirect(TIERS_PATH);
 }
 
 /** Throws 'not-found'. */
-function pageOfTier({ registry, nowMs }: WebDeps, person: SignedIn, id: string, refused?: RefusedForm): Answer {
+function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, refused?: RefusedForm): Answer {
   const catalog = registry.database.read(() => registry.tiers.all());
   const tier = catalog.find((one) => one.id === id);
   if (tier === undefined) throw new DomainError('not-found', 'there is no such tier: open the list of tiers again');

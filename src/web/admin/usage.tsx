@@ -1,9 +1,8 @@
-import type { SignedIn } from '../../account/account-sessions.ts';
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
 import type { Registry } from '../../store/registry.ts';
 import { linkTo } from '../paging.tsx';
 import { personPage } from '../person-page.tsx';
-import type { WebDeps } from '../routes.ts';
+import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
@@ -17,7 +16,7 @@ const ACCOUNTS_MAX = 100;
 const DELETED = 'Deleted accounts';
 
 /** GET /admin/usage?last&from&to. */
-export async function serviceUsagePage(deps: WebDeps, person: SignedIn, { query }: Visit): Promise<Answer> {
+export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: Visit): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
   const { tier, account } = used.series;
   const splits = { Tier: named(tier), Account: named(account) };
@@ -53,7 +52,7 @@ export async function serviceUsagePage(deps: WebDeps, person: SignedIn, { query 
 }
 
 /** GET /admin/usage/csv, with the query of the page. */
-export async function serviceUsageFile(deps: WebDeps, _: SignedIn, { query }: Visit): Promise<Answer> {
+export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: Visit): Promise<Answer> {
   const { used } = await readUsage(deps, query);
   const lines = used.series.account.map(({ name, series }) => `${csvCells(name ?? DELETED)},${csvCounts(series.sum)}`);
   return csvFile('usage-by-account', ['account'], lines);

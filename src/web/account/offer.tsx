@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { startOfTerm } from '../../billing/paid-grants.ts';
+import { challengeOf } from '../../billing/x402.ts';
+import { transferToSign } from '../../chain/payment-requirements.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
+import { Commands } from '../../http/pages/commands.tsx';
+import { paymentsOf } from '../../http/v1/billing-resource.ts';
+import { Copyable } from '../copyable.tsx';
+import { tokenOf, tokenText } from '../payment-texts.ts';
+import { personPage } from '../person-page.tsx';
+import type { Person, WebDeps } from '../routes.ts';
+import { PAGE_SCRIPT, WALLET_SCRIPT } from '../scripts.ts';
+import { usdText } from '../texts.ts';
+import { Time } from '../time.tsx';
+import type { Answer } from '../visit.ts';
+import type { WalletPayment } from '../wallet-payment.ts';
+import { PLAN_PATH } from './buy-form.tsx';
+
+/** The two ways to pay a quote. Throws 'not-found' if payments are off, and 'gone' for a quote that has expired or whose token is gone. */
+export function offerPage(
+  { registry, billing, service, nowMs: clock }: WebDeps,
+  person: Person,
+  quote: PaymentQuote,
+): Answer {
+  const payments = paymentsOf(billing);
+  const nowMs = clock();
+  const found = tokenOf(payments, quote);
+  if (quote.expiresMs <= nowMs || found === undefined) {
+    throw new DomainError('gone', 'this offer has expired: choose the tier again');
+  }
+  const { tier, startsMs } = registry.database.read(() => ({
+    tier: registry.tiers.named(quote.tier),
+    startsMs: startOfTerm(registry, quote, nowMs),
+  }));
+  const url = payments.urlOf(tier.id, service.publicUrl);
+  const challenge = challengeOf(quote, found.token, url, tier.name);
+  const accepted = challenge.accepts[0]!;
+  const transfer = transferToSign(accepted, `0x${randomBytes(32).toString('hex')}`);
+  const payment: WalletPayment = { accepted, transfer, nowSeconds: Math.floor(nowMs / 1000) };
+  return personPage(person, {
+    title: `Buy ${tier.name}`,
+    path: PLAN_PATH,
+    scripts: [PAGE_SCRIPT, WALLET_SCRIPT],
+    children: (
+      <>
+        <dl class="card facts">
+          <dt>Price</dt>
+          <dd>
+            {usdText(quote.priceCents / 100)} as {tokenText(payments, quote)}
+          </dd>
+          <dt>Valid until</dt>
+          <dd>
+            <Time ms={quote.expiresMs} />
+          </dd>
+          <dt>Starts</dt>
+          <dd>{startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />}</dd>
+          <dt>Ends</dt>
+          <dd>
+            <Time ms={startsMs + TERM_MS} />, and nothing more is charged
+          </dd>
+          <dt>Receiver</dt>
+          <dd>
+            <code>{quote.payTo}</code>
+          </dd>
+        </dl>
+        <h2>Pay with a wallet</h2>
+        <div class="card">
+          <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>
+          <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
+            <input type="hidden" name="quote" value={quote.id} />
+            <input type="hidden" name="payment" value="" />
+            <div class="row">
+              <button class="button primary" type="submit" hidden>
+                Pay with a wallet
+              </button>
+              <output class="quiet">No wallet was found: this needs scripts, and a wallet in this browser.</output>
+            </div>
+          </form>
+        </div>
+        <h2>Pay with another client</h2>
+        <div class="card">
+          <p>With @x402/fetch; KEY is a key of this account, and account signs:</p>
+          <Commands lines={fetchLines(url, accepted)} />
+          <p>
+            With curl: the first command prints the challenge, the second one sends SIGNED, the signed payment as
+            base64.
+          </p>
+          <Commands lines={curlLines(url)} />
+          <details class="more">
+            <summary>Challenge of this offer</summary>
+            <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
+          </details>
+          <p class="quiet">
+            <a href="/docs/payments">The manual</a> describes both, and every answer.
+          </p>
+        </div>
+      </>
+    ),
+  });
+}
+
+/** A module that pays with @x402/fetch, which refuses tokens and amounts that are not allowed. */
+function fetchLines(url: string, { network, asset, amount }: { network: string; asset: string; amount: string }) {
+  return [
+    "import { ExactEvmScheme } from '@x402/evm';",
+    "import { wrapFetchWithPaymentFromConfig } from '@x402/fetch';",
+    '',
+    'const pay = wrapFetchWithPaymentFromConfig(fetch, {',
+    `  schemes: [{ network: '${network}', client: new ExactEvmScheme(account) }],`,
+    '  spendControls: {',
+    '    allowedAssets: [{',
+    `      network: '${network}',`,
+    `      asset: '${asset}',`,
+    `      maxAmountPerPayment: '${amount}',`,
+    '    }],',
+    '  },',
+    '});',
+    `await pay('${url}', {`,
+    "  method: 'POST',",
+    "  headers: { authorization: 'Bearer ' + KEY },",
+    '});',
+  ];
+}
+
+function curlLines(url: string): readonly string[] {
+  const curl = 'curl -s -X POST -H "Authorization: Bearer $KEY"';
+  return [`${curl} -D - '${url}'`, `${curl} -H "PAYMENT-SIGNATURE: $SIGNED" '${url}'`];
+}

@@ -1,0 +1,26 @@
+import type { Billing } from '../billing/billing.ts';
+import type { Payment, PaymentQuote } from '../domain/payment.ts';
+
+/** What people read about the states of payments. */
+export const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
+  pending: { name: 'waiting for the network', badge: 'badge warn' },
+  settled: { name: 'paid', badge: 'badge good' },
+  final: { name: 'paid', badge: 'badge good' },
+  failed: { name: 'failed', badge: 'badge bad' },
+};
+
+type TokenName = Pick<PaymentQuote, 'network' | 'asset'>;
+
+/** Undefined: the token is not in the settings, or payments are off. */
+export function tokenOf(billing: Billing | undefined, { network, asset }: TokenName) {
+  return billing?.chains
+    .filter((chain) => chain.network === network)
+    .flatMap((chain) => chain.tokens.map((token) => ({ chain, token })))
+    .find(({ token }) => token.asset === asset);
+}
+
+/** `USDC on Polygon`, or the token's address if it is not in the settings. */
+export function tokenText(billing: Billing | undefined, name: TokenName): string {
+  const found = tokenOf(billing, name);
+  return found === undefined ? `${name.asset} on ${name.network}` : `${found.token.symbol} on ${found.chain.name}`;
+}

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Anvil, CUSTOMER, HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
+import { writePaymentSettings } from '../billing/paid-service.ts';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { printed, type RunningServer, startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+
+const ADA = 'ada@example.com';
+const SIGNER = `window.ethereum = {
+  request: async (call) => {
+    const { error, result } = await walletRequest(JSON.stringify(call));
+    if (error) throw Object.assign(new Error(error), { code: 4001 });
+    return result;
+  },
+};`;
+
+interface WalletCall {
+  readonly method: string;
+  readonly params?: readonly string[];
+}
+
+describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chromium, test/judges, anvil)', () => {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  let anvil: Anvil;
+  let server: RunningServer;
+  beforeAll(async () => {
+    anvil = await startAnvil();
+    await printed(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
+    await printed(['account', 'create', ADA, '--admin', '--data', data]);
+    const port = String(await freePort());
+    const payments = ['--payments', writePaymentSettings(directory.path, anvil)];
+    server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`, ...payments]);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await anvil[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  /** Signed in as an admin. `wallet`: answers the calls of scripts; undefined: the browser has none. */
+  async function signedIn(wallet?: (call: WalletCall) => Promise<unknown>): Promise<WatchedPage> {
+    const watched = await openPage();
+    const { page } = watched;
+    if (wallet !== undefined) {
+      await page.exposeFunction('walletRequest', async (call) => {
+        try {
+          return { result: await wallet(JSON.parse(call) as WalletCall) };
+        } catch (error) {
+          return { error: (error as Error).message };
+        }
+      });
+      await page.addInitScript({ content: SIGNER });
+    }
+    const link = await printed(['account', 'link', ADA, '--public-url', server.origin, '--data', data]);
+    await page.goto(link.trim());
+    await page.getByRole('button', { name: /Sign in as/ }).click();
+    await page
+      .getByText(/Signed in as/)
+      .first()
+      .waitFor();
+    return watched;
+  }
+
+  /** A wallet with the money of the customer. `calls` gets the methods. */
+  const walletOf =
+    (calls: string[]) =>
+    async ({ method, params }: WalletCall): Promise<unknown> => {
+      calls.push(method);
+      if (method === 'eth_requestAccounts') return [CUSTOMER.address];
+      if (method === 'wallet_switchEthereumChain') return null;
+      return await CUSTOMER.signTypedData(JSON.parse(params![1]!));
+    };
+
+  async function openOffer({ page }: WatchedPage): Promise<void> {
+    await page.goto(`${server.origin}/account/plan`);
+    await page.getByRole('button', { name: /Buy 30 days/ }).click();
+    await page.getByText('Pay with another client').waitFor();
+  }
+
+  const expectClean = async (watched: WatchedPage) => {
+    expect([watched.complaints, await watched.refused()]).toEqual([[], []]);
+    expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
+  };
+
+  test('without a wallet the offer says so, and shows how other clients pay', async () => {
+    await using watched = await signedIn();
+    await openOffer(watched);
+    await watched.page.getByText(/No wallet was found/).waitFor();
+    expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").hidden')).toBe(
+      true,
+    );
+    await expectClean(watched);
+  });
+
+  test('a wallet that refuses pays nothing, and the person can try again', async () => {
+    const before = (await anvil.transfers()).length;
+    await using watched = await signedIn(async ({ method }) => {
+      if (method === 'eth_requestAccounts') return [CUSTOMER.address];
+      throw new Error('User rejected the request.');
+    });
+    await openOffer(watched);
+    await watched.page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await watched.page.getByText(/Nothing was paid. Your wallet says: User rejected the request/).waitFor();
+    expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").disabled')).toBe(
+      false,
+    );
+    expect((await anvil.transfers()).length).toBe(before);
+    await expectClean(watched);
+  });
+
+  test.each([0, 3_600_000, -3_600_000])('a wallet pays, with a browser whose clock is off by %d ms', async (skewMs) => {
+    const before = (await anvil.transfers()).length;
+    const calls: string[] = [];
+    await using watched = await signedIn(walletOf(calls));
+    const { page } = watched;
+    await page.addInitScript({ content: `Date.now = ((now) => () => now() + ${skewMs})(Date.now);` });
+    await openOffer(watched);
+    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByRole('heading', { name: /Receipt/ }).waitFor();
+    await page.getByText(/^paid$/).waitFor();
+    expect(calls).toEqual(['eth_requestAccounts', 'wallet_switchEthereumChain', 'eth_signTypedData_v4']);
+    expect((await anvil.transfers()).length - before).toBe(1);
+    await page.goto(`${server.origin}/account/plan`);
+    await page.getByRole('heading', { name: /Pro your tier/ }).waitFor();
+    await expectClean(watched);
+  });
+});

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { bytesToHex } from 'viem';
+import { retireTier } from '../../src/account/tier-catalog.ts';
+import type { Challenge } from '../../src/billing/x402.ts';
+import { TERM_MS } from '../../src/domain/payment.ts';
+import { type Anvil, HAS_ANVIL, PAY_TO, startAnvil } from '../billing/anvil.ts';
+import { paymentsOn, setPrice } from '../billing/paid-service.ts';
+import { signed } from '../billing/payer.ts';
+import { NOW_MS } from '../support/archive.ts';
+import type { PlainBrowser } from './browser.ts';
+import { fieldValue, type Site, startSite, textOf } from './site.ts';
+
+const ADA = 'ada@example.com';
+const EVE = 'eve@example.com';
+const BUY = '/account/plan/buy';
+const PAY = '/account/plan/pay';
+
+describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
+  let anvil: Anvil;
+  beforeAll(async () => {
+    anvil = await startAnvil();
+  });
+  afterAll(async () => await anvil[Symbol.asyncDispose]());
+
+  /** pro costs $49.50. The clock is that of the chain. */
+  function paidSite(): Site {
+    const site = startSite({}, ({ registry, directory, nowMs }) =>
+      paymentsOn({ path: directory, registry, anvil, clock: nowMs, logError: (line) => expect(line).toBe('') }),
+    );
+    site.people.passTime(Date.now() - NOW_MS);
+    setPrice(site.people.registry, 'pro', 49.5);
+    return site;
+  }
+
+  /** Chooses pro; the path of the offer. */
+  async function choose(browser: PlainBrowser): Promise<string> {
+    const { text } = await browser.open('/account/plan');
+    const [, token = ''] = /<option value="(eip155:[^"]*)"/.exec(text) ?? [];
+    const { status, headers } = await browser.post(BUY, { tier: fieldValue(text, 'tier'), token });
+    expect(status).toBe(303);
+    return headers.get('location')!;
+  }
+
+  /** Signs the challenge that the page shows, as another client does. */
+  async function payment(browser: PlainBrowser, offer: string): Promise<{ quote: string; payment: string }> {
+    const { text } = await browser.open(offer);
+    const challenge = JSON.parse(textOf(text, 'challenge')) as Challenge;
+    return { quote: challenge.quote_id, payment: await signed(challenge) };
+  }
+
+  const tierOf = ({ people: { registry, nowMs } }: Site, email = ADA) =>
+    registry.accountTiers.at(registry.accounts.findByEmail(email)!.id, nowMs()).tier.id;
+
+  test('A tier is chosen, paid and shown with a receipt, without scripts, and a form that is sent again pays once', async () => {
+    await using site = paidSite();
+    const ada = await site.signedIn(ADA);
+    const offer = await choose(ada);
+    expect(await choose(ada)).toBe(offer);
+    const before = (await anvil.transfers()).length;
+    const fields = await payment(ada, offer);
+    const [first, again] = [await ada.post(PAY, fields), await ada.post(PAY, fields)];
+    expect([first, again].map(({ status, headers }) => [status, headers.get('location')])).toEqual([
+      [303, offer],
+      [303, offer],
+    ]);
+    expect((await anvil.transfers()).length - before).toBe(1);
+    expect(tierOf(site)).toBe('pro');
+    const [paid] = site.people.registry.payments.list(2);
+    const receipt = (await ada.open(offer)).text;
+    for (const shown of [paid!.id, paid!.transaction!, '$49.50', 'TUSD on Anvil', 'paid', PAY_TO.toLowerCase()]) {
+      expect(receipt).toContain(shown);
+    }
+    const plan = (await ada.open('/account/plan')).text;
+    const until = new Date(site.people.nowMs() + TERM_MS).toISOString().slice(0, 10);
+    for (const shown of [paid!.transaction!, `href="${offer}"`, until]) expect(plan).toContain(shown);
+  });
+
+  test('Offers and receipts of another account are not found, and pay nothing', async () => {
+    await using site = paidSite();
+    const [ada, eve] = [await site.signedIn(ADA), await site.signedIn(EVE)];
+    const offer = await choose(ada);
+    const fields = await payment(ada, offer);
+    const refused = async () => [(await eve.open(offer)).status, (await eve.post(PAY, fields)).status];
+    expect(await refused()).toEqual([404, 404]);
+    expect(site.people.registry.payments.list(1)).toEqual([]);
+    await ada.post(PAY, fields);
+    expect(await refused()).toEqual([404, 404]);
+    expect([tierOf(site), tierOf(site, EVE)]).toEqual(['pro', 'free']);
+    expect((await eve.open('/account/plan')).text).toContain('Nothing was bought yet.');
+  });
+
+  test.each<[string, Record<string, string>, number]>([
+    ['an unknown tier', { tier: 'none', token: 'x' }, 404],
+    ['a tier without a price', { tier: 'starter', token: 'x' }, 409],
+    ['another token', { tier: 'pro', token: 'eip155:1/0x00' }, 400],
+    ['no fields', {}, 404],
+  ])('%s is not sold: a sentence, and no offer', async (_, fields, status) => {
+    await using site = paidSite();
+    const ada = await site.signedIn(ADA);
+    const answer = await ada.post(BUY, fields);
+    expect([answer.status, answer.text.includes('href="/account/plan"')]).toEqual([status, true]);
+    const count = site.people.registry.database.query<{ count: number }, []>(
+      'SELECT COUNT(*) AS count FROM payment_quotes',
+    );
+    expect(count.get()!.count).toBe(0);
+  });
+
+  test('What is not signed, not exact, or too late is refused, and grants nothing', async () => {
+    await using site = paidSite();
+    const ada = await site.signedIn(ADA);
+    const offer = await choose(ada);
+    const { quote, payment: good } = await payment(ada, offer);
+    const challenge = JSON.parse(textOf((await ada.open(offer)).text, 'challenge')) as Challenge;
+    const less = await signed(challenge, { value: '1', nonce: bytesToHex(new Uint8Array(32)) });
+    for (const sent of ['', 'x', less]) {
+      expect([sent, (await ada.post(PAY, { quote, payment: sent })).status]).toEqual([sent, 400]);
+    }
+    site.people.passTime(11 * 60_000);
+    expect((await ada.post(PAY, { quote, payment: good })).status).toBe(410);
+    const late = await ada.open(offer);
+    expect([late.status, late.text.includes('This offer has expired')]).toEqual([410, true]);
+    expect([tierOf(site), site.people.registry.payments.list(1)]).toEqual(['free', []]);
+  });
+
+  test('A tier that is retired, has no price, or is granted without an end has no button', async () => {
+    await using site = paidSite();
+    const { registry, nowMs } = site.people;
+    const ada = await site.signedIn(ADA);
+    const buttons = async () => (await ada.open('/account/plan')).text.split('Buy 30 days').length - 1;
+    setPrice(registry, 'starter', 10);
+    expect(await buttons()).toBe(2);
+    retireTier({ registry, nowMs: nowMs() }, 'starter');
+    expect(await buttons()).toBe(1);
+    const accountId = registry.accounts.findByEmail(ADA)!.id;
+    const grant = { accountId, tier: 'pro', source: 'operator', startsMs: nowMs(), endsMs: undefined } as const;
+    registry.database.write(() => registry.grants.add(grant, nowMs()));
+    expect(await buttons()).toBe(0);
+  });
+
+  test('Admins see all payments and the revenue, and find those of an account', async () => {
+    await using site = paidSite();
+    const { registry, nowMs } = site.people;
+    const admin = await site.signedIn('root@example.com');
+    registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');
+    expect((await admin.open('/admin/payments')).text).toContain('No payment was mined yet.');
+    for (const email of [ADA, EVE, ADA]) {
+      const browser = await site.signedIn(email);
+      await browser.post(PAY, await payment(browser, await choose(browser)));
+    }
+    const month = new Date(nowMs()).toISOString().slice(0, 7);
+    const [expected] = registry.payments.revenue(2);
+    expect(expected).toMatchObject({ month, payments: 3, cents: 14_850 });
+    const all = await admin.open('/admin/payments');
+    for (const shown of [month, '$148.50', 'TUSD on Anvil', 'href="/admin/payments" aria-current']) {
+      expect(all.text).toContain(shown);
+    }
+    const of = (text: string) => [ADA, EVE].map((email) => text.split(`>${email}<`).length - 1);
+    expect(of(all.text)).toEqual([2, 1]);
+    expect(of((await admin.open(`/admin/payments?account=${EVE}`)).text)).toEqual([0, 1]);
+    expect((await admin.open('/admin/payments?account=nobody@x.y')).text).toContain('There is no account');
+    const [, latest] = registry.payments.list(2);
+    expect(of((await admin.open(`/admin/payments?before=${latest!.id}`)).text)).toEqual([1, 0]);
+  });
+});
+
+test('While payments are off, no page offers one: the plan and the menu have no link, and the forms are not found', async () => {
+  await using site = startSite();
+  const { registry } = site.people;
+  setPrice(registry, 'pro', 49.5);
+  const ada = await site.signedIn(ADA);
+  registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, 'admin');
+  const plan = (await ada.open('/account/plan')).text;
+  for (const absent of ['Buy 30 days', 'Receipts', '/admin/payments']) expect(plan).not.toContain(absent);
+  expect(plan).toContain('ask the operator');
+  for (const form of [BUY, PAY]) expect((await ada.post(form, {})).status).toBe(404);
+});
