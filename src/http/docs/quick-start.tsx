@@ -1,3 +1,4 @@
+import { ApiLinks } from '../pages/api-links.tsx';
 import { assetPath, ORDER_BOOK } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
@@ -83,15 +84,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
       </ol>
       <h2>More</h2>
       <ul>
-        <li>
-          <a href="/docs">API reference</a>, with requests to try; it needs no network
-        </li>
-        <li>
-          <a href="/openapi.json">OpenAPI document</a>
-        </li>
-        <li>
-          <a href="/llms.txt">The API as plain text</a>, for language models
-        </li>
+        <ApiLinks />
         <li>
           <a href={manualPath()}>The manual</a>: the interface, recordings, replay, configuration, accounts, a public
           address, limits

@@ -1,4 +1,5 @@
 import { Fragment } from 'preact';
+import { ApiLinks } from '../pages/api-links.tsx';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import type { ShownReplay } from './replay-resource.ts';
@@ -72,15 +73,7 @@ export function replayHomePage({ version, description, addresses, shown, command
       <Commands lines={commands.steer} />
       <h2>More</h2>
       <ul>
-        <li>
-          <a href="/docs">API reference</a>, with requests to try; it needs no network
-        </li>
-        <li>
-          <a href="/openapi.json">OpenAPI document</a>
-        </li>
-        <li>
-          <a href="/llms.txt">The API as plain text</a>, for language models
-        </li>
+        <ApiLinks />
         <li>
           <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>
         </li>
