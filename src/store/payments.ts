@@ -39,6 +39,7 @@ export const FIND_OPEN_QUOTE = `${SELECT_QUOTE} WHERE account_id = ? AND tier_id
 export const DELETE_OLD_QUOTES = `DELETE FROM payment_quotes WHERE expires_ms < ?
   AND NOT EXISTS (SELECT * FROM payments AS p WHERE p.quote_id = payment_quotes.quote_id)`;
 export const FIND_PAYMENT = `${SELECT} WHERE p.network = ? AND p.asset = ? AND payer = ? AND nonce = ?`;
+export const FIND_PAYMENT_OF_QUOTE = `${SELECT} WHERE quote_id = ?`;
 /** The payments that were mined, by month of UTC, network and token; the latest month first. */
 const SUM_PAYMENTS = `SELECT strftime('%Y-%m', settled_ms / 1000, 'unixepoch') AS month, p.network, p.asset,
   COUNT(*) AS payments, SUM(price_cents) AS cents FROM payments AS p JOIN payment_quotes AS q USING (quote_id)
@@ -73,7 +74,7 @@ export class Payments {
       deleteOldQuotes: database.query<never, [InstantMs]>(DELETE_OLD_QUOTES),
       get: database.query<PaymentRow, [string]>(`${SELECT} WHERE payment_id = ?`),
       find: database.query<PaymentRow, [string, string, string, string]>(FIND_PAYMENT),
-      ofQuote: database.query<PaymentRow, [string]>(`${SELECT} WHERE quote_id = ?`),
+      ofQuote: database.query<PaymentRow, [string]>(FIND_PAYMENT_OF_QUOTE),
       sum: database.query<Revenue, [number]>(SUM_PAYMENTS),
       listOfAccount: database.query<PaymentRow, [number, string, number]>(LIST_PAYMENTS_OF_ACCOUNT),
       list: database.query<PaymentRow, [string, number]>(LIST_PAYMENTS),

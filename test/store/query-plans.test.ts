@@ -112,6 +112,7 @@ test.each<[string, string, ...string[]]>([
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
   ],
   ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
+  ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
   ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
   [
