@@ -100,7 +100,7 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
   const cwd = directory.path;
   let run: Watched;
   let stored: KeptRecord[] = [];
-  const rejected = new Map<string, Rejected[]>();
+  let rejected = new Map<string, Rejected[]>();
   /** The errors of files that were not read to their end. */
   const damages = new Map<string, string>();
 
@@ -114,11 +114,11 @@ describe(`${CASES.length} hostile files, imported at once`, () => {
     }
     const args = ['import', 'corpus', '--data', 'data', '--rejects', 'rejects.ndjson'];
     run = await runWatched(args, { cwd, deadlineMs: DEADLINE_MS });
-    for (const line of readFileSync(join(cwd, 'rejects.ndjson'), 'utf8').split('\n')) {
-      if (line === '') continue;
-      const rejection = JSON.parse(line) as Rejected;
-      rejected.set(rejection.path, [...(rejected.get(rejection.path) ?? []), rejection]);
-    }
+    const lines = readFileSync(join(cwd, 'rejects.ndjson'), 'utf8').split('\n').filter(Boolean);
+    rejected = Map.groupBy(
+      lines.map((line) => JSON.parse(line) as Rejected),
+      ({ path }) => path,
+    );
     for (const line of run.stderr.split('\n')) {
       const path = /^bookreel: '(corpus\/[^']+)'/.exec(line)?.[1];
       if (path !== undefined) damages.set(path, line);
