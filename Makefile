@@ -102,7 +102,7 @@ judge: build $(JUDGE_PACKAGES) ## test the executable with Specmatic, Prism, pro
 contract: export CONTRACT_URL := $(value URL)
 contract: export CONTRACT_ADMIN := $(value ADMIN)
 contract: build ## run the contract suite, on the service at URL=http… if given; see test/README.md
-	$(TEST) $(CAMPAIGNS) $(if $(URL),test/contract/deployment.,test/contract)
+	$(TEST) $(if $(URL),'' test/contract/deployment.,$(CAMPAIGNS) test/contract)
 
 fault: build ## run the executable without files, disk, database or correct time, and write test/fault/RESULTS.md
 	$(BUN) test/fault/run.ts
