@@ -12,9 +12,12 @@ CAMPAIGNS := '**/*.campaign.test.ts'
 # Times of each file: the next run begins with the slowest.
 TIMINGS := --timings dist/test-timings.json --update-timings
 
+# The time of the last commit, for builds that can be repeated: the executable refuses to serve at an earlier one.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
 # --minify-identifiers would disable the router's own checks. The executable must not read .env or bunfig.toml of its directory.
 # --splitting: modules of `await import()` are loaded when they are needed, not at every start.
-BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig
+BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig --define SOURCE_DATE_EPOCH=$(or $(SOURCE_DATE_EPOCH),0)
 
 SOURCES := $(shell find src fixtures -type f 2>/dev/null)
 

@@ -9,9 +9,13 @@ import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 
-interface Setting {
+/** One entry of the table. */
+export interface Setting {
   readonly flag: string;
-  readonly env: string;
+  /** Its key in the configuration file is the same in lower case, with hyphens and without the prefix: `replay-port`. */
+  readonly env: `${typeof VARIABLE_PREFIX}${string}`;
+  /** How the configuration file has it: by default a text; `boolean` is on or off; a `list` is an array of texts, or one text. */
+  readonly type?: 'number' | 'boolean' | 'list';
   /** As a user would type it. */
   readonly fallback: string;
   readonly about: string;
@@ -19,21 +23,34 @@ interface Setting {
   readonly read: (text: string) => unknown;
 }
 
+/** The names of all environment variables of this program begin with it. */
+export const VARIABLE_PREFIX = 'BOOKREEL_';
+
 const PORT = {
   flag: '--port <number>',
+  type: 'number',
   about: 'port to listen on; 0 chooses a free one',
   read: integerFrom(0, 65_535),
-};
+} as const;
 /** Part of paths. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 /** The HTTP parser's timer allows no more. */
 const IDLE_SECONDS_MAX = 255;
 
 /**
- * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over
- * defaults. A test compares the table of settings in the manual with this list.
+ * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over the
+ * configuration file, the file over defaults. A setting is added by an entry here, and by its name at the commands that use it;
+ * tests compare the table in the manual with this list, and try every entry in all four places.
  */
 export const SETTINGS = {
+  /** A path; undefined: there is no file. A file cannot name another one. */
+  config: {
+    flag: '--config <file>',
+    env: 'BOOKREEL_CONFIG',
+    fallback: 'none',
+    about: 'TOML file with settings',
+    read: (text) => unless('none', text, notEmpty),
+  },
   data: {
     flag: '--data <dir>',
     env: 'BOOKREEL_DATA',
@@ -51,6 +68,7 @@ export const SETTINGS = {
   port: { ...PORT, env: 'BOOKREEL_PORT', fallback: '8080' },
   accessLog: {
     flag: '--access-log <state>',
+    type: 'boolean',
     env: 'BOOKREEL_ACCESS_LOG',
     fallback: 'off',
     about: 'on or off: write a line per request to stderr, as text on a terminal, else as JSON',
@@ -59,6 +77,7 @@ export const SETTINGS = {
   /** A list of networks. */
   trustedProxies: {
     flag: '--trusted-proxies <list>',
+    type: 'list',
     env: 'BOOKREEL_TRUSTED_PROXIES',
     fallback: 'none',
     about: 'proxies whose X-Forwarded-For is trusted: addresses, networks (10.0.0.0/8), loopback',
@@ -67,6 +86,7 @@ export const SETTINGS = {
   /** A list of origins, or `*`; undefined: none. */
   corsOrigins: {
     flag: '--cors-origins <list>',
+    type: 'list',
     env: 'BOOKREEL_CORS_ORIGINS',
     fallback: 'none',
     about: 'origins (https://app.example) whose scripts may read responses, or *',
@@ -75,6 +95,7 @@ export const SETTINGS = {
   /** A set of host names in lower case; undefined: any. */
   allowedHosts: {
     flag: '--allowed-hosts <list>',
+    type: 'list',
     env: 'BOOKREEL_ALLOWED_HOSTS',
     fallback: 'any',
     about: 'host names that requests may use, without port',
@@ -82,6 +103,7 @@ export const SETTINGS = {
   },
   idleSeconds: {
     flag: '--idle-seconds <number>',
+    type: 'number',
     env: 'BOOKREEL_IDLE_SECONDS',
     fallback: '30',
     about: 'seconds until an idle connection is closed',
@@ -89,6 +111,7 @@ export const SETTINGS = {
   },
   drainSeconds: {
     flag: '--drain-seconds <number>',
+    type: 'number',
     env: 'BOOKREEL_DRAIN_SECONDS',
     fallback: '10',
     about: 'seconds to finish requests after a stop signal',
@@ -103,6 +126,7 @@ export const SETTINGS = {
   },
   keysPerAccount: {
     flag: '--keys-per-account <number>',
+    type: 'number',
     env: 'BOOKREEL_KEYS_PER_ACCOUNT',
     fallback: '10',
     about: 'maximum number of valid keys of an account',
@@ -127,6 +151,7 @@ export const SETTINGS = {
   /** A set of domains in lower case. */
   signUpDomains: {
     flag: '--sign-up-domains <list>',
+    type: 'list',
     env: 'BOOKREEL_SIGN_UP_DOMAINS',
     fallback: 'none',
     about: 'e-mail domains of --sign-up invited, without their subdomains',
@@ -157,6 +182,7 @@ export const SETTINGS = {
   },
   oidcProviders: {
     flag: '--oidc-providers <list>',
+    type: 'list',
     env: 'BOOKREEL_OIDC_PROVIDERS',
     fallback: 'none',
     about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
@@ -173,6 +199,7 @@ export const SETTINGS = {
   replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',
+    type: 'number',
     env: 'BOOKREEL_MAX_SOCKETS',
     fallback: '256',
     about: 'maximum number of open WebSockets',
@@ -195,8 +222,20 @@ export const SETTINGS = {
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
+export type SettingName = keyof typeof SETTINGS;
+/** What each setting means, as its `read` returns it. */
+export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
+
+/** All settings by their names, in the order of the table. Object.entries would forget the names. */
+export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];
+
+/** Its key in the configuration file. */
+export function keyOf({ env }: Pick<Setting, 'env'>): string {
+  return env.slice(VARIABLE_PREFIX.length).toLowerCase().replaceAll('_', '-');
+}
+
 /** Adds the options of these settings. */
-export function addSettings(command: Command, ...names: readonly (keyof typeof SETTINGS)[]): Command {
+export function addSettings(command: Command, ...names: readonly SettingName[]): Command {
   for (const name of names) {
     const { flag, about, env, fallback, read } = SETTINGS[name];
     const value = read(fallback);

@@ -1,8 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
 import { codecsFor, formatRows } from '../src/import/codecs.ts';
 import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
+import { captured } from './cli/captured.ts';
 import { startService } from './http/service.ts';
+import { temporaryDirectory } from './support/archive.ts';
 import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 import { ROUTES } from './support/routes.ts';
 
@@ -106,6 +111,21 @@ test('the table of settings has every setting with its variable and default', ()
   for (const { flag, env, fallback } of Object.values(SETTINGS)) {
     expect(page).toContain(`| \`${flag}\` | \`${env}\` | \`${fallback}\` |`);
   }
+});
+
+test('the configuration file that the page shows is accepted, with the value of every line', async () => {
+  const shown = textOf('configuration').split('```toml\n')[1]!.split('```')[0]!;
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'bookreel.toml');
+  writeFileSync(path, shown);
+  const terminal = captured();
+  expect(await run(['config', 'show', '--config', path, '--json'], terminal)).toBe(0);
+  const rows = JSON.parse(terminal.stdout()) as { setting: string; value: string; origin: string }[];
+  const ofFile = rows.filter(({ origin }) => origin === 'file').map(({ setting }) => setting);
+  const keys = [...shown.matchAll(/^([a-z-]+) = /gm)].map(([, key]) => key!);
+  expect(ofFile.toSorted()).toEqual(keys.toSorted());
+  expect(keys.length).toBeGreaterThan(5);
+  expect(rows.find(({ setting }) => setting === 'trusted-proxies')!.value).toBe('loopback,10.0.0.0/8');
 });
 
 test('the tables of paths have every path with its route and parameters', () => {

@@ -4,12 +4,12 @@ import { DomainError } from '../domain/errors.ts';
 
 /** The settings of accounts and sign-in as options of a command. */
 export interface AccountOptions {
-  readonly publicUrl?: string;
+  readonly publicUrl?: string | undefined;
   readonly signUp: SignUpPolicy;
   readonly signUpDomains: ReadonlySet<string>;
-  readonly smtpUrl?: URL;
-  readonly smtpSender?: string;
-  readonly smtpPasswordFile?: string;
+  readonly smtpUrl?: URL | undefined;
+  readonly smtpSender?: string | undefined;
+  readonly smtpPasswordFile?: string | undefined;
   readonly oidcProviders: readonly ProviderSettings[];
 }
 
@@ -25,35 +25,8 @@ export function accountSettings(
   const { publicUrl: given } = options;
   const publicUrl = given === undefined ? local?.publicUrl : () => given;
   const linkCommand = local?.linkCommand ?? ((url) => `bookreel account link you@example.com --public-url ${url}`);
-  // Others may read the arguments and the environment of a process.
-  refuse(
-    smtpUrl !== undefined && smtpUrl.password !== '',
-    '--smtp-url has a password: write that into a file, and name the file with --smtp-password-file',
-  );
-  refuse(
-    publicUrl === undefined && smtpUrl !== undefined,
-    '--smtp-url needs --public-url: links in mails begin with it',
-  );
-  refuse(
-    publicUrl === undefined && oidcProviders.length > 0,
-    '--oidc-providers needs --public-url: providers send browsers back to it',
-  );
-  refuse(publicUrl === undefined && signUp !== 'closed', '--sign-up needs --public-url, which turns accounts on');
-  refuse(
-    signUp === 'invited' && signUpDomains.size === 0,
-    '--sign-up invited needs --sign-up-domains; without domains, use --sign-up closed',
-  );
-  refuse(signUp !== 'invited' && signUpDomains.size > 0, '--sign-up-domains needs --sign-up invited');
-  refuse(
-    (smtpUrl === undefined) !== (smtpSender === undefined),
-    '--smtp-url and --smtp-sender need each other: give both',
-  );
-  refuse(
-    (smtpPasswordFile === undefined) !== (smtpUrl === undefined || smtpUrl.username === ''),
-    '--smtp-password-file and the user in --smtp-url need each other: give both',
-  );
-  const names = oidcProviders.map(({ name }) => name);
-  refuse(new Set(names).size < names.length, 'two of --oidc-providers have the same name: choose another');
+  const [problem] = accountProblems(options, publicUrl !== undefined);
+  if (problem !== undefined) throw new DomainError('invalid-parameter', problem);
   if (publicUrl === undefined) return undefined;
   const mail =
     smtpUrl === undefined || smtpSender === undefined
@@ -62,6 +35,33 @@ export function accountSettings(
   return { publicUrl, linkCommand, signUp: { policy: signUp, domains: signUpDomains }, mail, providers: oidcProviders };
 }
 
-function refuse(isWrong: boolean, sentence: string): void {
-  if (isWrong) throw new DomainError('invalid-parameter', sentence);
+/** A sentence for each pair of settings that do not fit together. */
+export function accountProblems(options: AccountOptions, areAccountsOn: boolean): string[] {
+  const { signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders } = options;
+  const names = oidcProviders.map(({ name }) => name);
+  const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
+    [
+      // Others may read the arguments and the environment of a process.
+      smtpUrl !== undefined && smtpUrl.password !== '',
+      '--smtp-url has a password: write that into a file, and name the file with --smtp-password-file',
+    ],
+    [!areAccountsOn && smtpUrl !== undefined, '--smtp-url needs --public-url: links in mails begin with it'],
+    [
+      !areAccountsOn && oidcProviders.length > 0,
+      '--oidc-providers needs --public-url: providers send browsers back to it',
+    ],
+    [!areAccountsOn && signUp !== 'closed', '--sign-up needs --public-url, which turns accounts on'],
+    [
+      signUp === 'invited' && signUpDomains.size === 0,
+      '--sign-up invited needs --sign-up-domains; without domains, use --sign-up closed',
+    ],
+    [signUp !== 'invited' && signUpDomains.size > 0, '--sign-up-domains needs --sign-up invited'],
+    [(smtpUrl === undefined) !== (smtpSender === undefined), '--smtp-url and --smtp-sender need each other: give both'],
+    [
+      (smtpPasswordFile === undefined) !== (smtpUrl === undefined || smtpUrl.username === ''),
+      '--smtp-password-file and the user in --smtp-url need each other: give both',
+    ],
+    [new Set(names).size < names.length, 'two of --oidc-providers have the same name: choose another'],
+  ];
+  return rules.flatMap(([isBroken, sentence]) => (isBroken ? [sentence] : []));
 }

@@ -5,8 +5,8 @@ import { readSecretFile } from '../store/secret-file.ts';
 import { errorLine, type Terminal } from './terminal.ts';
 
 export interface PaymentOptions {
-  readonly payments?: string;
-  readonly publicUrl?: string;
+  readonly payments?: string | undefined;
+  readonly publicUrl?: string | undefined;
 }
 
 /** Payments under way are compared with their chains this often. */

@@ -5,6 +5,7 @@ import { accountCommand } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { billingCommand } from './billing.ts';
+import { configCommand } from './config.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
@@ -14,7 +15,8 @@ import { openapiCommand } from './openapi.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
-import { errorLine, printable, type Terminal } from './terminal.ts';
+import { applySettings } from './settings.ts';
+import { errorLine, printable, type Terminal, withoutPasswords } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { usageCommand } from './usage.ts';
 import { verifyCommand } from './verify.ts';
@@ -22,10 +24,11 @@ import { VERSION, versionCommand } from './version.ts';
 
 /** The whole command line: `bookreel <noun> <verb>`. */
 export function createProgram(terminal: Terminal): Command {
-  const program = addSettings(new Command('bookreel'), 'data')
+  const program = addSettings(new Command('bookreel'), 'data', 'config')
     .description('Import, keep, serve, replay and export recorded order books of up-or-down prediction markets.')
     .option('--json', 'print JSON')
     .version(`bookreel ${VERSION}`, '-V, --version', 'print the version')
+    .hook('preAction', (_, command) => applySettings(command, process.env))
     .addHelpText(
       'after',
       `
@@ -51,7 +54,7 @@ Examples:
       exportCommand,
       replayCommand,
     ],
-    ...[verifyCommand, backupCommand, restoreCommand, manualCommand, openapiCommand, versionCommand],
+    ...[verifyCommand, backupCommand, restoreCommand, configCommand, manualCommand, openapiCommand, versionCommand],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {
@@ -60,7 +63,7 @@ Examples:
       .configureOutput({
         writeOut: terminal.out,
         writeErr: terminal.err,
-        outputError: (message) => terminal.err(errorLine(printable(usageSentence(command, message)))),
+        outputError: (message) => terminal.err(errorLine(printable(withoutPasswords(usageSentence(command, message))))),
       })
       .configureHelp({ ...command.configureHelp(), showGlobalOptions: true });
   }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addSettings, instant, speed } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -6,6 +5,7 @@ import { formatInstant } from '../domain/instant.ts';
 import type { ReplayResource } from '../http/replay/replay-resource.ts';
 import { isFields, parsedJson } from '../record/fields.ts';
 import type { Speed } from '../replay/replay-clock.ts';
+import { readSecretFile } from '../store/secret-file.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { json, printable, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
@@ -95,7 +95,7 @@ async function changed(service: Service, id: string | undefined, change: object)
 
 /** The data of the answer, undefined if it has none. Throws the detail of a refusal. */
 async function ask<T>({ url, keyFile }: Service, method: string, path: string, body?: object): Promise<T> {
-  const headers = keyFile === undefined ? {} : { authorization: `Bearer ${keyIn(keyFile)}` };
+  const headers = keyFile === undefined ? {} : { authorization: `Bearer ${readSecretFile(keyFile)}` };
   const signal = AbortSignal.timeout(ANSWER_MS_MAX);
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
   let response: Response;
@@ -120,15 +120,6 @@ async function ask<T>({ url, keyFile }: Service, method: string, path: string, b
   // Another program may listen there.
   if (isFields(document) && 'data' in document) return document.data as T;
   throw new DomainError('unavailable', `${url} is not a replay: name another address with --url`);
-}
-
-function keyIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new DomainError('not-found', `the key in '${file}' cannot be read: ${code}`, { cause: error });
-  }
 }
 
 function pathOf(id: string): string {

@@ -13,6 +13,7 @@ import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
+import { refuseEarlyClock } from './build-time.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
@@ -81,6 +82,7 @@ Examples:
 /** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
+  refuseEarlyClock(terminal.clock());
   const bound = { port: options.port };
   const isLocalDemo = options.demo === true && isLoopback(options.host);
   const settings = accountSettings(options, isLocalDemo ? demoSettings(options, () => bound.port) : undefined);

@@ -20,6 +20,11 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
+/** A text without the passwords of the URLs in it. */
+export function withoutPasswords(text: string): string {
+  return text.replace(/(:\/\/[^\s:@/]*):\S*@/g, '$1:…@');
+}
+
 /** An error as every command writes it on stderr. `sentence` says what to do; pass text from outside through `printable` first. */
 export function errorLine(sentence: string): string {
   return `bookreel: ${sentence}\n`;

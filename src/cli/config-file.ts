@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { InvalidArgumentError } from 'commander';
+import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { nearestWord } from './nearest-word.ts';
+import { withoutPasswords } from './terminal.ts';
+
+export interface ConfigFile {
+  /** The values as flags would have them, all accepted by their settings. */
+  readonly texts: ReadonlyMap<SettingName, string>;
+  /** One sentence for each key that is unknown or has a value that is refused. */
+  readonly problems: readonly string[];
+}
+
+/** What the file can set. */
+const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
+  ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[1]), entry]),
+);
+
+/** Reads a TOML file of settings. Throws 'unavailable' if it cannot be read, and 'invalid-parameter' if it is not TOML. */
+export function readConfigFile(path: string): ConfigFile {
+  const texts = new Map<SettingName, string>();
+  const problems: string[] = [];
+  for (const [key, value] of Object.entries(parsedToml(path))) {
+    const found = KEYS.get(key);
+    if (found === undefined) {
+      problems.push(`in '${path}' there is no setting '${key}': ${adviceFor(key)}`);
+      continue;
+    }
+    const [name, setting] = found;
+    const text = textOf(setting, value);
+    const refusal = text === undefined ? expected(key, setting) : refusalOf(setting, text);
+    if (refusal === undefined) texts.set(name, text!);
+    else problems.push(withoutPasswords(`in '${path}' ${key} = ${JSON.stringify(value)} is invalid: ${refusal}`));
+  }
+  return { texts, problems };
+}
+
+/** Why a setting refuses a text, as the end of a sentence; undefined if it accepts it. */
+export function refusalOf(setting: Setting, text: string): string | undefined {
+  try {
+    setting.read(text);
+    return text === '' ? 'it must not be empty' : undefined;
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return error.message.replace(/^[A-Z](?=[a-z])/, (first) => first.toLowerCase()).replace(/\.$/, '');
+  }
+}
+
+function adviceFor(key: string): string {
+  if (key === 'config') return 'remove it, a file cannot name another one';
+  const nearest = nearestWord(key, [...KEYS.keys()]);
+  return nearest === undefined ? "'bookreel manual configuration' lists all" : `did you mean ${nearest}?`;
+}
+
+/** The value as a flag would have it, undefined if it has another type. */
+function textOf({ type }: Setting, value: unknown): string | undefined {
+  if (type === 'number') return typeof value === 'number' ? String(value) : undefined;
+  if (type === 'boolean') return typeof value === 'boolean' ? (value ? 'on' : 'off') : undefined;
+  if (typeof value === 'string') return value;
+  const isList = type === 'list' && Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isList ? value.join(',') : undefined;
+}
+
+function expected(key: string, { type, fallback }: Setting): string {
+  if (type === 'number') return `it must be a number, without quotes, like ${key} = ${fallback}`;
+  if (type === 'boolean') return 'it must be true or false, without quotes';
+  return `it must be a text in quotes${type === 'list' ? ', or a list of them, like ["a", "b"]' : ''}`;
+}
+
+function parsedToml(path: string): object {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new DomainError('unavailable', `'${path}' cannot be read: check its path and permissions`, { cause: error });
+  }
+  try {
+    return Bun.TOML.parse(text);
+  } catch (error) {
+    const reason = String(error).replace(/^.*TOML Parse error: (.)/, (_, first: string) => first.toLowerCase());
+    throw new DomainError('invalid-parameter', `'${path}' is not TOML, line ${wrongLine(text)}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The line, from 1, on which the first statement that cannot be parsed begins. The parser does not say it. */
+function wrongLine(text: string): number {
+  const lines = text.split('\n');
+  return lines.findLastIndex((_, count) => isToml(lines.slice(0, count).join('\n'))) + 1;
+}
+
+function isToml(text: string): boolean {
+  try {
+    Bun.TOML.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

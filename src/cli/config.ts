@@ -1,0 +1,100 @@
+import { Command } from 'commander';
+import { EXIT, ExitWith } from './exit.ts';
+import {
+  addEverySetting,
+  type GivenSetting,
+  type GivenSettings,
+  givenSettings,
+  type Origin,
+} from './given-settings.ts';
+import { startProblems } from './start-checks.ts';
+import { countOf, errorLine, json, printable, type Terminal, table, withoutPasswords } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+const ORIGINS: Readonly<Record<Origin, string>> = {
+  flag: 'flags',
+  variable: 'variables',
+  file: 'the file',
+  default: 'defaults',
+};
+
+export function configCommand(terminal: Terminal): Command {
+  const config = new Command('config')
+    .description('show and check the settings')
+    .addHelpText('after', '\nExamples:\n  $ bookreel config show\n  $ bookreel config check');
+  addEverySetting(config.command('show'))
+    .description('show every setting with its value and where it is from')
+    .addHelpText(
+      'after',
+      `
+Flags win over BOOKREEL_* variables, these over the file of --config, the file
+over defaults. Files with secrets are named, and not read. --replay-port and
+--replay-url are --port and --url of 'bookreel replay'.
+
+Examples:
+  $ bookreel config show
+  $ bookreel config show --config /etc/bookreel/bookreel.toml --json`,
+    )
+    .action((_, command: Command) => {
+      const given = givenSettings(command, process.env);
+      show(terminal, command, given.settings);
+      refuse(terminal, given.problems);
+    });
+  addEverySetting(config.command('check'))
+    .description('check the settings as serve does, without listening')
+    .addHelpText(
+      'after',
+      `
+Checks names, types and values, settings that need each other, the files that
+they name, the owner of the data directory and the clock. Nothing is created or
+changed, and no other machine is asked. The exit code is 2 if serve would not
+start; stderr has a sentence for each reason.
+
+Examples:
+  $ bookreel config check
+  $ bookreel config check --config /etc/bookreel/bookreel.toml`,
+    )
+    .action(async (_, command: Command) => {
+      const given = givenSettings(command, process.env);
+      const problems = await allProblems(given, terminal.clock());
+      const isJson = command.optsWithGlobals<GlobalOptions>().json === true;
+      if (isJson) terminal.out(json({ ok: problems.length === 0, problems: problems.map(printable) }));
+      else if (problems.length === 0) terminal.out(`${summaryOf(given.settings)}: no problem\n`);
+      refuse(terminal, isJson ? [] : problems);
+      if (problems.length > 0) throw new ExitWith(EXIT.usage);
+    });
+  return config;
+}
+
+/** What is wrong with settings, and if nothing is, what keeps `serve` from starting with them. */
+export async function allProblems({ problems, values }: GivenSettings, nowMs: number): Promise<readonly string[]> {
+  return values === undefined ? problems : await startProblems(values, nowMs);
+}
+
+function show({ out }: Terminal, command: Command, settings: readonly GivenSetting[]): void {
+  const rows = settings.map(({ key, text, origin, from }) => ({
+    setting: key,
+    value: printable(withoutPasswords(text)),
+    origin,
+    from: from === undefined ? null : printable(from),
+  }));
+  if (command.optsWithGlobals<GlobalOptions>().json === true) out(json(rows));
+  else
+    out(
+      table(
+        ['SETTING', 'VALUE', 'ORIGIN'],
+        rows.map(({ setting, value, origin, from }) => [setting, value, from ?? origin]),
+      ),
+    );
+}
+
+/** Like `42 settings, 3 of the file and 1 of variables`. */
+function summaryOf(settings: readonly GivenSetting[]): string {
+  const counts = Map.groupBy(settings, ({ origin }) => ORIGINS[origin]);
+  return `${countOf(settings.length, 'setting')} (${[...counts].map(([of, { length }]) => `${length} of ${of}`).join(', ')})`;
+}
+
+function refuse({ err }: Terminal, problems: readonly string[]): void {
+  for (const problem of problems) err(errorLine(printable(problem)));
+  if (problems.length > 0) throw new ExitWith(EXIT.usage);
+}

@@ -1,0 +1,24 @@
+import { ALL_SETTINGS, VARIABLE_PREFIX } from '../config.ts';
+import { nearestWord } from './nearest-word.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const VARIABLES = ALL_SETTINGS.map(([, { env }]) => env);
+/** Those of the clients that the manual shows: a shell may have them for its curl commands. */
+const CLIENT_VARIABLES = ['BOOKREEL_KEY', 'BOOKREEL_URL'];
+
+/** A sentence for each variable that looks like a setting and is none. It has no values: one may be a secret. */
+export function unknownVariables(environment: Environment): string[] {
+  const known = new Set<string>([...VARIABLES, ...CLIENT_VARIABLES]);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(VARIABLE_PREFIX) && !known.has(name))
+    .map((name) => {
+      const nearest = nearestWord(name.slice(VARIABLE_PREFIX.length), withoutPrefix(VARIABLES));
+      const advice = nearest === undefined ? 'unset it' : `did you mean ${VARIABLE_PREFIX}${nearest}?`;
+      return `there is no setting for the variable ${name}: ${advice}`;
+    });
+}
+
+function withoutPrefix(names: readonly string[]): string[] {
+  return names.map((name) => name.slice(VARIABLE_PREFIX.length));
+}

@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander';
+import { ALL_SETTINGS, keyOf, SETTINGS, type Setting, type SettingName, type SettingValues } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { type ConfigFile, readConfigFile, refusalOf } from './config-file.ts';
+import { type Environment, unknownVariables } from './environment.ts';
+import { withoutPasswords } from './terminal.ts';
+
+/** Where the value of a setting is from. */
+export type Origin = 'flag' | 'variable' | 'file' | 'default';
+
+export interface GivenSetting {
+  readonly name: SettingName;
+  readonly key: string;
+  /** As a flag would have it. */
+  readonly text: string;
+  readonly origin: Origin;
+  /** The flag, the variable or the path of the file; undefined for a default. */
+  readonly from: string | undefined;
+}
+
+export interface GivenSettings {
+  readonly settings: readonly GivenSetting[];
+  /** One sentence for each file, key, variable or value that is refused. */
+  readonly problems: readonly string[];
+  /** What the settings mean; undefined if there are problems. */
+  readonly values: SettingValues | undefined;
+}
+
+/**
+ * Adds a flag for every setting that the program does not have. Its value is the text as typed, for `givenSettings`. Its name is
+ * the key of the configuration file: two commands have a --port.
+ */
+export function addEverySetting(command: Command): Command {
+  for (const [name, setting] of ALL_SETTINGS) {
+    const argument = setting.flag.replace(/^\S+/, '');
+    if (!OF_PROGRAM.includes(name)) command.addOption(new Option(`--${keyOf(setting)}${argument}`, setting.about));
+  }
+  return command;
+}
+
+const OF_PROGRAM: readonly SettingName[] = ['data', 'config'];
+
+/** All settings, with everything that is wrong in them. `command`: of `addEverySetting`, parsed. */
+export function givenSettings(command: Command, environment: Environment): GivenSettings {
+  const flags = command.optsWithGlobals<Partial<Record<SettingName, string>>>();
+  const isFlag = (name: SettingName) => command.getOptionValueSourceWithGlobals(name) === 'cli';
+  const path = isFlag('config') ? flags.config : environment[SETTINGS.config.env];
+  const file = path === undefined || path === SETTINGS.config.fallback ? undefined : fileOrProblem(path);
+  const problems = [...unknownVariables(environment), ...(file?.problems ?? [])];
+  const settings = ALL_SETTINGS.map(([name, setting]): GivenSetting => {
+    const key = keyOf(setting);
+    const origins: readonly (readonly [Origin, string, string | undefined])[] = [
+      ['flag', `--${key}`, isFlag(name) ? flags[name] : undefined],
+      ['variable', setting.env, environment[setting.env]],
+      ['file', path ?? '', file?.texts.get(name)],
+    ];
+    for (const [origin, from, text] of origins) {
+      if (text === undefined) continue;
+      const refusal = refusalOf(setting, text);
+      if (refusal !== undefined) problems.push(`${from} '${withoutPasswords(text)}' is invalid: ${refusal}`);
+      return { name, key, text, origin, from };
+    }
+    return { name, key, text: setting.fallback, origin: 'default', from: undefined };
+  });
+  return { settings, problems, values: problems.length > 0 ? undefined : valuesOf(settings) };
+}
+
+function fileOrProblem(path: string): ConfigFile {
+  try {
+    return readConfigFile(path);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return { texts: new Map(), problems: [error.message] };
+  }
+}
+
+function valuesOf(settings: readonly GivenSetting[]): SettingValues {
+  const entries = settings.map(({ name, text }) => [name, (SETTINGS[name] as Setting).read(text)]);
+  // Each value is what the `read` of its own name returned.
+  return Object.fromEntries(entries) as SettingValues;
+}

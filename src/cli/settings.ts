@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { ALL_SETTINGS } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { readConfigFile } from './config-file.ts';
+import { type Environment, unknownVariables } from './environment.ts';
+
+/** Commands that use no settings, or report everything that is wrong with them. */
+const UNSET_NOUNS = ['completion', 'config', 'doctor', 'manual', 'openapi', 'version'];
+
+/** The parser's words for values of flags and of variables. */
+const GIVEN = ['cli', 'env'];
+
+/**
+ * Gives a parsed command the values of the configuration file, where neither a flag nor a variable has one. Throws
+ * 'invalid-parameter' for an unknown variable or key and for a refused value, and as `readConfigFile` does.
+ */
+export function applySettings(command: Command, environment: Environment): void {
+  const commands = withAncestors(command);
+  if (UNSET_NOUNS.includes(commands.at(-2)!.name())) return;
+  refuseFirst(unknownVariables(environment));
+  const { config } = command.optsWithGlobals<{ readonly config?: string }>();
+  if (config === undefined) return;
+  const { texts, problems } = readConfigFile(config);
+  refuseFirst(problems);
+  const settingOf = new Map(ALL_SETTINGS.map(([name, setting]) => [setting.env as string, { name, setting }]));
+  for (const one of commands) {
+    for (const option of one.options) {
+      const { name, setting } = settingOf.get(option.envVar ?? '') ?? {};
+      const text = name && texts.get(name);
+      const key = option.attributeName();
+      if (text === undefined || GIVEN.includes(one.getOptionValueSource(key) ?? '')) continue;
+      one.setOptionValueWithSource(key, setting!.read(text), 'config');
+    }
+  }
+}
+
+function refuseFirst([problem]: readonly string[]): void {
+  if (problem !== undefined) throw new DomainError('invalid-parameter', problem);
+}
+
+/** From the command to the program. */
+function withAncestors(command: Command): Command[] {
+  return command.parent === null ? [command] : [command, ...withAncestors(command.parent)];
+}

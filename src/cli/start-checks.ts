@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SettingValues } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { DEFAULT_TIERS } from '../domain/tier.ts';
+import { refuseShared } from '../store/data-directory.ts';
+import { Database, explained } from '../store/database.ts';
+import { ACCOUNTS } from '../store/database-file.ts';
+import { readSecretFile } from '../store/secret-file.ts';
+import { Tiers } from '../store/tiers.ts';
+import { accountProblems } from './account-settings.ts';
+import { refuseEarlyClock } from './build-time.ts';
+
+/** The files with secrets that the settings name. */
+export function secretFilesOf({ smtpPasswordFile, oidcProviders, keyFile }: SettingValues): string[] {
+  const paths = [smtpPasswordFile, ...oidcProviders.map(({ secretFile }) => secretFile), keyFile];
+  return paths.filter((path) => path !== undefined);
+}
+
+/**
+ * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
+ * without a network. Reads files, and changes none.
+ */
+export async function startProblems(settings: SettingValues, nowMs: number): Promise<string[]> {
+  const { data, publicUrl, newAccountTier, payments } = settings;
+  return [
+    ...accountProblems(settings, publicUrl !== undefined),
+    ...secretFilesOf(settings).flatMap((path) => problemOf(() => void readSecretFile(path))),
+    ...(payments === undefined ? [] : await paymentProblems(payments)),
+    ...problemOf(() => explained(data, () => refuseShared(data))),
+    ...problemOf(() => refuseUnknownTier(data, newAccountTier)),
+    ...problemOf(() => refuseEarlyClock(nowMs)),
+  ];
+}
+
+async function paymentProblems(path: string): Promise<string[]> {
+  const [{ chainsOf }, { readPaymentSettings }] = await Promise.all([
+    import('../chain/chains.ts'),
+    import('../chain/payment-settings.ts'),
+  ]);
+  return problemOf(() => void chainsOf(readPaymentSettings(path), readSecretFile));
+}
+
+/** As `openRegistry` does, without opening the database to write. */
+function refuseUnknownTier(directory: string, tier: string): void {
+  const path = join(directory, ACCOUNTS.name);
+  if (existsSync(path)) {
+    using database = Database.openToRead(path, ACCOUNTS);
+    database.read(() => new Tiers(database).offered(tier));
+  } else if (!DEFAULT_TIERS.some(({ id }) => id === tier)) {
+    const ids = DEFAULT_TIERS.map(({ id }) => id).join(', ');
+    throw new DomainError('invalid-parameter', `there is no tier '${tier}': choose one of ${ids}`);
+  }
+}
+
+/** The message of the DomainError that `check` throws. */
+export function problemOf(check: () => void): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof DomainError) return [error.message];
+    throw error;
+  }
+}
