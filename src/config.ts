@@ -8,6 +8,7 @@ import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
+import type { DiskFloor } from './store/disk-floor.ts';
 
 /** One entry of the table. */
 export interface Setting {
@@ -57,6 +58,13 @@ export const SETTINGS = {
     fallback: 'bookreel-data',
     about: 'data directory',
     read: notEmpty,
+  },
+  diskFloor: {
+    flag: '--disk-floor <size>',
+    env: 'BOOKREEL_DISK_FLOOR',
+    fallback: '64MB',
+    about: 'free space that imports leave on the disk of the data directory; 0: none',
+    read: diskFloor,
   },
   host: {
     flag: '--host <address>',
@@ -253,6 +261,15 @@ function unless<T>(word: string, text: string, read: (text: string) => T): T | u
 function onOrOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
   return text === 'on';
+}
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+function diskFloor(text: string): DiskFloor {
+  const [, digits, unit] = /^([1-9]\d{0,3})([kMGT]B)$/.exec(text) ?? [];
+  if (text === '0') return { text, bytes: 0 };
+  if (digits !== undefined) return { text, bytes: Number(digits) * SIZE_UNITS[unit!]! };
+  throw new InvalidArgumentError('It must be a size like 64MB or 2GB, or 0.');
 }
 
 /** A URL to append paths to, without a slash at its end. */

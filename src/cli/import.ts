@@ -1,21 +1,29 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
 import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
 import type { FileReport, ImportReport, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
+import { explained } from '../store/database.ts';
 import { RECORDINGS } from '../store/database-file.ts';
+import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { countOf, errorLine, json, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
-interface ImportCommandOptions extends GlobalOptions {
+/** Options of all commands that import. */
+export interface StoringOptions extends GlobalOptions {
+  readonly diskFloor: DiskFloor;
+}
+
+interface ImportCommandOptions extends StoringOptions {
   readonly markets?: string;
   readonly every: SnapshotPace;
   readonly mirror?: boolean;
@@ -29,7 +37,7 @@ type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReje
 const BAR_CHARS = 24;
 
 export function importCommand(terminal: Terminal): Command {
-  return new Command('import')
+  return addSettings(new Command('import'), 'diskFloor')
     .argument('<path...>', 'files or directories of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
     .option(
@@ -61,7 +69,8 @@ compressed with gzip or zstd.
 Rejected records are reported with file and line, and the others are imported;
 the exit code is then 1. Importing the same records again stores nothing.
 Ctrl-C stops the import after the current batch; the same command imports the
-rest. A running server serves new records at once.
+rest. A running server serves new records at once. An import stops before the
+disk has less free space than --disk-floor.
 
 Examples:
   $ bookreel import recordings/
@@ -159,14 +168,16 @@ function interruptible(terminal: Terminal): Disposable & { readonly signal: Abor
 /** Imports with progress on stderr. An import that fails prints its report up to there, then throws. */
 export async function importSources(
   terminal: Terminal,
-  options: GlobalOptions,
+  options: StoringOptions,
   archive: Archive,
   sources: readonly Source[],
   request: ImportRequest = {},
 ): Promise<ImportReport> {
   const show = progressOn(terminal);
   const onProgress = (reached: ImportProgress) => show((elapsedMs) => progressLine(reached, elapsedMs));
-  const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress });
+  const directory = dirname(archive.database.path);
+  const beforeBatch = () => explained(directory, () => refuseLowDisk(directory, options.diskFloor));
+  const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress, beforeBatch });
   try {
     const report = await importer.run(sources);
     eraseLine(terminal);

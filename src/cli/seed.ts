@@ -3,16 +3,17 @@ import btc from '../../fixtures/btc.ndjson.zst' with { type: 'file' };
 import eth from '../../fixtures/eth.ndjson.zst' with { type: 'file' };
 import sol from '../../fixtures/sol.ndjson.zst' with { type: 'file' };
 import xrp from '../../fixtures/xrp.ndjson.zst' with { type: 'file' };
+import { addSettings } from '../config.ts';
 import type { ImportReport } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { importSources, isClean, printReport } from './import.ts';
+import { importSources, isClean, printReport, type StoringOptions } from './import.ts';
 import type { Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface SeedOptions extends GlobalOptions {
+interface SeedOptions extends StoringOptions {
   readonly fixtures?: string;
 }
 
@@ -24,7 +25,7 @@ const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map((
 }));
 
 export function seedCommand(terminal: Terminal): Command {
-  return new Command('seed')
+  return addSettings(new Command('seed'), 'diskFloor')
     .description('load the tier catalog and the simulated recordings that come with this program')
     .option('--fixtures <dir>', 'load the recordings in this directory instead')
     .addHelpText(
@@ -51,7 +52,7 @@ Examples:
 /** Adds the recordings that are missing. */
 export async function seed(
   terminal: Terminal,
-  options: GlobalOptions,
+  options: StoringOptions,
   archive: Archive,
   directory?: string,
 ): Promise<ImportReport> {

@@ -15,7 +15,9 @@ import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
+import { keepWatched } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import type { StoringOptions } from './import.ts';
 import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
 import { logDescriptor } from './log-descriptor.ts';
 import { keepReconciled, openBilling, type PaymentOptions } from './payments.ts';
@@ -23,7 +25,7 @@ import { seed } from './seed.ts';
 import { stopSignals } from './stop-signals.ts';
 import { errorLine, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
 /** Settings about clients, proxies and host names. */
 export interface EdgeOptions {
@@ -32,7 +34,7 @@ export interface EdgeOptions {
   readonly allowedHosts?: ReadonlySet<string>;
 }
 
-interface ServeOptions extends GlobalOptions, EdgeOptions, AccountOptions, PaymentOptions {
+interface ServeOptions extends StoringOptions, EdgeOptions, AccountOptions, PaymentOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
@@ -54,7 +56,7 @@ const FLUSH_MS = 60_000;
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
-    ...(['host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
+    ...(['diskFloor', 'host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'payments', 'idleSeconds', 'drainSeconds'] as const),
   )
@@ -94,6 +96,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
+      using _disk = keepWatched(terminal, options);
       const billing = await openBilling(terminal, options, registry);
       using _ = billing && keepReconciled(terminal, billing);
       const served = { archive, registry, activity, billing };

@@ -25,6 +25,8 @@ export interface ImportOptions {
   readonly onReject?: (rejection: Rejection) => void;
   /** Stops the import; the records that were read before are stored. */
   readonly signal?: AbortSignal;
+  /** Called before each batch is stored. An error that it throws ends the import. */
+  readonly beforeBatch?: () => void;
   /** Validates without storing. */
   readonly dryRun?: boolean;
   /** Adds mirrored books of an outcome before its first recorded one, see `mirroredBooks`. */
@@ -285,6 +287,7 @@ export class Importer implements RecordSink {
     const batch = this.#batch;
     this.#batch = new Batch(this.#archive, this.markets);
     if (batch.isEmpty) return;
+    this.#options.beforeBatch?.();
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
       // Only mirrored books have no item.
       if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;

@@ -11,6 +11,7 @@ import { captured } from './captured.ts';
 const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> = {
   config: ['a.toml', 'b.toml', 'c.toml'],
   data: ['one', 'two', '/three four'],
+  diskFloor: ['0', '1kB', '9999TB'],
   host: ['0.0.0.0', '::1', 'localhost'],
   port: ['0', '1', '65535'],
   accessLog: ['on', 'off', 'on'],
@@ -160,6 +161,10 @@ describe('a file that is wrong', () => {
     ['port = "9000"', `port = "9000" is invalid: it must be a number, without quotes, like port = 8080`],
     ['port = 99999', 'port = 99999 is invalid: it must be an integer from 0 to 65535'],
     ['port = 80.5', 'port = 80.5 is invalid: it must be an integer from 0 to 65535'],
+    ['disk-floor = 64', 'disk-floor = 64 is invalid: it must be a text in quotes'],
+    ['disk-floor = "64"', 'is invalid: it must be a size like 64MB or 2GB, or 0'],
+    ['disk-floor = "0MB"', 'is invalid: it must be a size like 64MB or 2GB, or 0'],
+    ['disk-floor = "1 GB"', 'is invalid: it must be a size like 64MB or 2GB, or 0'],
     ['port = inf', 'is invalid: it must be an integer from 0 to 65535'],
     ['port = [8080]', 'port = [8080] is invalid: it must be a number'],
     ['access-log = "on"', 'access-log = "on" is invalid: it must be true or false, without quotes'],

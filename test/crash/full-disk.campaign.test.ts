@@ -9,6 +9,8 @@ import { storedIn } from '../support/stored.ts';
 
 const SNAPSHOTS = 140_000;
 const RECORDS = SNAPSHOTS + 1;
+/** The disks are smaller than the free space that imports leave. */
+const env = { BOOKREEL_DISK_FLOOR: '0' };
 const FREE_SPACE = /the disk is full, '.*' cannot grow: free some space and run this again/;
 
 const CAN_MOUNT = hasDisk((parent) => smallDisk(parent, '64k'));
@@ -44,7 +46,7 @@ describe('a full disk', () => {
       using disk = smallDisk(cwd, '2m');
       const data = join(disk!.path, 'data');
       const importing = ['import', 'light.ndjson', '--data', data];
-      const full = await runExecutable(importing, { cwd });
+      const full = await runExecutable(importing, { cwd, env });
       expectStopped(full);
       expect(full.stderr).toMatch(FREE_SPACE);
       disk!.resize('64m');
@@ -52,7 +54,7 @@ describe('a full disk', () => {
       expect(full.stdout === '' ? 0 : Number(/(\d+) stored/.exec(full.stdout)?.[1])).toBe(kept);
       expect(kept).toBeGreaterThan(0);
       expect(kept).toBeLessThan(RECORDS);
-      const again = await runExecutable(importing, { cwd });
+      const again = await runExecutable(importing, { cwd, env });
       expect(again.code).toBe(0);
       // A long import prints its progress, and nothing else.
       expect(again.stderr).toMatch(/^(?:\d+ % of .*\n)*$/);
@@ -75,7 +77,7 @@ describe('a full disk', () => {
           ['key', 'create', '--tier', 'free'],
           ['serve', '--port', '0'],
         ]) {
-          const finished = await runExecutable([...command, '--data', join(disk!.path, 'data')], { cwd });
+          const finished = await runExecutable([...command, '--data', join(disk!.path, 'data')], { cwd, env });
           expectFailure(finished);
           expect(finished.stderr).toMatch(FREE_SPACE);
           Bun.spawnSync(['rm', '-rf', join(disk!.path, 'data')]);
@@ -109,7 +111,7 @@ const EARLY_SNAPSHOTS = 2000;
 /** An archive with the recording's first snapshots, a server, and a client that requests them without a pause. */
 async function askedServer(cwd: string, data: string) {
   writeLightRecording(join(cwd, 'early.ndjson'), EARLY_SNAPSHOTS);
-  expect((await runExecutable(['import', 'early.ndjson', '--data', data], { cwd })).code).toBe(0);
+  expect((await runExecutable(['import', 'early.ndjson', '--data', data], { cwd, env })).code).toBe(0);
   const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--data', data];
   const key = (await runExecutable(create)).stdout.trim();
   const server = await startServer(data);
@@ -165,7 +167,7 @@ describe('a server whose disk fails during an import', () => {
       const data = join(disk!.path, 'data');
       await using server = await askedServer(cwd, data);
       const importing = ['import', 'light.ndjson', '--data', data];
-      const full = await runExecutable(importing, { cwd });
+      const full = await runExecutable(importing, { cwd, env });
       expectStopped(full);
       expect(full.stderr).toMatch(FREE_SPACE);
       await server.expectAllAnswered();
@@ -174,7 +176,9 @@ describe('a server whose disk fails during an import', () => {
       expect(kept).toBeGreaterThan(EARLY_SNAPSHOTS);
       expect(kept).toBeLessThan(RECORDS);
       await expectClean(data);
-      expect((await runExecutable(importing, { cwd })).stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
+      expect((await runExecutable(importing, { cwd, env })).stdout).toContain(
+        `${RECORDS - kept} stored, ${kept} duplicate`,
+      );
       await expectClean(data);
       expect(await server.ask(LAST_MS)).toEqual({ status: 200, timestampMs: LAST_MS });
     },
@@ -191,7 +195,7 @@ describe('a server whose disk fails during an import', () => {
       const importing = ['import', 'light.ndjson', '--data', data];
       {
         await using server = await askedServer(cwd, data);
-        await using importer = startChild([EXECUTABLE, ...importing], { cwd });
+        await using importer = startChild([EXECUTABLE, ...importing], { cwd, env });
         while (importer.code === undefined && recordsWithin(data) <= EARLY_SNAPSHOTS + 1) await Bun.sleep(1);
         disk!.becomeReadOnly();
         expectStopped({ code: await importer.exited, stdout: importer.stdout(), stderr: importer.stderr() });
@@ -199,7 +203,7 @@ describe('a server whose disk fails during an import', () => {
           /cannot be (?:read or )?written(?: \(SQLITE_[A-Z_]+\))?: check .* its (?:disk|file system)$/m,
         );
         await server.expectAllAnswered();
-        expectFailure(await runExecutable(importing, { cwd }));
+        expectFailure(await runExecutable(importing, { cwd, env }));
         expect((await server.ask(LIGHT_START_MS)).status).toBe(200);
       }
       disk!.repair();
@@ -207,7 +211,9 @@ describe('a server whose disk fails during an import', () => {
       expect(kept).toBeGreaterThan(EARLY_SNAPSHOTS);
       expect(kept).toBeLessThan(RECORDS);
       await expectClean(data);
-      expect((await runExecutable(importing, { cwd })).stdout).toContain(`${RECORDS - kept} stored, ${kept} duplicate`);
+      expect((await runExecutable(importing, { cwd, env })).stdout).toContain(
+        `${RECORDS - kept} stored, ${kept} duplicate`,
+      );
       await expectClean(data);
     },
   );

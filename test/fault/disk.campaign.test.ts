@@ -34,7 +34,7 @@ fault(
     await using served = await serveLight({ cwd: directory.path, data: join(disk.path, 'data') });
     disk.fill(true);
     await expectAllRight(served);
-    const imported = await runExecutable(['import', recording, '--data', served.data]);
+    const imported = await runExecutable(['import', recording, '--data', served.data, '--disk-floor', '0']);
     const create = await runExecutable(['key', 'create', '--tier', 'free', '--data', served.data]);
     for (const { code, stderr } of [imported, create]) {
       expect(code).toBe(1);
@@ -43,7 +43,7 @@ fault(
     expect(create.stdout).toBe('');
     await expectAllRight(served);
     disk.fill(false);
-    const again = await runExecutable(['import', recording, '--data', served.data]);
+    const again = await runExecutable(['import', recording, '--data', served.data, '--disk-floor', '0']);
     expect(again.code).toBe(0);
     expectRecorded(await served.nearest(SNAPSHOTS - 1), SNAPSHOTS - 1);
     expect((await runExecutable(['verify', '--data', served.data])).code).toBe(0);

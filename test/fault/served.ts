@@ -52,7 +52,8 @@ export async function serveLight(options: ServedOptions): Promise<Served> {
   const { cwd, data = join(cwd, 'data'), snapshots = SNAPSHOTS, rpm = 1_000_000, under = [], args = [] } = options;
   const recording = join(cwd, 'served.ndjson');
   writeLightRecording(recording, snapshots);
-  await printed(['import', recording, '--data', data]);
+  // The disk may be small.
+  await printed(['import', recording, '--data', data, '--disk-floor', '0']);
   rmSync(recording);
   const { key } = await issueKey(data, 'enterprise', rpm);
   return await serve({ data, key, snapshots, under, args, env: options.env ?? {} });

@@ -62,7 +62,7 @@ export function recordsOf(answers: readonly LiveAnswer[]): Record<string, Json> 
 export async function liveAnswers(): Promise<LiveAnswer[]> {
   using held = temporaryArchive();
   const { archive, registry, activity } = held;
-  await seed(TERMINAL, { data: '' }, archive);
+  await seed(TERMINAL, { data: '', diskFloor: { text: '0', bytes: 0 } }, archive);
   await using anvil = await startAnvil(['--timestamp', String(NOW_MS / 1000)]);
   const billing = paymentsOn({ path: held.path, registry, anvil, clock: () => NOW_MS, logError: () => undefined });
   const bodies: LiveAnswer[] = [];

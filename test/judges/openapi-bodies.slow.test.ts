@@ -97,7 +97,11 @@ describe.skipIf(!IS_INSTALLED)(
       using place = temporaryArchive();
       const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };
       const noTerminal = { outIsTerminal: false, errIsTerminal: false, errColumns: () => 80 };
-      await seed({ ...silent, ...noTerminal, clock: () => NOW_MS }, { data: '' }, place.archive);
+      await seed(
+        { ...silent, ...noTerminal, clock: () => NOW_MS },
+        { data: '', diskFloor: { text: '0', bytes: 0 } },
+        place.archive,
+      );
       const { app, key } = serviceOf(place.archive);
       let judged = 0;
       const ask = async (request: string): Promise<unknown> => {

@@ -1,0 +1,49 @@
+import { causeOf } from '../http/plugins/errors.ts';
+import { type DiskFloor, lowDisk } from '../store/disk-floor.ts';
+import type { StoringOptions } from './import.ts';
+import { errorLine, type Terminal } from './terminal.ts';
+
+const LOOK_MS = 60_000;
+
+/** Looks at once and every minute, until `Symbol.dispose`. */
+export function keepWatched({ err }: Terminal, { data, diskFloor }: StoringOptions): Disposable {
+  const say = (line: string) => err(errorLine(line));
+  const watch = new DiskWatch(data, diskFloor, say);
+  const look = () => {
+    try {
+      watch.look();
+    } catch (error) {
+      say(`the free space of the disk is not known: ${causeOf(error)}`);
+    }
+  };
+  look();
+  const timer = setInterval(look, LOOK_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Says once when the disk of a data directory falls below its floor, and once when it is above again. */
+export class DiskWatch {
+  readonly #directory: string;
+  readonly #floor: DiskFloor;
+  readonly #say: (line: string) => void;
+  readonly #free: ((directory: string) => number) | undefined;
+  #isLow = false;
+
+  /** `free`: the number of free bytes, by default that of the file system. */
+  constructor(directory: string, floor: DiskFloor, say: (line: string) => void, free?: (directory: string) => number) {
+    this.#directory = directory;
+    this.#floor = floor;
+    this.#say = say;
+    this.#free = free;
+  }
+
+  /** Throws errors of the file system. */
+  look(): void {
+    const low = lowDisk(this.#directory, this.#floor, this.#free);
+    if (low !== undefined && !this.#isLow) {
+      this.#say(`${low}: free some space; imports stop until then, and everything stored is still served`);
+    }
+    if (low === undefined && this.#isLow) this.#say(`the disk of '${this.#directory}' has enough free space again`);
+    this.#isLow = low !== undefined;
+  }
+}
