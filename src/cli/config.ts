@@ -67,8 +67,8 @@ Examples:
 }
 
 /** What is wrong with settings, and if nothing is, what keeps `serve` from starting with them. */
-export async function allProblems({ problems, values }: GivenSettings, nowMs: number): Promise<readonly string[]> {
-  return values === undefined ? problems : await startProblems(values, nowMs);
+async function allProblems({ problems, values }: GivenSettings, nowMs: number): Promise<readonly string[]> {
+  return problems.length > 0 ? problems : await startProblems(values, nowMs);
 }
 
 function show({ out }: Terminal, command: Command, settings: readonly GivenSetting[]): void {

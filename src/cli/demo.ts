@@ -5,7 +5,8 @@ import type { Account } from '../domain/account.ts';
 import type { Registry } from '../store/registry.ts';
 import { originOf } from './listening.ts';
 
-const EMAIL = 'demo@localhost';
+/** The account of the demo's key and sign-in link. */
+export const DEMO_EMAIL = 'demo@localhost';
 const KEY_NAME = 'demo';
 const KEY_TIER = 'pro';
 
@@ -17,7 +18,7 @@ export function demoSettings(
   const quoted = `'${data.replaceAll("'", `'\\''`)}'`;
   return {
     publicUrl: () => originOf(host, port()),
-    linkCommand: (publicUrl) => `bookreel account link ${EMAIL} --public-url ${publicUrl} --data ${quoted}`,
+    linkCommand: (publicUrl) => `bookreel account link ${DEMO_EMAIL} --public-url ${publicUrl} --data ${quoted}`,
   };
 }
 
@@ -26,7 +27,7 @@ export function demoAdmin(registry: Registry, nowMs: number): Account {
   const { accounts, database } = registry;
   const change = { registry, nowMs };
   const { id } = database.write(
-    () => accounts.findByEmail(EMAIL) ?? createAccount(change, { email: EMAIL, role: 'admin' }),
+    () => accounts.findByEmail(DEMO_EMAIL) ?? createAccount(change, { email: DEMO_EMAIL, role: 'admin' }),
   );
   setRole(change, id, 'admin');
   return database.read(() => accounts.find(id)!);
@@ -36,8 +37,12 @@ export function demoAdmin(registry: Registry, nowMs: number): Account {
 export function demoKey(registry: Registry, nowMs: number): string {
   const held = registry.apiKeys
     .list()
-    .find((key) => key.account === EMAIL && key.name === KEY_NAME && key.revokedMs === undefined);
+    .find((key) => key.account === DEMO_EMAIL && key.name === KEY_NAME && key.revokedMs === undefined);
   if (held !== undefined) return rotateKey({ registry, nowMs }, held.id).key;
-  return createKey(registry, nowMs, { account: EMAIL, name: KEY_NAME, tier: KEY_TIER, requestsPerMinute: undefined })
-    .key;
+  return createKey(registry, nowMs, {
+    account: DEMO_EMAIL,
+    name: KEY_NAME,
+    tier: KEY_TIER,
+    requestsPerMinute: undefined,
+  }).key;
 }

@@ -22,8 +22,8 @@ export interface GivenSettings {
   readonly settings: readonly GivenSetting[];
   /** One sentence for each file, key, variable or value that is refused. */
   readonly problems: readonly string[];
-  /** What the settings mean; undefined if there are problems. */
-  readonly values: SettingValues | undefined;
+  /** What the settings mean, with the default for each value that is refused. */
+  readonly values: SettingValues;
 }
 
 /**
@@ -47,6 +47,7 @@ export function givenSettings(command: Command, environment: Environment): Given
   const path = isFlag('config') ? flags.config : environment[SETTINGS.config.env];
   const file = path === undefined || path === SETTINGS.config.fallback ? undefined : fileOrProblem(path);
   const problems = [...unknownVariables(environment), ...(file?.problems ?? [])];
+  const refused = new Set<SettingName>();
   const settings = ALL_SETTINGS.map(([name, setting]): GivenSetting => {
     const key = keyOf(setting);
     const origins: readonly (readonly [Origin, string, string | undefined])[] = [
@@ -57,12 +58,15 @@ export function givenSettings(command: Command, environment: Environment): Given
     for (const [origin, from, text] of origins) {
       if (text === undefined) continue;
       const refusal = refusalOf(setting, text);
-      if (refusal !== undefined) problems.push(`${from} '${withoutPasswords(text)}' is invalid: ${refusal}`);
+      if (refusal !== undefined) {
+        refused.add(name);
+        problems.push(`${from} '${withoutPasswords(text)}' is invalid: ${refusal}`);
+      }
       return { name, key, text, origin, from };
     }
     return { name, key, text: setting.fallback, origin: 'default', from: undefined };
   });
-  return { settings, problems, values: problems.length > 0 ? undefined : valuesOf(settings) };
+  return { settings, problems, values: valuesOf(settings, refused) };
 }
 
 function fileOrProblem(path: string): ConfigFile {
@@ -74,8 +78,11 @@ function fileOrProblem(path: string): ConfigFile {
   }
 }
 
-function valuesOf(settings: readonly GivenSetting[]): SettingValues {
-  const entries = settings.map(({ name, text }) => [name, (SETTINGS[name] as Setting).read(text)]);
+function valuesOf(settings: readonly GivenSetting[], refused: ReadonlySet<SettingName>): SettingValues {
+  const entries = settings.map(({ name, text }) => {
+    const setting: Setting = SETTINGS[name];
+    return [name, setting.read(refused.has(name) ? setting.fallback : text)];
+  });
   // Each value is what the `read` of its own name returned.
   return Object.fromEntries(entries) as SettingValues;
 }

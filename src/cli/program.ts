@@ -6,6 +6,7 @@ import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { billingCommand } from './billing.ts';
 import { configCommand } from './config.ts';
+import { doctorCommand } from './doctor.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { importCommand } from './import.ts';
@@ -32,8 +33,8 @@ export function createProgram(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 verification found problems,
-4 the data directory is in use.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 problems were found, 4 the
+data directory is in use.
 
 Examples:
   $ bookreel serve --demo
@@ -54,7 +55,16 @@ Examples:
       exportCommand,
       replayCommand,
     ],
-    ...[verifyCommand, backupCommand, restoreCommand, configCommand, manualCommand, openapiCommand, versionCommand],
+    ...[
+      verifyCommand,
+      backupCommand,
+      restoreCommand,
+      configCommand,
+      doctorCommand,
+      manualCommand,
+      openapiCommand,
+      versionCommand,
+    ],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingValues } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -11,26 +11,60 @@ import { Tiers } from '../store/tiers.ts';
 import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
 
+/**
+ * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
+ * without a network. Reads files, and changes none.
+ */
+export async function startProblems(settings: SettingValues, nowMs: number): Promise<string[]> {
+  return [
+    ...(await fittingProblems(settings)),
+    ...secretProblems(settings),
+    ...directoryProblems(settings),
+    ...problemOf(() => refuseEarlyClock(nowMs)),
+  ];
+}
+
+/** Settings that do not fit together, to the tiers, or to the file of payments. */
+export async function fittingProblems(settings: SettingValues): Promise<string[]> {
+  const { data, publicUrl, newAccountTier, payments } = settings;
+  return [
+    ...accountProblems(settings, publicUrl !== undefined),
+    ...(payments === undefined ? [] : await paymentProblems(payments)),
+    // SQLite may create files, which would belong to this user.
+    ...(directoryProblems(settings).length > 0 ? [] : problemOf(() => refuseUnknownTier(data, newAccountTier))),
+  ];
+}
+
+/** Files with secrets that cannot be read. */
+export function secretProblems(settings: SettingValues): string[] {
+  return secretFilesOf(settings).flatMap((path) => problemOf(() => void readSecretFile(path)));
+}
+
 /** The files with secrets that the settings name. */
 export function secretFilesOf({ smtpPasswordFile, oidcProviders, keyFile }: SettingValues): string[] {
   const paths = [smtpPasswordFile, ...oidcProviders.map(({ secretFile }) => secretFile), keyFile];
   return paths.filter((path) => path !== undefined);
 }
 
-/**
- * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
- * without a network. Reads files, and changes none.
- */
-export async function startProblems(settings: SettingValues, nowMs: number): Promise<string[]> {
-  const { data, publicUrl, newAccountTier, payments } = settings;
-  return [
-    ...accountProblems(settings, publicUrl !== undefined),
-    ...secretFilesOf(settings).flatMap((path) => problemOf(() => void readSecretFile(path))),
-    ...(payments === undefined ? [] : await paymentProblems(payments)),
-    ...problemOf(() => explained(data, () => refuseShared(data))),
-    ...problemOf(() => refuseUnknownTier(data, newAccountTier)),
-    ...problemOf(() => refuseEarlyClock(nowMs)),
-  ];
+/** Whether others may write to the data directory or own it, or this user may not read it. */
+export function directoryProblems({ data }: SettingValues): string[] {
+  return problemOf(() =>
+    explained(data, () => {
+      refuseShared(data);
+      if (existsSync(data)) readdirSync(data);
+    }),
+  );
+}
+
+/** The message of the DomainError that `check` throws. */
+export function problemOf(check: () => void): string[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (error instanceof DomainError) return [error.message];
+    throw error;
+  }
 }
 
 async function paymentProblems(path: string): Promise<string[]> {
@@ -50,16 +84,5 @@ function refuseUnknownTier(directory: string, tier: string): void {
   } else if (!DEFAULT_TIERS.some(({ id }) => id === tier)) {
     const ids = DEFAULT_TIERS.map(({ id }) => id).join(', ');
     throw new DomainError('invalid-parameter', `there is no tier '${tier}': choose one of ${ids}`);
-  }
-}
-
-/** The message of the DomainError that `check` throws. */
-export function problemOf(check: () => void): string[] {
-  try {
-    check();
-    return [];
-  } catch (error) {
-    if (error instanceof DomainError) return [error.message];
-    throw error;
   }
 }

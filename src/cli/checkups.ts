@@ -1,0 +1,205 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isLoopback as isLoopbackUrl } from '../account/loopback.ts';
+import type { SettingValues } from '../config.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { type IpNetwork, isIpv4 } from '../http/plugins/ip-address.ts';
+import { Accounts } from '../store/accounts.ts';
+import { ApiKeys } from '../store/api-keys.ts';
+import { Audit } from '../store/audit.ts';
+import { keySecretFault } from '../store/backup.ts';
+import { Database } from '../store/database.ts';
+import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
+import { lowDisk } from '../store/disk-floor.ts';
+import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
+import { refuseEarlyClock } from './build-time.ts';
+import { DEMO_EMAIL } from './demo.ts';
+import type { GivenSettings } from './given-settings.ts';
+import { isLoopback } from './listening.ts';
+import { directoryProblems, fittingProblems, problemOf, secretFilesOf, secretProblems } from './start-checks.ts';
+
+/** What one check found: sentences that say what to do. */
+export interface Checkup {
+  readonly check: string;
+  readonly findings: readonly string[];
+}
+
+const DATABASES = [RECORDINGS, ACCOUNTS, ACTIVITY];
+/** Other files of a data directory are left alone. */
+const OWN_FILES = [...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]), KEY_SECRET_FILE];
+const FOR_OTHERS = 0o077;
+/** SQLite begins a log again at 8 MB, unless a reader or a killed process keeps it from that. */
+const WAL_BYTES_MAX = 64e6;
+/** Of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the log needs, does not work there. */
+const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];
+/** The largest private networks, 10.0.0.0/8 and fc00::/7. Shorter prefixes have a large part of the internet. */
+const PREFIX_MIN = { ipv4: 96 + 8, ipv6: 7 };
+/** Clocks are corrected by so much in usual operation. */
+const CLOCK_SLACK_MS = 60_000;
+
+/** All checks in their order, each with what it found. Changes nothing. */
+export async function checkups({ problems, values }: GivenSettings, nowMs: InstantMs): Promise<readonly Checkup[]> {
+  const { data } = values;
+  const isThere = existsSync(data);
+  const shared = directoryProblems(values);
+  // A directory of another user cannot be read, or would get files of this one.
+  const inDirectory = (find: () => string[]) => (isThere && shared.length === 0 ? find() : []);
+  const databases = inDirectory(() => databaseFindings(data));
+  const settings = problems.length > 0 ? problems : await fittingProblems(values);
+  const clock = problemOf(() => refuseEarlyClock(nowMs));
+  const secrets = [...secretProblems(values), ...readableSecrets(values)];
+  return [
+    { check: 'settings', findings: settings.filter((sentence) => !databases.includes(sentence)) },
+    { check: 'clock', findings: [...clock, ...inDirectory(() => clockFindings(data, nowMs))] },
+    { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values)) : [missing(data)] },
+    { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
+    { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
+    { check: 'secrets', findings: [...secrets, ...inDirectory(() => keySecretFindings(data))] },
+    { check: 'proxy', findings: proxyFindings(values) },
+    { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
+  ];
+}
+
+/** Files that are damaged, of another program, or of another version of this one. */
+function databaseFindings(directory: string): string[] {
+  return DATABASES.flatMap((file) => {
+    const path = join(directory, file.name);
+    return existsSync(path) ? problemOf(() => Database.openToRead(path, file).close()) : [];
+  });
+}
+
+function missing(directory: string): string {
+  return `there is no data directory '${directory}': name it with --data, or create it with 'bookreel serve --data ${directory}'`;
+}
+
+function clockFindings(directory: string, nowMs: InstantMs): string[] {
+  return inAccounts(directory, (database) => {
+    const lastMs = new Audit(database).list(1)[0]?.atMs ?? nowMs;
+    if (lastMs <= nowMs + CLOCK_SLACK_MS) return [];
+    const [now, last] = [nowMs, lastMs].map(formatInstant);
+    return [
+      `the clock says ${now}, and the audit has an entry of ${last}: set the clock, for example with 'timedatectl set-ntp true'`,
+    ];
+  });
+}
+
+function diskFindings({ data, diskFloor }: SettingValues): string[] {
+  const low = lowDisk(data, diskFloor);
+  return low === undefined ? [] : [`${low}: free some space, 'du -x -d 1 ${data}' shows what takes it`];
+}
+
+/** Commands that were run as another user leave files that the server cannot open. */
+function permissionFindings(directory: string): string[] {
+  const owner = statSync(directory).uid;
+  return OWN_FILES.map((name) => join(directory, name)).flatMap((path) => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined) return [];
+    const owned =
+      found.uid === owner
+        ? []
+        : [`'${path}' belongs to the user ${found.uid}, and its directory to ${owner}: run 'chown ${owner} ${path}'`];
+    return [...owned, ...forOthers(path, found.mode)];
+  });
+}
+
+/** Secrets of the settings. Files of another owner are left to that one: containers and systemd show files of root. */
+function readableSecrets(values: SettingValues): string[] {
+  const paths = [...secretFilesOf(values), ...(values.payments === undefined ? [] : [values.payments])];
+  return paths.flatMap((path) => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found === undefined || found.uid !== process.getuid?.() ? [] : forOthers(path, found.mode);
+  });
+}
+
+function forOthers(path: string, mode: number): string[] {
+  return (mode & FOR_OTHERS) === 0 ? [] : [`other users may read or write '${path}': run 'chmod 600 ${path}'`];
+}
+
+function keySecretFindings(directory: string): string[] {
+  const fault = keySecretFault(directory);
+  return fault === undefined ? [] : [`${fault}, with 'bookreel restore BACKUP --data ${directory} --force'`];
+}
+
+/** `fileSystem`: its type as statfs(2) names it. */
+export function walFindings(directory: string, fileSystem = statfsSync(directory).type): string[] {
+  const large = DATABASES.flatMap(({ name }) => {
+    const bytes = statSync(join(directory, `${name}-wal`), { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes <= WAL_BYTES_MAX) return [];
+    return [
+      `the write-ahead log of ${name} has ${Math.round(bytes / 1e6)} MB, since a process reads for long or was killed: restart the server, with 'systemctl restart bookreel'`,
+    ];
+  });
+  if (!NETWORK_FILE_SYSTEMS.includes(fileSystem)) return large;
+  return [
+    ...large,
+    `'${directory}' is on a file system of the network, where a write-ahead log loses data: run 'bookreel backup' and 'bookreel restore' into a directory of a local disk`,
+  ];
+}
+
+function proxyFindings({ host, publicUrl, trustedProxies }: SettingValues): string[] {
+  const findings: string[] = [];
+  const isPublic = !isLoopback(host);
+  if (publicUrl?.startsWith('https:') === true && trustedProxies.length === 0) {
+    findings.push(
+      "no proxy is trusted, so all people share the limits of one address: add '--trusted-proxies loopback', or the proxy's address",
+    );
+  }
+  if (trustedProxies.some(isMostOfAll)) {
+    findings.push(
+      "--trusted-proxies has most addresses, so clients can choose their own with X-Forwarded-For: name the proxies only, as in '--trusted-proxies loopback'",
+    );
+  }
+  if (isPublic && trustedProxies.length === 0) {
+    findings.push(
+      `other machines may connect to ${host} without encryption: put a TLS proxy before it ('bookreel manual public')`,
+    );
+  }
+  if (isPublic && trustedProxies.length > 0 && trustedProxies.every(isOfLoopback)) {
+    findings.push(`clients of other machines can pass by the proxy of this one: add '--host 127.0.0.1'`);
+  }
+  return findings;
+}
+
+function isMostOfAll({ address, bits }: IpNetwork): boolean {
+  return bits < (isIpv4(address) ? PREFIX_MIN.ipv4 : PREFIX_MIN.ipv6);
+}
+
+function isOfLoopback({ address, bits }: IpNetwork): boolean {
+  return address === 1n || (isIpv4(address) && bits >= PREFIX_MIN.ipv4 && ((address >> 24n) & 255n) === 127n);
+}
+
+/** What `serve --demo` created gives everybody with its output access to a service that is public by now. */
+function demoFindings({ data, host, publicUrl }: SettingValues, nowMs: InstantMs): string[] {
+  const isPublic = !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(new URL(publicUrl)));
+  if (!isPublic || keySecretFault(data) !== undefined) return [];
+  return inAccounts(data, (database) => {
+    const account = new Accounts(database).findByEmail(DEMO_EMAIL);
+    if (account === undefined || account.disabledMs !== undefined) return [];
+    const keys = new ApiKeys(
+      database,
+      KeySecret.open(data, () => false),
+    ).ofAccount(account.id);
+    const valid = keys.filter(({ revokedMs, expiresMs = Infinity }) => revokedMs === undefined && nowMs < expiresMs);
+    return [
+      ...valid.map(
+        ({ id }) => `${id}, a key of 'serve --demo', is valid in a public service: run 'bookreel key revoke ${id}'`,
+      ),
+      ...(account.role === 'admin'
+        ? [
+            `${DEMO_EMAIL}, of 'serve --demo', is an admin of a public service: run 'bookreel account disable ${DEMO_EMAIL}'`,
+          ]
+        : []),
+    ];
+  });
+}
+
+/** Nothing without the file, or if it cannot be read, which `databaseFindings` reports. */
+function inAccounts(directory: string, find: (database: Database) => string[]): string[] {
+  const path = join(directory, ACCOUNTS.name);
+  let findings: string[] = [];
+  problemOf(() => {
+    using database = Database.openToRead(path, ACCOUNTS);
+    findings = database.read(() => find(database));
+  });
+  return findings;
+}

@@ -1,0 +1,38 @@
+import { Command } from 'commander';
+import { checkups } from './checkups.ts';
+import { EXIT, ExitWith } from './exit.ts';
+import { addEverySetting, givenSettings } from './given-settings.ts';
+import { countOf, json, printable, type Terminal } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+export function doctorCommand(terminal: Terminal): Command {
+  return addEverySetting(new Command('doctor'))
+    .description('find what is wrong with an installation, and say how to fix it')
+    .addHelpText(
+      'after',
+      `
+Checks the settings, the clock, the disk, owners and permissions of files, the
+secrets, the write-ahead logs, the proxy, and keys of the demo in a public
+service. Run it as the user of the server, with the server's settings. Findings
+make the exit code 3. It changes nothing, and works while a server is running;
+'bookreel verify' checks the data themselves.
+
+Examples:
+  $ bookreel doctor
+  $ bookreel doctor --config /etc/bookreel/bookreel.toml --json`,
+    )
+    .action(async (_, command: Command) => {
+      const found = await checkups(givenSettings(command, process.env), terminal.clock());
+      const count = found.reduce((sum, { findings }) => sum + findings.length, 0);
+      if (command.optsWithGlobals<GlobalOptions>().json === true) {
+        const checks = found.map(({ check, findings }) => ({ check, findings: findings.map(printable) }));
+        terminal.out(json({ ok: count === 0, checks }));
+      } else {
+        const lines = found.map(
+          ({ check, findings }) => `${check}: ${findings.map(printable).join(`\n${check}: `) || 'ok'}`,
+        );
+        terminal.out(`${lines.join('\n')}\n${count === 0 ? 'nothing was found' : `${countOf(count, 'finding')}`}\n`);
+      }
+      if (count > 0) throw new ExitWith(EXIT.verification);
+    });
+}

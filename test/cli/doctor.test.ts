@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'bun:test';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { walFindings } from '../../src/cli/checkups.ts';
+import { run } from '../../src/cli/program.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { captured } from './captured.ts';
+
+const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo'];
+const PUBLIC = ['--public-url', 'https://data.example.com', '--trusted-proxies', 'loopback'];
+const IS_ROOT = process.getuid?.() === 0;
+
+async function command(...words: readonly string[]) {
+  const terminal = captured();
+  const code = await run([...words], terminal);
+  return { code, stdout: terminal.stdout(), stderr: terminal.stderr() };
+}
+
+/** A data directory with an account and a key, in a directory of its own. */
+async function installation() {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  const before = process.umask(0o077);
+  try {
+    expect((await command('key', 'create', '--tier', 'pro', '--data', data)).code).toBe(0);
+  } finally {
+    process.umask(before);
+  }
+  return {
+    directory: directory.path,
+    data,
+    /** The findings by their checks; only the checks with findings. */
+    findings: async (...args: readonly string[]) => {
+      const { code, stdout, stderr } = await command('doctor', '--json', '--data', data, ...args);
+      expect(stderr).toBe('');
+      const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { check: string; findings: string[] }[] };
+      expect(checks.map(({ check }) => check)).toEqual(CHECKS);
+      const found = checks.filter(({ findings }) => findings.length > 0);
+      expect({ ok, code }).toEqual(found.length === 0 ? { ok: true, code: 0 } : { ok: false, code: 3 });
+      return Object.fromEntries(found.map(({ check, findings }) => [check, findings]));
+    },
+    [Symbol.dispose]: () => directory[Symbol.dispose](),
+  };
+}
+
+/** Runs the command of the program that a finding names. */
+async function follow(finding: string, data: string): Promise<void> {
+  const words = /run 'bookreel ([^']+)'/.exec(finding)![1]!.split(' ');
+  expect((await command(...words, '--data', data)).code).toBe(0);
+}
+
+test('a sound installation has no finding, in text and as JSON', async () => {
+  using place = await installation();
+  expect(await place.findings()).toEqual({});
+  const { code, stdout } = await command('doctor', '--data', place.data);
+  expect(code).toBe(0);
+  expect(stdout).toBe(`${CHECKS.map((check) => `${check}: ok\n`).join('')}nothing was found\n`);
+});
+
+test('findings are lines of text, and their number is the last one', async () => {
+  using place = await installation();
+  chmodSync(join(place.data, 'key-secret'), 0o644);
+  const { code, stdout } = await command('doctor', '--data', place.data, '--host', '0.0.0.0');
+  expect(code).toBe(3);
+  const path = join(place.data, 'key-secret');
+  expect(stdout).toContain(`permissions: other users may read or write '${path}': run 'chmod 600 ${path}'\n`);
+  expect(stdout).toContain('\nsecrets: ok\n');
+  expect(stdout).toEndWith('\n2 findings\n');
+});
+
+describe('the settings', () => {
+  test('that are refused, or do not fit, are findings', async () => {
+    using place = await installation();
+    const file = join(place.directory, 'bookreel.toml');
+    writeFileSync(file, 'prot = 1\nport = "8080"\n');
+    expect((await place.findings('--config', file)).settings).toEqual([
+      `in '${file}' there is no setting 'prot': did you mean port?`,
+      `in '${file}' port = "8080" is invalid: it must be a number, without quotes, like port = 8080`,
+    ]);
+    expect(await place.findings('--port', '80a')).toEqual({
+      settings: ["--port '80a' is invalid: it must be an integer from 0 to 65535"],
+    });
+    expect((await place.findings('--sign-up', 'open')).settings).toEqual([
+      '--sign-up needs --public-url, which turns accounts on',
+    ]);
+    expect((await place.findings('--new-account-tier', 'gold')).settings).toEqual([
+      "there is no tier 'gold': choose one of free, starter, pro, enterprise",
+    ]);
+    expect((await place.findings('--payments', join(place.directory, 'none'))).settings).toHaveLength(1);
+  });
+
+  test('name a data directory that does not exist', async () => {
+    using place = await installation();
+    const elsewhere = join(place.directory, 'elsewhere');
+    expect(await place.findings('--data', elsewhere)).toEqual({
+      disk: [
+        `there is no data directory '${elsewhere}': name it with --data, or create it with 'bookreel serve --data ${elsewhere}'`,
+      ],
+    });
+    expect(readdirSync(place.directory)).toEqual(['data']);
+  });
+});
+
+test('a clock before the last entry of the audit is a finding', async () => {
+  using place = await installation();
+  const terminal = captured(() => Date.now() - 600_000);
+  expect(await run(['doctor', '--data', place.data], terminal)).toBe(3);
+  expect(terminal.stdout()).toMatch(
+    /^clock: the clock says .+, and the audit has an entry of .+: set the clock, .+\n/m,
+  );
+});
+
+test('a disk below the floor is a finding', async () => {
+  using place = await installation();
+  const { disk } = await place.findings('--disk-floor', '9999TB');
+  expect(disk).toHaveLength(1);
+  expect(disk![0]).toMatch(/ MB left, less than the 9999TB of --disk-floor: free some space, 'du -x -d 1 .+' shows/);
+});
+
+describe('permissions', () => {
+  test('that let others write to the directory are a finding, and the command mends them', async () => {
+    using place = await installation();
+    chmodSync(place.data, 0o777);
+    const { permissions } = await place.findings();
+    expect(permissions).toEqual([`other users may write to '${place.data}': run 'chmod 700 ${place.data}' first`]);
+    expect(Bun.spawnSync(/run '([^']+)'/.exec(permissions![0]!)![1]!.split(' ')).exitCode).toBe(0);
+    expect(await place.findings()).toEqual({});
+  });
+
+  test.each(['accounts.db', 'key-secret'])(
+    'that let others read %s are a finding, and the command mends them',
+    async (name) => {
+      using place = await installation();
+      chmodSync(join(place.data, name), 0o640);
+      const { permissions } = await place.findings();
+      expect(permissions).toHaveLength(1);
+      expect(permissions![0]).toContain(`'${join(place.data, name)}'`);
+      expect(Bun.spawnSync(/run '([^']+)'/.exec(permissions![0]!)![1]!.split(' ')).exitCode).toBe(0);
+      expect(await place.findings()).toEqual({});
+    },
+  );
+
+  test.skipIf(!IS_ROOT)(
+    'of files that another user left, and of a directory of another user (needs root)',
+    async () => {
+      using place = await installation();
+      const path = join(place.data, 'bookreel.db-wal');
+      writeFileSync(path, '', { mode: 0o600 });
+      chownSync(path, 1234, 1234);
+      expect((await place.findings()).permissions).toEqual([
+        `'${path}' belongs to the user 1234, and its directory to 0: run 'chown 0 ${path}'`,
+      ]);
+      chownSync(place.data, 1234, 1234);
+      const found = await place.findings();
+      expect(found).toEqual({
+        permissions: [expect.stringContaining('belongs to the user 1234: run this as that user')],
+      });
+    },
+  );
+});
+
+describe('secrets', () => {
+  test('of keys that are missing or damaged are findings', async () => {
+    using place = await installation();
+    const path = join(place.data, 'key-secret');
+    writeFileSync(path, 'short');
+    expect((await place.findings()).secrets).toEqual([expect.stringContaining(`'${path}' is damaged`)]);
+  });
+
+  test('that cannot be read, are empty, or can be read by others are findings', async () => {
+    using place = await installation();
+    const path = join(place.directory, 'secret');
+    const args = [...PUBLIC, '--oidc-providers', `corp https://login.example.com id ${path}`];
+    expect((await place.findings(...args)).secrets).toEqual([
+      `'${path}' cannot be read: check its path and permissions`,
+    ]);
+    writeFileSync(path, '\n', { mode: 0o600 });
+    expect((await place.findings(...args)).secrets).toEqual([
+      `'${path}' is empty: write the secret into its first line`,
+    ]);
+    writeFileSync(path, 'hunter2');
+    expect(await place.findings(...args)).toEqual({});
+    chmodSync(path, 0o644);
+    const { secrets } = await place.findings(...args);
+    expect(secrets).toEqual([`other users may read or write '${path}': run 'chmod 600 ${path}'`]);
+  });
+});
+
+test('a write-ahead log that has grown, and a file system of the network, are findings', async () => {
+  using place = await installation();
+  const path = join(place.data, 'bookreel.db-wal');
+  writeFileSync(path, '', { mode: 0o600 });
+  truncateSync(path, 64_000_000);
+  expect(await place.findings()).toEqual({});
+  truncateSync(path, 64_000_001);
+  expect(await place.findings()).toEqual({
+    databases: [
+      "the write-ahead log of bookreel.db has 64 MB, since a process reads for long or was killed: restart the server, with 'systemctl restart bookreel'",
+    ],
+  });
+  truncateSync(path, 0);
+  // ext4, tmpfs, NFS, SMB 2.
+  const found = [0xef53, 0x01021994, 0x6969, 0xfe534d42].map((type) => walFindings(place.data, type));
+  expect(found.map(({ length }) => length)).toEqual([0, 0, 1, 1]);
+  expect(found[2]![0]).toContain('is on a file system of the network');
+});
+
+describe('the proxy', () => {
+  test.each([
+    [[], []],
+    [['--host', '::1'], []],
+    [PUBLIC, []],
+    [['--public-url', 'http://127.0.0.1:8080'], []],
+    [['--host', '10.0.0.5', '--trusted-proxies', '10.0.0.4'], []],
+    [['--host', '0.0.0.0'], ['other machines may connect to 0.0.0.0 without encryption']],
+    [['--public-url', 'https://data.example.com'], ['no proxy is trusted']],
+    [['--host', '0.0.0.0', '--trusted-proxies', 'loopback'], ['clients of other machines can pass by the proxy']],
+    [['--trusted-proxies', '0.0.0.0/0'], ['--trusted-proxies has most addresses']],
+    [['--trusted-proxies', 'loopback,::/0'], ['--trusted-proxies has most addresses']],
+    [['--trusted-proxies', '10.0.0.0/8,2000::/3'], ['--trusted-proxies has most addresses']],
+    [['--trusted-proxies', '10.0.0.0/8,fc00::/7'], []],
+  ] as const)('of %j has the findings %j', async (args, expected) => {
+    using place = await installation();
+    const { proxy = [], ...others } = await place.findings(...args);
+    expect(others).toEqual({});
+    expect(proxy).toHaveLength(expected.length);
+    for (const [index, start] of expected.entries()) expect(proxy[index]).toStartWith(start);
+  });
+});
+
+test('a demo key and the admin of the demo are findings in a public service only, and the commands mend them', async () => {
+  using place = await installation();
+  const { data } = place;
+  expect((await command('account', 'create', 'demo@localhost', '--admin', '--data', data)).code).toBe(0);
+  const key = ['key', 'create', '--account', 'demo@localhost', '--name', 'demo', '--tier', 'pro', '--data', data];
+  expect((await command(...key)).code).toBe(0);
+  expect((await command('account', 'create', 'desk@example.com', '--admin', '--data', data)).code).toBe(0);
+  expect(await place.findings()).toEqual({});
+  const { demo } = await place.findings(...PUBLIC);
+  expect(demo).toEqual([
+    expect.stringMatching(
+      /^key_\w+, a key of 'serve --demo', is valid in a public service: run 'bookreel key revoke key_\w+'$/,
+    ),
+    "demo@localhost, of 'serve --demo', is an admin of a public service: run 'bookreel account disable demo@localhost'",
+  ]);
+  expect((await place.findings('--host', '10.0.0.5', '--trusted-proxies', '10.0.0.4')).demo).toEqual(demo!);
+  await follow(demo![0]!, data);
+  expect((await place.findings(...PUBLIC)).demo).toEqual([demo![1]!]);
+  await follow(demo![1]!, data);
+  expect(await place.findings(...PUBLIC)).toEqual({});
+});
+
+test('nothing is changed, also by a check of a damaged or foreign database', async () => {
+  using place = await installation();
+  const state = () =>
+    readdirSync(place.data).map((name) => {
+      const { ino, mode, size, mtimeMs, ctimeMs } = statSync(join(place.data, name));
+      return { name, ino, mode, size, mtimeMs, ctimeMs };
+    });
+  const before = state();
+  await place.findings(...PUBLIC);
+  expect(state()).toEqual(before);
+  writeFileSync(join(place.data, 'accounts.db'), 'not a database');
+  const damaged = state();
+  const found = await place.findings();
+  expect(found).toEqual({ databases: [expect.stringContaining('is not a SQLite database')] });
+  expect(state()).toEqual(damaged);
+});
