@@ -5,6 +5,7 @@ import { accountCommand } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { billingCommand } from './billing.ts';
+import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
@@ -61,6 +62,7 @@ Examples:
       restoreCommand,
       configCommand,
       doctorCommand,
+      completionCommand,
       manualCommand,
       openapiCommand,
       versionCommand,

@@ -1,0 +1,52 @@
+import { Argument, type Command, Command as Commander } from 'commander';
+import { COMPLETION_SCRIPTS, type CompletedCommand, type Expected, type Shell } from './completion-scripts.ts';
+import type { Terminal } from './terminal.ts';
+
+export function completionCommand(terminal: Terminal): Command {
+  return (
+    new Commander('completion')
+      .description('print the script that completes commands and options in a shell')
+      .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
+      .addHelpText(
+        'after',
+        `
+The Debian package has the scripts.
+
+Examples:
+  $ bookreel completion bash > ~/.local/share/bash-completion/completions/bookreel
+  $ bookreel completion zsh > "\${fpath[1]}/_bookreel"
+  $ bookreel completion fish > ~/.config/fish/completions/bookreel.fish`,
+      )
+      // The parser allows the names of the scripts only.
+      .action((shell: Shell, _, command: Command) => {
+        terminal.out(COMPLETION_SCRIPTS[shell](completedCommands(command.parent!)));
+      })
+  );
+}
+
+/** A command and all below it, as their help shows them. */
+function completedCommands(command: Command, above = ''): CompletedCommand[] {
+  const words = `${above}${command.name()}`;
+  const help = command.createHelp();
+  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
+  const places = command.registeredArguments.map((argument) => expected(argument.name(), argument.argChoices));
+  const own: CompletedCommand = {
+    words,
+    commands: command.commands.map((child) => ({ name: child.name(), about: child.description() })),
+    argument: places.find((place) => place !== 'nothing') ?? 'nothing',
+    options: options.map(({ short, long, flags, description, argChoices }) => ({
+      short,
+      long: long!,
+      about: description,
+      value: flags.includes('<') ? expected(/<(.+)>/.exec(flags)![1]!, argChoices) : undefined,
+    })),
+  };
+  return [own, ...command.commands.flatMap((child) => completedCommands(child, `${words} `))];
+}
+
+/** By the name of an argument or of an option's value. */
+function expected(name: string, choices: readonly string[] | undefined): Expected {
+  if (choices !== undefined) return choices;
+  if (name === 'file' || name === 'path') return 'files';
+  return name === 'dir' || name === 'directory' ? 'directories' : 'nothing';
+}
