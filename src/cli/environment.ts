@@ -4,12 +4,15 @@ import { nearestWord } from './nearest-word.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLES = ALL_SETTINGS.map(([, { env }]) => env);
-/** Those of the clients that the manual shows: a shell may have them for its curl commands. */
-const CLIENT_VARIABLES = ['BOOKREEL_KEY', 'BOOKREEL_URL'];
+/** Those of the clients that the manual shows, and of this project's tests: a shell may have them for other commands. */
+const OTHER_VARIABLES = [
+  ...['BOOKREEL_KEY', 'BOOKREEL_URL'],
+  ...['BOOKREEL_BEFORE', 'BOOKREEL_BINARY', 'BOOKREEL_FAULT_RESULTS', 'BOOKREEL_RECORDINGS'],
+];
 
 /** A sentence for each variable that looks like a setting and is none. It has no values: one may be a secret. */
 export function unknownVariables(environment: Environment): string[] {
-  const known = new Set<string>([...VARIABLES, ...CLIENT_VARIABLES]);
+  const known = new Set<string>([...VARIABLES, ...OTHER_VARIABLES]);
   return Object.keys(environment)
     .filter((name) => name.startsWith(VARIABLE_PREFIX) && !known.has(name))
     .map((name) => {
