@@ -1,4 +1,4 @@
-import { existsSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isLoopback as isLoopbackUrl } from '../account/loopback.ts';
 import type { SettingValues } from '../config.ts';
@@ -12,6 +12,7 @@ import { Database } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { lowDisk } from '../store/disk-floor.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
+import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { DEMO_EMAIL } from './demo.ts';
 import type { GivenSettings } from './given-settings.ts';
@@ -26,7 +27,11 @@ export interface Checkup {
 
 const DATABASES = [RECORDINGS, ACCOUNTS, ACTIVITY];
 /** Other files of a data directory are left alone. */
-const OWN_FILES = [...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]), KEY_SECRET_FILE];
+const OWN_FILES = [
+  ...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]),
+  KEY_SECRET_FILE,
+  LOCK_FILE,
+];
 const FOR_OTHERS = 0o077;
 /** SQLite begins a log again at 8 MB, unless a reader or a killed process keeps it from that. */
 const WAL_BYTES_MAX = 64e6;
@@ -47,14 +52,19 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   const databases = inDirectory(() => databaseFindings(data));
   const settings = problems.length > 0 ? problems : await fittingProblems(values);
   const clock = problemOf(() => refuseEarlyClock(nowMs));
-  const secrets = [...secretProblems(values), ...readableSecrets(values)];
+  const secrets = [
+    ...secretProblems(values),
+    ...readableSecrets(values),
+    ...inDirectory(() => keySecretFindings(data)),
+  ];
+  const unsaid = (sentence: string) => !databases.includes(sentence);
   return [
-    { check: 'settings', findings: settings.filter((sentence) => !databases.includes(sentence)) },
+    { check: 'settings', findings: settings.filter(unsaid) },
     { check: 'clock', findings: [...clock, ...inDirectory(() => clockFindings(data, nowMs))] },
     { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values)) : [missing(data)] },
     { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
     { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
-    { check: 'secrets', findings: [...secrets, ...inDirectory(() => keySecretFindings(data))] },
+    { check: 'secrets', findings: secrets.filter(unsaid) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
   ];
@@ -92,7 +102,7 @@ function diskFindings({ data, diskFloor }: SettingValues): string[] {
 function permissionFindings(directory: string): string[] {
   const owner = statSync(directory).uid;
   return OWN_FILES.map((name) => join(directory, name)).flatMap((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
+    const found = statOf(path);
     if (found === undefined) return [];
     const owned =
       found.uid === owner
@@ -106,9 +116,18 @@ function permissionFindings(directory: string): string[] {
 function readableSecrets(values: SettingValues): string[] {
   const paths = [...secretFilesOf(values), ...(values.payments === undefined ? [] : [values.payments])];
   return paths.flatMap((path) => {
-    const found = statSync(path, { throwIfNoEntry: false });
+    const found = statOf(path);
     return found === undefined || found.uid !== process.getuid?.() ? [] : forOthers(path, found.mode);
   });
+}
+
+/** Undefined for a file that does not exist, or that this user cannot find: reading it says so elsewhere. */
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 function forOthers(path: string, mode: number): string[] {
@@ -116,14 +135,18 @@ function forOthers(path: string, mode: number): string[] {
 }
 
 function keySecretFindings(directory: string): string[] {
-  const fault = keySecretFault(directory);
-  return fault === undefined ? [] : [`${fault}, with 'bookreel restore BACKUP --data ${directory} --force'`];
+  let fault: string | undefined;
+  const unreadable = problemOf(() => {
+    fault = keySecretFault(directory);
+  });
+  if (fault === undefined) return unreadable;
+  return [`${fault}, with 'bookreel restore BACKUP --data ${directory} --force'`];
 }
 
 /** `fileSystem`: its type as statfs(2) names it. */
 export function walFindings(directory: string, fileSystem = statfsSync(directory).type): string[] {
   const large = DATABASES.flatMap(({ name }) => {
-    const bytes = statSync(join(directory, `${name}-wal`), { throwIfNoEntry: false })?.size ?? 0;
+    const bytes = statOf(join(directory, `${name}-wal`))?.size ?? 0;
     if (bytes <= WAL_BYTES_MAX) return [];
     return [
       `the write-ahead log of ${name} has ${Math.round(bytes / 1e6)} MB, since a process reads for long or was killed: restart the server, with 'systemctl restart bookreel'`,
@@ -171,7 +194,7 @@ function isOfLoopback({ address, bits }: IpNetwork): boolean {
 /** What `serve --demo` created gives everybody with its output access to a service that is public by now. */
 function demoFindings({ data, host, publicUrl }: SettingValues, nowMs: InstantMs): string[] {
   const isPublic = !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(new URL(publicUrl)));
-  if (!isPublic || keySecretFault(data) !== undefined) return [];
+  if (!isPublic || keySecretFindings(data).length > 0) return [];
   return inAccounts(data, (database) => {
     const account = new Accounts(database).findByEmail(DEMO_EMAIL);
     if (account === undefined || account.disabledMs !== undefined) return [];

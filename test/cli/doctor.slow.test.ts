@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
-import { readdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { EXECUTABLE, finished, issueKey, runExecutable, startServer } from '../support/executable.ts';
+import { ORDINARY_USER } from '../support/ordinary-user.ts';
+
+const NOBODY = 65534;
 
 test('doctor and config check work while a server runs, leave its files alone, and see a demo that is public', async () => {
   using directory = temporaryDirectory();
@@ -30,3 +33,30 @@ test('doctor and config check work while a server runs, leave its files alone, a
   expect(await server.stop()).toBe(0);
   expect(await server.log).not.toContain('defect');
 });
+
+test.skipIf(ORDINARY_USER === undefined || process.getuid?.() !== 0)(
+  'a secret that root left, and one in a directory that cannot be entered, are findings for the user of the server (needs root)',
+  async () => {
+    using directory = temporaryDirectory();
+    chmodSync(directory.path, 0o755);
+    const data = join(directory.path, 'data');
+    await issueKey(data);
+    const names = readdirSync(data);
+    for (const path of [data, ...names.filter((name) => name !== 'key-secret').map((name) => join(data, name))]) {
+      chownSync(path, NOBODY, NOBODY);
+    }
+    using hidden = temporaryDirectory();
+    const secret = join(hidden.path, 'secret');
+    writeFileSync(secret, 'hunter2');
+    const asUser = [...ORDINARY_USER!, EXECUTABLE, 'doctor', '--data', data, '--key-file', secret];
+    const { code, stdout, stderr } = await finished(asUser, { cwd: directory.path });
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+    const path = join(data, 'key-secret');
+    expect(stdout.split('\n').filter((line) => line !== '' && !line.endsWith(': ok'))).toEqual([
+      `permissions: '${path}' belongs to the user 0, and its directory to ${NOBODY}: run 'chown ${NOBODY} ${path}'`,
+      `secrets: '${secret}' cannot be read: check its path and permissions`,
+      `secrets: '${path}' cannot be read: check its permissions`,
+      '3 findings',
+    ]);
+  },
+);
