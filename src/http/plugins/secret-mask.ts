@@ -6,6 +6,7 @@ const TARGET_CHARS_MAX = 400;
 const PARAMETERS_MAX = 16;
 /** Words of slugs and names of programs are shorter; bookreel's keys have 47 characters in a row. */
 const LONG_RUN = /\w{20,}/g;
+const LONG_RUN_CHARS = 20;
 /** Public ids: a conditionId in hex, an asset id in decimals. */
 const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
 const KEY_PREFIX = /br_live_\w*/gi;
@@ -23,7 +24,7 @@ export function maskedTarget(url: string): string {
   const whole = start < 0 ? '/' : start === 0 ? url : url.slice(start);
   const target = whole.length > TARGET_CHARS_MAX ? whole.slice(0, TARGET_CHARS_MAX) : whole;
   const question = target.indexOf('?');
-  const path = (question < 0 ? target : target.slice(0, question)).split('/').map(maskedEscapes).join('/');
+  const path = maskedPath(question < 0 ? target : target.slice(0, question));
   const query = question < 0 ? '' : `?${maskedQuery(target.slice(question + 1))}`;
   const cut = target.length < whole.length ? MASK : '';
   return printableAscii(`${path}${query}${cut}`);
@@ -40,6 +41,11 @@ export function looksLikeKey(text: string): boolean {
   return text.search(KEY_PREFIX) >= 0;
 }
 
+/** A slash ends a word, so a path without escapes is masked as a whole. */
+function maskedPath(path: string): string {
+  return path.includes('%') ? path.split('/').map(maskedEscapes).join('/') : masked(path);
+}
+
 function maskedQuery(query: string): string {
   const parameters = query.split('&', PARAMETERS_MAX + 1);
   const shown = parameters.slice(0, PARAMETERS_MAX).map((parameter) => {
@@ -47,14 +53,13 @@ function maskedQuery(query: string): string {
     if (equals < 0) return maskedEscapes(parameter);
     const name = parameter.slice(0, equals);
     const value = parameter.slice(equals + 1);
-    return `${maskedEscapes(name)}=${isPlainValue(name, value) ? value : MASK}`;
+    return SHOWN.has(name) && isPlainValue(value) ? parameter : `${maskedEscapes(name)}=${MASK}`;
   });
   if (parameters.length > PARAMETERS_MAX) shown.push(MASK);
   return shown.join('&');
 }
 
-function isPlainValue(name: string, value: string): boolean {
-  if (!SHOWN.has(name)) return false;
+function isPlainValue(value: string): boolean {
   const decoded = decode(value);
   return decoded !== undefined && PLAIN_VALUE.test(decoded) && masked(decoded) === decoded;
 }
@@ -69,7 +74,10 @@ function maskedEscapes(piece: string): string {
 }
 
 function masked(text: string): string {
-  return text.replace(LONG_RUN, (run) => (PUBLIC_ID.test(run) ? run : MASK)).replace(KEY_PREFIX, MASK);
+  const shown =
+    text.length < LONG_RUN_CHARS ? text : text.replace(LONG_RUN, (run) => (PUBLIC_ID.test(run) ? run : MASK));
+  // Nearly all texts have none, and to look for the prefix in any case takes longer.
+  return shown.includes('_') ? shown.replace(KEY_PREFIX, MASK) : shown;
 }
 
 /** Undefined if the escapes are malformed. */
