@@ -72,6 +72,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     emailChange: new EmailChange(signInDeps),
     sendsMail: outbox !== undefined,
     oidc: new OidcSignIn(signInDeps, signIn, oidcProviders),
+    /** Mails that wait for the mail server. */
+    waitingMails: () => outbox?.waiting ?? 0,
     /** Settles when no mail waits any more. */
     drained: async () => outbox?.drained(),
     close: async () => server?.close(),

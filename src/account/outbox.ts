@@ -1,7 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Mail } from './mail.ts';
 
-/** Mails that wait or are being sent. */
 const WAITING_MAX = 200;
 /** Pauses before each try. Even without one the answer to the browser is sent first. */
 const PAUSES_MS = [0, 2_000, 15_000, 60_000];
@@ -34,6 +33,11 @@ export class Outbox {
   send(mail: Mail | undefined, untilMs: number): void {
     const sending = this.#deliver(mail, untilMs).finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
+  }
+
+  /** Mails that wait or are being sent. */
+  get waiting(): number {
+    return this.#sending.size;
   }
 
   /** Settles when no mail waits. */

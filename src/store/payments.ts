@@ -48,6 +48,9 @@ export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
   (SELECT sequence FROM payments WHERE payment_id = ?), 0) ORDER BY sequence LIMIT ?`;
+/** The condition on both states lets it use the index of open payments. */
+export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
+  WHERE state IN ('pending', 'settled') AND state = 'pending'`;
 
 const ID_BYTES = 8;
 
@@ -78,6 +81,7 @@ export class Payments {
       sum: database.query<Revenue, [number]>(SUM_PAYMENTS),
       listOfAccount: database.query<PaymentRow, [number, string, number]>(LIST_PAYMENTS_OF_ACCOUNT),
       list: database.query<PaymentRow, [string, number]>(LIST_PAYMENTS),
+      countPending: database.query<{ pending: number }, []>(COUNT_PENDING_PAYMENTS),
       listOpen: database.query<PaymentRow, [string, number]>(LIST_OPEN_PAYMENTS),
       insert: database.query<never, (string | number)[]>(
         `INSERT INTO payments (payment_id, account_id, quote_id, network, asset, payer, nonce, valid_before, created_ms)
@@ -156,6 +160,11 @@ export class Payments {
   /** At most `limit` payments that the chain may still change, made after the payment `afterId`; the oldest first. */
   open(limit: number, afterId = ''): Payment[] {
     return this.#sql.listOpen.all(afterId, limit).map((row) => toPayment(row)!);
+  }
+
+  /** Payments that are not mined yet. */
+  pendingCount(): number {
+    return this.#sql.countPending.get()!.pending;
   }
 
   /** Stores the state of a payment, and what the chain says of it. */
