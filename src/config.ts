@@ -7,6 +7,7 @@ import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
+import { LOG_LEVELS, type LogLevel } from './http/plugins/log.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 import type { DiskFloor } from './store/disk-floor.ts';
 
@@ -19,6 +20,8 @@ export interface Setting {
   readonly type?: 'number' | 'boolean' | 'list';
   /** As a user would type it. */
   readonly fallback: string;
+  /** A value for messages, if the default is none. */
+  readonly example?: string;
   readonly about: string;
   /** Throws InvalidArgumentError. */
   readonly read: (text: string) => unknown;
@@ -81,6 +84,46 @@ export const SETTINGS = {
     fallback: 'off',
     about: 'on or off: write a line per request to stderr, as text on a terminal, else as JSON',
     read: onOrOff,
+  },
+  logLevel: {
+    flag: '--log-level <level>',
+    env: 'BOOKREEL_LOG_LEVEL',
+    fallback: 'info',
+    about: 'least important messages to write to stderr: error, warn or info',
+    read: logLevel,
+  },
+  /** A path; undefined: plain HTTP. */
+  tlsCert: {
+    flag: '--tls-cert <file>',
+    env: 'BOOKREEL_TLS_CERT',
+    fallback: 'none',
+    about: 'PEM file with the certificate and its chain; turns TLS on. SIGHUP reads it again',
+    read: (text) => unless('none', text, notEmpty),
+  },
+  /** A path. */
+  tlsKey: {
+    flag: '--tls-key <file>',
+    env: 'BOOKREEL_TLS_KEY',
+    fallback: 'none',
+    about: 'PEM file with the private key of --tls-cert',
+    read: (text) => unless('none', text, notEmpty),
+  },
+  metricsHost: {
+    flag: '--metrics-host <address>',
+    env: 'BOOKREEL_METRICS_HOST',
+    fallback: '127.0.0.1',
+    about: 'address to listen on for scrapes of /metrics',
+    read: notEmpty,
+  },
+  /** Undefined: no metrics. */
+  metricsPort: {
+    flag: '--metrics-port <number>',
+    type: 'number',
+    example: '9464',
+    env: 'BOOKREEL_METRICS_PORT',
+    fallback: 'none',
+    about: 'port for scrapes of /metrics by Prometheus, like 9464; 0 chooses a free one',
+    read: (text) => unless('none', text, integerFrom(0, 65_535)),
   },
   /** A list of networks. */
   trustedProxies: {
@@ -258,6 +301,12 @@ function unless<T>(word: string, text: string, read: (text: string) => T): T | u
   return text === word ? undefined : read(text);
 }
 
+function logLevel(text: string): LogLevel {
+  const level = LOG_LEVELS.find((name) => name === text);
+  if (level !== undefined) return level;
+  throw new InvalidArgumentError(`It must be ${LOG_LEVELS.slice(0, -1).join(', ')} or ${LOG_LEVELS.at(-1)}.`);
+}
+
 function onOrOff(text: string): boolean {
   if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
   return text === 'on';
@@ -273,7 +322,7 @@ function diskFloor(text: string): DiskFloor {
 }
 
 /** A URL to append paths to, without a slash at its end. */
-function baseUrl(text: string): string {
+export function baseUrl(text: string): string {
   const parsed = URL.parse(text);
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.search === '' && parsed.hash === '') {
     return text.replace(/\/+$/, '');

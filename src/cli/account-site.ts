@@ -1,7 +1,6 @@
 import type { AccountServiceDeps, AccountSettings } from '../account/account-service.ts';
 import type { AppDeps } from '../http/app.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
-import { errorLine, type Terminal } from './terminal.ts';
 
 /** What is served. */
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &
@@ -10,17 +9,22 @@ export type Served = Pick<AppDeps, 'archive' | 'registry'> &
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 
 /** Throws 'unavailable' when the file of a secret cannot be read. A service without accounts loads nothing of this. */
-export async function openAccountSite({ clock, err }: Terminal, settings: AccountSettings, served: Served) {
+export async function openAccountSite(
+  { clock, logError }: Pick<AccountServiceDeps, 'clock' | 'logError'>,
+  settings: AccountSettings,
+  served: Served,
+) {
   const [{ createAccountService }, { accountSite }] = await Promise.all([
     import('../account/account-service.ts'),
     import('../web/site.tsx'),
   ]);
-  const logError = (line: string) => err(errorLine(line));
   const service = createAccountService(settings, { ...served, clock, wait: Bun.sleep, logError });
-  const { createLink, drained, close } = service;
+  const { createLink, sendsMail, waitingMails, drained, close } = service;
   return {
     pages: (addresses: ClientAddresses) => accountSite({ ...served, service, nowMs: clock, addresses }),
     createLink,
+    sendsMail,
+    waitingMails,
     drained,
     close,
   };

@@ -8,7 +8,7 @@ import { paymentResource } from '../http/v1/billing-resource.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { openBilling, type PaymentOptions } from './payments.ts';
-import { countOf, json, type Terminal, table } from './terminal.ts';
+import { countOf, errorLine, json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 type BillingOptions = GlobalOptions & PaymentOptions;
@@ -88,7 +88,8 @@ function onChains(
     .action(async (_, self: Command) => {
       const options = self.optsWithGlobals<BillingOptions>();
       using registry = openRegistry(options.data, { create: false });
-      const billing = await openBilling(terminal, options, registry);
+      const logError = (line: string) => terminal.err(errorLine(line));
+      const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
       if (billing === undefined)
         throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
       await work(billing, options);

@@ -159,10 +159,11 @@ export function walFindings(directory: string, fileSystem = statfsSync(directory
   ];
 }
 
-function proxyFindings({ host, publicUrl, trustedProxies }: SettingValues): string[] {
+function proxyFindings({ host, publicUrl, trustedProxies, tlsCert }: SettingValues): string[] {
   const findings: string[] = [];
   const isPublic = !isLoopback(host);
-  if (publicUrl?.startsWith('https:') === true && trustedProxies.length === 0) {
+  const isUnproxied = trustedProxies.length === 0 && tlsCert === undefined;
+  if (publicUrl?.startsWith('https:') === true && isUnproxied) {
     findings.push(
       "no proxy is trusted, so all people share the limits of one address: add '--trusted-proxies loopback', or the proxy's address",
     );
@@ -172,9 +173,9 @@ function proxyFindings({ host, publicUrl, trustedProxies }: SettingValues): stri
       "--trusted-proxies has most addresses, so clients can choose their own with X-Forwarded-For: name the proxies only, as in '--trusted-proxies loopback'",
     );
   }
-  if (isPublic && trustedProxies.length === 0) {
+  if (isPublic && isUnproxied) {
     findings.push(
-      `other machines may connect to ${host} without encryption: put a TLS proxy before it ('bookreel manual public')`,
+      `other machines may connect to ${host} without encryption: name a certificate with --tls-cert and --tls-key, or put a TLS proxy before it ('bookreel manual public')`,
     );
   }
   if (isPublic && trustedProxies.length > 0 && trustedProxies.every(isOfLoopback)) {

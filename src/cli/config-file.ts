@@ -62,8 +62,8 @@ function textOf({ type }: Setting, value: unknown): string | undefined {
   return isList ? value.join(',') : undefined;
 }
 
-function expected(key: string, { type, fallback }: Setting): string {
-  if (type === 'number') return `it must be a number, without quotes, like ${key} = ${fallback}`;
+function expected(key: string, { type, fallback, example = fallback }: Setting): string {
+  if (type === 'number') return `it must be a number, without quotes, like ${key} = ${example}`;
   if (type === 'boolean') return 'it must be true or false, without quotes';
   return `it must be a text in quotes${type === 'list' ? ', or a list of them, like ["a", "b"]' : ''}`;
 }

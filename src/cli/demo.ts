@@ -3,21 +3,20 @@ import type { AccountSettings } from '../account/account-service.ts';
 import { createAccount, setRole } from '../account/administration.ts';
 import type { Account } from '../domain/account.ts';
 import type { Registry } from '../store/registry.ts';
-import { originOf } from './listening.ts';
 
 /** The account of the demo's key and sign-in link. */
 export const DEMO_EMAIL = 'demo@localhost';
 const KEY_NAME = 'demo';
 const KEY_TIER = 'pro';
 
-/** Turns accounts on at the address that the demo listens on. `port` has its port as soon as it listens. */
+/** Turns accounts on at the address that the demo listens on. `origin` has its port as soon as it listens. */
 export function demoSettings(
-  { data, host }: { readonly data: string; readonly host: string },
-  port: () => number,
+  { data }: { readonly data: string },
+  origin: () => string,
 ): Pick<AccountSettings, 'publicUrl' | 'linkCommand'> {
   const quoted = `'${data.replaceAll("'", `'\\''`)}'`;
   return {
-    publicUrl: () => originOf(host, port()),
+    publicUrl: origin,
     linkCommand: (publicUrl) => `bookreel account link ${DEMO_EMAIL} --public-url ${publicUrl} --data ${quoted}`,
   };
 }

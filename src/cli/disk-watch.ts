@@ -1,19 +1,18 @@
 import { causeOf } from '../http/plugins/errors.ts';
+import type { Log } from '../http/plugins/log.ts';
 import { type DiskFloor, lowDisk } from '../store/disk-floor.ts';
 import type { StoringOptions } from './import.ts';
-import { errorLine, type Terminal } from './terminal.ts';
 
 const LOOK_MS = 60_000;
 
 /** Looks at once and every minute, until `Symbol.dispose`. */
-export function keepWatched({ err }: Terminal, { data, diskFloor }: StoringOptions): Disposable {
-  const say = (line: string) => err(errorLine(line));
-  const watch = new DiskWatch(data, diskFloor, say);
+export function keepWatched(log: Pick<Log, 'error' | 'warn'>, { data, diskFloor }: StoringOptions): Disposable {
+  const watch = new DiskWatch(data, diskFloor, log.warn);
   const look = () => {
     try {
       watch.look();
     } catch (error) {
-      say(`the free space of the disk is not known: ${causeOf(error)}`);
+      log.error(`the free space of the disk is not known: ${causeOf(error)}`);
     }
   };
   look();

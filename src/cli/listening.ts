@@ -1,6 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
-import type { Terminal } from './terminal.ts';
+import type { Log } from '../http/plugins/log.ts';
+import type { Certificate } from './certificate.ts';
+import { ListeningSockets } from './listening-sockets.ts';
 
 export interface ListenOptions {
   readonly host: string;
@@ -8,8 +10,9 @@ export interface ListenOptions {
   readonly idleSeconds: number;
   /** Default: BODY_BYTES_MAX. */
   readonly bodyBytesMax?: number;
-  /** Logs in one line why connections are refused. */
-  readonly say: (line: string) => void;
+  /** Left out: plain HTTP. */
+  readonly certificate?: Certificate | undefined;
+  readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
 /** Routes that read bodies have smaller bounds, and say so. */
@@ -19,10 +22,13 @@ const SPARE_FILES = 8;
 /** Time between two checks for free files, while connections are accepted and while they are refused. A check takes 25 µs. */
 const LOOK_MS = { listening: 250, refusing: 1000 };
 
+/** A client may send a last request this long after an answer that took as long as connections may be idle. */
+const LAST_REQUEST_SECONDS = 5;
+
 const NO_FILES =
   'connections are refused until others are closed: this process can open no more files (raise ulimit -n)';
 
-type Server = Pick<Bun.Server<unknown>, 'port' | 'stop'>;
+type Server = Pick<Bun.Server<unknown>, 'port' | 'stop' | 'reload' | 'pendingRequests'>;
 
 /** The router's methods for listening. */
 interface App {
@@ -32,7 +38,9 @@ interface App {
     readonly reusePort: boolean;
     readonly idleTimeout: number;
     readonly maxRequestBodySize: number;
+    readonly tls?: Pick<Certificate, 'cert' | 'key'>;
   }): unknown;
+  fetch(request: Request): Response | Promise<Response>;
   /** The server of the last `listen`; null before. */
   readonly server: Server | null;
 }
@@ -46,8 +54,12 @@ export class Listener {
   readonly port: number;
   readonly #app: App;
   readonly #options: ListenOptions;
+  readonly #sockets = new ListeningSockets<Server>();
+  #certificate: Certificate | undefined;
   /** Undefined while connections are refused. */
   #listening: Server | undefined;
+  /** Servers with an earlier certificate, each with the timer that stops it. They get no new connections. */
+  readonly #replaced = new Map<Server, NodeJS.Timeout>();
   /** Servers that do not listen any more but have connections, each with a promise that settles when these are closed. */
   readonly #leaving = new Map<Server, Promise<void>>();
   #look: NodeJS.Timeout;
@@ -56,9 +68,42 @@ export class Listener {
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
+    this.#certificate = options.certificate;
     this.#listening = this.#listen(options.port);
     this.port = this.#listening.port ?? options.port;
     this.#look = this.#lookLater();
+  }
+
+  /** Requests without a complete answer. */
+  get pendingRequests(): number {
+    const listening = this.#listening === undefined ? [] : [this.#listening];
+    const servers = [...listening, ...this.#replaced.keys(), ...this.#leaving.keys()];
+    return servers.reduce((sum, server) => sum + server.pendingRequests, 0);
+  }
+
+  /**
+   * Shows new connections this certificate. Open connections continue with the earlier one: the answer to their next request asks
+   * the client to open another. Throws 'conflict' when it cannot listen with it; then everything stays as it was.
+   */
+  renew(certificate: Certificate): void {
+    const [replaced, earlier] = [this.#listening, this.#certificate];
+    this.#certificate = certificate;
+    // Otherwise it listens with it as soon as files are free.
+    if (replaced === undefined) return;
+    try {
+      this.#listening = this.#listen(this.port);
+    } catch (error) {
+      this.#certificate = earlier;
+      throw error;
+    }
+    const { idleSeconds } = this.#options;
+    replaced.reload({ ...this.#bounds(), routes: {}, fetch: (request) => this.#lastAnswer(request) });
+    const stop = () => this.#stopReplaced(replaced);
+    // By then connections are closed that were idle, and those with a request had their last answer.
+    this.#replaced.set(replaced, setTimeout(stop, (idleSeconds + LAST_REQUEST_SECONDS) * 1000));
+    if (this.#sockets.isNewestChosen) return;
+    this.#options.log.warn('connections that were opened at this moment may be lost: the system cannot hand them over');
+    stop();
   }
 
   /** Accepts no more connections. Settles when the requests under way are answered. */
@@ -76,30 +121,61 @@ export class Listener {
     for (const server of this.#leaving.keys()) void server.stop(true);
   }
 
+  #bounds() {
+    const { idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
+    return { idleTimeout: idleSeconds, maxRequestBodySize: bodyBytesMax };
+  }
+
   #listen(port: number): Server {
-    const { host, idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
+    const { host } = this.#options;
+    const tls = this.#certificate;
     const hooks = process.listenerCount('beforeExit');
+    const listen = (at: number) => {
+      // A second server on this port would take half of the requests, and each would count them on its own.
+      const reusePort = tls !== undefined;
+      const secure = tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } };
+      this.#app.listen({ hostname: host, port: at, reusePort, ...this.#bounds(), ...secure });
+      return this.#app.server!;
+    };
     try {
-      this.#app.listen({
-        hostname: host,
-        port,
-        // A second server on this port would take half of the requests, and each would count them on its own.
-        reusePort: false,
-        idleTimeout: idleSeconds,
-        maxRequestBodySize: bodyBytesMax,
-      });
+      if (tls === undefined) return listen(port);
+      // Servers with different certificates share the port: refused here, another program does not share it too.
+      const free = this.#listening === undefined ? freePort(host, port) : port;
+      return this.#sockets.open(() => listen(free));
     } catch (error) {
-      throw cannotListen(error, host, port);
+      throw cannotListen(error, { host, port, flags: '--port or --host' });
+    } finally {
+      // The router's hook never runs while the server listens, and keeps the server in memory.
+      for (const hook of process.listeners('beforeExit').slice(hooks)) process.off('beforeExit', hook);
     }
-    // The router's hook never runs while the server listens, and keeps the server in memory.
-    for (const hook of process.listeners('beforeExit').slice(hooks)) process.off('beforeExit', hook);
-    return this.#app.server!;
+  }
+
+  /** On a connection with an earlier certificate. */
+  #lastAnswer(request: Request): Response | Promise<Response> {
+    const close = (answer: Response) => {
+      answer.headers.set('connection', 'close');
+      return answer;
+    };
+    const answer = this.#app.fetch(request);
+    return answer instanceof Promise ? answer.then(close) : close(answer);
+  }
+
+  #stopReplaced(server: Server): void {
+    clearTimeout(this.#replaced.get(server));
+    this.#replaced.delete(server);
+    this.#sockets.close(server, () => this.#leave(server));
   }
 
   #refuse(): void {
+    for (const server of this.#replaced.keys()) this.#stopReplaced(server);
     const server = this.#listening;
     if (server === undefined) return;
     this.#listening = undefined;
+    if (this.#certificate === undefined) this.#leave(server);
+    else this.#sockets.close(server, () => this.#leave(server));
+  }
+
+  #leave(server: Server): void {
     // Not by the router, which would forget the server: responses under way still ask it for their clients' addresses.
     const stopped = server.stop(false).then(() => void this.#leaving.delete(server));
     this.#leaving.set(server, stopped);
@@ -110,14 +186,14 @@ export class Listener {
     return setTimeout(() => {
       const isFree = areFilesFree();
       if (this.#listening !== undefined && !isFree) {
-        this.#options.say(NO_FILES);
+        this.#options.log.warn(NO_FILES);
         this.#refuse();
       } else if (this.#listening === undefined && isFree) {
         try {
           this.#listening = this.#listen(this.port);
         } catch (error) {
           // Another process took the files or the address. The next check tries again.
-          this.#options.say((error as DomainError).message);
+          this.#options.log.error((error as DomainError).message);
         }
       }
       this.#look = this.#lookLater();
@@ -144,16 +220,18 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Names the manual's page about proxies if other machines can connect to `host`. */
-export function mentionProxy({ err }: Terminal, host: string): void {
-  if (isLoopback(host)) return;
-  err(`Other machines may connect to ${host}: 'bookreel manual public' shows how to put a TLS proxy before it.\n`);
+/** The origin under which clients of this machine reach a service that listens on `host`. */
+export function originOf(host: string, port: number, isSecure = false): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${isSecure ? 'https' : 'http'}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The origin under which clients of this machine reach a service that listens on `host`. */
-export function originOf(host: string, port: number): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+/** The port, or a free one for 0. Throws if another program listens on it, also if that would share it. */
+function freePort(hostname: string, port: number): number {
+  const listener = Bun.listen({ hostname, port, socket: { data: () => undefined } });
+  const free = listener.port;
+  listener.stop(true);
+  return free;
 }
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -161,9 +239,16 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use that port',
 };
 
-function cannotListen(error: unknown, host: string, port: number): DomainError {
+/** An address that cannot be listened on. `flags`: those that choose another. */
+interface Unusable {
+  readonly host: string;
+  readonly port: number;
+  readonly flags: string;
+}
+
+export function cannotListen(error: unknown, { host, port, flags }: Unusable): DomainError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = REASONS[code] ?? (code || String(error));
-  const what = `cannot listen on ${host} port ${port}: ${reason}; choose another with --port or --host`;
+  const what = `cannot listen on ${host} port ${port}: ${reason}; choose another with ${flags}`;
   return new DomainError('conflict', what, { cause: error });
 }

@@ -1,12 +1,12 @@
 import { write } from 'node:fs';
-import type { LogSink } from '../http/plugins/access-log.ts';
+import type { LogSink } from '../http/plugins/log.ts';
 
 /** Time until the next attempt at a full pipe that another process has made non-blocking. */
 const AGAIN_MS = 10;
 
 /**
  * Writes to an open file descriptor from another thread: a pipe whose reader has stopped blocks that thread, not the one that
- * answers requests. Takes one text at a time, see AccessLog. Other writers of a full pipe may write between two parts of a text.
+ * answers requests. Takes one text at a time, see Log. Other writers of a full pipe may write between two parts of a text.
  */
 export function logDescriptor(descriptor: number): LogSink {
   return async (text) => {

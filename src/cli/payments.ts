@@ -1,8 +1,7 @@
-import type { Billing } from '../billing/billing.ts';
+import type { Billing, BillingDeps } from '../billing/billing.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { errorLine, type Terminal } from './terminal.ts';
 
 export interface PaymentOptions {
   readonly payments?: string | undefined;
@@ -18,7 +17,7 @@ const RECONCILE_MS = 60_000;
  * file that cannot be read.
  */
 export async function openBilling(
-  { clock, err }: Terminal,
+  { clock, logError }: Pick<BillingDeps, 'clock' | 'logError'>,
   { payments, publicUrl }: PaymentOptions,
   registry: Registry,
 ): Promise<Billing | undefined> {
@@ -28,7 +27,6 @@ export async function openBilling(
     import('../chain/chains.ts'),
     import('../chain/payment-settings.ts'),
   ]);
-  const logError = (line: string) => err(errorLine(line));
   const settings = readPaymentSettings(payments);
   const chains = chainsOf(settings, readSecretFile);
   for (const chain of chains) {
@@ -42,13 +40,12 @@ export async function openBilling(
 }
 
 /** Reconciles at once and every minute, until `Symbol.dispose`. */
-export function keepReconciled({ err }: Terminal, billing: Billing): Disposable {
+export function keepReconciled({ logError }: Pick<BillingDeps, 'logError'>, billing: Billing): Disposable {
   let isStopped = false;
   const reconcile = () =>
     void billing.reconcile().catch((error: unknown) => {
       // The databases are closed while it runs.
-      if (!isStopped)
-        err(errorLine(`payments were not compared: ${error instanceof Error ? error.message : 'unknown'}`));
+      if (!isStopped) logError(`payments were not compared: ${error instanceof Error ? error.message : 'unknown'}`);
     });
   reconcile();
   const timer = setInterval(reconcile, RECONCILE_MS);

@@ -1,4 +1,5 @@
 import { formatInstant } from '../domain/instant.ts';
+import type { Log } from '../http/plugins/log.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Replays } from '../replay/replays.ts';
 import { eraseLine, paintLine } from './status-line.ts';
@@ -8,16 +9,18 @@ const REPAINT_MS = 200;
 
 /**
  * Shows on stderr where the clock of a replay is and which clients are connected: on a terminal as a line that is repainted in
- * place, elsewhere as a line for each client that connects or leaves and for each change of a clock.
+ * place, elsewhere as a line of the log for each client that connects or leaves and for each change of a clock.
  */
 export class ReplayStatus implements Disposable {
   readonly #terminal: Terminal;
   readonly #replays: Replays;
+  readonly #log: Log;
   #stops: readonly (() => void)[] = [];
 
-  constructor(terminal: Terminal, replays: Replays) {
+  constructor(terminal: Terminal, replays: Replays, log: Log) {
     this.#terminal = terminal;
     this.#replays = replays;
+    this.#log = log;
   }
 
   /** Shows the state from here on, until it is disposed of. */
@@ -31,15 +34,10 @@ export class ReplayStatus implements Disposable {
     const { clients } = this.#replays;
     this.#stops = [
       clients.onChange(({ kind, change, replay }) => {
-        this.say(`${kind} ${change}${replay === undefined ? '' : ` (replay ${replay})`}: ${this.#connected()}`);
+        this.#log.info(`${kind} ${change}${replay === undefined ? '' : ` (replay ${replay})`}: ${this.#connected()}`);
       }),
-      this.#replays.onSteer((replay) => this.say(`replay ${replay.id}: ${clockText(replay)}`)),
+      this.#replays.onSteer((replay) => this.#log.info(`replay ${replay.id}: ${clockText(replay)}`)),
     ];
-  }
-
-  /** Writes a message as a line of its own. */
-  say(message: string): void {
-    this.write(`${message}\n`);
   }
 
   /** Writes whole lines. */

@@ -2,25 +2,30 @@ import { Command } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { createApp } from '../http/app.ts';
+import type { LogLevel } from '../http/plugins/log.ts';
 import { examplePath } from '../http/replay/example-path.ts';
 import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
 import { openRegistry } from '../store/registry.ts';
-import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
+import { certificateFiles, type TlsOptions } from './certificate.ts';
+import { isLoopback, Listener, originOf } from './listening.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
 import { type EdgeOptions, edgeOf } from './serve.ts';
+import { openLog } from './service-log.ts';
 import { stopSignals } from './stop-signals.ts';
-import { countOf, errorLine, json, type Terminal } from './terminal.ts';
+import { countOf, json, type Terminal } from './terminal.ts';
+import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
-interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions {
+interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions, TlsOptions {
   readonly host: string;
   readonly port: number;
+  readonly logLevel: LogLevel;
   readonly maxSockets: number;
   readonly newAccountTier: string;
 }
@@ -51,7 +56,11 @@ export function replayCommand(terminal: Terminal): Command {
 
 function startCommand(terminal: Terminal): Command {
   const command = addSelectionFlags(new Command('start').description('listen and replay; the default command'));
-  return addSettings(command, 'host', 'replayPort', 'maxSockets', 'corsOrigins', 'allowedHosts', 'newAccountTier')
+  return addSettings(
+    command,
+    ...(['host', 'replayPort', 'tlsCert', 'tlsKey', 'logLevel', 'maxSockets'] as const),
+    ...(['corsOrigins', 'allowedHosts', 'newAccountTier'] as const),
+  )
     .addHelpText('after', helpOf('replay start'))
     .action(async () => {
       await replay(terminal, command.optsWithGlobals<ReplayOptions>());
@@ -66,7 +75,8 @@ other commands change. Servers, imports and other replays may use the same data
 meanwhile. SIGTERM or SIGINT stops the process.
 
 On loopback no key is needed. On any other address every request needs a key
-whose tier grants replay: see 'bookreel manual public'.
+whose tier grants replay: see 'bookreel manual public'. SIGHUP: the files of
+--tls-cert and --tls-key are read again.
 
 Examples:
   $ bookreel ${words} --coin btc --tf 5m
@@ -77,14 +87,19 @@ Examples:
 
 /** Replays until SIGTERM or SIGINT. */
 async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
+  const files = certificateFiles(options);
+  const certificate = files && new ServedCertificate(files, terminal);
   await withArchive(terminal, options, { create: false }, async (archive) => {
     using registry = openRegistry(options.data, { ...options, create: false });
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
     const replay = replays.create(replayOptionsOf(requestOf(options)));
-    using status = new ReplayStatus(terminal, replays);
-    const logError = (line: string) => status.write(errorLine(line));
-    const sockets = new Sockets(options.maxSockets, logError);
+    // On a terminal, lines are written above the repainted one.
+    await using log = terminal.errIsTerminal
+      ? openLog(terminal, options.logLevel, async (lines) => status.write(lines))
+      : openLog(terminal, options.logLevel);
+    using status = new ReplayStatus(terminal, replays, log);
+    const sockets = new Sockets(options.maxSockets, log.error);
     const { first, second } = stopSignals();
     let draining = false;
     const app = createApp({
@@ -93,21 +108,23 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
       version: VERSION,
       clocks: () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() }),
       isDraining: () => draining,
-      logError,
+      logError: log.error,
       edge: edgeOf(options, undefined),
       replay: { replays, sockets, needsKeys: !isLoopback(options.host) },
     });
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
-    const listening = new Listener(app, { host, port, ...bounds, say: logError });
-    mentionProxy(terminal, options.host);
-    announce(terminal, options, originOf(options.host, listening.port), replays, replay);
+    const listening = new Listener(app, { host, port, ...bounds, certificate: certificate?.current, log });
+    using _ = renewOnHangup(certificate, listening, terminal, log);
+    warnOfPlainText(log, options.host, certificate);
+    certificate?.checkDates(log);
+    announce(terminal, options, originOf(host, listening.port, certificate !== undefined), replays, replay);
     if (options.paused !== true) replay.clock.resume();
     status.start();
     await first;
     draining = true;
     status[Symbol.dispose]();
-    status.say('stopping: closing the sockets');
+    log.info('stopping: closing the sockets');
     sockets.closeAll(GOING_AWAY, 'the replay is stopping');
     for (const { id } of replays.list()) replays.stop(id);
     await Promise.race([listening.drain(), second, Bun.sleep(DRAIN_MS)]);

@@ -6,6 +6,7 @@ import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
+import type { Log, LogLevel } from '../http/plugins/log.ts';
 import { openActivity } from '../store/activity.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
@@ -14,16 +15,20 @@ import { accountsOff } from '../web/accounts-off.tsx';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
+import { certificateFiles, type TlsOptions } from './certificate.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { keepWatched } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import type { StoringOptions } from './import.ts';
-import { isLoopback, Listener, mentionProxy, originOf } from './listening.ts';
-import { logDescriptor } from './log-descriptor.ts';
+import { isLoopback, Listener, originOf } from './listening.ts';
+import { MetricsListener, type MetricsOptions } from './metrics-listener.ts';
 import { keepReconciled, openBilling, type PaymentOptions } from './payments.ts';
 import { seed } from './seed.ts';
+import { openLog } from './service-log.ts';
+import { measure } from './service-metrics.ts';
 import { stopSignals } from './stop-signals.ts';
-import { errorLine, json, type Terminal } from './terminal.ts';
+import { json, type Terminal } from './terminal.ts';
+import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
 import { VERSION } from './version.ts';
 import { withArchive } from './with-archive.ts';
 
@@ -34,10 +39,11 @@ export interface EdgeOptions {
   readonly allowedHosts?: ReadonlySet<string>;
 }
 
-interface ServeOptions extends StoringOptions, EdgeOptions, AccountOptions, PaymentOptions {
+interface ServeOptions extends StoringOptions, EdgeOptions, AccountOptions, PaymentOptions, TlsOptions, MetricsOptions {
   readonly host: string;
   readonly port: number;
   readonly accessLog: boolean;
+  readonly logLevel: LogLevel;
   readonly newAccountTier: string;
   readonly keysPerAccount: number;
   readonly idleSeconds: number;
@@ -45,18 +51,16 @@ interface ServeOptions extends StoringOptions, EdgeOptions, AccountOptions, Paym
   readonly demo?: boolean;
 }
 
-/** How long the last lines of the access log may take. */
-const LOG_FLUSH_MS = 1000;
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
-const STDERR = 2;
 /** Usage is stored and old sign-ins are deleted this often: kill -9 loses the usage of this time at most. */
 const FLUSH_MS = 60_000;
 
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
-    ...(['diskFloor', 'host', 'port', 'accessLog', 'trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
+    ...(['diskFloor', 'host', 'port', 'tlsCert', 'tlsKey', 'accessLog', 'logLevel', 'metricsHost', 'metricsPort'] as const),
+    ...(['trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'payments', 'idleSeconds', 'drainSeconds'] as const),
   )
@@ -68,13 +72,16 @@ export function serveCommand(terminal: Terminal): Command {
       'after',
       `
 SIGTERM or SIGINT: the server answers the requests under way, then stops. A
-second signal stops it at once. All other commands work while it is running.
+second signal stops it at once. SIGHUP: it reads the files of --tls-cert and
+--tls-key again. All other commands work while it is running.
 
-Clients on other machines need a TLS proxy: see 'bookreel manual public'.
+Clients on other machines need TLS, here or at a proxy: see 'bookreel manual
+public'. 'bookreel manual operations' is about the log and metrics.
 
 Examples:
   $ bookreel serve --demo
-  $ bookreel serve --data /var/lib/bookreel --trusted-proxies loopback`,
+  $ bookreel serve --data /var/lib/bookreel --trusted-proxies loopback
+  $ bookreel serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem`,
     )
     .action(async (_, command: Command) => {
       await serve(terminal, command.optsWithGlobals<ServeOptions>());
@@ -87,7 +94,13 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   refuseEarlyClock(terminal.clock());
   const bound = { port: options.port };
   const isLocalDemo = options.demo === true && isLoopback(options.host);
-  const settings = accountSettings(options, isLocalDemo ? demoSettings(options, () => bound.port) : undefined);
+  const isSecure = options.tlsCert !== undefined;
+  const originAt = (port: number) => originOf(options.host, port, isSecure);
+  const local = isLocalDemo ? demoSettings(options, () => originAt(bound.port)) : undefined;
+  const settings = accountSettings(options, local);
+  const files = certificateFiles(options);
+  const certificate = files && new ServedCertificate(files, terminal);
+  await using log = openLog(terminal, options.logLevel);
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
@@ -96,14 +109,15 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
-      using _disk = keepWatched(terminal, options);
-      const billing = await openBilling(terminal, options, registry);
-      using _ = billing && keepReconciled(terminal, billing);
+      const deps = { clock: terminal.clock, logError: log.error };
+      using _disk = keepWatched(log, options);
+      const billing = await openBilling(deps, options, registry);
+      using _ = billing && keepReconciled(deps, billing);
       const served = { archive, registry, activity, billing };
-      const site = settings && (await openAccountSite(terminal, settings, served));
-      await listenUntilStopped(terminal, options, served, site, (port) => {
+      const site = settings && (await openAccountSite(deps, settings, served));
+      await listenUntilStopped(terminal, options, { served, site, log, certificate }, (port) => {
         bound.port = port;
-        announce(terminal, options, originOf(options.host, port), key, admin && site?.createLink(admin));
+        announce(terminal, options, originAt(port), key, admin && site?.createLink(admin));
       });
       await site?.close();
     });
@@ -112,26 +126,34 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   }
 }
 
+/** The parts of a server that `serve` has opened. */
+interface Opened {
+  readonly served: Served;
+  readonly site: AccountSite | undefined;
+  readonly log: Log;
+  readonly certificate: ServedCertificate | undefined;
+}
+
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
-  served: Served,
-  site: AccountSite | undefined,
+  opened: Opened,
   onListening: (port: number) => void,
 ): Promise<void> {
+  const { served, site, log, certificate } = opened;
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
-  const logError = (line: string) => terminal.err(errorLine(line));
-  const form = terminal.errIsTerminal ? 'text' : 'json';
-  const accessLog = options.accessLog ? new AccessLog(logDescriptor(STDERR), form, clocks) : undefined;
+  const accessLog = options.accessLog ? new AccessLog(log) : undefined;
+  using measured = options.metricsPort === undefined ? undefined : measure({ ...opened, listener: () => listening });
   const app = createApp({
     ...served,
     usage: served.activity.usage,
     version: VERSION,
     clocks,
     isDraining: () => draining,
-    logError,
+    logError: log.error,
     edge: edgeOf(options, accessLog),
+    metrics: measured?.metrics,
     pages: site?.pages ?? accountsOff,
     hasAccounts: site !== undefined,
   });
@@ -143,49 +165,55 @@ async function listenUntilStopped(
       deleted.forget(terminal.clock());
     } catch (error) {
       // The counts are kept: the next flush stores them.
-      logError(`activity.db was not written: ${causeOf(error)}`);
+      log.error(`activity.db was not written: ${causeOf(error)}`);
     }
   };
   flush();
+  using scraped = measured && new MetricsListener(measured.metrics, options);
   const { first, second } = stopSignals();
-  const listening = new Listener(app, { ...options, say: logError });
-  mentionProxy(terminal, options.host);
-  mentionClients(terminal, options);
+  const listening = new Listener(app, { ...options, certificate: certificate?.current, log });
+  using _ = renewOnHangup(certificate, listening, terminal, log);
+  warnOfPlainText(log, options.host, certificate, options.trustedProxies);
+  warnOfSharedLimits(log, options);
+  certificate?.checkDates(log);
   onListening(listening.port);
+  // People at a terminal have read it on stdout.
+  const origin = originOf(options.host, listening.port, certificate !== undefined);
+  if (!terminal.errIsTerminal) log.info(startSentence(options, origin));
+  if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
   const flushing = setInterval(flush, FLUSH_MS);
   try {
     await first;
     draining = true;
-    await stop(terminal, listening, options.drainSeconds, second);
+    await stop(log, listening, options.drainSeconds, second);
   } finally {
     clearInterval(flushing);
     flush();
   }
   // The mail server may not answer.
   if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);
-  // The log may have no reader.
-  if (accessLog !== undefined) await Promise.race([accessLog.flush(), Bun.sleep(LOG_FLUSH_MS), second]);
+  accessLog?.flush();
 }
 
 /**
  * Waits for the requests under way, for this number of seconds at most. Throws ExitWith when `atOnce` settles first.
  */
-async function stop(terminal: Terminal, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
-  terminal.err('stopping: waiting for the requests under way\n');
+async function stop(log: Log, listener: Listener, drainSeconds: number, atOnce: Promise<void>) {
+  log.info('stopping: waiting for the requests under way');
   const drained = listener.drain().then(() => 'drained' as const);
   const hurried = atOnce.then(() => 'at once' as const);
   const end = await Promise.race([drained, hurried, Bun.sleep(drainSeconds * 1000)]);
   if (end === 'drained') return;
-  terminal.err('stopping: closing the connections with requests under way\n');
+  log.warn('stopping: closing the connections with requests under way');
   listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
 }
 
-/** A public URL with https needs a TLS proxy before this server. */
-function mentionClients({ err }: Terminal, { publicUrl, trustedProxies = [] }: ServeOptions): void {
-  if (publicUrl?.startsWith('https:') !== true || trustedProxies.length > 0) return;
-  err(
-    "All people share the limits of one client address: name the TLS proxy with --trusted-proxies ('bookreel manual public').\n",
+/** A public URL with https needs TLS here, or at a proxy before this server. */
+function warnOfSharedLimits(log: Log, { publicUrl, trustedProxies = [], tlsCert }: ServeOptions): void {
+  if (publicUrl?.startsWith('https:') !== true || trustedProxies.length > 0 || tlsCert !== undefined) return;
+  log.warn(
+    "all people share the limits of one client address: name the TLS proxy with --trusted-proxies ('bookreel manual public')",
   );
 }
 
@@ -215,7 +243,11 @@ function announce(
     out(json({ address: origin, data, key: key ?? null, curl: curl ?? null, link: link ?? null }));
     return;
   }
-  const served = `bookreel ${VERSION} serves '${data}' on ${origin} (reference: ${origin}/docs)`;
+  const served = `${startSentence({ data }, origin)} (reference: ${origin}/docs)`;
   const signIn = link && `sign in, once and within 15 minutes: ${link}`;
   out([served, curl, signIn].flatMap((line) => (line === undefined ? [] : `${line}\n`)).join(''));
+}
+
+function startSentence({ data }: Pick<ServeOptions, 'data'>, origin: string): string {
+  return `bookreel ${VERSION} serves '${data}' on ${origin}`;
 }

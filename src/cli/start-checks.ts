@@ -10,6 +10,7 @@ import { readSecretFile } from '../store/secret-file.ts';
 import { Tiers } from '../store/tiers.ts';
 import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
+import { certificateFiles, readCertificate } from './certificate.ts';
 
 /**
  * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
@@ -19,6 +20,7 @@ export async function startProblems(settings: SettingValues, nowMs: number): Pro
   return [
     ...(await fittingProblems(settings)),
     ...secretProblems(settings),
+    ...certificateProblems(settings),
     ...directoryProblems(settings),
     ...problemOf(() => refuseEarlyClock(nowMs)),
   ];
@@ -33,6 +35,14 @@ export async function fittingProblems(settings: SettingValues): Promise<string[]
     // SQLite may create files, which would belong to this user.
     ...(directoryProblems(settings).length > 0 ? [] : problemOf(() => refuseUnknownTier(data, newAccountTier))),
   ];
+}
+
+/** Files of TLS that are no certificate and its key. */
+export function certificateProblems(settings: SettingValues): string[] {
+  return problemOf(() => {
+    const files = certificateFiles(settings);
+    if (files !== undefined) readCertificate(files);
+  });
 }
 
 /** Files with secrets that cannot be read. */

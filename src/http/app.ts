@@ -8,6 +8,8 @@ import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
+import { type Metric, type Metrics, single } from './metrics/metrics.ts';
+import { RequestMetrics } from './metrics/request-metrics.ts';
 import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import type { AccessLog } from './plugins/access-log.ts';
@@ -17,6 +19,7 @@ import type { Cors } from './plugins/cors.ts';
 import { causeOf, errorResponse, unroutedResponse } from './plugins/errors.ts';
 import type { IpNetwork } from './plugins/ip-address.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
+import { ObservedRequest } from './plugins/observed-request.ts';
 import { RateLimit } from './plugins/rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
 import { requestIdOf } from './plugins/request-id.ts';
@@ -27,6 +30,7 @@ import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
 import { headOf, Responder } from './response/responder.ts';
+import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { accountController } from './v1/account.ts';
 import { billingController } from './v1/billing.ts';
@@ -54,6 +58,8 @@ export interface AppDeps {
   /** Logs a line about a defect or a fault. The line has no secrets of the request. */
   readonly logError: (line: string) => void;
   readonly edge?: Edge;
+  /** Gets those of requests and of cached answers. Left out: they are not counted. */
+  readonly metrics?: Metrics | undefined;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
   /** Pages that need no key, such as those of accounts. */
@@ -92,6 +98,7 @@ export function createApp(appDeps: AppDeps) {
     isDraining,
     logError,
     edge = {},
+    metrics,
     latestInstant = () => undefined,
     pages = () => new Elysia(),
     hasAccounts = false,
@@ -111,13 +118,17 @@ export function createApp(appDeps: AppDeps) {
     rateLimit,
     nowMs: () => clocks().wallMs,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
-    accessLog,
     usage,
   };
   const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
-  const responder = new Responder(archive.archiveId, version, new ResponseCache(archive.database, CACHE_BYTES_MAX));
+  const cache = new ResponseCache(archive.database, CACHE_BYTES_MAX);
+  const responder = new Responder(archive.archiveId, version, cache);
+  const requestMetrics = metrics && new RequestMetrics();
+  metrics?.add(...(requestMetrics?.metrics() ?? []), ...metricsOf(cache));
+  const observation = { accessLog, metrics: requestMetrics, clocks };
+  const isObserved = accessLog !== undefined || metrics !== undefined;
   const queue = replay?.replays.queue ?? new FairQueue();
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
   const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
@@ -166,32 +177,32 @@ export function createApp(appDeps: AppDeps) {
       set.headers['x-request-id'] = requestId;
       set.headers['x-content-type-options'] = 'nosniff';
       cors?.describe(set, request);
-      accessLog?.begin(request, requestId, addresses.of(request, server));
+      if (isObserved) {
+        const settings: ResponseSettings = set;
+        // Only the log has addresses.
+        const address = accessLog === undefined ? '' : addresses.of(request, server);
+        settings.observer = new ObservedRequest(observation, request, requestId, address);
+      }
       refuseMalformed(request, allowedHosts);
       if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
       if (cors?.isPreflight(request) === true) {
         // Preflights have no key.
         rateLimit.chargePreflight({ request, set, server });
-        const permission = cors.permission(set);
-        // The framework calls no later hook for this answer.
-        accessLog?.end(request, permission);
-        return permission;
+        return cors.permission(set);
       }
       keepWellFormedKey(request);
       return undefined;
     })
     // If a hook passed its whole context on, the framework would read the cookies and the body of every request.
     .onError(({ error, request, set, server }) => {
-      const answer = errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
-      // The framework calls onAfterResponse after an error too, but without the answer.
-      accessLog?.end(request, answer);
-      return answer;
+      return errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
     })
-    .use(afterResponses(accessLog))
     .use(v1)
     .use(replayed)
     // The following paths are outside /v1 and need no key.
     .onBeforeHandle(({ request, set, server, route }) => {
+      const { observer }: ResponseSettings = set;
+      if (observer !== undefined) observer.route = route;
       if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
       else rateLimit.chargeAddress({ request, set, server });
     })
@@ -211,11 +222,18 @@ export function createApp(appDeps: AppDeps) {
   return app;
 }
 
-/** Logs every answered request. No hook is registered without a log. */
-function afterResponses(accessLog: AccessLog | undefined) {
-  const plugin = new Elysia({ name: 'access-log' });
-  if (accessLog === undefined) return plugin;
-  return plugin.onAfterResponse({ as: 'global' }, ({ request, responseValue }) => {
-    if (responseValue instanceof Response) accessLog.end(request, responseValue);
-  });
+function metricsOf(cache: ResponseCache): Metric[] {
+  return [
+    {
+      name: 'bookreel_response_cache_lookups_total',
+      type: 'counter',
+      help: 'Look-ups of cached answers.',
+      samples: () => [
+        { labels: { result: 'hit' }, value: cache.hits },
+        { labels: { result: 'miss' }, value: cache.misses },
+      ],
+    },
+    single('gauge', 'bookreel_response_cache_entries', 'Cached answers.', () => cache.entries),
+    single('gauge', 'bookreel_response_cache_bytes', 'Memory of cached answers.', () => cache.bytes),
+  ];
 }

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Elysia } from 'elysia';
 import { Listener } from '../../src/cli/listening.ts';
 
-const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, say: () => undefined };
+const WHERE = { host: '127.0.0.1', port: 0, idleSeconds: 30, log: { error: () => undefined, warn: () => undefined } };
 
 test('draining waits for an answer that is not complete', async () => {
   const asked = Promise.withResolvers<void>();

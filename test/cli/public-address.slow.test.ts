@@ -5,8 +5,9 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, printed } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
+import { messagesIn } from '../support/logged.ts';
 
-const MENTIONED = /^Other machines may connect to \S+: 'bookreel manual public' shows .*\.\n$/;
+const WARNED = /^other machines may connect to \S+ in plain text: .*--tls-cert.*'bookreel manual public'\)$/;
 
 const directory = temporaryDirectory();
 const data = join(directory.path, 'data');
@@ -24,11 +25,24 @@ for (const command of ['serve', 'replay']) {
     ['::', true],
     ['127.0.0.1', false],
     ['localhost', false],
-  ])(`${command} on %s mentions the manual's page about proxies: %p`, async (host, mentioned) => {
+  ])(`${command} on %s warns that keys cross the network in plain text: %p`, async (host, isWarned) => {
     await using child = startChild([EXECUTABLE, command, '--host', host, '--port', '0', '--data', data]);
     const [, origin] = await child.said(/(http:\/\/[^\s']+)/);
     expect((await fetch(`${origin}/healthz`)).status).toBe(200);
-    if (mentioned) expect(child.stderr()).toMatch(MENTIONED);
-    else expect(child.stderr()).toBe('');
+    expect(await warningsOf(child)).toEqual(isWarned ? [expect.stringMatching(WARNED)] : []);
   });
+}
+
+test('serve behind a trusted proxy warns of nothing', async () => {
+  const args = ['--host', '0.0.0.0', '--trusted-proxies', '10.0.0.1', '--port', '0', '--data', data];
+  await using child = startChild([EXECUTABLE, 'serve', ...args]);
+  await child.said(/(http:\/\/[^\s']+)/);
+  expect(await warningsOf(child)).toEqual([]);
+});
+
+/** All warnings until it ends. */
+async function warningsOf(child: ReturnType<typeof startChild>): Promise<string[]> {
+  child.kill('SIGTERM');
+  expect(await child.exited).toBe(0);
+  return messagesIn(child.stderr()).flatMap(({ level, message }) => (level === 'warn' ? message : []));
 }

@@ -6,6 +6,7 @@ import { randomRecording } from '../replay/random-recording.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
+import { messagesIn } from '../support/logged.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
 
 const REST = /^REST +(\S+)$/m;
@@ -137,7 +138,7 @@ describe('bookreel replay', () => {
       replay.kill(signal);
       expect(await Promise.all(closings)).toEqual([1001, 1001, 1001]);
       expect(await replay.exited).toBe(0);
-      expect(replay.stderr()).toEndWith('stopping: closing the sockets\n');
+      expect(messagesIn(replay.stderr()).at(-1)).toEqual({ level: 'info', message: 'stopping: closing the sockets' });
     },
   );
 
@@ -328,9 +329,9 @@ describe('stderr shows the clock and the connected clients', () => {
     const [first] = await steer(replay.origin, 'list');
     const lines: string[] = [];
     const next = async (line: string) => {
-      lines.push(`${line}\n`);
-      while (replay.stderr().length < lines.join('').length) await Bun.sleep(2);
-      expect(replay.stderr()).toBe(lines.join(''));
+      lines.push(line);
+      while (replay.stderr().split('\n').length <= lines.length) await Bun.sleep(2);
+      expect(messagesIn(replay.stderr())).toEqual(lines.map((message) => ({ level: 'info', message })));
     };
     const leave = await connected(replay.socket);
     await next(`client connected (replay ${first!.id}): 1 client, 0 tardis streams`);
@@ -398,7 +399,8 @@ describe('stderr shows the clock and the connected clients', () => {
       child.kill('SIGTERM');
       expect(await child.exited).toBe(0);
       expect(written.slice(announced.length).split('\n')).toHaveLength(2);
-      expect(written).toEndWith(`${PAINT_ENDS}stopping: closing the sockets\r\n`);
+      const last = written.slice(written.lastIndexOf(PAINT_ENDS) + PAINT_ENDS.length);
+      expect(last).toMatch(/^\d\d:\d\d:\d\d\.\d{3}Z info stopping: closing the sockets\r\n$/);
     } finally {
       child.kill('SIGKILL');
       child.terminal?.close();

@@ -6,11 +6,12 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { messagesAfterStart } from '../support/logged.ts';
 
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const EXPORT = `/v1/btc/markets/${LIGHT_CONDITION_ID}/export?format=ndjson`;
-const WAITING = 'stopping: waiting for the requests under way\n';
-const CUTTING = 'stopping: closing the connections with requests under way\n';
+const WAITING = { level: 'info', message: 'stopping: waiting for the requests under way' };
+const CUTTING = { level: 'warn', message: 'stopping: closing the connections with requests under way' };
 /** Enough that their export is many times larger than the socket buffers. */
 const SNAPSHOTS = 4000;
 const LEVELS = 100;
@@ -96,7 +97,7 @@ async function serve(...args: string[]): Promise<{ server: Child; origin: string
 }
 
 async function saidToStop(server: Child): Promise<void> {
-  while (!server.stderr().includes(WAITING)) await Bun.sleep(POLL_MS);
+  while (!server.stderr().includes(WAITING.message)) await Bun.sleep(POLL_MS);
 }
 
 test('an export under way is sent completely, idle connections are closed, and new ones are refused', async () => {
@@ -120,7 +121,7 @@ test('an export under way is sent completely, idle connections are closed, and n
   await slow.closed;
   expect(Buffer.compare(dechunked(slow.received), whole)).toBe(0);
   expect(await server.exited).toBe(0);
-  expect(server.stderr()).toBe(WAITING);
+  expect(messagesAfterStart(server.stderr())).toEqual([WAITING]);
 });
 
 test('a request that had begun is answered, and /readyz says that the server is stopping', async () => {
@@ -145,7 +146,7 @@ test('a client that reads nothing delays the end by --drain-seconds at most', as
   const dribble = new Connection(origin).send('GET / HTTP/1.1\r\n');
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
-  expect(server.stderr()).toBe(WAITING + CUTTING);
+  expect(messagesAfterStart(server.stderr())).toEqual([WAITING, CUTTING]);
   stuck.readOn();
   await stuck.closed;
   // A client can see that the answer is not complete.
@@ -162,6 +163,6 @@ test('a second signal ends it at once, with another exit code', async () => {
   await saidToStop(server);
   server.kill('SIGINT');
   expect(await server.exited).toBe(1);
-  expect(server.stderr()).toBe(WAITING + CUTTING);
+  expect(messagesAfterStart(server.stderr())).toEqual([WAITING, CUTTING]);
   stuck.leave();
 });

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
+import { messagesAfterStart } from '../support/logged.ts';
 import { PlainBrowser } from '../web/browser.ts';
 
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
@@ -65,7 +66,7 @@ describe('serve', () => {
     expect(server.stdout()).toBe(
       `bookreel ${versionIn(server.stdout())} serves '${data}' on ${origin} (reference: ${origin}/docs)\n`,
     );
-    expect(server.stderr()).toBe('');
+    expect(messagesAfterStart(server.stderr())).toEqual([]);
     expect((await fetch(`${origin}/readyz`)).status).toBe(200);
     expect((await fetch(`${origin}/docs`)).status).toBe(200);
   });
@@ -180,7 +181,7 @@ describe('the sign-in link of serve --demo', () => {
     const data = join(directory.path, "it's a demo");
     const { server, address } = await startDemo(data);
     await using _ = server;
-    const { linkCommand } = demoSettings({ data, host: '127.0.0.1' }, () => Number(new URL(address).port));
+    const { linkCommand } = demoSettings({ data }, () => address);
     const path = `${dirname(EXECUTABLE)}:${process.env.PATH}`;
     await using command = startChild(['sh', '-c', linkCommand(address)], { env: { PATH: path } });
     expect(await command.exited).toBe(0);
@@ -232,7 +233,8 @@ test('requests of every kind print nothing: no warning of a library gets out', a
   for (const part of ['', '/snapshots', '/snapshots/at/1767868300000', '/quotes', '/prices', '/coverage', '/export']) {
     expect(await (await get(address, `${market}${part}`, key)).text()).not.toBe('');
   }
-  expect(server.stdout() + server.stderr()).toBe(announced);
+  expect(server.stdout()).toBe(announced);
+  expect(messagesAfterStart(server.stderr())).toEqual([]);
 });
 
 /** Large answers, partly in socket buffers when the signal comes: they must arrive even after the process has ended. */
@@ -261,7 +263,9 @@ describe('stopping', () => {
       expect([undefined, 0]).toContain(server.code);
       for (const client of clients) expect(await client.rest()).toBe(whole);
       expect(await server.exited).toBe(0);
-      expect(server.stderr()).toBe('stopping: waiting for the requests under way\n');
+      expect(messagesAfterStart(server.stderr())).toEqual([
+        { level: 'info', message: 'stopping: waiting for the requests under way' },
+      ]);
     },
   );
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { generateKey } from '../../src/domain/api-key.ts';
 import { AccessLog } from '../../src/http/plugins/access-log.ts';
 import { parseIpNetwork } from '../../src/http/plugins/ip-address.ts';
+import { Log, type LogSink } from '../../src/http/plugins/log.ts';
 import { maskedTarget, maskedText } from '../../src/http/plugins/secret-mask.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { keptLog, startEdge } from './edge-service.ts';
@@ -12,7 +13,7 @@ const CONDITION_ID = `0x${'51301a7ed09337c5'.repeat(4)}`;
 describe('the access log', () => {
   test('has one line for each answer of any status', async () => {
     const kept = keptLog();
-    await using service = startEdge({ accessLog: kept.log });
+    await using service = startEdge({ accessLog: kept.accessLog });
     const headers = { authorization: `Bearer ${service.key}`, 'user-agent': 'test/1.0' };
     const asked: readonly (readonly [number, string, RequestInit])[] = [
       [404, '/v1/btc/markets?limit=7&tf=5m', { headers }],
@@ -38,6 +39,7 @@ describe('the access log', () => {
     expect(lines.map(({ path }) => path)).toEqual(asked.map(([, path]) => (path === '/v1/%ZZ' ? '/v1/…' : path)));
     expect(lines[0]).toEqual({
       time: new Date(NOW_MS).toISOString(),
+      level: 'info',
       id: ids[0],
       method: 'GET',
       path: '/v1/btc/markets?limit=7&tf=5m',
@@ -55,7 +57,7 @@ describe('the access log', () => {
 
   test('has the key of a 429 and a HEAD, and the client and the request id that a trusted proxy sent', async () => {
     const kept = keptLog();
-    await using service = startEdge({ accessLog: kept.log, trustedProxies: [parseIpNetwork('127.0.0.1')!] }, 1);
+    await using service = startEdge({ accessLog: kept.accessLog, trustedProxies: [parseIpNetwork('127.0.0.1')!] }, 1);
     const headers = {
       authorization: `Bearer ${service.key}`,
       'x-forwarded-for': '2001:db8::1',
@@ -71,7 +73,7 @@ describe('the access log', () => {
 
   test('is a readable line on a terminal, without control sequences', async () => {
     const kept = keptLog('text');
-    await using service = startEdge({ accessLog: kept.log });
+    await using service = startEdge({ accessLog: kept.accessLog });
     await service.get('/nothing?x=1', { headers: { 'user-agent': 'a"b \u009b2J \x7f' } });
     expect(await kept.text()).toMatch(
       /^00:00:00\.000Z 404 GET \/nothing\?x=… \S+ bytes \d+\.\d ms 127\.0\.0\.1 - "a\\"b \\\\u\{9b\}2J \\\\u\{7f\}" \S{36}\n$/,
@@ -80,7 +82,7 @@ describe('the access log', () => {
 
   test('never has a key, valid or not, from any part of a request', async () => {
     const kept = keptLog();
-    await using service = startEdge({ accessLog: kept.log });
+    await using service = startEdge({ accessLog: kept.accessLog });
     for (const key of [service.key, generateKey()]) {
       const encoded = [...key].map((char) => `%${char.charCodeAt(0).toString(16)}`).join('');
       for (const presented of [
@@ -156,29 +158,26 @@ describe('a target in the log', () => {
 });
 
 describe('a log reader that', () => {
-  const CLOCKS = () => ({ monotonicMs: 0, wallMs: NOW_MS });
-  const OK = new Response('ok');
-  const enter = (log: AccessLog, count: number) => {
+  const logTo = (sink: LogSink) => new Log({ sink, format: 'json', level: 'info', nowMs: () => NOW_MS });
+  const enter = (accessLog: AccessLog, count: number) => {
+    const answered = { requestId: 'id', address: '127.0.0.1', method: 'GET', agent: null, keyId: undefined };
     for (let index = 0; index < count; index += 1) {
-      const request = new Request(`http://localhost/${index}`);
-      log.begin(request, 'id', '127.0.0.1');
-      log.end(request, OK);
+      const url = `http://localhost/${index}`;
+      accessLog.add({ ...answered, url, status: 200, bytes: 2, timeMs: NOW_MS, durationMs: 1 });
     }
   };
 
   test('stops: memory is bounded, and the log states the number of missing lines', async () => {
     const written: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const log = new AccessLog(
-      async (text) => {
-        await gate.promise;
-        written.push(text);
-      },
-      'json',
-      CLOCKS,
-    );
-    enter(log, 20_000);
+    const log = logTo(async (text) => {
+      await gate.promise;
+      written.push(text);
+    });
+    const accessLog = new AccessLog(log);
+    enter(accessLog, 20_000);
     gate.resolve();
+    accessLog.flush();
     await log.flush();
     const lines = written
       .join('')
@@ -189,28 +188,30 @@ describe('a log reader that', () => {
     expect(lines.slice(0, -1).map(({ path }) => path)).toEqual(lines.slice(0, -1).map((_, index) => `/${index}`));
     expect(lines.length - 1 + dropped).toBe(20_000);
     expect(dropped).toBeGreaterThan(0);
+    expect(log.dropped).toBe(dropped);
     expect(written.join('').length).toBeLessThan(1.2 * 1024 * 1024);
-    enter(log, 1);
+    enter(accessLog, 1);
+    accessLog.flush();
     await log.flush();
     expect(written.at(-1)).toContain('"path":"/0"');
+    expect(written.at(-1)).not.toContain('dropped');
   });
 
   test('went away: requests are answered, and a later reader gets the lines from then on', async () => {
     const written: string[] = [];
     let gone = true;
-    const log = new AccessLog(
-      async (text) => {
-        if (gone) throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
-        written.push(text);
-      },
-      'json',
-      CLOCKS,
-    );
-    await using service = startEdge({ accessLog: log });
+    const log = logTo(async (text) => {
+      if (gone) throw Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+      written.push(text);
+    });
+    const accessLog = new AccessLog(log);
+    await using service = startEdge({ accessLog });
     expect((await service.get('/healthz')).status).toBe(200);
+    accessLog.flush();
     await log.flush();
     gone = false;
     expect((await service.get('/readyz')).status).toBe(200);
+    accessLog.flush();
     await log.flush();
     expect(written.join('')).toContain('"path":"/readyz"');
     expect(written.join('')).not.toContain('/healthz');
@@ -218,8 +219,7 @@ describe('a log reader that', () => {
 
   test('is written with the next batch, without a flush', async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
-    const log = new AccessLog(async (text) => resolve(text), 'json', CLOCKS);
-    enter(log, 3);
+    enter(new AccessLog(logTo(async (text) => resolve(text))), 3);
     expect((await promise).trimEnd().split('\n')).toHaveLength(3);
   });
 });

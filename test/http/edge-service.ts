@@ -1,6 +1,8 @@
 import { createKey } from '../../src/account/account-keys.ts';
 import { createApp, type Edge } from '../../src/http/app.ts';
-import { AccessLog, type LogFormat } from '../../src/http/plugins/access-log.ts';
+import type { Metrics } from '../../src/http/metrics/metrics.ts';
+import { AccessLog } from '../../src/http/plugins/access-log.ts';
+import { Log, type LogFormat } from '../../src/http/plugins/log.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -17,7 +19,7 @@ export interface EdgeService extends AsyncDisposable {
 
 const CLOCKS = () => ({ monotonicMs: performance.now(), wallMs: NOW_MS });
 
-export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService {
+export function startEdge(edge: Edge, requestsPerMinute = 100_000, metrics?: Metrics): EdgeService {
   const held = temporaryArchive();
   const { archive, registry } = held;
   const app = createApp({
@@ -28,6 +30,7 @@ export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService 
     isDraining: () => false,
     logError: () => undefined,
     edge,
+    metrics,
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const request = { account: 'test@localhost', name: undefined, tier: 'pro', requestsPerMinute };
@@ -48,18 +51,21 @@ export function startEdge(edge: Edge, requestsPerMinute = 100_000): EdgeService 
 }
 
 /** A log that collects its lines. */
-export function keptLog(form: LogFormat = 'json') {
+export function keptLog(format: LogFormat = 'json') {
   const written: string[] = [];
-  const log = new AccessLog(async (text) => void written.push(text), form, CLOCKS);
+  const log = new Log({ sink: async (text) => void written.push(text), format, level: 'info', nowMs: () => NOW_MS });
+  const accessLog = new AccessLog(log);
+  const text = async () => {
+    accessLog.flush();
+    await log.flush();
+    return written.join('');
+  };
   return {
     log,
-    text: async () => {
-      await log.flush();
-      return written.join('');
-    },
+    accessLog,
+    text,
     lines: async () => {
-      await log.flush();
-      const lines = written.join('').split('\n');
+      const lines = (await text()).split('\n');
       return lines.slice(0, -1).map((line) => JSON.parse(line) as Record<string, unknown>);
     },
   };

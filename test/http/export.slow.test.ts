@@ -11,6 +11,7 @@ import { importBytes, importRecords, NOW_MS, temporaryDirectory } from '../suppo
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
+import { messagesAfterStart } from '../support/logged.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { type Service, startService } from './service.ts';
 
@@ -287,6 +288,8 @@ describe('an export whose market changes or cannot be read', () => {
     expect(isWhole(reader.text())).toBe(false);
     server.kill('SIGTERM');
     await server.exited;
-    expect(server.stderr()).toBe('stopping: waiting for the requests under way\n');
+    expect(messagesAfterStart(server.stderr())).toEqual([
+      { level: 'info', message: 'stopping: waiting for the requests under way' },
+    ]);
   });
 });

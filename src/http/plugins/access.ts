@@ -11,7 +11,6 @@ import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
 import { RequestUsage } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
-import type { AccessLog } from './access-log.ts';
 import { ANYBODY, type Caller, keyHolderOf } from './authentication.ts';
 import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
@@ -30,7 +29,6 @@ export interface AccessDeps {
    * replay in its path.
    */
   readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
-  readonly accessLog: AccessLog | undefined;
   /** Undefined: requests are not counted. */
   readonly usage: Usage | undefined;
 }
@@ -163,15 +161,19 @@ export function replayIn(params: Readonly<Record<string, string | undefined>> | 
 
 /** Authenticates and counts a request. Throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
-  if (deps.isOpen) return ANYBODY;
   const { request, set, route = '' } = context;
+  if (set.observer !== undefined) set.observer.route = route;
+  if (deps.isOpen) return ANYBODY;
   const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
     throw new DomainError('unauthenticated', KEY_WANTED);
   }
-  deps.accessLog?.noteKey(request, holder.key.id);
+  if (set.observer !== undefined) {
+    set.observer.keyId = holder.key.id;
+    set.observer.tier = holder.tier.id;
+  }
   if (deps.usage !== undefined) {
     set.usage = new RequestUsage(deps.usage, deps.nowMs, holder.key.id, route, request.method === 'HEAD');
   }

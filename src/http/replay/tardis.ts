@@ -90,7 +90,7 @@ export function tardisController(deps: TardisDeps) {
       const { lineOf } = asked;
       const queue = queueOf(request);
       const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
-      const body = pulledBody(chunks, { request, server }, (error) => {
+      const body = pulledBody(chunks, { request, server, set }, (error) => {
         streamCount -= 1;
         leave();
         if (error !== undefined && !isClientError(error)) logCut(error, request);

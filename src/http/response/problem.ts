@@ -104,6 +104,7 @@ export function problemResponse(error: unknown, requestId: string, set: Response
   };
   if (error instanceof DomainError && error.issues !== undefined) body.issues = [...error.issues];
   const headers = { 'content-type': 'application/problem+json', ...NO_STORE };
+  set.observer?.refused(name);
   return respond(set, JSON.stringify(body), headers, kind.status);
 }
 

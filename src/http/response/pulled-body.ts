@@ -1,4 +1,4 @@
-import type { RequestUsage } from './request-usage.ts';
+import type { ResponseSettings } from './response.ts';
 
 /**
  * Time without reads after which a client's connection is closed. The kernel asks for more bytes only when much of its buffer is
@@ -12,7 +12,8 @@ export interface Reader {
   readonly request: Request;
   /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
-  readonly usage?: RequestUsage | undefined;
+  /** Of the answer: what counts its bytes. */
+  readonly set?: Pick<ResponseSettings, 'usage' | 'observer'>;
 }
 
 /** The connection closes after such a body: otherwise it would keep the timeout of the body. */
@@ -21,17 +22,22 @@ export const PULLED_BODY_HEADERS = { connection: 'close' } as const;
 /**
  * A body that makes chunks at the pace of the client, one chunk ahead. A chunk may take any time to make. The connection of a
  * client that reads nothing for READER_SECONDS is closed: it has left. The signal that `chunksUntil` gets is then aborted: the
- * generator must end at its next step. An error cuts off the connection, so that no client takes a part for the whole. `ended` is
+ * generator must end at its next step. An error cuts off the connection, so that no client takes a part for the whole. `whenEnded` is
  * called once, after the generator's last step, with the error if there was one.
  */
 export function pulledBody(
   chunksUntil: (left: AbortSignal) => AsyncGenerator<Uint8Array>,
-  { request, server, usage }: Reader,
-  ended: (error?: unknown) => void,
+  { request, server, set: { usage, observer } = {} }: Reader,
+  whenEnded: (error?: unknown) => void,
 ): ReadableStream<Uint8Array> {
   const leaving = new AbortController();
   const left = leaving.signal;
   const chunks = chunksUntil(left);
+  observer?.opened(1);
+  const ended = (error?: unknown) => {
+    observer?.opened(-1);
+    whenEnded(error);
+  };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -43,6 +49,7 @@ export function pulledBody(
           server?.timeout(request, READER_SECONDS);
           if (next.done !== true) {
             usage?.sent(next.value.length);
+            observer?.sent(next.value.length);
             controller.enqueue(next.value);
             return;
           }

@@ -1,5 +1,6 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Usage } from '../../store/usage.ts';
+import { templateOf } from '../route-template.ts';
 
 /** Counts the answer to a request with a valid key. */
 export class RequestUsage {
@@ -27,9 +28,4 @@ export class RequestUsage {
   sent(bytes: number): void {
     this.#usage.countBytes(this.#keyId, templateOf(this.#route), bytes, this.#nowMs());
   }
-}
-
-/** `/v1/{coin}/markets`, as in the API document. */
-function templateOf(route: string): string {
-  return route.replaceAll(/:(\w+)/g, '{$1}');
 }

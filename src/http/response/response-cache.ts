@@ -34,6 +34,8 @@ export class ResponseCache {
    */
   readonly #askedOnce = new Uint32Array(ASKED_ONCE);
   #bytes = 0;
+  #hits = 0;
+  #misses = 0;
   #state: number | undefined;
 
   constructor(database: Database, bytesMax: number) {
@@ -44,7 +46,11 @@ export class ResponseCache {
   find(question: string): CachedResponse | undefined {
     this.#dropOutdated();
     const cached = this.#cached.get(question);
-    if (cached === undefined) return undefined;
+    if (cached === undefined) {
+      this.#misses += 1;
+      return undefined;
+    }
+    this.#hits += 1;
     this.#cached.delete(question);
     this.#cached.set(question, cached);
     return cached;
@@ -82,9 +88,22 @@ export class ResponseCache {
     return response;
   }
 
-  /** Bytes in use. For the test of the bound. */
+  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  get entries(): number {
+    return this.#cached.size;
+  }
+
+  /** Questions that were answered from the cache so far. */
+  get hits(): number {
+    return this.#hits;
+  }
+
+  get misses(): number {
+    return this.#misses;
   }
 
   #dropOutdated(): void {

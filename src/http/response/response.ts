@@ -4,9 +4,29 @@ import type { RequestUsage } from './request-usage.ts';
 /** As the router types them. bookreel sets texts only. */
 export type ResponseHeaders = Record<string, string | number>;
 
+/** Is told what becomes of a request. */
+export interface RequestObserver {
+  /** As the router writes it: `/v1/:coin/markets`. Empty until the router has found it. */
+  route: string;
+  /** Empty without a valid key. */
+  tier: string;
+  /** The public id of a valid key. */
+  keyId: string | undefined;
+  /** `bytes`: of the body; null for a stream. */
+  answered(status: number, bytes: number | null): void;
+  /** A part of a streamed body was sent. */
+  sent(bytes: number): void;
+  /** A streamed body begins, or ends. */
+  opened(change: 1 | -1): void;
+  /** `kind`: of the problem. */
+  refused(kind: string): void;
+}
+
 /** The router's settings for an answer: the headers that were set so far. */
 export interface ResponseSettings {
   headers: ResponseHeaders;
+  /** Set by the first hook, if requests are logged or measured. */
+  observer?: RequestObserver;
   /** Set by the access check for requests with a valid key, if usage is counted. */
   usage?: RequestUsage;
 }
@@ -41,10 +61,11 @@ export function respond(
   Object.assign(all, headers);
   if (vary !== undefined && headers.vary !== undefined) all.vary = `${headers.vary}, ${vary}`;
   const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-  // The server would set the same length, but the access log needs it here.
-  if (bytes instanceof Uint8Array) all['content-length'] = String(bytes.length);
-  else if (bytes instanceof Blob) all['content-length'] = String(bytes.size);
-  set.usage?.answered(status, bytes instanceof Uint8Array ? bytes.length : bytes instanceof Blob ? bytes.size : 0);
+  const length = bytes instanceof Uint8Array ? bytes.length : bytes instanceof Blob ? bytes.size : null;
+  // The server would set the same length, but HEAD needs it here.
+  if (length !== null) all['content-length'] = String(length);
+  set.usage?.answered(status, length ?? 0);
+  set.observer?.answered(status, length);
   return new Response(bytes, { status, headers: all });
 }
 

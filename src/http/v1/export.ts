@@ -65,7 +65,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
         const release = slots.take(exchange.keyId, exchange.set.headers);
-        const body = pulledBody(chunks, { request, server, usage: exchange.set.usage }, (error) => {
+        const body = pulledBody(chunks, { request, server, set: exchange.set }, (error) => {
           release();
           if (error !== undefined && !isExpected(error)) logCut(error, request);
         });

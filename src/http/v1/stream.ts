@@ -65,7 +65,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = slots.take(accessCheck.keyId, set.headers);
       const chunks = (left: AbortSignal) => chunksOf(deps, writer, stream, accessCheck, params.coin, left);
-      const body = pulledBody(chunks, { request, server, usage: exchange.set.usage }, (error) => {
+      const body = pulledBody(chunks, { request, server, set: exchange.set }, (error) => {
         release();
         if (error !== undefined) logCut(error, request);
       });

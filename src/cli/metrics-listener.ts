@@ -1,0 +1,49 @@
+import { METRICS_TYPE, type Metrics } from '../http/metrics/metrics.ts';
+import { cannotListen, originOf } from './listening.ts';
+
+const PATH = '/metrics';
+
+/** The address for scrapes as options of a command. */
+export interface MetricsOptions {
+  readonly metricsHost: string;
+  /** Undefined: no metrics. */
+  readonly metricsPort?: number;
+}
+
+/** Answers scrapes on an address of its own: metrics need no key, so clients of the service cannot read them. */
+export class MetricsListener implements Disposable {
+  readonly #server: Bun.Server<undefined>;
+  readonly #host: string;
+
+  /** Throws 'conflict' when it cannot listen on the address. */
+  constructor(metrics: Metrics, { metricsHost: host, metricsPort: port = 0 }: MetricsOptions) {
+    this.#host = host;
+    try {
+      this.#server = Bun.serve({
+        hostname: host,
+        port,
+        reusePort: false,
+        fetch: (request) => answer(request, metrics),
+      });
+    } catch (error) {
+      throw cannotListen(error, { host, port, flags: '--metrics-port or --metrics-host' });
+    }
+  }
+
+  get url(): string {
+    return `${originOf(this.#host, this.#server.port ?? 0)}${PATH}`;
+  }
+
+  [Symbol.dispose](): void {
+    void this.#server.stop(true);
+  }
+}
+
+function answer({ url, method }: Request, metrics: Metrics): Response {
+  const { pathname } = URL.parse(url) ?? { pathname: '' };
+  if (pathname !== PATH) return new Response(`only ${PATH} is here\n`, { status: 404 });
+  if (method !== 'GET' && method !== 'HEAD') {
+    return new Response('only GET and HEAD are allowed\n', { status: 405, headers: { allow: 'GET, HEAD' } });
+  }
+  return new Response(metrics.text(), { headers: { 'content-type': METRICS_TYPE } });
+}

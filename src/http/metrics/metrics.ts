@@ -1,0 +1,72 @@
+export type Labels = Readonly<Record<string, string>>;
+
+/** A value of a metric. `suffix`: of a histogram's name. */
+export interface Sample {
+  readonly value: number;
+  readonly labels?: Labels;
+  readonly suffix?: '_bucket' | '_sum' | '_count';
+}
+
+/** A metric with all of its samples. Names and units follow the conventions of Prometheus. */
+export interface Metric {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  /** Called for each scrape. */
+  readonly samples: () => Iterable<Sample>;
+}
+
+/** Of the text format of Prometheus. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/**
+ * The metrics of a process in the text format of Prometheus, version 0.0.4. The format is short, so no library writes it: what is
+ * counted per request must be cheap, and what the stores know is read when it is scraped.
+ */
+export class Metrics {
+  readonly #metrics: Metric[] = [];
+  readonly #failed: (name: string, error: unknown) => void;
+
+  /** `failed` gets the error of a metric that cannot be read now. The others are still shown. */
+  constructor(failed: (name: string, error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  add(...metrics: readonly Metric[]): void {
+    this.#metrics.push(...metrics);
+  }
+
+  text(): string {
+    return this.#metrics.map((metric) => this.#textOf(metric)).join('');
+  }
+
+  #textOf({ name, type, help, samples }: Metric): string {
+    try {
+      const lines = [...samples()].map(
+        ({ value, labels, suffix = '' }) => `${name}${suffix}${labelsText(labels)} ${numberText(value)}\n`,
+      );
+      return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+    } catch (error) {
+      this.#failed(name, error);
+      return '';
+    }
+  }
+}
+
+/** A metric with one value. */
+export function single(type: 'counter' | 'gauge', name: string, help: string, read: () => number): Metric {
+  return { name, type, help, samples: () => [{ value: read() }] };
+}
+
+function labelsText(labels: Labels = {}): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}
+
+function numberText(value: number): string {
+  return value === Infinity ? '+Inf' : value === -Infinity ? '-Inf' : String(value);
+}

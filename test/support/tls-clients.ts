@@ -1,0 +1,94 @@
+import { connect, type TLSSocket } from 'node:tls';
+
+/** What clients of a server saw. */
+export interface Seen {
+  /** Complete answers with status 200. */
+  answers: number;
+  /** Requests that were sent and not answered, and connections that could not be opened. */
+  readonly failures: string[];
+  /** Names of the certificates of new connections, each once, in the order of their first use. */
+  readonly names: string[];
+}
+
+/** A connection of one client, which asks again and again until it is told to end, or the server asks it to. */
+class Asking {
+  readonly ended: Promise<void>;
+  readonly #socket: TLSSocket;
+  readonly #seen: Seen;
+  #received = '';
+  #isWaiting = true;
+  #isLast: boolean;
+
+  constructor(port: number, seen: Seen, isOnce: boolean, isStopped: () => boolean) {
+    this.#seen = seen;
+    this.#isLast = isOnce;
+    this.#socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      const { CN: name } = this.#socket.getPeerCertificate().subject;
+      if (!seen.names.includes(String(name))) seen.names.push(String(name));
+      this.#ask();
+    });
+    this.#socket.on('data', (chunk) => this.#take(String(chunk), isStopped));
+    const errors: string[] = [];
+    this.#socket.on('error', (error) => errors.push(error.message));
+    this.ended = new Promise((resolve) => {
+      this.#socket.once('close', () => {
+        if (this.#isWaiting) seen.failures.push(errors.join() || 'closed without an answer');
+        resolve();
+      });
+    });
+  }
+
+  #ask(): void {
+    this.#isWaiting = true;
+    this.#received = '';
+    const connection = this.#isLast ? 'Connection: close\r\n' : '';
+    this.#socket.write(`GET /healthz HTTP/1.1\r\nHost: localhost\r\n${connection}\r\n`);
+  }
+
+  #take(text: string, isStopped: () => boolean): void {
+    this.#received += text;
+    const end = this.#received.indexOf('\r\n\r\n');
+    const length = /\r\ncontent-length: (\d+)\r\n/i.exec(this.#received)?.[1];
+    if (end < 0 || length === undefined || this.#received.length < end + 4 + Number(length)) return;
+    this.#isWaiting = false;
+    if (this.#received.startsWith('HTTP/1.1 200 ')) this.#seen.answers += 1;
+    else this.#seen.failures.push(this.#received.slice(0, end));
+    const isLast = this.#isLast || isStopped() || /\r\nconnection: close\r\n/i.test(this.#received);
+    if (isLast) this.#socket.end();
+    else setImmediate(() => this.#ask());
+  }
+}
+
+/**
+ * Asks /healthz without a pause: `keeping` clients ask again on the same connection, `opening` clients open one for each request.
+ * `stop` lets them finish their requests.
+ */
+export function startTlsClients(port: number, { keeping, opening }: { keeping: number; opening: number }) {
+  const seen: Seen = { answers: 0, failures: [], names: [] };
+  let isStopped = false;
+  const client = async (isOnce: boolean) => {
+    while (!isStopped) await new Asking(port, seen, isOnce, () => isStopped).ended;
+  };
+  const clients = [
+    ...Array.from({ length: keeping }, () => client(false)),
+    ...Array.from({ length: opening }, () => client(true)),
+  ];
+  return {
+    seen,
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(clients);
+    },
+  };
+}
+
+/** The name of the certificate that a new connection gets. */
+export function certificateName(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
