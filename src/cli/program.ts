@@ -10,9 +10,11 @@ import { configCommand } from './config.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
+import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { manualCommand } from './manual.ts';
+import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
@@ -56,17 +58,8 @@ Examples:
       exportCommand,
       replayCommand,
     ],
-    ...[
-      verifyCommand,
-      backupCommand,
-      restoreCommand,
-      configCommand,
-      doctorCommand,
-      completionCommand,
-      manualCommand,
-      openapiCommand,
-      versionCommand,
-    ],
+    ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],
+    ...[completionCommand, manualCommand, openapiCommand, versionCommand],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {

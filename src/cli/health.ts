@@ -1,0 +1,82 @@
+import { Command } from 'commander';
+import { addSettings, baseUrl } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { TlsOptions } from './certificate.ts';
+import { originOf } from './listening.ts';
+import { json, printable, type Terminal } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+interface HealthOptions extends GlobalOptions, TlsOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly allowedHosts?: ReadonlySet<string>;
+  readonly url?: string;
+}
+
+/** Docker and Kubernetes wait longer by default. */
+const ANSWER_MS_MAX = 5000;
+
+export function healthCommand(terminal: Terminal): Command {
+  const command = new Command('health').description('ask the running server whether it is ready: exit code 0 or 1');
+  return addSettings(command, 'host', 'port', 'tlsCert', 'allowedHosts')
+    .option('--url <url>', 'address of the server; default: where serve listens with the same settings', baseUrl)
+    .addHelpText(
+      'after',
+      `
+The server is ready if its databases answer and it is not stopping (/readyz).
+
+Examples:
+  $ bookreel health
+  $ bookreel health --url https://api.example.com`,
+    )
+    .action(async () => {
+      const options = command.optsWithGlobals<HealthOptions>();
+      const url = options.url ?? addressOf(options);
+      await refuseUnready(url, options);
+      terminal.out(options.json === true ? json({ address: url, status: 'ready' }) : `the server at ${url} is ready\n`);
+    });
+}
+
+/** Where a server with these settings listens. Throws 'invalid-parameter' for port 0. */
+function addressOf({ host, port, tlsCert }: HealthOptions): string {
+  if (port !== 0) return originOf(host, port, tlsCert !== undefined);
+  throw new DomainError(
+    'invalid-parameter',
+    'port 0 is a free port: name the one that the server listens on with --port or --url',
+  );
+}
+
+/** Throws 'unavailable' unless the server answers that it is ready. */
+async function refuseUnready(url: string, { url: given, allowedHosts }: HealthOptions): Promise<void> {
+  // A server that serves some hosts only refuses the address of this machine.
+  const [host] = given === undefined ? (allowedHosts ?? []) : [];
+  const request: BunFetchRequestInit = {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+    ...(host === undefined ? {} : { headers: { host } }),
+    // The certificate has the name of the service, not of this machine; nothing leaves this machine.
+    ...(given === undefined ? { tls: { rejectUnauthorized: false } } : {}),
+  };
+  let answer: Response;
+  try {
+    answer = await fetch(`${url}/readyz`, request);
+  } catch (error) {
+    const why = error instanceof Error && error.name === 'TimeoutError' ? ` within ${ANSWER_MS_MAX / 1000} s` : '';
+    throw new DomainError(
+      'unavailable',
+      `no server answers at ${url}${why}: start it with 'bookreel serve', or name its address with --url`,
+      { cause: error },
+    );
+  }
+  const state = await stateIn(answer);
+  if (answer.status === 200 && state === 'ready') return;
+  const what = state === undefined ? `answers with status ${answer.status}: is it bookreel?` : `is not ready: ${state}`;
+  throw new DomainError('unavailable', `the server at ${url} ${what}`);
+}
+
+/** The state that /readyz answers with; undefined for any other answer. */
+async function stateIn(answer: Response): Promise<string | undefined> {
+  const document: unknown = await answer.json().catch(() => undefined);
+  if (typeof document !== 'object' || document === null || !('status' in document)) return undefined;
+  return typeof document.status === 'string' ? printable(document.status) : undefined;
+}

@@ -1,0 +1,24 @@
+import { Argument, Command } from 'commander';
+import alerts from '../monitoring/alerts.yml' with { type: 'text' };
+import dashboard from '../monitoring/dashboard.json';
+import { json, type Terminal } from './terminal.ts';
+
+/** Files for programs that read metrics. */
+const FILES: Readonly<Record<string, string>> = { alerts, dashboard: json(dashboard) };
+
+export function metricsCommand(terminal: Terminal): Command {
+  return new Command('metrics')
+    .description('print the alert rules for Prometheus, or the dashboard for Grafana')
+    .addArgument(new Argument('<file>', 'file to print').choices(Object.keys(FILES)))
+    .addHelpText(
+      'after',
+      `
+'bookreel serve --metrics-port 9464' has the metrics that they are about: see
+'bookreel manual operations'.
+
+Examples:
+  $ bookreel metrics alerts > /etc/prometheus/bookreel.yml
+  $ bookreel metrics dashboard > bookreel.json`,
+    )
+    .action((file: string) => terminal.out(FILES[file]!));
+}
