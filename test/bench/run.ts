@@ -13,6 +13,7 @@ import { comparisonSection, formatsSection } from './http/sections.ts';
 import { importsSection, measureImports } from './imports.ts';
 import { largeSection, measureLarge } from './large.ts';
 import { measureNearest, nearestSection } from './nearest.ts';
+import { measureObservation, observationSection } from './observation.ts';
 import { measurePages, pagesSection } from './pages.ts';
 import { LeftOut } from './program.ts';
 import { type Goal, goalsSection, type Section, verdict } from './report.ts';
@@ -54,6 +55,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
+  observation: async ({ httpCorpus }) => observationSection(await measureObservation(await httpCorpus(), say)),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
 };
 
