@@ -5,6 +5,7 @@ import keysPicture from './dashboard-keys.png' with { type: 'file' };
 import usagePicture from './dashboard-usage.png' with { type: 'file' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
+import operations from './operations.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
 import recordings from './recordings.md' with { type: 'text' };
@@ -29,6 +30,7 @@ const TEXTS = {
   accounts,
   payments,
   public: publicPage,
+  operations,
   limits,
   segments,
 };

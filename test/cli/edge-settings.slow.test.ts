@@ -68,6 +68,17 @@ describe('serve', () => {
     expect(requestsIn(server.stderr())).toEqual([]);
   });
 
+  test('logs requests at every --log-level', async () => {
+    using directory = temporaryDirectory();
+    const command = [EXECUTABLE, 'serve', '--port', '0', '--data', directory.path, '--access-log', 'on'];
+    await using server = startChild([...command, '--log-level', 'error']);
+    const [, origin] = await server.said(LISTENING);
+    await fetch(`${origin}/asked`);
+    server.kill('SIGTERM');
+    expect(await server.exited).toBe(0);
+    expect(linesOf(server.stderr()).map(({ path, message }) => path ?? message)).toEqual(['/asked']);
+  });
+
   test('writes its access log while it runs, and the last lines before it ends', async () => {
     using directory = temporaryDirectory();
     const command = [EXECUTABLE, 'serve', '--port', '0', '--data', directory.path, '--access-log', 'on'];

@@ -7,6 +7,7 @@ import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { blocksOf } from '../support/documented-commands.ts';
 import { EXECUTABLE, finished, issueKey, printed, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, lightNdjson, lightSnapshot } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
@@ -137,11 +138,28 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     expect(described.filter((name) => !shown.has(name))).toEqual([]);
   });
 
-  test.skipIf(LACKS_PROMTOOL)('promtool accepts the scrape and the rules (needs promtool)', async () => {
-    expect(await promtool(['metrics'], (await scrape()).text)).toBe('');
-    const path = join(directory.path, 'alerts.yml');
-    writeFileSync(path, await printed(['metrics', 'alerts']));
-    expect(await promtool(['rules', path], '')).toContain('SUCCESS');
+  test.skipIf(LACKS_PROMTOOL)(
+    'promtool accepts the scrape, the rules and the configuration in the manual (needs promtool)',
+    async () => {
+      expect(await promtool(['metrics'], (await scrape()).text)).toBe('');
+      const path = join(directory.path, 'alerts.yml');
+      writeFileSync(path, await printed(['metrics', 'alerts']));
+      expect(await promtool(['rules', path], '')).toContain('SUCCESS');
+      // The configuration in the manual, with this file of rules.
+      const written = blocksOf(await printed(['manual', 'operations'])).find(
+        ({ language }) => language === 'yaml',
+      )!.text;
+      const configuration = join(directory.path, 'prometheus.yml');
+      writeFileSync(configuration, written.replace('/etc/prometheus/bookreel.yml', path));
+      expect(await promtool(['config', configuration], '')).toContain('SUCCESS: 1 rule files found');
+    },
+  );
+
+  test('the manual describes every metric', async () => {
+    const page = await printed(['manual', 'operations']);
+    const described = new Set(page.match(/`(?:bookreel|process)_\w+`/g));
+    const names = [...(await scrape()).names].filter((name) => !/_(?:bucket|sum|count)$/.test(name));
+    expect([...described].map((name) => name.slice(1, -1)).toSorted()).toEqual(names.toSorted());
   });
 
   test('has only /metrics there, and it is not at the address of the service', async () => {

@@ -6,6 +6,7 @@ import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type CertificatePair, createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { blocksOf } from '../support/documented-commands.ts';
 import { EXECUTABLE, printed, runExecutable } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightNdjson } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
@@ -70,6 +71,24 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
       connect(options, () => resolve('connected')).once('error', reject);
     });
     await expect(old).rejects.toThrow();
+  });
+
+  test('is turned on as in the manual', async () => {
+    use(pairs[0]!);
+    const block = blocksOf(await printed(['manual', 'operations'])).find(({ text }) => text.includes('--tls-cert'))!;
+    const command = [
+      ['--host 0.0.0.0 --port 443', '--port 0'],
+      ['/var/lib/bookreel', data],
+      ['/etc/ssl/bookreel/fullchain.pem', certPath],
+      ['/etc/ssl/bookreel/privkey.pem', keyPath],
+      ['bookreel serve', `${EXECUTABLE} serve`],
+    ].reduce((text, [from, to]) => {
+      expect(text).toContain(from!);
+      return text.replace(from!, to!);
+    }, block.text);
+    await using server = startChild(['sh', '-c', `exec ${command}`]);
+    const [, origin] = await server.said(/ on (https:\/\/\S+) /);
+    expect((await fetch(`${origin}/healthz`, { tls: { ca: pairs[0]!.cert } })).status).toBe(200);
   });
 
   test(`${RENEWALS} renewals under load lose no request, and new connections get the new certificate`, async () => {
