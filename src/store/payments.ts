@@ -48,9 +48,9 @@ export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
   (SELECT sequence FROM payments WHERE payment_id = ?), 0) ORDER BY sequence LIMIT ?`;
-/** The condition on both states lets it use the index of open payments. */
+/** The condition on both states lets it use the index of open payments, that on the sequence search in it. */
 export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
-  WHERE state IN ('pending', 'settled') AND state = 'pending'`;
+  WHERE state IN ('pending', 'settled') AND state = 'pending' AND sequence > 0`;
 
 const ID_BYTES = 8;
 
