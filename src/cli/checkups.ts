@@ -14,10 +14,18 @@ import { lowDisk } from '../store/disk-floor.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
+import { certificateFiles, dateWarning, readCertificate } from './certificate.ts';
 import { DEMO_EMAIL } from './demo.ts';
 import type { GivenSettings } from './given-settings.ts';
 import { isLoopback } from './listening.ts';
-import { directoryProblems, fittingProblems, problemOf, secretFilesOf, secretProblems } from './start-checks.ts';
+import {
+  certificateProblems,
+  directoryProblems,
+  fittingProblems,
+  problemOf,
+  secretFilesOf,
+  secretProblems,
+} from './start-checks.ts';
 
 /** What one check found: sentences that say what to do. */
 export interface Checkup {
@@ -54,6 +62,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   const clock = problemOf(() => refuseEarlyClock(nowMs));
   const secrets = [
     ...secretProblems(values),
+    ...certificateFindings(values, nowMs),
     ...readableSecrets(values),
     ...inDirectory(() => keySecretFindings(data)),
   ];
@@ -68,6 +77,13 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
   ];
+}
+
+/** Files of TLS that do not fit, or a certificate that clients refuse now. */
+function certificateFindings(values: SettingValues, nowMs: InstantMs): string[] {
+  const files = certificateProblems(values).length > 0 ? undefined : certificateFiles(values);
+  const warning = files && dateWarning(readCertificate(files), nowMs);
+  return warning === undefined ? certificateProblems(values) : [warning];
 }
 
 /** Files that are damaged, of another program, or of another version of this one. */
@@ -114,11 +130,13 @@ function permissionFindings(directory: string): string[] {
 
 /** Secrets of the settings. Files of another owner are left to that one: containers and systemd show files of root. */
 function readableSecrets(values: SettingValues): string[] {
-  const paths = [...secretFilesOf(values), ...(values.payments === undefined ? [] : [values.payments])];
-  return paths.flatMap((path) => {
-    const found = statOf(path);
-    return found === undefined || found.uid !== process.getuid?.() ? [] : forOthers(path, found.mode);
-  });
+  const paths = [...secretFilesOf(values), values.tlsKey, values.payments];
+  return paths
+    .filter((path) => path !== undefined)
+    .flatMap((path) => {
+      const found = statOf(path);
+      return found === undefined || found.uid !== process.getuid?.() ? [] : forOthers(path, found.mode);
+    });
 }
 
 /** Undefined for a file that does not exist, or that this user cannot find: reading it says so elsewhere. */

@@ -59,7 +59,17 @@ const FLUSH_MS = 60_000;
 export function serveCommand(terminal: Terminal): Command {
   return addSettings(
     new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
-    ...(['diskFloor', 'host', 'port', 'tlsCert', 'tlsKey', 'accessLog', 'logLevel', 'metricsHost', 'metricsPort'] as const),
+    ...([
+      'diskFloor',
+      'host',
+      'port',
+      'tlsCert',
+      'tlsKey',
+      'accessLog',
+      'logLevel',
+      'metricsHost',
+      'metricsPort',
+    ] as const),
     ...(['trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'payments', 'idleSeconds', 'drainSeconds'] as const),

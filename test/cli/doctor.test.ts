@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { walFindings } from '../../src/cli/checkups.ts';
 import { run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { captured } from './captured.ts';
 
 const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo'];
@@ -161,6 +162,21 @@ describe('permissions', () => {
 });
 
 describe('secrets', () => {
+  test.skipIf(LACKS_OPENSSL !== undefined)('has a certificate that does not fit its key (needs openssl)', async () => {
+    using place = await installation();
+    const pair = await createCertificate(place.directory, 'pair');
+    const other = await createCertificate(place.directory, 'other');
+    const findings = (key: string) => place.findings('--tls-cert', pair.certPath, '--tls-key', key);
+    expect(await findings(pair.keyPath)).toEqual({});
+    expect((await findings(other.keyPath)).secrets).toEqual([expect.stringContaining('is not the key of the first')]);
+    chmodSync(pair.keyPath, 0o644);
+    expect((await findings(pair.keyPath)).secrets).toEqual([
+      `other users may read or write '${pair.keyPath}': run 'chmod 600 ${pair.keyPath}'`,
+    ]);
+    const { code, stderr } = await command('config', 'check', '--tls-cert', pair.certPath, '--data', place.data);
+    expect([code, stderr]).toEqual([2, 'bookreel: --tls-cert and --tls-key need each other: give both\n']);
+  });
+
   test('of keys that are missing or damaged are findings', async () => {
     using place = await installation();
     const path = join(place.data, 'key-secret');

@@ -115,7 +115,7 @@ test.each<[string, string, ...string[]]>([
   ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
   ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
-  ['COUNT_PENDING_PAYMENTS', payments.COUNT_PENDING_PAYMENTS, `${PAYMENTS} INDEX open_payments`],
+  ['COUNT_PENDING_PAYMENTS', payments.COUNT_PENDING_PAYMENTS, 'SEARCH payments USING INDEX open_payments ('],
   [
     'LIST_PAYMENTS_OF_ACCOUNT',
     payments.LIST_PAYMENTS_OF_ACCOUNT,
