@@ -1,7 +1,7 @@
 import { connect, type TLSSocket } from 'node:tls';
 
 /** What clients of a server saw. */
-export interface Seen {
+interface Seen {
   /** Complete answers with status 200. */
   answers: number;
   /** Requests that were sent and not answered, and connections that could not be opened. */
