@@ -1,119 +1,101 @@
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
-import { cpuSeconds } from '../fault/machine.ts';
-import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE } from '../support/executable.ts';
-import type { HttpCorpus } from './http/corpus.ts';
-import { writeRequests } from './http/trial.ts';
-import { type Load, runWrk } from './http/wrk.ts';
+import { closeSync, openSync } from 'node:fs';
+import { logDescriptor } from '../../src/cli/log-descriptor.ts';
+import { RequestMetrics } from '../../src/http/metrics/request-metrics.ts';
+import { AccessLog } from '../../src/http/plugins/access-log.ts';
+import { ClientAddresses } from '../../src/http/plugins/client-address.ts';
+import { Log } from '../../src/http/plugins/log.ts';
+import { ObservedRequest, type RequestObservation } from '../../src/http/plugins/observed-request.ts';
 import { type Section, shown, table } from './report.ts';
-import { type Spread, spreadOf } from './rounds.ts';
+import { ROUNDS, type Spread, spreadOf } from './rounds.ts';
 
-const ROUNDS = 9;
-const SECONDS = 4;
-const WARM_UP_SECONDS = 2;
-const CONNECTIONS = 16;
-const KIND = 'nearest';
+/** Requests between two turns of the event loop, in which the log is written. */
+const TURN = 64;
+const TURNS = 400;
 const MICROS_MAX = 3;
+const PATH =
+  '/v1/btc/markets/0x51301a7ed09337c50fa1c946ad8013953f71f5dd6e51b7bc5621f86409cb52c1/snapshots/at/1767868300000?outcome=up&depth=2';
+const ROUTE = '/v1/:coin/markets/:conditionId/snapshots/at/:ts';
+const ANSWER_BYTES = 900;
 
-/** Arguments of `serve` by the name of what they turn on. */
-const VARIANTS: Readonly<Record<string, readonly string[]>> = {
-  neither: [],
-  metrics: ['--metrics-port', '0'],
-  'access log': ['--access-log', 'on'],
-  both: ['--metrics-port', '0', '--access-log', 'on'],
-};
+/** Microseconds of CPU per request, of all threads of the process, by what is turned on. */
+type ObservationFigures = ReadonlyMap<string, Spread>;
 
-interface Measured {
-  readonly name: string;
-  readonly pid: number;
-  readonly load: Omit<Load, 'first' | 'seconds'>;
-  /** One value per round. */
-  readonly micros: number[];
+/** Measures what metrics and the access log do for a request, on a request of a real connection. */
+export async function measureObservation(): Promise<ObservationFigures> {
+  const nowhere = openSync('/dev/null', 'w');
+  const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
+  const log = new Log({ sink: logDescriptor(nowhere), format: 'json', level: 'info', nowMs: Date.now });
+  const accessLog = new AccessLog(log);
+  const metrics = new RequestMetrics();
+  const variants: Readonly<Record<string, RequestObservation>> = {
+    metrics: { accessLog: undefined, metrics, clocks },
+    'the access log': { accessLog, metrics: undefined, clocks },
+    both: { accessLog, metrics, clocks },
+  };
+  const measured = Promise.withResolvers<ObservationFigures>();
+  using server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    // The request ends after the measurement.
+    idleTimeout: 0,
+    fetch: async (request) => {
+      await microsOf(request, server, variants, log).then(measured.resolve, measured.reject);
+      return new Response();
+    },
+  });
+  const asked = fetch(new URL(PATH, server.url), { headers: { 'user-agent': 'python-requests/2.32.3' } });
+  const figures = await measured.promise;
+  await asked;
+  closeSync(nowhere);
+  return figures;
 }
 
-interface ObservationFigures {
-  /** Microseconds of CPU per request by variant. */
-  readonly micros: ReadonlyMap<string, Spread>;
-  /** The same beyond that of `neither` in the same round. */
-  readonly more: ReadonlyMap<string, Spread>;
-}
-
-/** Measures the CPU time that metrics and the access log take of each request. */
-export async function measureObservation(corpus: HttpCorpus, say: (line: string) => void): Promise<ObservationFigures> {
-  using directory = temporaryDirectory();
-  await using running = new AsyncDisposableStack();
-  const paths = corpus.kinds.find(({ name }) => name === KIND)!.paths;
-  const servers: Measured[] = [];
-  for (const [name, args] of Object.entries(VARIANTS)) {
-    const data = join(directory.path, name);
-    cpSync(corpus.data, data, { recursive: true });
-    const { origin, pid } = running.use(await startUnreadServer(data, args));
-    const asks = paths.map((path, index) => ({
-      path,
-      headers: { authorization: `Bearer ${corpus.keys[index % corpus.keys.length]}` },
-    }));
-    const requests = await writeRequests(directory.path, { name, origin, asks });
-    const load = { origin, requests, connections: CONNECTIONS };
-    await runWrk({ ...load, first: 0, seconds: WARM_UP_SECONDS });
-    servers.push({ name, pid, load, micros: [] });
-  }
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const turn = round % servers.length;
-    const first = Math.floor((paths.length * round) / ROUNDS);
-    for (const { name, pid, load, micros } of [...servers.slice(turn), ...servers.slice(0, turn)]) {
-      const before = cpuSeconds(pid);
-      const { answers } = await runWrk({ ...load, first, seconds: SECONDS });
-      micros.push(((cpuSeconds(pid) - before) / answers) * 1e6);
-      say(`  ${name}: ${micros.at(-1)!.toFixed(2)} µs`);
+async function microsOf(
+  request: Request,
+  server: Bun.Server<undefined>,
+  variants: Readonly<Record<string, RequestObservation>>,
+  log: Log,
+): Promise<ObservationFigures> {
+  const addresses = new ClientAddresses([]);
+  const requestId = crypto.randomUUID();
+  const samples = new Map(Object.keys(variants).map((name): [string, number[]] => [name, []]));
+  // The first round is a warm-up.
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const [name, observation] of Object.entries(variants)) {
+      Bun.gc(true);
+      const before = process.cpuUsage();
+      for (let turn = 0; turn < TURNS; turn += 1) {
+        for (let nth = 0; nth < TURN; nth += 1) {
+          const address = observation.accessLog === undefined ? '' : addresses.of(request, server);
+          const observed = new ObservedRequest(observation, request, requestId, address);
+          observed.route = ROUTE;
+          observed.keyId = 'key_0123456789abcdef';
+          observed.tier = 'pro';
+          observed.answered(200, ANSWER_BYTES);
+        }
+        await log.flush();
+      }
+      observation.accessLog?.flush();
+      await log.flush();
+      const { user, system } = process.cpuUsage(before);
+      if (round > 0) samples.get(name)!.push((user + system) / (TURNS * TURN));
     }
   }
-  const [base] = servers;
-  const spreads = (of: (micros: readonly number[]) => number[]) =>
-    new Map(servers.map(({ name, micros }): [string, Spread] => [name, spreadOf(of(micros))]));
-  return {
-    micros: spreads((micros) => [...micros]),
-    more: spreads((micros) => micros.map((one, round) => one - base!.micros[round]!)),
-  };
+  if (log.dropped > 0) throw new Error(`${log.dropped} lines were dropped`);
+  return new Map([...samples].map(([name, values]) => [name, spreadOf(values)]));
 }
 
-/** A server whose log is read and thrown away. */
-async function startUnreadServer(data: string, args: readonly string[]) {
-  const server = Bun.spawn([EXECUTABLE, 'serve', '--data', data, '--port', '0', '--json', ...args], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  void server.stderr.pipeTo(new WritableStream());
-  let printed = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of server.stdout) {
-    printed += decoder.decode(chunk, { stream: true });
-    if (printed.trimEnd().endsWith('}')) break;
-  }
-  return {
-    origin: (JSON.parse(printed) as { address: string }).address,
-    pid: server.pid,
-    [Symbol.asyncDispose]: async () => {
-      server.kill('SIGKILL');
-      await server.exited;
-    },
-  };
-}
-
-export function observationSection({ micros, more }: ObservationFigures): Section {
-  const rows = [...micros].map(([name, spread]) => [
-    name,
-    shown(spread),
-    name === 'neither' ? '' : shown(more.get(name)!),
-  ]);
-  const both = more.get('both')!.median;
+export function observationSection(micros: ObservationFigures): Section {
+  const both = micros.get('both')!.median;
   return {
     text: `## Metrics and the access log
 
-CPU time of the server per request (${KIND}, ${CONNECTIONS} connections), ${ROUNDS} rounds of ${SECONDS} s in changing order. The difference is to the server without both in the same round. The log is a pipe that another process reads.
+CPU time per request of what observes it, in this process, on a request of a real connection: its address, its counts, and its line, which is written to /dev/null. ${ROUNDS} rounds of ${TURNS * TURN} requests.
 
-${table(['turned on', 'µs of CPU per request', 'more than without'], rows)}`,
+${table(
+  ['turned on', 'µs of CPU per request'],
+  [...micros].map(([name, spread]) => [name, shown(spread)]),
+)}`,
     goals: [
       {
         figure: 'CPU of metrics and access log per request',

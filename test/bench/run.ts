@@ -55,7 +55,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
-  observation: async ({ httpCorpus }) => observationSection(await measureObservation(await httpCorpus(), say)),
+  observation: async () => observationSection(await measureObservation()),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
 };
 
