@@ -145,6 +145,25 @@ describe('a target in the log', () => {
     expect(maskedTarget(`http://localhost${path}`)).toBe(shown ?? path);
   });
 
+  test('is the same whether the pattern of ordinary targets recognises it or not', () => {
+    const word = fc.string({ unit: fc.constantFrom(...'abcxyz0189AZ.:-_/'), maxLength: 45 });
+    const id = fc.constantFrom(CONDITION_ID, CONDITION_ID.slice(2), `${CONDITION_ID}0`, 'br_live_1', '1'.repeat(77));
+    const piece = fc.oneof(word, word, id);
+    const parameter = fc
+      .tuple(fc.constantFrom('limit', 'ts', 'from', 'cursor', 'depth', 'x'), piece)
+      .map((pair) => pair.join('='));
+    const target = fc
+      .tuple(fc.array(piece, { minLength: 1, maxLength: 4 }), fc.array(parameter, { minLength: 1, maxLength: 4 }))
+      .map(([path, query]) => `/${path.join('/')}?${query.join('&')}`);
+    fc.assert(
+      fc.property(target, (text) => {
+        // A parameter without a value is shown, and is not in the pattern.
+        expect(`${maskedTarget(`http://h${text}`)}&f`).toBe(maskedTarget(`http://h${text}&f`));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
   test('is bounded and printable for any request', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (text) => {

@@ -14,6 +14,13 @@ const PRINTABLE_ASCII = /^[ -~]*$/;
 /** Values of bookreel's parameters: integers, instants, names and lists of them. Cursors look like secrets, and are masked. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;
 const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => name !== 'cursor'));
+/** Short words between separators, as in slugs and instants. */
+const WORDS = '(?:[A-Za-z0-9]{1,19}[.:-])*[A-Za-z0-9]{0,19}';
+const PARAMETER = `(?:${[...SHOWN].join('|')})=(?=[^&]{0,40}(?:&|$))${WORDS}`;
+/** Targets that nothing is masked of: nearly all. To recognise one takes a fifth of the time of masking it. */
+const ORDINARY = new RegExp(
+  `^(?:/(?:0x[0-9a-f]{64}|${WORDS}))+(?:\\?${PARAMETER}(?:&${PARAMETER}){0,${PARAMETERS_MAX - 1}})?$`,
+);
 
 /**
  * Path and query of a URL for the log. Possible keys are masked: texts that look like a key, plain or percent-encoded, and values of
@@ -22,6 +29,7 @@ const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => n
 export function maskedTarget(url: string): string {
   const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('//') + 2);
   const whole = start < 0 ? '/' : start === 0 ? url : url.slice(start);
+  if (whole.length <= TARGET_CHARS_MAX && ORDINARY.test(whole)) return whole;
   const target = whole.length > TARGET_CHARS_MAX ? whole.slice(0, TARGET_CHARS_MAX) : whole;
   const question = target.indexOf('?');
   const path = maskedPath(question < 0 ? target : target.slice(0, question));
