@@ -3,7 +3,7 @@ import { maskedTarget, maskedText } from './secret-mask.ts';
 
 /** Maximum time before a line is written. */
 const FLUSH_MS = 250;
-/** Requests per batch: a line made in a batch takes a third of the time of a line made with its answer, and a write takes as much as ten. */
+/** Requests per batch: a line made in a batch takes a third of the time of a line made with its answer; a larger batch needs fewer writes. */
 const BATCH_ENTRIES = 512;
 const AGENT_CHARS_MAX = 160;
 /** Programs whose names are kept as they are shown: most requests come from a few. */
