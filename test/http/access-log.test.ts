@@ -157,6 +157,8 @@ describe('a target in the log', () => {
       .map(([path, query]) => `/${path.join('/')}?${query.join('&')}`);
     fc.assert(
       fc.property(target, (text) => {
+        // Longer ones are cut off.
+        fc.pre(text.length < 390);
         // A parameter without a value is shown, and is not in the pattern.
         expect(`${maskedTarget(`http://h${text}`)}&f`).toBe(maskedTarget(`http://h${text}&f`));
       }),
