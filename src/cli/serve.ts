@@ -30,7 +30,7 @@ import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
 import { VERSION } from './version.ts';
-import { withArchive } from './with-archive.ts';
+import { mentionUpgrade, withArchive } from './with-archive.ts';
 
 /** Settings about clients, proxies and host names. */
 export interface EdgeOptions {
@@ -119,6 +119,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
+      for (const { database } of [registry, activity]) mentionUpgrade(terminal, database);
       const deps = { clock: terminal.clock, logError: log.error };
       using _disk = keepWatched(log, options);
       const billing = await openBilling(deps, options, registry);

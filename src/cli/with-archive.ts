@@ -1,6 +1,6 @@
 import { type Archive, openArchive } from '../store/archive.ts';
-import type { OpenOptions } from '../store/database.ts';
-import type { Terminal } from './terminal.ts';
+import type { Database, OpenOptions } from '../store/database.ts';
+import { printable, type Terminal } from './terminal.ts';
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -17,8 +17,16 @@ export async function withArchive<T>(
 ): Promise<T> {
   const archive = openArchive(data, terminal.clock(), open);
   try {
+    mentionUpgrade(terminal, archive.database);
     return await work(archive);
   } finally {
     archive.database.close();
   }
+}
+
+/** Says that a database was upgraded when it was opened, and where its copy is. */
+export function mentionUpgrade({ err }: Terminal, { path, upgraded }: Pick<Database, 'path' | 'upgraded'>): void {
+  if (upgraded === undefined) return;
+  const { from, to, copy } = upgraded;
+  err(`${printable(`'${path}' was upgraded from schema ${from} to ${to}; the earlier one is kept as '${copy}'`)}\n`);
 }

@@ -11,14 +11,22 @@ export interface DatabaseFile {
   readonly version: number;
   /** SQL that creates an empty database. */
   readonly schema: string;
+  /** In order, one for each released version that this program upgrades; the last one gives `version`. */
+  readonly migrations: readonly Migration[];
 }
 
-/** Markets and records. The application_id is "bkrl". Builds before the first release had versions 1 to 5, which are not read. */
+/** Changes a database from one version to the next. A released migration is never changed. */
+export interface Migration {
+  readonly sql: string;
+}
+
+/** Markets and records. The application_id is "bkrl". Version 6 was released first, in 0.2.0. */
 export const RECORDINGS: DatabaseFile = {
   name: 'bookreel.db',
   applicationId: 0x62_6b_72_6c,
   version: 6,
   schema: recordings,
+  migrations: [],
 };
 
 /** Tiers, accounts, keys, grants and the audit. The application_id is "bkra". */
@@ -27,6 +35,7 @@ export const ACCOUNTS: DatabaseFile = {
   applicationId: 0x62_6b_72_61,
   version: 1,
   schema: accounts,
+  migrations: [],
 };
 
 /** Sessions, sign-in attempts and usage. The application_id is "bkrv". */
@@ -35,4 +44,5 @@ export const ACTIVITY: DatabaseFile = {
   applicationId: 0x62_6b_72_76,
   version: 1,
   schema: activity,
+  migrations: [],
 };

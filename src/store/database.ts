@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import { refuseShared } from './data-directory.ts';
 import type { DatabaseFile } from './database-file.ts';
+import { copyBeforeUpgrade, keepCopy, migrate, oldestVersion, takeAlone, type Upgraded } from './upgrade.ts';
 
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
@@ -13,6 +14,8 @@ const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
 /** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
 const VIEW_MS_MAX = 0.5;
+/** An upgrade waits this long for another one, and tries again after random parts of the second time. */
+const UPGRADE_MS = { wait: 2000, retry: 100 };
 /** Requests may read a file for this long after it was deleted or replaced. */
 const REPLACED_MS_MAX = 100;
 
@@ -28,6 +31,8 @@ export interface OpenOptions {
 export class Database {
   readonly path: string;
   readonly file: DatabaseFile;
+  /** The upgrade of its schema when it was opened. */
+  readonly upgraded: Upgraded | undefined;
   readonly #sqlite: Sqlite;
   /** Prepared, since every shared view needs them. */
   readonly #begin: Statement;
@@ -43,9 +48,10 @@ export class Database {
   readonly #opened: string | undefined;
   #comparedMs = 0;
 
-  private constructor(sqlite: Sqlite, path: string, file: DatabaseFile, opened?: string) {
+  private constructor(sqlite: Sqlite, path: string, file: DatabaseFile, opened?: string, upgraded?: Upgraded) {
     this.path = path;
     this.file = file;
+    this.upgraded = upgraded;
     this.#sqlite = sqlite;
     this.#opened = opened;
     this.#begin = sqlite.query('BEGIN');
@@ -53,24 +59,39 @@ export class Database {
     this.#dataVersion = sqlite.query('PRAGMA data_version');
   }
 
-  /** Throws DomainError 'unavailable' (cannot be opened, not ours, damaged, writable by others) or 'conflict' (another schema). */
+  /**
+   * Upgrades a database of an earlier version, and keeps a copy of it next to it. Throws DomainError 'unavailable' (cannot be opened,
+   * not ours, damaged, writable by others), 'conflict' (a schema that this program does not know) or 'in-use' (to be upgraded, and
+   * open in another process).
+   */
   static open(directory: string, file: DatabaseFile, options: OpenOptions): Database {
     const path = join(directory, file.name);
     if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
       refuseShared(directory);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
+      let sqlite = connect(path, file);
+      let upgraded: Upgraded | undefined;
+      if (isEarlier(sqlite, file)) {
+        sqlite.close();
+        upgraded = upgrade(path, file, { copy: true });
+        sqlite = connect(path, file);
+      }
       return closedOnError(sqlite, () => {
         prepare(sqlite, path, file);
-        return new Database(sqlite, path, file, filesOf(path));
+        return new Database(sqlite, path, file, filesOf(path), upgraded);
       });
     });
   }
 
+  /** Upgrades a database that is itself a copy, and keeps no other one. Throws as `open` does. */
+  static upgradeCopy(path: string, file: DatabaseFile): void {
+    explained(path, () => upgrade(path, file, { copy: false }));
+  }
+
   /**
    * Opens a database file to read it only: nothing is created or changed. Works while a server is running and on a
-   * read-only medium. Throws as `open` does.
+   * read-only medium. Throws as `open` does, and 'conflict' for a database of an earlier version.
    */
   static openToRead(path: string, file: DatabaseFile): Database {
     if (isMissing(path)) throw noArchive(dirname(path));
@@ -78,6 +99,7 @@ export class Database {
       const sqlite = connectToRead(path);
       return closedOnError(sqlite, () => {
         isNew(sqlite, path, file);
+        if (isEarlier(sqlite, file)) throw earlier(sqlite, path);
         return new Database(sqlite, path, file);
       });
     });
@@ -204,11 +226,7 @@ export class Database {
     const { query_only } = this.#sqlite.query<{ query_only: number }, []>('PRAGMA query_only').get()!;
     try {
       this.#sqlite.run('PRAGMA query_only = OFF');
-      this.#sqlite.query<never, [string]>('VACUUM INTO ?').run(path);
-    } catch (error) {
-      if (!(error instanceof SQLiteError)) throw error;
-      const about = saysDamaged(error) ? this.path : path;
-      throw new DomainError('unavailable', sentenceFor(error, about), { cause: error });
+      writeCopy(this.#sqlite, this.path, path);
     } finally {
       this.#sqlite.run(`PRAGMA query_only = ${query_only}`);
     }
@@ -303,6 +321,16 @@ export class Database {
   }
 }
 
+function writeCopy(sqlite: Sqlite, path: string, target: string): void {
+  try {
+    sqlite.query<never, [string]>('VACUUM INTO ?').run(target);
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    const about = saysDamaged(error) ? path : target;
+    throw new DomainError('unavailable', sentenceFor(error, about), { cause: error });
+  }
+}
+
 /** The identities of the database's file and its write-ahead log, as text: it changes when either is deleted or replaced. */
 function filesOf(path: string): string {
   return [path, `${path}-wal`]
@@ -349,9 +377,6 @@ export function sqliteVersion(): string {
 }
 
 function prepare(sqlite: Sqlite, path: string, file: DatabaseFile): void {
-  sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-  isNew(sqlite, path, file);
   // The files of the write-ahead log get its mode.
   chmodSync(path, 0o600);
   sqlite.run('PRAGMA journal_mode = WAL');
@@ -361,6 +386,48 @@ function prepare(sqlite: Sqlite, path: string, file: DatabaseFile): void {
   sqlite.run(`PRAGMA cache_size = -${CACHE_KIB}`);
   // This is also the first read through the write-ahead log, which creates its file.
   if (isNew(sqlite, path, file)) createSchema(sqlite, path, file);
+}
+
+/** A connection to a database of any version that this program knows, or to a new one. */
+function connect(path: string, file: DatabaseFile): Sqlite {
+  const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
+  return closedOnError(sqlite, () => {
+    sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+    isNew(sqlite, path, file);
+    return sqlite;
+  });
+}
+
+/** Upgrades a database of an earlier version. Undefined: another process has done it. */
+function upgrade(path: string, file: DatabaseFile, options: { readonly copy: boolean }): Upgraded | undefined {
+  const startMs = performance.now();
+  for (;;) {
+    const upgraded = tryToUpgrade(path, file, options);
+    if (upgraded !== 'in-use') return upgraded;
+    if (performance.now() - startMs > UPGRADE_MS.wait) {
+      throw new DomainError(
+        'in-use',
+        `'${path}' must be upgraded to schema ${file.version}, and another process has it open: stop that one, and run this again`,
+      );
+    }
+    // Two processes that want to upgrade have both closed it now.
+    Bun.sleepSync(Math.random() * UPGRADE_MS.retry);
+  }
+}
+
+function tryToUpgrade(path: string, file: DatabaseFile, { copy }: { readonly copy: boolean }) {
+  using sqlite = connect(path, file);
+  if (!isEarlier(sqlite, file)) return undefined;
+  sqlite.run('PRAGMA busy_timeout = 0');
+  if (!takeAlone(sqlite)) return 'in-use';
+  // Another process may have upgraded it before this one took it.
+  if (!isEarlier(sqlite, file)) return undefined;
+  const from = pragma(sqlite, 'user_version');
+  const target = copyBeforeUpgrade(path, from);
+  if (copy) explained(target, () => keepCopy(target, (draft) => writeCopy(sqlite, path, draft)));
+  migrate(sqlite, path, file, from);
+  return { from, to: file.version, copy: target };
 }
 
 /**
@@ -399,7 +466,7 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** Whether a database is still empty. Throws if it belongs to another program or has another schema. */
+/** Whether a database is still empty. Throws if it belongs to another program, or has a schema that this one cannot upgrade. */
 function isNew(sqlite: Sqlite, path: string, file: DatabaseFile): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');
@@ -409,12 +476,24 @@ function isNew(sqlite: Sqlite, path: string, file: DatabaseFile): boolean {
     throw new DomainError('unavailable', `'${path}' belongs to another program: name another directory with --data`);
   }
   const version = pragma(sqlite, 'user_version');
-  if (version === file.version) return false;
+  if (version >= oldestVersion(file) && version <= file.version) return false;
   throw new DomainError(
     'conflict',
     version > file.version
       ? `'${path}' has schema ${version}, and this bookreel knows schemas up to ${file.version}: use the newer bookreel that wrote it`
       : `'${path}' has schema ${version}, of an earlier bookreel: export it with the bookreel that wrote it, and import that into a new directory`,
+  );
+}
+
+function isEarlier(sqlite: Sqlite, file: DatabaseFile): boolean {
+  return pragma(sqlite, 'application_id') === file.applicationId && pragma(sqlite, 'user_version') < file.version;
+}
+
+function earlier(sqlite: Sqlite, path: string): DomainError {
+  const version = pragma(sqlite, 'user_version');
+  return new DomainError(
+    'conflict',
+    `'${path}' has schema ${version}, of an earlier bookreel: start 'bookreel serve', which upgrades it and keeps a copy, or use the bookreel that wrote it`,
   );
 }
 

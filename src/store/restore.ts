@@ -72,7 +72,7 @@ export async function restore(source: string, directory: string, { force, check 
   }
 }
 
-/** Copies a file of a backup, and compares the copy with the manifest and the schema with ours. */
+/** Copies a file of a backup, compares the copy with the manifest, upgrades it, and compares its schema with ours. */
 function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
   const [from, to] = [join(source, file.name), join(draft, file.name)];
   const isThere = existsSync(from);
@@ -89,7 +89,9 @@ function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
     const how = found === undefined ? 'is missing' : 'was changed after the backup, or is damaged';
     throw new DomainError('unreadable', `'${from}' ${how}: restore an earlier backup`);
   }
-  using database = Database.openToRead(to, BACKUP_FILES.find(({ name }) => name === file.name)!);
+  const kind = BACKUP_FILES.find(({ name }) => name === file.name)!;
+  Database.upgradeCopy(to, kind);
+  using database = Database.openToRead(to, kind);
   const difference = schemaDifference(database);
   if (difference !== undefined) throw new DomainError('unavailable', difference);
 }

@@ -1,0 +1,80 @@
+import { SQLiteError, type Database as Sqlite } from 'bun:sqlite';
+import { renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import type { DatabaseFile } from './database-file.ts';
+import { flush, writeNew } from './on-disk.ts';
+
+/** An upgrade that was done: the version before, and the path of the copy with it. */
+export interface Upgraded {
+  readonly from: number;
+  readonly to: number;
+  readonly copy: string;
+}
+
+/** The oldest version that `upgrade` can read. */
+export function oldestVersion({ version, migrations }: DatabaseFile): number {
+  return version - migrations.length;
+}
+
+/** The path of the copy that is made before the schema `version` is upgraded. */
+export function copyBeforeUpgrade(path: string, version: number): string {
+  return `${path}.schema-${version}`;
+}
+
+/**
+ * Takes a database for this connection alone until it is closed, and merges the write-ahead log into it. False: another process has it
+ * open. Processes that open it later wait.
+ */
+export function takeAlone(sqlite: Sqlite): boolean {
+  try {
+    sqlite.run('PRAGMA journal_mode = DELETE');
+    sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+    // The mode keeps the lock of this transaction after its end.
+    sqlite.run('BEGIN EXCLUSIVE');
+    sqlite.run('COMMIT');
+    return true;
+  } catch (error) {
+    if (error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? '')) return false;
+    throw error;
+  }
+}
+
+/** Makes a copy with `write`, which replaces the file `target`; it is on disk when this returns. */
+export function keepCopy(target: string, write: (draft: string) => void): void {
+  const draft = `${target}.partial`;
+  // A killed upgrade leaves it.
+  rmSync(draft, { force: true });
+  try {
+    // Created empty, so that only its owner can ever read it.
+    writeNew(draft, '');
+    write(draft);
+    flush(draft);
+    renameSync(draft, target);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  flush(dirname(target));
+}
+
+/**
+ * Runs the migrations of a database that was taken alone, from `version` on, all in one transaction: after a crash it has the
+ * schema before or the newest one. Throws DomainError 'unavailable' when rows refer to rows that do not exist.
+ */
+export function migrate(sqlite: Sqlite, path: string, file: DatabaseFile, version: number): void {
+  // A migration may replace a table that others refer to; the references are checked at the end.
+  sqlite.run('PRAGMA foreign_keys = OFF');
+  // Also the removal of the journal is on disk at the end: a journal that came back would undo what was stored later.
+  sqlite.run('PRAGMA synchronous = EXTRA');
+  const run = sqlite.transaction(() => {
+    for (const { sql } of file.migrations.slice(version - oldestVersion(file))) sqlite.run(sql);
+    if (sqlite.query('PRAGMA foreign_key_check').get() !== null) {
+      throw new DomainError(
+        'unavailable',
+        `'${path}' is damaged and was not upgraded: run 'bookreel verify' with the bookreel that wrote it, or restore a backup`,
+      );
+    }
+    sqlite.run(`PRAGMA user_version = ${file.version}`);
+  });
+  run.immediate();
+}
