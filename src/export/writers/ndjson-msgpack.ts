@@ -1,4 +1,4 @@
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';

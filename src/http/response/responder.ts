@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { Packr } from 'msgpackr';
+import { Packr } from 'msgpackr/pack';
 import type { StoredMarket } from '../../store/markets.ts';
 import { targetOf } from '../request-target.ts';
 import { type Encoding, encodingOf, prefersMsgpack } from './accept.ts';
