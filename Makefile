@@ -19,10 +19,11 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 # --splitting: modules of `await import()` are loaded when they are needed, not at every start.
 BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig --define SOURCE_DATE_EPOCH=$(or $(SOURCE_DATE_EPOCH),0)
 
-SOURCES := $(shell find src fixtures -type f 2>/dev/null)
+# src/package is around the executable, not in it.
+SOURCES := $(shell find src fixtures -path src/package -prune -o -type f -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in pay token test check format fixtures examples bench compare judge campaign contract fault soak pace paint screenshots crash clean
+.PHONY: help install build run sign-in pay token test check format fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -126,5 +127,21 @@ screenshots: build $(JUDGE_PACKAGES) ## take pictures of every page in Chromium 
 crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
 	$(BUN) test/crash/run.ts
 
+deb: build ## write the Debian package into dist
+	src/package/deb.sh $(BINARY) $$(dpkg --print-architecture) dist
+
+RUNTIMES := src/package/runtimes/node_modules/.installed
+
+# For all processors, whatever this machine has.
+$(RUNTIMES): node_modules/.installed src/package/runtimes/package.json src/package/runtimes/bun.lock
+	cd src/package/runtimes && $(abspath $(BUN)) install --frozen-lockfile --cpu '*' --os linux
+	@touch $@
+
+release: install $(RUNTIMES) ## write all packages and their SHA-256 into dist/release
+	src/package/release.sh dist/release $(BUILD_FLAGS)
+
+operator: build ## a day of an operator: install, configure, serve, upgrade, back up, restore and remove the package; needs Debian and root
+	$(BUN) test/package/operator.ts
+
 clean: ## remove everything that was built or installed
-	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules
+	rm -rf dist node_modules test/bench/contenders/node_modules test/judges/node_modules test/venue-client/node_modules test/tardis-client/node_modules src/package/runtimes/node_modules

@@ -3,6 +3,7 @@ import configuration from './configuration.md' with { type: 'text' };
 import accountsPicture from './dashboard-accounts.png' with { type: 'file' };
 import keysPicture from './dashboard-keys.png' with { type: 'file' };
 import usagePicture from './dashboard-usage.png' with { type: 'file' };
+import install from './install.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
@@ -26,6 +27,7 @@ const TEXTS = {
   interface: interfacePage,
   recordings,
   replay,
+  install,
   configuration,
   accounts,
   payments,

@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'bun:test';
+import { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.ts';
+import { manPage } from '../../src/package/man-page.ts';
+
+const SILENT = {
+  out: () => undefined,
+  err: () => undefined,
+  write: () => Promise.resolve(),
+  outIsTerminal: false,
+  errIsTerminal: false,
+  errColumns: () => 80,
+  clock: () => 0,
+};
+
+function wordsOf(command: Command): string {
+  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
+}
+
+describe('the page bookreel(1)', () => {
+  const program = createProgram(SILENT);
+  const page = manPage(program, '9.8.7', '2026-01-02');
+
+  test('has every command and option, and the examples of --help', () => {
+    const lines = page.replaceAll('\\-', '-').split('\n');
+    const commands = (of: Command): Command[] => of.commands.flatMap((child) => [child, ...commands(child)]);
+    expect(commands(program).length).toBeGreaterThan(20);
+    for (const command of commands(program)) {
+      expect(lines).toContain(`.SS ${wordsOf(command)} ${command.usage()}`);
+      for (const { flags } of command.options) expect(lines).toContain(`.B ${flags}`);
+    }
+    expect(lines).toContain('  $ bookreel backup /mnt/backups/bookreel-monday');
+    expect(lines[0]).toBe('.TH BOOKREEL 1 "2026-01-02" "bookreel 9.8.7" "User Commands"');
+  });
+
+  test('shows text that looks like a command of roff as text', () => {
+    const strange = new Command('strange').description("It's.").addHelpText('after', "\n.so /etc/passwd\n'br\na\\fB-b");
+    const text = manPage(strange, '1', '2026-01-02');
+    expect(text).toContain("\\&.so /etc/passwd\n\\&'br\na\\efB\\-b");
+  });
+
+  test.skipIf(Bun.which('man') === null)('has no error for man (needs man)', () => {
+    const { stderr, stdout } = Bun.spawnSync(['man', '--warnings', '-l', '-'], {
+      stdin: Buffer.from(page),
+      env: { ...process.env, LC_ALL: 'C.UTF-8', MANWIDTH: '100' },
+    });
+    expect(stderr.toString()).toBe('');
+    expect(stdout.toString()).toContain('bookreel replay create');
+  });
+});
