@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openActivity } from '../../src/store/activity.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { openRegistry } from '../../src/store/registry.ts';
+import { restore } from '../../src/store/restore.ts';
+import { schemaDifference } from '../../src/store/schema-difference.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+
+const RELEASED = join(import.meta.dir, '../../fixtures/released');
+const VERSIONS = readdirSync(RELEASED);
+const KEEP = { create: false };
+
+/** Writes the files of a release, a backup, into `directory`. */
+function unpack(version: string, directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  for (const name of readdirSync(join(RELEASED, version))) {
+    const bytes = Bun.zstdDecompressSync(readFileSync(join(RELEASED, version, name)));
+    writeFileSync(join(directory, name.replace(/\.zst$/, '')), bytes, { mode: 0o600 });
+  }
+}
+
+async function expectWhole(directory: string): Promise<void> {
+  const archive = openArchive(directory, NOW_MS, KEEP);
+  const registry = openRegistry(directory, KEEP);
+  const activity = openActivity(directory);
+  try {
+    for (const { database } of [archive, registry, activity]) expect(schemaDifference(database)).toBeUndefined();
+    const count = (table: string) =>
+      registry.database.query<{ n: number }, []>(`SELECT COUNT(*) AS n FROM ${table}`).get()!.n;
+    expect({ keys: count('api_keys'), grants: count('grants'), audit: count('audit') > 3 }).toEqual({
+      keys: 2,
+      grants: 1,
+      audit: true,
+    });
+    expect(registry.tiers.list().map(({ id }) => id)).toContain('desk');
+    const usage = activity.database.query<{ n: number }, []>('SELECT SUM(requests) AS n FROM usage').get();
+    expect(usage?.n).toBe(2);
+  } finally {
+    for (const { database } of [archive, registry, activity]) database.close();
+  }
+  const { totals, problems } = await verifyDirectory(directory, { clock: () => NOW_MS });
+  expect({ problems, markets: totals.markets, snapshots: totals.snapshots }).toEqual({
+    problems: [],
+    markets: 1,
+    snapshots: 300,
+  });
+}
+
+test('the first release, and the last one with a new schema, are here', () => {
+  expect(VERSIONS).toContain('0.2.0');
+});
+
+describe.each(VERSIONS)('the data directory of version %s', (version) => {
+  test('is upgraded to the schema of this program, with all that it has', async () => {
+    using parent = temporaryDirectory();
+    const directory = join(parent.path, 'data');
+    unpack(version, directory);
+    await expectWhole(directory);
+  });
+
+  test('is upgraded when it is restored from its backup, which stays as it is', async () => {
+    using parent = temporaryDirectory();
+    const [backup, directory] = [join(parent.path, 'backup'), join(parent.path, 'data')];
+    unpack(version, backup);
+    const bytes = () => readdirSync(backup).map((name) => Bun.hash(readFileSync(join(backup, name))));
+    const before = bytes();
+    await restore(backup, directory, { force: false, check: async () => undefined });
+    expect(bytes()).toEqual(before);
+    await expectWhole(directory);
+  });
+});
