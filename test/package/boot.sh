@@ -1,18 +1,22 @@
 #!/bin/sh
-# Boots systemd on this machine's files, in namespaces of their own: boot.sh DIRECTORY PATH… What is written goes to memory, except below
-# each PATH, and is gone with the processes. It replaces itself with systemd. Started by operator.ts.
+# Boots systemd on this machine's files, in namespaces of their own: boot.sh DIRECTORY SHARED PATH… What is written goes to memory, except
+# in SHARED, and is gone with the processes. Each PATH is there too, also if it is in /tmp, which a boot empties. It replaces itself with
+# systemd. Started by operator.ts.
 set -eu
 
-work=$1
-shift
+work=$1 shared=$2
+shift 2
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs "$work"
 mkdir "$work/changes" "$work/overlay" "$work/root"
 root=$work/root
 mount -t overlay overlay -o "lowerdir=/,upperdir=$work/changes,workdir=$work/overlay" "$root"
+mkdir -p "$root$shared"
+mount --bind "$shared" "$root$shared"
 for path in "$@"; do
   mkdir -p "$root$path"
-  mount --rbind "$path" "$root$path"
+  mount --bind "$path" "$root$path"
+  mount -o remount,bind,ro "$root$path"
 done
 ip link set lo up
 

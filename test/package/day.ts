@@ -45,7 +45,12 @@ function ran(...command: string[]): string {
 }
 
 function logOfServices(): string {
-  return `\nlog of the services: ${tried('journalctl', '-n', '25', '--no-pager', '-o', 'cat').out}`;
+  const lines = tried('journalctl', '-n', '200', '--no-pager', '-o', 'cat').out.split('\n');
+  // Without the lines of requests.
+  return `\nlog of the services: ${lines
+    .filter((line) => !line.includes('"method":'))
+    .slice(-25)
+    .join('\n')}`;
 }
 
 /** A command of the program as the user of the service, with the settings of the service. */
@@ -252,12 +257,12 @@ function makeKey(): void {
 }
 
 async function importWhileServing(): Promise<void> {
-  writeFileSync(join(shared, 'first.ndjson'), lightNdjson(1000));
-  writeFileSync(join(shared, 'more.ndjson'), lightNdjson(IMPORTED, 1000));
-  ran(...asService('import', join(shared, 'first.ndjson')));
+  writeFileSync('/srv/first.ndjson', lightNdjson(1000));
+  writeFileSync('/srv/more.ndjson', lightNdjson(IMPORTED, 1000));
+  ran(...asService('import', '/srv/first.ndjson'));
   state.page = await pageAt(PLAIN, state.key);
   const loading = load(`${PLAIN}${PAGE}`, () => ({ key: state.key }));
-  const importing = Bun.spawn(asService('import', join(shared, 'more.ndjson'), '--json'), { cwd: '/', stdout: 'pipe' });
+  const importing = Bun.spawn(asService('import', '/srv/more.ndjson', '--json'), { cwd: '/', stdout: 'pipe' });
   const report = await new Response(importing.stdout).text();
   expect('the import succeeds', (await importing.exited) === 0);
   await loading.end();
@@ -275,14 +280,16 @@ async function serveBehind(name: string, path: string, configuration: string): P
   }
   writeFileSync(path, configuration);
   ran('systemctl', 'start', name);
-  const origin = `https://${HOST}`;
-  await until(`${name} answers`, () => isReady(origin, state.certificate));
-  expect('the page is the same', (await pageAt(origin, state.key, state.certificate)) === state.page);
-  expect(
-    'without a key it is refused',
-    (await ask(`${origin}${PAGE}`, { certificate: state.certificate })).status === 401,
-  );
-  ran('systemctl', 'stop', name);
+  try {
+    const { certificate, key } = state;
+    const origin = `https://${HOST}`;
+    await until(`${name} answers`, () => isReady(origin, certificate));
+    expect('the page is the same', (await pageAt(origin, key, certificate)) === state.page);
+    expect('without a key it is refused', (await ask(`${origin}${PAGE}`, { certificate })).status === 401);
+  } finally {
+    // The next one needs the port.
+    ran('systemctl', 'stop', name);
+  }
 }
 
 async function scrape(): Promise<void> {
@@ -325,7 +332,7 @@ async function backUp(): Promise<void> {
 }
 
 async function upgrade(): Promise<void> {
-  cpSync('/usr/bin/bookreel', join(shared, 'earlier'));
+  cpSync('/usr/bin/bookreel', '/srv/earlier');
   ran('dpkg', '-i', join(shared, 'next.deb'));
   await until('the new version is ready', () => isReady(PLAIN));
   expect('it is the new version', ran('bookreel', '--version').trim() === 'bookreel 0.99.0');
@@ -333,7 +340,7 @@ async function upgrade(): Promise<void> {
   expect('the earlier database is kept', existsSync(`${DATA}/bookreel.db.schema-6`));
   expect('the log says so', logOfServices().includes('was upgraded from schema 6 to 7; the earlier one is kept as'));
   expect('the page is the same, with the same key', (await pageAt(PLAIN, state.key)) === state.page);
-  const earlier = tried('runuser', '-u', 'bookreel', '--', join(shared, 'earlier'), 'verify', '--data', DATA);
+  const earlier = tried('runuser', '-u', 'bookreel', '--', '/srv/earlier', 'verify', '--data', DATA);
   expect(
     `the earlier version refuses the newer database: ${earlier.err}`,
     earlier.code !== 0 && `${earlier.out}${earlier.err}`.includes('use the newer bookreel'),
@@ -348,13 +355,16 @@ async function restoreElsewhere(): Promise<void> {
     ran(...at('restore', `/srv/backups/${name}`));
     ran(...at('verify'));
     const server = Bun.spawn(at('serve', '--port', '8090'), { cwd: '/', stdout: 'ignore', stderr: 'ignore' });
-    await until('the restored archive is served', () => isReady('http://127.0.0.1:8090'));
-    expect(
-      'the page is the same, with the same key',
-      (await pageAt('http://127.0.0.1:8090', state.key)) === state.page,
-    );
-    server.kill('SIGTERM');
-    await server.exited;
+    try {
+      await until('the restored archive is served', () => isReady('http://127.0.0.1:8090'));
+      expect(
+        'the page is the same, with the same key',
+        (await pageAt('http://127.0.0.1:8090', state.key)) === state.page,
+      );
+    } finally {
+      server.kill('SIGTERM');
+      await server.exited;
+    }
   }
 }
 
@@ -422,4 +432,5 @@ for (const [name, work, program] of STEPS) {
   }
 }
 process.stdout.write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
-process.exitCode = counts.failed === 0 ? 0 : 1;
+// Also if a step that failed has left a process or a request.
+process.exit(counts.failed === 0 ? 0 : 1);

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
@@ -121,7 +121,16 @@ async function boot(directory: string): Promise<Booted> {
   const enter = groups.paths.map((path) => `echo $$ > '${path}/cgroup.procs'`).join(' && ');
   const namespaces = ['--fork', '--pid', '--mount', '--uts', '--ipc', '--cgroup', '--net'];
   const script = join(import.meta.dir, 'boot.sh');
-  const words = ['unshare', ...namespaces, 'sh', script, mountPoint, ROOT, join(directory, 'shared')];
+  const words = [
+    'unshare',
+    ...namespaces,
+    'sh',
+    script,
+    mountPoint,
+    join(directory, 'shared'),
+    ROOT,
+    dirname(process.execPath),
+  ];
   const started = Bun.spawn(['sh', '-c', `${enter} && exec ${words.map((word) => `'${word}'`).join(' ')}`], {
     stdout: 'ignore',
     stderr: Bun.file(join(directory, 'boot.log')),
