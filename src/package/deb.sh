@@ -21,6 +21,8 @@ put() { # put MODE FILE TARGET
 put 755 "$executable" usr/bin/bookreel
 put 644 "$here/bookreel.service" usr/lib/systemd/system/bookreel.service
 put 644 "$here/bookreel.toml" etc/bookreel/bookreel.toml
+put 644 "$root/src/monitoring/alerts.yml" usr/share/bookreel/alerts.yml
+put 644 "$root/src/monitoring/dashboard.json" usr/share/bookreel/dashboard.json
 install -d -m 700 "$tree/etc/bookreel/secrets"
 doc=$tree/usr/share/doc/bookreel
 mkdir -p "$doc" "$tree/usr/share/man/man1"
