@@ -35,6 +35,8 @@ const HASH_EVERY_MS = 100;
  * again. Fewer may be chance: messages of one millisecond have no known order, and a trade may be missing.
  */
 const DRIFT_HASHES = 16;
+/** Maximum number of presumed gaps of an asset. With more, the last one is extended. */
+const PRESUMED_MAX = 256;
 const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 
 /** The series that an asset's book is stored in. */
@@ -70,6 +72,9 @@ interface Moment {
  *
  * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal recorded book or a matching hash)
  * to the next one.
+ *
+ * Until the first change, the recording has only full books, which are complete as they are: each becomes a snapshot, also an
+ * unchanged one, and a difference between two of them is a gap only if a change follows.
  */
 export class AssetRebuild {
   readonly #target: AssetTarget;
@@ -89,6 +94,10 @@ export class AssetRebuild {
   #latest: OrderBook | undefined;
   #emitted: OrderBook | undefined;
   #interval: Moment | undefined;
+  /** Whether the recording has changes of this asset, not only full books. */
+  #isChannel = false;
+  /** Time ranges between different books before the first change. */
+  #presumed: { fromMs: number; toMs: number }[] = [];
   /** Whether a change was applied since the last confirmation. */
   #hasChanges = false;
   #hashTriedMs = -1;
@@ -125,12 +134,17 @@ export class AssetRebuild {
       if (this.#lateIsRecording()) this.#restart(sink);
       else this.#finishLate(sink);
     }
-    this.#window.push(event);
+    this.#await(event, sink);
     this.#newestMs = Math.max(this.#newestMs, event.timestampMs);
     const windowMs = this.#newestMs - WINDOW_MS;
     while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? windowMs) < windowMs) {
       this.#applyFirst(sink);
     }
+  }
+
+  #await(event: AssetEvent, sink: RecordSink): void {
+    if (event.kind === 'change' && !this.#isChannel) this.#beginChannel(sink);
+    this.#window.push(event);
   }
 
   /** Applies all waiting messages; the book stays. */
@@ -181,6 +195,8 @@ export class AssetRebuild {
     this.#firstBookMs = Infinity;
     this.#latest = undefined;
     this.#emitted = undefined;
+    this.#isChannel = false;
+    this.#presumed = [];
     this.#gaps = new GapTracker(this.#target.outcome);
     this.#hashTriedMs = -1;
     this.#hashesFailed = 0;
@@ -194,7 +210,7 @@ export class AssetRebuild {
     const events = this.#late;
     this.#late = [];
     for (const event of events) {
-      if (!this.#isApplied(event)) this.#window.push(event);
+      if (!this.#isApplied(event)) this.#await(event, sink);
       else if (event.kind === 'change') this.#rejectLate(event, sink);
       else if (event.kind === 'book') this.#keepLateBook(event, sink);
       else sink.finish(event.item);
@@ -202,6 +218,7 @@ export class AssetRebuild {
   }
 
   #rejectLate(event: ChangeEvent, sink: RecordSink): void {
+    if (!this.#isChannel) this.#beginChannel(sink);
     const { timestampMs, item } = event;
     if (timestampMs <= this.#firstBookMs) {
       // The first book contains the change.
@@ -282,7 +299,7 @@ export class AssetRebuild {
     const { timestampMs } = moment;
     const isFirst = this.#book === undefined;
     const isEqual = this.#book !== undefined && sameBook(this.#book, message.book);
-    const verdict = this.#judge(message, isEqual ? undefined : this.#book);
+    const verdict = this.#judge(message, isEqual || !this.#isChannel ? undefined : this.#book);
     if (verdict === 'damaged' || verdict === 'rebuilt is right') {
       this.#refuse(item, sink);
       if (verdict === 'rebuilt is right') this.#confirm(timestampMs, sink);
@@ -291,6 +308,11 @@ export class AssetRebuild {
     }
     this.#book ??= new EditableBook();
     if (isFirst) this.#firstBookMs = timestampMs;
+    if (!this.#isChannel) {
+      if (!isFirst && !isEqual && timestampMs > this.#gaps.confirmedMs) this.#presumeGap(timestampMs);
+      this.#keepFullBook(event, moment, isEqual, sink);
+      return;
+    }
     if (!isFirst) this.#checks.booksCompared += 1;
     if (isEqual) this.#checks.booksEqual += 1;
     if (isFirst || isEqual) {
@@ -310,6 +332,37 @@ export class AssetRebuild {
     }
     moment.droppedLevels += message.droppedLevels;
     moment.items.push(item);
+  }
+
+  /** Keeps a book of a recording without changes: it needs no other message. */
+  #keepFullBook({ message, item }: BookEvent, moment: Moment, isEqual: boolean, sink: RecordSink): void {
+    const { book, droppedLevels } = message;
+    this.#confirm(moment.timestampMs, sink);
+    sink.finish(item);
+    if (!isEqual) this.#book!.replace(book);
+    if (this.#every === 'change') {
+      this.#latest = book;
+      this.#add(this.#snapshot(moment.timestampMs, book, droppedLevels), [item], sink);
+      return;
+    }
+    moment.isChanged ||= !isEqual;
+    moment.droppedLevels += droppedLevels;
+    moment.items.push(item);
+  }
+
+  #presumeGap(toMs: number): void {
+    const fromMs = this.#gaps.confirmedMs;
+    const last = this.#presumed.at(-1);
+    if (last !== undefined && (last.toMs === fromMs || this.#presumed.length >= PRESUMED_MAX)) last.toMs = toMs;
+    else this.#presumed.push({ fromMs, toMs });
+  }
+
+  /** Call it at the first change: changes between the books before it were lost. */
+  #beginChannel(sink: RecordSink): void {
+    this.#isChannel = true;
+    const reason = `the book of ${this.#target.outcome} changed, and no change was recorded`;
+    for (const range of this.#presumed) this.#addGap({ gap: { ...range, reason }, item: undefined }, sink);
+    this.#presumed = [];
   }
 
   /** Rejects a damaged book: ends both parts of its item. */

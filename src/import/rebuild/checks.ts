@@ -1,6 +1,6 @@
 /** Counts the comparisons of rebuilt books with the recording. */
 export class RebuildChecks {
-  /** Recorded books of assets with a rebuilt book. */
+  /** Recorded books of assets with a book rebuilt from changes. */
   booksCompared = 0;
   /** Compared books that equalled the rebuilt one. */
   booksEqual = 0;
@@ -25,9 +25,10 @@ export class RebuildChecks {
   notes(): readonly string[] {
     const hashed = this.hashesVerified + this.hashesUnverifiable + this.booksDamaged;
     if (this.booksCompared + hashed + this.bestCompared === 0) return [];
+    const compared = `${this.booksEqual} of ${this.booksCompared} later recorded books equal the book rebuilt from the changes; `;
     return [
-      `${this.booksEqual} of ${this.booksCompared} later recorded books equal the book rebuilt from the changes; ` +
-        `${this.hashesVerified} of ${hashed} book hashes verified, ${this.booksDamaged} books damaged; ` +
+      `${this.booksCompared === 0 ? '' : compared}${this.hashesVerified} of ${hashed} book hashes verified, ` +
+        `${this.booksDamaged} books damaged; ` +
         `${this.changeHashesVerified} of ${this.changeHashesTried} checked hashes of changes verified; ` +
         `${this.bestMismatches} of ${this.bestCompared} stated best prices differ from the rebuilt book`,
     ];

@@ -29,6 +29,11 @@ export class GapTracker {
     this.#outcome = outcome;
   }
 
+  /** The last time at which the rebuilt book was the venue's; -1 if there is none. */
+  get confirmedMs(): number {
+    return this.#confirmedMs;
+  }
+
   /** Call it when a recorded book or a hash confirms the rebuilt book. Returns the gap that this ends, if any. */
   confirm(timestampMs: number): FoundGap | undefined {
     this.#confirmedMs = timestampMs;

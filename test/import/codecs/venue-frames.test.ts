@@ -476,8 +476,8 @@ describe('a recorded book that differs from the rebuilt one', () => {
     ]);
   });
 
-  test('opens a gap that says so when no change was recorded', async () => {
-    const { gaps } = await read([[FIRST, OTHER]]);
+  test('opens a gap that says so when no change was recorded in between', async () => {
+    const { gaps } = await read([[FIRST, OTHER, change(60, buy('0.1', '1'))]]);
     expect(gaps).toEqual([
       { from: 0, to: 50, reason: 'the book of up changed in 3 levels, and no change was recorded' },
     ]);
@@ -540,11 +540,76 @@ describe('a recorded book that differs from the rebuilt one', () => {
     const verified = book(50, BIDS, ASKS, {
       hash: venueHash(book(50, BIDS, ASKS), { lastTrade: '0.130', tick: '0.001' }),
     });
-    const { notes, gaps } = await read([[FIRST, verified]]);
+    const { notes, gaps } = await read([[FIRST, change(20, buy('0.48', '30')), verified]]);
     expect(notes[0]).toContain(
       '1 of 1 later recorded books equal the book rebuilt from the changes; 1 of 1 book hashes verified',
     );
     expect(gaps).toEqual([]);
+  });
+});
+
+describe('full books without changes', () => {
+  const withoutType = (frame: Frame): Frame => ({ ...frame, event_type: undefined });
+  const BOOKS = [FIRST, book(5000, '0.47:1', ASKS), book(9000, '0.47:1', ASKS), book(9000, '0.46:1', ASKS)];
+
+  test.each([
+    ['messages', BOOKS],
+    ['answers of REST, without event_type', BOOKS.map(withoutType)],
+    ['messages among trades', [FIRST, message('last_trade_price', 100, { price: '0.5' }), ...BOOKS.slice(1)]],
+  ] as const)('as %s are complete as they are: all are kept, no gap opens', async (_, frames) => {
+    const { up, gaps, reasons, sink } = await read([frames]);
+    expect({ gaps, reasons }).toEqual({ gaps: [], reasons: [] });
+    expect(bestBids(up)).toBe('0 0.48:30, 5000 0.47:1, 9000 0.47:1, 9000 0.46:1');
+    const books = sink.items.filter(({ kind }) => kind === 'book');
+    expect(books.map(({ added, finished }) => [added, finished])).toEqual(Array(4).fill([1, 1]));
+  });
+
+  test('of one outcome are complete although the other one has changes', async () => {
+    const down = [book(0, BIDS, ASKS, { asset_id: DOWN_ASSET }), change(10, { ...buy('0.1', '1'), asset: DOWN_ASSET })];
+    const { up, gaps } = await read([[...BOOKS, ...down]]);
+    expect(gaps).toEqual([]);
+    expect(up).toHaveLength(4);
+  });
+
+  test('open the gaps between them once a change follows, however late', async () => {
+    const { gaps, sink } = await read([
+      [
+        ...BOOKS,
+        book(12_000, '0.46:1', ASKS),
+        book(15_000, BIDS, ASKS),
+        book(20_000, BIDS, ASKS),
+        change(99_000, buy('0.1', '1')),
+      ],
+    ]);
+    expect(gaps).toEqual([
+      { from: 0, to: 5000, reason: 'the book of up changed, and no change was recorded' },
+      { from: 12_000, to: 15_000, reason: 'the book of up changed, and no change was recorded' },
+    ]);
+    expect(sink.reasons()).toEqual([]);
+  });
+
+  test('of an earlier recording stay complete when a later one has changes', async () => {
+    const changes = Array.from({ length: 40 }, (_, index) => change(10 + index, buy('0.48', String(index + 1))));
+    const { gaps } = await read([
+      [...BOOKS.map((frame, index) => ({ ...frame, timestamp: at(60_000 + 4000 * index) })), FIRST, ...changes],
+    ]);
+    expect(gaps).toEqual([]);
+  });
+
+  test('open a gap where one of them is damaged', async () => {
+    const stated = { tick_size: '0.01', min_order_size: '5', neg_risk: false, last_trade_price: '' };
+    const whole = (frame: Frame) => ({ ...frame, ...stated, hash: venueHash(frame) });
+    const damaged = { ...whole(BOOKS[1]!), bids: BOOKS[0]!.bids };
+    const { gaps, up, reasons } = await read([[whole(FIRST), damaged, whole(BOOKS[3]!)]]);
+    expect(reasons).toEqual(['the book is damaged: its hash does not match its levels']);
+    expect(gaps).toEqual([{ from: 0, to: 9000, reason: 'a recorded book of up is damaged' }]);
+    expect(bestBids(up)).toBe('0 0.48:30, 9000 0.46:1');
+  });
+
+  test('become one snapshot per interval, without gaps', async () => {
+    const { up, gaps } = await read([BOOKS], { every: 10_000 });
+    expect(gaps).toEqual([]);
+    expect(bestBids(up)).toBe('9000 0.46:1');
   });
 });
 

@@ -292,7 +292,7 @@ describe.skipIf(SESSIONS === undefined)(
     test('a book that changed while nothing was recorded opens a gap', async () => {
       using place = temporaryArchive();
       const report = await importPaths(place.archive, SESSIONS!);
-      expect(report.total.gaps).toBe(18);
+      expect(report.total.gaps).toBe(20);
       const market = place.archive.markets.findBySlug('btc-updown-15m-1777452300')!;
       expect(place.archive.gaps.list(market.key)[0]).toEqual({
         fromMs: 1_777_366_470_133,
