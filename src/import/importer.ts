@@ -15,6 +15,7 @@ import type { SnapshotPace } from './rebuild/pace.ts';
 import type { RecordSink, SourceItem } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import { FileTally, type ImportReport, type KindTally, REJECTIONS_SHOWN, type Rejection, totalOf } from './report.ts';
+import type { Sample } from './sample.ts';
 import { type Source, sizeOf } from './source.ts';
 import { winnerNotes } from './winner-notes.ts';
 
@@ -58,6 +59,8 @@ interface CountedItem extends SourceItem {
 
 /** The format of a file that could not be opened. */
 const UNREAD = 'unknown';
+/** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
+const COLLECT_EVERY_ITEMS = 512;
 /** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
 
@@ -90,6 +93,10 @@ export class Importer implements RecordSink {
   /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
   readonly #withBooks = new Set<string>();
   readonly #garbage = new GarbageCollection();
+  readonly #onBytes = (bytes: number): void => {
+    this.#bytesRead += bytes;
+    this.#progress();
+  };
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   #files = 0;
@@ -163,6 +170,8 @@ export class Importer implements RecordSink {
     const tally = this.#file.kind(kind);
     tally.read += 1;
     this.#read += 1;
+    // Parquet is not read through `bytes`.
+    if (this.#read % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
     return { file: this.#file, tally, line, open: parts, stored: false, refused: false };
   }
 
@@ -224,15 +233,14 @@ export class Importer implements RecordSink {
     if (this.#options.signal?.aborted === true) throw new Stopped();
   }
 
-  /** Called for all files before the first is read. Returns nothing for a file that is skipped. */
+  /**
+   * Called for all files before the first is read. Returns nothing for a file that is skipped. No closure here may live longer than
+   * the call: it would hold the sample of its file until the import ends.
+   */
   async #recognise(source: Source): Promise<readonly RecognisedFile[]> {
-    const onBytes = (bytes: number) => {
-      this.#bytesRead += bytes;
-      this.#progress();
-    };
     let opened: OpenedSource;
     try {
-      opened = await openSource(source, { signal: this.#options.signal, onBytes });
+      opened = await openSource(source, { signal: this.#options.signal, onBytes: this.#onBytes });
     } catch (error) {
       // A file that was found in a directory and cannot be opened does not stop the import.
       if (source.named) throw error;
@@ -240,10 +248,10 @@ export class Importer implements RecordSink {
       return [];
     }
     const { file, sample } = opened;
-    const codec = this.#codecs.find((one) => one.recognises(sample));
+    const codec = codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
-      return [{ source, codec, file: { ...file, bytes: () => this.#garbage.whileReading(file.bytes()) } }];
+      return [{ source, codec, file: collecting(file, this.#garbage) }];
     }
     if (source.named) {
       const formats = this.#codecs.map(({ format }) => format).join(', ');
@@ -316,6 +324,15 @@ export class Importer implements RecordSink {
       bytesTotal: this.#bytesTotal,
     });
   }
+}
+
+function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {
+  return codecs.find((codec) => codec.recognises(sample));
+}
+
+/** `file`, with collections of garbage while its bytes are read. */
+function collecting(file: RecordingFile, garbage: GarbageCollection): RecordingFile {
+  return { ...file, bytes: () => garbage.whileReading(file.bytes()) };
 }
 
 function shortened(reason: string): string {

@@ -4,11 +4,12 @@ import { bookFields, conditionIdField, instantField, isFields, numericField, rej
 import type { RecordedItem } from '../../record/record.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
-import { ParquetFile } from '../parse/parquet.ts';
+import { ParquetFile, TEXT_AS_BYTES } from '../parse/parquet.ts';
+import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 
 /** The column with the message as it was received, the only one that is read. */
 const MESSAGE = 'raw_data';
-/** Rows in memory at a time. */
+/** Maximum number of rows in memory at a time. */
 const READ_ROWS = 16_384;
 
 /**
@@ -25,8 +26,8 @@ export function parquetBooks(): Codec {
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
     read: async ({ path }, sink) => {
       const file = await ParquetFile.open(path);
-      for (const range of file.ranges(READ_ROWS)) {
-        const rows = await file.read(range, [MESSAGE]);
+      for (const range of file.ranges([MESSAGE], READ_ROWS)) {
+        const rows = await file.read(range, [MESSAGE], { parsers: TEXT_AS_BYTES });
         for (const [index, row] of rows.entries()) {
           sink.take('book', range.start + index + 1, () => [snapshotOf(row[MESSAGE], sink.markets)]);
         }
@@ -37,8 +38,8 @@ export function parquetBooks(): Codec {
 
 /** The outcome of an asset is never guessed: a market record must state it. */
 function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
-  if (typeof raw !== 'string') throw rejected('raw_data is empty');
-  const message = parseJsonExactly(raw);
+  if (!(raw instanceof Uint8Array)) throw rejected('raw_data is empty');
+  const message = parseJsonExactly(decodedText(EXACT_UTF8, raw, 'raw_data is not UTF-8'));
   if (!isFields(message)) throw rejected('raw_data is not a JSON object');
   if (message.event_type !== 'book') throw rejected('raw_data is not a book message');
   const conditionId = conditionIdField(message, 'market');

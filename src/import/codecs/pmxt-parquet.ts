@@ -5,7 +5,7 @@ import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts
 import { bookKind } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
-import { ParquetFile, piecesOf, type RowRange } from '../parse/parquet.ts';
+import { ParquetFile, type RowRange, TEXT_AS_BYTES } from '../parse/parquet.ts';
 import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
 import type { SnapshotPace } from '../rebuild/pace.ts';
 import type { RecordSink } from '../record-sink.ts';
@@ -22,16 +22,17 @@ import type { RecordSink } from '../record-sink.ts';
  *   price, size, side               of a change (the new size at the price) and of a trade; DECIMAL(9,4), DECIMAL(18,6)
  *   best_bid, best_ask, old_tick_size, new_tick_size, fee_rate_bps, transaction_hash
  */
-const RECOGNISED_BY = ['event_type', 'asset_id', 'market', 'timestamp_received', 'bids', 'asks'];
+const ASSET = 'asset_id';
+const RECOGNISED_BY = ['event_type', ASSET, 'market', 'timestamp_received', 'bids', 'asks'];
 const COLUMNS = [
-  ...['timestamp_received', 'timestamp', 'market', 'event_type', 'asset_id', 'bids', 'asks'],
+  ...['timestamp_received', 'timestamp', 'market', 'event_type', ASSET, 'bids', 'asks'],
   ...['price', 'size', 'side', 'best_bid', 'best_ask', 'new_tick_size', 'fee_rate_bps', 'transaction_hash'],
 ];
 /** An archive has every market of the venue: rows of markets that are not known are skipped. */
 const UNKNOWN_ROWS = 'row of an unknown market';
-/** Rows whose assets are read at a time: mostly a whole row group, which is otherwise decompressed several times. */
+/** Maximum number of rows whose assets are read at a time: mostly a whole row group. */
 const SEARCHED_ROWS = 1_048_576;
-/** Rows with all columns in memory at a time. */
+/** Maximum number of rows with all columns in memory at a time. */
 const READ_ROWS = 131_072;
 /** Maximum number of ranges of rows of known assets. With more, the rows between them are read too. */
 const RANGES_MAX = 32;
@@ -58,15 +59,17 @@ async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink)
   const stated = new Set(schema.map(({ name }) => name));
   const columns = COLUMNS.filter((name) => stated.has(name));
   const options = { parsers: PARSERS, useOffsetIndex: true };
+  const searching = { useOffsetIndex: true };
   const isKnown = assetCheck(sink.markets);
   let hasKnownRows = rows === 0n;
-  for (const searched of file.ranges(SEARCHED_ROWS)) {
-    const assets = await file.read(searched, ['asset_id'], options);
-    for (const range of knownRanges(searched, assets, isKnown, sink)) {
-      hasKnownRows = true;
+  for (const searched of file.ranges([ASSET], SEARCHED_ROWS)) {
+    const assets = await file.read(searched, [ASSET], searching);
+    const known = knownRanges(searched, assets, isKnown, sink);
+    hasKnownRows ||= known.length > 0;
+    for (const range of known.flatMap((rows) => file.piecesOf(rows, columns, READ_ROWS))) {
       const read = await file.read(range, columns, options);
       for (const [index, row] of read.entries()) {
-        if (isKnown(row.asset_id)) take(row, range.start + index + 1, scales, rebuild, sink);
+        if (isKnown(textOf(row[ASSET]))) take(row, range.start + index + 1, scales, rebuild, sink);
       }
     }
   }
@@ -107,7 +110,7 @@ function knownRanges(
     if (last !== undefined && (last.end === row || ranges.length >= RANGES_MAX)) last.end = row + 1;
     else ranges.push({ start: row, end: row + 1 });
   }
-  return ranges.flatMap((range) => piecesOf(range, READ_ROWS));
+  return ranges;
 }
 
 function take(
@@ -119,9 +122,12 @@ function take(
 ): void {
   try {
     if (rebuild.take(frameOf(row, scales), number, sink)) return;
-    throw rejected(`event_type ${JSON.stringify(String(row.event_type).slice(0, 40))} is unknown`);
+    throw rejected(`event_type ${JSON.stringify(String(textOf(row.event_type)).slice(0, 40))} is unknown`);
   } catch (error) {
-    sink.reject(sink.item(bookKind(row) ?? 'unknown', number), refusal(error).message);
+    sink.reject(
+      sink.item(bookKind({ event_type: textOf(row.event_type) }) ?? 'unknown', number),
+      refusal(error).message,
+    );
   }
 }
 
@@ -131,16 +137,19 @@ function decimalScales(schema: readonly SchemaElement[]): ReadonlyMap<string, nu
   return new Map(decimals.map(({ name, scale }) => [name, scale ?? 0]));
 }
 
-/** Times become Unix milliseconds; JSON stays text. */
+const decoder = new TextDecoder();
+
+/** Times become Unix milliseconds; texts and JSON stay bytes, which take no memory besides their page. */
 const PARSERS: Partial<ParquetParsers> = {
+  ...TEXT_AS_BYTES,
   timestampFromMilliseconds: (milliseconds: bigint) => Number(milliseconds),
   timestampFromMicroseconds: (microseconds: bigint) => Number(microseconds / 1000n),
   timestampFromNanoseconds: (nanoseconds: bigint) => Number(nanoseconds / 1_000_000n),
-  jsonFromBytes: (bytes: Uint8Array | undefined) => textOf(bytes),
+  jsonFromBytes: (bytes: Uint8Array | undefined) => bytes,
 };
 
 function textOf(value: unknown): unknown {
-  return value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
+  return value instanceof Uint8Array ? decoder.decode(value) : value;
 }
 
 /** The row as a message of the venue. */
@@ -149,7 +158,7 @@ function frameOf(row: Fields, scales: ReadonlyMap<string, number>): Fields {
   const frame = {
     event_type: textOf(row.event_type),
     market: textOf(row.market),
-    asset_id: row.asset_id,
+    asset_id: textOf(row[ASSET]),
     timestamp: timeOf(row.timestamp) ?? timeOf(row.timestamp_received),
   };
   if (frame.event_type === 'book') {
@@ -181,7 +190,7 @@ function exactDecimal(value: unknown, scale: number | undefined, name: string): 
 
 /** Turns `[["0.48","30"], …]` into the venue's levels. */
 function levelsOf(value: unknown, name: string): unknown {
-  const levels = typeof value === 'string' ? parsed(value, name) : value;
+  const levels = value instanceof Uint8Array ? parsed(decoder.decode(value), name) : value;
   if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
   return levels.map((level: unknown) => {
     if (isFields(level)) return level;

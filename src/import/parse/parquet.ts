@@ -7,18 +7,38 @@ import {
   type ParquetParsers,
   parquetMetadataAsync,
   parquetReadObjects,
+  type RowGroup,
+  snappyUncompress,
 } from 'hyparquet';
 import { DomainError } from '../../domain/errors.ts';
 import type { Fields } from '../../record/fields.ts';
+import { KeptBytes } from './kept-bytes.ts';
 
 /** Maximum number of rows in a group: the reader allocates memory for the number of rows that the file states. */
 const GROUP_ROWS_MAX = 4_194_304n;
 
-/** Compressions that the reader does not have itself. Both stop at the size that the page states. */
-const COMPRESSORS: Compressors = {
+/** Uncompressed bytes of the columns that are read at a time, by the sizes that the file states. */
+const READ_BYTES = 4 * 1024 * 1024;
+/** A row group is read in at most this number of ranges: column chunks that are not kept are read again for each. */
+const RANGES_PER_GROUP_MAX = 64;
+/** Bytes of the file that are kept: consecutive ranges of rows are mostly in the same column chunks. */
+const KEPT_SLICES_BYTES = 32 * 1024 * 1024;
+/** Decompressed pages that are kept: those larger than READ_BYTES, which have rows of several ranges. */
+const KEPT_PAGES_BYTES = 64 * 1024 * 1024;
+
+/** All stop at the size that the page states. */
+const COMPRESSORS = {
+  SNAPPY: (bytes, outputLength) => {
+    const output = new Uint8Array(outputLength);
+    snappyUncompress(bytes, output);
+    return output;
+  },
   GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
   ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
-};
+} satisfies Compressors;
+
+/** Decompressed text in a Parquet file, for codecs that read bytes. */
+export const TEXT_AS_BYTES: Partial<ParquetParsers> = { stringFromBytes: (bytes) => bytes };
 
 /** Rows from `start`, inclusive, to `end`, exclusive; the first row is 0. */
 export interface RowRange {
@@ -37,6 +57,7 @@ export class ParquetFile {
   readonly metadata: FileMetaData;
   readonly #path: string;
   readonly #file: AsyncBuffer;
+  readonly #compressors = keepingPages();
 
   private constructor(path: string, file: AsyncBuffer, metadata: FileMetaData) {
     this.#path = path;
@@ -46,7 +67,7 @@ export class ParquetFile {
 
   static async open(path: string): Promise<ParquetFile> {
     return await readable(path, async () => {
-      const file = await asyncBufferFromFile(path);
+      const file = keepingSlices(await asyncBufferFromFile(path));
       const metadata = await parquetMetadataAsync(file);
       for (const { num_rows: rows } of metadata.row_groups) {
         if (rows < 0n || rows > GROUP_ROWS_MAX) throw new Error(`a group of ${rows} rows`);
@@ -55,27 +76,79 @@ export class ParquetFile {
     });
   }
 
-  /** All rows in ranges of at most `rowsMax`. No range has rows of two row groups. */
-  ranges(rowsMax: number): RowRange[] {
-    let start = 0;
+  /** All rows in ranges of about READ_BYTES of `columns` and at most `rowsMax` rows. No range has rows of two row groups. */
+  ranges(columns: readonly string[], rowsMax: number): RowRange[] {
+    return this.piecesOf({ start: 0, end: Number(this.metadata.num_rows) }, columns, rowsMax);
+  }
+
+  /** The same for the rows of `range`. */
+  piecesOf({ start, end }: RowRange, columns: readonly string[], rowsMax: number): RowRange[] {
+    let first = 0;
     return this.metadata.row_groups.flatMap((group) => {
-      const range = { start, end: start + Number(group.num_rows) };
-      start = range.end;
-      return piecesOf(range, rowsMax);
+      const rows = Number(group.num_rows);
+      const from = Math.max(start, first);
+      first += rows;
+      const to = Math.min(end, first);
+      const fitting = Math.max(READ_BYTES / bytesOfRow(group, columns), rows / RANGES_PER_GROUP_MAX);
+      const step = Math.max(1, Math.min(rowsMax, Math.floor(fitting)));
+      const pieces: RowRange[] = [];
+      for (let at = from; at < to; at += step) pieces.push({ start: at, end: Math.min(to, at + step) });
+      return pieces;
     });
   }
 
   async read({ start, end }: RowRange, columns: string[], options: ReadOptions = {}): Promise<Fields[]> {
     const [file, metadata] = [this.#file, this.metadata];
-    const reading = { file, metadata, columns, rowStart: start, rowEnd: end, compressors: COMPRESSORS, ...options };
+    const reading = {
+      file,
+      metadata,
+      columns,
+      rowStart: start,
+      rowEnd: end,
+      compressors: this.#compressors,
+      ...options,
+    };
     return await readable(this.#path, () => parquetReadObjects(reading));
   }
 }
 
-export function piecesOf({ start, end }: RowRange, rowsMax: number): RowRange[] {
-  const pieces: RowRange[] = [];
-  for (let from = start; from < end; from += rowsMax) pieces.push({ start: from, end: Math.min(end, from + rowsMax) });
-  return pieces;
+/** The mean size of the columns in a row of the group, before compression; at least 1. */
+function bytesOfRow({ columns: chunks, num_rows: rows }: RowGroup, columns: readonly string[]): number {
+  const sizes = chunks.map(({ meta_data: chunk }) =>
+    chunk !== undefined && columns.includes(chunk.path_in_schema[0]!) ? Number(chunk.total_uncompressed_size) : 0,
+  );
+  return Math.max(1, sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, Number(rows)));
+}
+
+function keepingSlices(file: AsyncBuffer): AsyncBuffer {
+  const kept = new KeptBytes<ArrayBuffer>(KEPT_SLICES_BYTES);
+  return {
+    byteLength: file.byteLength,
+    slice: async (start, end) => {
+      const name = `${start} ${end}`;
+      return kept.get(name) ?? kept.add(name, await file.slice(start, end));
+    },
+  };
+}
+
+function keepingPages(): Compressors {
+  const kept = new KeptBytes<Uint8Array>(KEPT_PAGES_BYTES);
+  /** A number for each slice that has compressed pages. */
+  const slices = new WeakMap<ArrayBufferLike, number>();
+  let count = 0;
+  const decompressor = (decompress: (bytes: Uint8Array, outputLength: number) => Uint8Array) => {
+    return (bytes: Uint8Array, outputLength: number) => {
+      if (outputLength <= READ_BYTES) return decompress(bytes, outputLength);
+      if (!slices.has(bytes.buffer)) {
+        count += 1;
+        slices.set(bytes.buffer, count);
+      }
+      const name = `${slices.get(bytes.buffer)} ${bytes.byteOffset}`;
+      return kept.get(name) ?? kept.add(name, decompress(bytes, outputLength));
+    };
+  };
+  const { SNAPPY, GZIP, ZSTD } = COMPRESSORS;
+  return { SNAPPY: decompressor(SNAPPY), GZIP: decompressor(GZIP), ZSTD: decompressor(ZSTD) };
 }
 
 /** Runs `read`; its errors become DomainError 'unreadable'. */

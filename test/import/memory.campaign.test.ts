@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test';
+import {
+  memoryOfImport,
+  RESIDENT_MEBIBYTES_MAX,
+  writeCaptures,
+  writeMessagesParquet,
+  writePmxtParquet,
+} from './memory.ts';
+
+const FILES = 5000;
+/** 20 MB of Parquet and more. */
+const ROWS = 30_000;
+
+test.each([
+  [`${FILES} files of 1.4 MB`, FILES, (directory: string) => writeCaptures(directory, FILES)],
+  ['Parquet with 20 MB of book messages', ROWS, (directory: string) => writeMessagesParquet(directory, ROWS)],
+  ['Parquet with 20 MB of book rows of PMXT', ROWS, (directory: string) => writePmxtParquet(directory, ROWS)],
+] as const)(`an import of %s takes less than ${RESIDENT_MEBIBYTES_MAX} MiB of memory`, async (_, records, fill) => {
+  const { mebibytes, report } = await memoryOfImport(fill);
+  expect(report).toContain(`${records + 1} records read`);
+  expect(mebibytes).toBeLessThan(RESIDENT_MEBIBYTES_MAX);
+});

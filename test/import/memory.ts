@@ -1,0 +1,89 @@
+import { linkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { temporaryDirectory } from '../support/archive.ts';
+import { EXECUTABLE } from '../support/executable.ts';
+import { CONDITION_ID, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
+import { at, book, type Frame, type Level } from './rebuild/venue-messages.ts';
+
+/** An import may take this much memory, whatever it reads. */
+export const RESIDENT_MEBIBYTES_MAX = 300;
+
+const LINE_CHARS = 20_000;
+const FILE_LINES = 70;
+const LEVELS = 49;
+
+/** The greatest resident memory, in MiB, and the report of an import of a new directory that `fill` writes to. */
+export async function memoryOfImport(
+  fill: (directory: string) => void,
+): Promise<{ mebibytes: number; report: string }> {
+  using directory = temporaryDirectory();
+  using data = temporaryDirectory();
+  writeFileSync(join(directory.path, 'markets.ndjson'), `${JSON.stringify(sampleMarket())}\n`);
+  fill(directory.path);
+  // A child's greatest memory counts that of the process that starts it, so a small process does.
+  const child = Bun.spawn([process.execPath, import.meta.path, directory.path, data.path], { stdout: 'pipe' });
+  const printed = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the import ended with ${child.exitCode}`);
+  return JSON.parse(printed) as { mebibytes: number; report: string };
+}
+
+/** Files of 1.4 MB, compressed, that begin with a book: what recognises a file is its first megabyte. */
+export function writeCaptures(directory: string, files: number): void {
+  const heartbeat = JSON.stringify({ type: 'heartbeat', padding: 'x'.repeat(LINE_CHARS) });
+  const capture = [JSON.stringify(book(0, '0.4:10', '0.6:5')), ...Array<string>(FILE_LINES).fill(heartbeat)];
+  const first = join(directory, 'capture-1.jsonl.gz');
+  writeFileSync(first, gzipSync(capture.join('\n')));
+  for (let part = 2; part <= files; part += 1) linkSync(first, join(directory, `capture-${part}.jsonl.gz`));
+}
+
+/** Books of 49 levels a side whose sizes differ, one a millisecond. */
+function busyBooks(count: number): Frame[] {
+  const side = (offsetMs: number, shift: number) =>
+    Array.from({ length: LEVELS }, (_, level): Level => {
+      const price = String((level + 1 + shift) / 100);
+      return [price, String(((offsetMs * 7919 + level * 104_729) % 9_999_991) / 100)];
+    });
+  return Array.from({ length: count }, (_, offsetMs) =>
+    book(offsetMs, side(offsetMs, 0), side(offsetMs, 50).reverse()),
+  );
+}
+
+/** One row group of book messages. */
+export function writeMessagesParquet(directory: string, rows: number): void {
+  const data = busyBooks(rows).map((frame) => JSON.stringify(frame));
+  write(directory, 'books.parquet', [{ name: 'raw_data', data, type: 'STRING' }], rows);
+}
+
+/** One row group of book rows as PMXT has them. */
+export function writePmxtParquet(directory: string, rows: number): void {
+  const frames = busyBooks(rows);
+  const pairs = (side: unknown) => JSON.stringify((side as { price: string; size: string }[]).map(Object.values));
+  const times = frames.map(({ timestamp }) => BigInt(String(timestamp)));
+  const constant = (name: string, value: string) => ({ name, data: frames.map(() => value), type: 'STRING' as const });
+  const columns = [
+    { name: 'timestamp_received', data: times, type: 'INT64' as const },
+    { name: 'timestamp', data: times, type: 'INT64' as const },
+    constant('market', CONDITION_ID),
+    constant('event_type', 'book'),
+    constant('asset_id', UP_ASSET),
+    { name: 'bids', data: frames.map(({ bids }) => pairs(bids)), type: 'STRING' as const },
+    { name: 'asks', data: frames.map(({ asks }) => pairs(asks)), type: 'STRING' as const },
+  ];
+  write(directory, `polymarket_orderbook_${at(0)}.parquet`, columns, rows);
+}
+
+type Columns = Parameters<typeof parquetWriteBuffer>[0]['columnData'];
+
+function write(directory: string, name: string, columnData: Columns, rowGroupSize: number): void {
+  writeFileSync(join(directory, name), Buffer.from(parquetWriteBuffer({ columnData, rowGroupSize })));
+}
+
+if (import.meta.main) {
+  const [directory, data] = process.argv.slice(2);
+  const child = Bun.spawn([EXECUTABLE, 'import', directory!, '--data', data!], { env: {}, stdout: 'pipe' });
+  const report = await new Response(child.stdout).text();
+  process.exitCode = await child.exited;
+  console.log(JSON.stringify({ mebibytes: child.resourceUsage()!.maxRSS / 2 ** 20, report }));
+}
