@@ -1,5 +1,6 @@
 import { isFields, parsedJson } from '../record/fields.ts';
 import { scannedTexts } from './parse/json-values.ts';
+import { withoutStamp } from './parse/stamped-line.ts';
 
 export const SAMPLE_BYTES = 1024 * 1024;
 const SAMPLE_LINES = 20;
@@ -62,7 +63,11 @@ function elementsOf(text: string): readonly unknown[] {
 function isJsonLines(lines: readonly string[]): boolean {
   const first = lines[0] ?? '';
   const continues = first === '[' || first === '{' || (first.startsWith('[') && first.endsWith(','));
-  return !continues && lines.some((line) => elementsOf(line).length > 0 || isQuotedJson(line));
+  return !continues && lines.some(isJsonLine);
+}
+
+function isJsonLine(line: string): boolean {
+  return elementsOf(withoutStamp(line)).length > 0 || isQuotedJson(line);
 }
 
 /** Whether a line is a JSON text that contains an object or an array. */

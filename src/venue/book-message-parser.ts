@@ -17,6 +17,7 @@ import {
 import { tradeFields, VENUE_TRADE_NAMES } from '../record/trade-fields.ts';
 import type { BestPrices } from './best-prices.ts';
 import { type HashedBook, statedLevels } from './book-hash.ts';
+import { levelObjects } from './levels.ts';
 import { MIN_ORDER_SIZE } from './market-status.ts';
 
 /** The venue's market channel messages about books; reports count each kind. */
@@ -73,7 +74,12 @@ export function assetOf(frame: Fields): AssetMessage {
   return { assetId: numericField(frame, 'asset_id'), market: optional(frame, 'market', conditionIdField) };
 }
 
-export function bookMessage(frame: Fields): BookMessage {
+export function bookMessage(message: Fields): BookMessage {
+  const frame = {
+    ...message,
+    bids: levelObjects(message.bids, 'bids'),
+    asks: levelObjects(message.asks, 'asks'),
+  };
   const { assetId, market } = assetOf(frame);
   const timestampMs = timestampOf(frame);
   return { assetId, market, timestampMs, ...bookFields(frame), claim: hashClaim(frame, assetId, timestampMs) };

@@ -1,5 +1,5 @@
 import type { MarketStatement } from '../../domain/market-statement.ts';
-import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
+import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import {
   attempt,
@@ -39,6 +39,9 @@ const STARTS = ['startTs', 'start_ts', 'startSec', 'start_sec', 'startTime', 'st
 const ENDS = ['endTs', 'end_ts', 'endSec', 'end_sec', 'endTime', 'end_time'];
 const TOKEN_LISTS = ['clobTokenIds', 'clob_token_ids', 'token_ids'];
 const ASSETS = ['assetId', 'asset_id', 'tokenId', 'token_id'];
+const WINNERS = ['winner', 'winning_outcome', 'winningOutcome'];
+/** Words of recorders for a market that is not resolved. */
+const NO_WINNER = /^(?:|unknown|unresolved|pending|none|null|open|tbd)$/i;
 const UP_TOKENS = ['upTokenId', 'up_token_id'];
 const DOWN_TOKENS = ['downTokenId', 'down_token_id'];
 
@@ -50,7 +53,7 @@ export function marketLists(): Codec {
   return {
     format: 'market list',
     input: 'Lists of markets that recorders keep next to their captures',
-    becomes: 'Markets.',
+    becomes: 'Markets, with their winner if the list has it.',
     statesMarkets: true,
     recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
     read: async (file, sink) => {
@@ -92,14 +95,29 @@ function statementOf(row: Fields): MarketStatement {
   const times = { startMs: first(row, STARTS, timeField), endMs: first(row, ENDS, timeField) };
   const conditionId = first(row, CONDITION_IDS, conditionIdField);
   if (conditionId === undefined) throw rejected('conditionId is missing or not 0x and up to 64 hex digits');
+  const clobTokenIds = tokensOf(row);
   return {
     conditionId,
     slug,
     ...marketWindow(slug, times, [first(row, COINS, coinOf)]),
-    clobTokenIds: tokensOf(row),
+    clobTokenIds,
+    ...settlement(first(row, WINNERS, (fields, name) => winnerField(fields, name, clobTokenIds))),
     marketId: first(row, MARKET_IDS, numericField),
     eventId: first(row, EVENT_IDS, numericField),
   };
+}
+
+function settlement(winner: Outcome | undefined) {
+  return winner === undefined ? {} : { winner, closed: true, active: false };
+}
+
+/** Up or down, or the asset of one; undefined if the market is not resolved. */
+function winnerField(row: Fields, name: string, clobTokenIds: readonly string[]): Outcome | undefined {
+  const value = row[name];
+  if (typeof value !== 'string') throw rejected(`${name} is not a text`);
+  const winner = parseOutcome(value) ?? (value === UNKNOWN_TOKEN ? undefined : OUTCOMES[clobTokenIds.indexOf(value)]);
+  if (winner === undefined && !NO_WINNER.test(value)) throw rejected(`${name} is neither "up" nor "down" nor null`);
+  return winner;
 }
 
 function tokensOf(row: Fields) {

@@ -15,6 +15,7 @@ import {
   wordField,
 } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import { levelObjects } from '../../venue/levels.ts';
 import { timeField, UNKNOWN_TOKENS } from '../../venue/metadata-fields.ts';
 import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
@@ -142,19 +143,9 @@ function booksOf(fields: Fields, { conditionId }: KnownMarket, timestampMs: numb
     const book = stated(fields, outcome);
     if (book === undefined) return [];
     if (!isFields(book)) throw rejected(`${outcome} is not an object with bids and asks`);
-    const sides = bookFields({ bids: levelsOf(book.bids, 'bids'), asks: levelsOf(book.asks, 'asks') });
+    const sides = bookFields({ bids: levelObjects(book.bids, 'bids'), asks: levelObjects(book.asks, 'asks') });
     return [{ type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId: undefined, ...sides }];
   });
   if (items.length === 0) throw rejected('up and down are both missing');
   return items;
-}
-
-/** `[price, size]` as `{price, size}`. */
-function levelsOf(levels: unknown, name: string): unknown {
-  if (!Array.isArray(levels)) return levels;
-  return levels.map((level: unknown) => {
-    if (!Array.isArray(level) || level.length !== 2)
-      throw rejected(`${name} has a level that is not a pair of price and size`);
-    return { price: level[0], size: level[1] };
-  });
 }

@@ -1,7 +1,7 @@
 import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
 import { parseFrameJson } from '../../record/exact-json.ts';
-import { type Fields, isFields, refusal, rejected } from '../../record/fields.ts';
+import { type Fields, refusal, rejected } from '../../record/fields.ts';
 import { bookKind } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
@@ -188,16 +188,11 @@ function exactDecimal(value: unknown, scale: number | undefined, name: string): 
   return unscaled / powerOfTen(scale);
 }
 
-/** Turns `[["0.48","30"], …]` into the venue's levels. */
+/** The levels `[["0.48","30"], …]`. */
 function levelsOf(value: unknown, name: string): unknown {
   const levels = value instanceof Uint8Array ? parsed(decoder.decode(value), name) : value;
   if (!Array.isArray(levels)) throw rejected(`${name} is missing or not an array`);
-  return levels.map((level: unknown) => {
-    if (isFields(level)) return level;
-    if (!Array.isArray(level) || level.length !== 2)
-      throw rejected(`${name} has a level that is not a price and a size`);
-    return { price: level[0], size: level[1] };
-  });
+  return levels;
 }
 
 function parsed(text: string, name: string): unknown {

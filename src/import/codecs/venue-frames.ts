@@ -22,7 +22,8 @@ export function venueFrames({ every }: { readonly every: SnapshotPace }): Codec 
   const rebuild = new ChannelRebuild(every);
   return {
     format: 'venue frames',
-    input: 'Venue frames, one a line: WebSocket messages, bare, in a wrapper, as text, several in an array; REST books',
+    input:
+      'Venue frames, one a line: WebSocket messages, bare, in a wrapper, after a time, as text, several in an array; REST books; levels as objects or pairs',
     becomes:
       '[Rebuilt](#venue-frames): snapshots, trades as prices, markets, gaps. Chainlink, Binance, Coinbase and Pyth frames among them become coin prices.',
     recognises: (sample) => partsOfSample(sample).some(isKnown),

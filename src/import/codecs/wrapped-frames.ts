@@ -1,8 +1,15 @@
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
+import { withoutStamp } from '../parse/stamped-line.ts';
 
-/** The fields in which recorders keep the received frame. */
-const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'] as const;
+/** The fields in which recorders keep the received frame, also as any text. */
+const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'];
+/** The same for fields that keep a frame, several frames, or the text of either; another text is a word of the recorder. */
+const FURTHER_WRAPPERS = ['d', 'event', 'book', 'books'];
+/** Fields of the recorder's object that a book in it may lack. */
+const INHERITED = ['market', 'asset_id', 'timestamp'];
+const ASSET_ID = /^\d{10,100}$/;
+const JSON_BEGINS = /^\s*[[{"]/;
 
 /** Maximum number of wrappers: a frame as text in an object in an array in a text … */
 const DEPTH_MAX = 6;
@@ -36,7 +43,7 @@ export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, d
   if (trimmed === '') return [{ control: 'empty frame' }];
   if (HEARTBEAT.test(trimmed)) return [{ control: trimmed.toUpperCase() }];
   try {
-    return partsOfValue(parseFrameJson(trimmed), isFrame, depth);
+    return partsOfValue(parseFrameJson(depth === 0 ? withoutStamp(trimmed) : trimmed), isFrame, depth);
   } catch (error) {
     if (!(error instanceof SyntaxError)) return [{ malformed: refusal(error).message }];
     return [{ malformed: depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON' }];
@@ -49,17 +56,54 @@ export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean
   if (typeof value === 'string') return partsOfLine(value, isFrame, depth + 1);
   if (Array.isArray(value)) {
     if (value.length === 0) return [{ control: 'empty frame' }];
-    return value.flatMap((element) => partsOfValue(element, isFrame, depth + 1));
+    return withoutTimes(value).flatMap((element) => partsOfValue(element, isFrame, depth + 1));
   }
   if (!isFields(value)) return [{ malformed: 'the frame is not a JSON object' }];
-  if (isVenueMessage(value) || isFrame(value)) return [{ frame: value }];
+  const name = wrapperOf(value);
+  const isWhole = isVenueMessage(value) && (name === undefined || hasContent(value));
+  if (isWhole || isFrame(value)) return [{ frame: value }];
   const row = channelRow(value);
   if (row !== undefined) return [{ frame: row }];
-  const name = WRAPPERS.find((wrapper) => typeof value[wrapper] === 'string' || typeof value[wrapper] === 'object');
   const control = controlOf(value);
   // Recorders write null if there was no frame.
-  if (name !== undefined && value[name] !== null) return partsOfValue(value[name], isFrame, depth + 1);
+  if (name !== undefined && value[name] !== null) return partsOfValue(wrappedIn(value, name), isFrame, depth + 1);
   return [control === undefined ? { frame: value } : { control }];
+}
+
+/** The elements of an array from the first frame on: `[time, frame]`. */
+function withoutTimes(elements: readonly unknown[]): readonly unknown[] {
+  const first = elements.findIndex(holdsFrame);
+  return first < 0 ? elements : elements.slice(first);
+}
+
+/** Whether it is an object, an array, or a text that may be the JSON of one. */
+function holdsFrame(value: unknown): boolean {
+  return typeof value === 'string' ? JSON_BEGINS.test(value) : typeof value === 'object' && value !== null;
+}
+
+/** The name of the field with the received frame: a word of the recorder is passed over if another field has a frame. */
+function wrapperOf(value: Fields): string | undefined {
+  return (
+    [...WRAPPERS, ...FURTHER_WRAPPERS].find((wrapper) => holdsFrame(value[wrapper])) ??
+    WRAPPERS.find((wrapper) => typeof value[wrapper] === 'string' || value[wrapper] === null)
+  );
+}
+
+/** Whether a message has more than its type: recorders repeat the type next to the message. */
+function hasContent(value: Fields): boolean {
+  return ['asset_id', 'market', 'price_changes', 'bids', 'id'].some((name) => name in value);
+}
+
+/** The value of a wrapper. Books get what they lack from the recorder's object, those of an object by asset also their asset. */
+function wrappedIn(value: Fields, name: string): unknown {
+  const wrapped = value[name];
+  if ((name !== 'book' && name !== 'books') || typeof wrapped === 'string') return wrapped;
+  const inherited = INHERITED.filter((field) => field in value).map((field) => [field, value[field]] as const);
+  const completed = (book: unknown, asset = {}) =>
+    isFields(book) ? { ...Object.fromEntries(inherited), ...asset, ...book } : book;
+  if (Array.isArray(wrapped)) return wrapped.map((book) => completed(book));
+  if (!isFields(wrapped) || !Object.keys(wrapped).every((key) => ASSET_ID.test(key))) return completed(wrapped);
+  return Object.entries(wrapped).map(([asset_id, book]) => completed(book, { asset_id }));
 }
 
 /** Whether it is a message of the venue's market channel, or a book of its REST API. */

@@ -254,3 +254,30 @@ describe('the real lists', () => {
     },
   );
 });
+
+describe('the winner in a list', () => {
+  test.each([
+    [{ winner: 'Up' }, 'up'],
+    [{ winner: 'DOWN' }, 'down'],
+    [{ winning_outcome: 'down' }, 'down'],
+    [{ winner: '22' }, 'down'],
+  ] as const)('%p closes the market', async (fields, winner) => {
+    using place = temporaryArchive();
+    const report = await importFile(place.archive, 'markets.jsonl', JSON.stringify(listed(fields)));
+    expect(report.rejections).toEqual([]);
+    expect(marketOf(place.archive, SLUG)).toMatchObject({ winner, closed: true });
+  });
+
+  test.each([[null], [''], ['unresolved'], ['Pending']])('%p is none', async (winner) => {
+    using place = temporaryArchive();
+    const report = await importFile(place.archive, 'markets.jsonl', JSON.stringify(listed({ winner })));
+    expect(report.rejections).toEqual([]);
+    expect(marketOf(place.archive, SLUG).winner).toBeUndefined();
+  });
+
+  test('is refused if it is no outcome', async () => {
+    const line = (winner: unknown) => JSON.stringify(listed({ winner }));
+    expect(await refusalOf('markets.jsonl', line('both'))).toBe('winner is neither "up" nor "down" nor null');
+    expect(await refusalOf('markets.jsonl', line(1))).toBe('winner is not a text');
+  });
+});

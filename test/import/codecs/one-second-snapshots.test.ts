@@ -179,7 +179,7 @@ describe('a line is rejected, with one reason, and the next one is stored:', () 
     ['up is not an object', books({ up: [] })],
     ['bids is missing', books({ up: { asks: [] } })],
     ['not a pair of price and size', books({ up: { bids: [[0.5]], asks: [] } })],
-    ['not a pair of price and size', books({ up: { bids: [{ price: 1 }], asks: [] } })],
+    ['a size in bids is missing', books({ up: { bids: [{ price: 1 }], asks: [] } })],
     ['lies outside 0…1', books({ up: { bids: [[1.5, 1]], asks: [] } })],
     ['is negative', books({ down: { bids: [], asks: [[0.5, -1]] } })],
     [

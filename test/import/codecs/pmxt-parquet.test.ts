@@ -222,7 +222,7 @@ describe('an hour of PMXT', () => {
       'a level of one number',
       { ...FIRST, asks: '[["0.5"]]' },
       'book',
-      /^asks has a level that is not a price and a size$/,
+      /^asks has a level that is not a pair of price and size$/,
     ],
     [
       'a change without a price',

@@ -91,6 +91,33 @@ describe('a wrapped frame', () => {
     ...['message', 'msg', 'data', 'frame', 'raw', 'raw_data'].map(
       (name) => [`in ${name}`, json({ [name]: FIRST })] as const,
     ),
+    ['after a time', `1776323400123 ${json(FIRST)}`],
+    ['after a time in seconds, in an array', `1776323400.123\t${json([FIRST])}`],
+    ['after an ISO time', `2026-04-16T07:10:00.123456Z ${json(FIRST)}`],
+    ['after a time in brackets', `[2026-04-16 07:10:00,123] ${json(FIRST)}`],
+    ['in a pair with its time', json([1776323400.123, FIRST])],
+    ['in a pair with its time, as text', json(['2026-04-16T07:10:00Z', json(FIRST)])],
+    ['in a pair with its time, in an array', json([1776323400123, [FIRST]])],
+    ['next to a word that is not a frame', json({ msg: 'received', data: FIRST })],
+    ['next to its own type', json({ event_type: 'book', ts: 1, payload: json(FIRST) })],
+    ['in d', json({ t: 1776323400123, d: FIRST })],
+    ['in d as text', json({ t: 1776323400123, d: json([FIRST]) })],
+    ['in event', json({ ts: 1, event: FIRST })],
+    ['in data next to an event', json({ event: 'book', data: FIRST })],
+    ['in books', json({ ts: 1, books: [FIRST] })],
+    [
+      'in books by asset',
+      json({ timestamp: FIRST.timestamp, books: { [UP_ASSET]: { bids: FIRST.bids, asks: FIRST.asks } } }),
+    ],
+    [
+      'in book, next to its market and asset',
+      json({
+        market: CONDITION_ID,
+        asset_id: UP_ASSET,
+        book: { bids: FIRST.bids, asks: FIRST.asks, timestamp: FIRST.timestamp },
+      }),
+    ],
+    ['with levels as pairs', json({ ...FIRST, bids: BIDS, asks: ASKS })],
     ['as REST answers it, without event_type', json({ ...FIRST, event_type: undefined })],
     [
       'as a row of one channel',
@@ -106,8 +133,14 @@ describe('a wrapped frame', () => {
 
   test.each(cases)('%s is recognised and read', async (_, line) => {
     expect(venueFrames({ every: 'change' }).recognises(sampleOf('PONG', line))).toBe(true);
-    const { up, reasons } = await read([[line]]);
+    const { up, reasons, sink } = await read([['PONG', line]]);
     expect({ up, reasons }).toEqual({ up: [FIRST_SEEN], reasons: [] });
+    expect(sink.items).toHaveLength(1);
+  });
+
+  test('with levels as pairs has the hash of its levels', async () => {
+    const { notes } = await read([[{ ...FIRST, bids: BIDS, asks: ASKS, hash: venueHash(FIRST) }]]);
+    expect(notes[0]).toContain('1 of 1 book hashes verified');
   });
 
   test('of an array may be on the line where the array begins', async () => {
