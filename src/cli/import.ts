@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -28,6 +28,7 @@ interface ImportCommandOptions extends StoringOptions {
   readonly every: SnapshotPace;
   readonly mirror?: boolean;
   readonly rejects?: string;
+  readonly missing?: string;
   readonly dryRun?: boolean;
 }
 
@@ -35,6 +36,8 @@ interface ImportCommandOptions extends StoringOptions {
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
 const BAR_CHARS = 24;
+const MISSING_HINT =
+  "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
 export function importCommand(terminal: Terminal): Command {
   return addSettings(new Command('import'), 'diskFloor')
@@ -57,6 +60,7 @@ export function importCommand(terminal: Terminal): Command {
       'derive the books of an outcome from the other one, until the first book of its own was recorded',
     )
     .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
+    .option('--missing <file>', 'write the condition ids of unknown markets to this new file, one a line')
     .option('--dry-run', 'validate without storing')
     .addHelpText(
       'after',
@@ -93,6 +97,7 @@ Examples:
       const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
         importSources(terminal, options, archive, sources, request),
       );
+      if (options.missing !== undefined) writeMissing(options.missing, report.missingMarkets);
       printReport(terminal, options, report);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
@@ -141,12 +146,18 @@ function openRejects(path: string): Disposable & { readonly onReject: (rejection
   };
 }
 
+/** Like `openRejects`, it never overwrites a file; without a missing market it writes none. */
+function writeMissing(path: string, conditionIds: readonly string[]): void {
+  if (conditionIds.length === 0) return;
+  writable(path, () => writeFileSync(path, conditionIds.map((id) => `${id}\n`).join(''), { flag: 'wx' }));
+}
+
 function writable<T>(path: string, write: () => T): T {
   try {
     return write();
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
-      throw new DomainError('conflict', `'${path}' exists already: name another file for the rejected records`);
+      throw new DomainError('conflict', `'${path}' exists already: name another one`);
     }
     throw new DomainError('unavailable', `'${path}' cannot be written: check the path, its permissions and the disk`, {
       cause: error,
@@ -219,7 +230,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
 }
 
 /** Why an import is not complete, in sentences that say what to do. */
-function failuresOf({ total, files, rejections, stopped }: ImportReport): string[] {
+function failuresOf({ total, files, rejections, missingMarkets, stopped }: ImportReport): string[] {
   const { read, stored, duplicate, rejected } = total;
   const unread = files.flatMap((file) =>
     file.error === undefined
@@ -234,6 +245,9 @@ function failuresOf({ total, files, rejections, stopped }: ImportReport): string
   return [
     ...unread,
     ...(rejected > 0 ? [`${rejected} of ${countOf(read, 'record')} rejected: ${remedy}`] : []),
+    ...(missingMarkets.length > 0
+      ? [`${countOf(missingMarkets.length, 'market')} unknown: import their markets, then this again${MISSING_HINT}`]
+      : []),
     ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
     ...(!stopped && notStored > 0
       ? [`${countOf(notStored, 'record')} read and not stored: run the same command again`]

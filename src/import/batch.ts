@@ -153,6 +153,7 @@ export class Batch<S> {
   #marketOf(conditionId: string): KnownMarket {
     const market = this.#known.byConditionId(conditionId);
     if (market !== undefined) return market;
+    this.#known.addMissing(conditionId);
     throw rejected(`market ${conditionId} is unknown: import its market record first`);
   }
 

@@ -1,4 +1,6 @@
 import type { Codec } from './codec.ts';
+import { clobMarkets } from './codecs/clob-markets.ts';
+import { dataApiTrades, dataApiTradesCsv } from './codecs/data-api-trades.ts';
 import { gammaMarkets } from './codecs/gamma.ts';
 import { priceHistories } from './codecs/gamma-price-history.ts';
 import { marketLists } from './codecs/market-list.ts';
@@ -21,6 +23,9 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
     pmxtParquet({ every }),
     parquetBooks(),
     gammaMarkets(),
+    clobMarkets(),
+    dataApiTrades(),
+    dataApiTradesCsv(),
     marketLists(),
     priceHistories(),
     spotCsv(),

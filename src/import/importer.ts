@@ -2,6 +2,7 @@ import { DomainError } from '../domain/errors.ts';
 import { refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
+import { UnknownMarket } from '../venue/market-message-parser.ts';
 import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
@@ -105,6 +106,7 @@ export class Importer implements RecordSink {
   /** Items whose records are committed. */
   #stored = 0;
   #mirrored = 0;
+  #missingMarkets: readonly string[] = [];
   #winnerNotes: readonly string[] = [];
   #bytesRead = 0;
   /** Size of the finished files. The Parquet reader does not report the bytes that it reads. */
@@ -139,6 +141,7 @@ export class Importer implements RecordSink {
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#commit();
       if (this.#options.mirror === true) this.#mirror();
+      this.#missingMarkets = this.markets.missing();
       this.#winnerNotes = winnerNotes(this.#archive, this.#stated);
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
@@ -158,6 +161,7 @@ export class Importer implements RecordSink {
       mirrored: this.#mirrored,
       rejections: this.#rejections,
       skipped: this.#skipped,
+      missingMarkets: this.#missingMarkets,
       notes: [...this.#codecs.flatMap((codec) => codec.notes?.() ?? []), ...this.#winnerNotes],
       stopped: this.#stopped,
       dryRun: this.#options.dryRun === true,
@@ -217,7 +221,9 @@ export class Importer implements RecordSink {
       }
       this.finish(item);
     } catch (error) {
-      this.reject(item, refusal(error).message);
+      const refused = refusal(error);
+      if (refused instanceof UnknownMarket) this.markets.addMissing(refused.conditionId);
+      this.reject(item, refused.message);
     }
   }
 

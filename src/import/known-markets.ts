@@ -20,6 +20,9 @@ const MARKETS_MAX = 20_000;
 /** Maximum number of unknown assets in memory, so that not every message about them queries the archive. */
 const UNKNOWN_ASSETS_MAX = 10_000;
 
+/** Maximum number of unknown markets that are listed. */
+const MISSING_MAX = 100_000;
+
 /** The markets of the archive and those that the input has stated so far. */
 export class KnownMarkets {
   readonly #archive: Archive;
@@ -28,6 +31,8 @@ export class KnownMarkets {
   readonly #unknownAssets = new Set<string>();
   /** The latest market of each slug, and every market by slug and start. */
   readonly #bySlug = new Map<string, KnownMarket>();
+  /** ConditionIds of markets that records name and no market record states. */
+  readonly #missing = new Set<string>();
   /** Real conditionIds by the stand-ins that they replaced. */
   readonly #realOf = new Map<string, string>();
 
@@ -39,6 +44,19 @@ export class KnownMarkets {
   byConditionId(stated: string): KnownMarket | undefined {
     const conditionId = this.#realOf.get(stated) ?? stated;
     return this.#byConditionId.get(conditionId) ?? this.keep(this.#archive.markets.findByConditionId(conditionId));
+  }
+
+  /** Call it for a record of a market whose market record, or its assets, are not known. */
+  addMissing(conditionId: string): void {
+    if (this.#missing.size < MISSING_MAX) this.#missing.add(conditionId);
+  }
+
+  /** ConditionIds of the markets that are still missing, in their order. */
+  missing(): string[] {
+    return [...this.#missing].filter((conditionId) => {
+      const known = this.byConditionId(conditionId);
+      return known === undefined || known.clobTokenIds.includes('0');
+    });
   }
 
   /** Undefined for an asset that no market record names: its outcome is never guessed. */

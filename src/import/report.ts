@@ -46,6 +46,8 @@ export interface ImportReport {
   readonly rejections: readonly Rejection[];
   /** Files in directories that are not recordings. */
   readonly skipped: readonly string[];
+  /** ConditionIds of markets that records named and no market record stated. */
+  readonly missingMarkets: readonly string[];
   /** Remarks about the recordings, one sentence each. */
   readonly notes: readonly string[];
   /** Whether the import was stopped before all files were read. */

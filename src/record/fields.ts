@@ -182,6 +182,13 @@ export function figure(value: unknown, name: string): number {
   return number;
 }
 
+/** A price that its publisher computed in floating point, see `figure`. */
+export function figureWithinOne(value: unknown, name: string): number {
+  const price = figure(value, name);
+  if (price > 1) throw rejected(`${name} ${price} lies outside 0…1`);
+  return price;
+}
+
 export function priceWithinOne(value: unknown, name: string): number {
   const price = decimal(value, name);
   if (price < 0 || price > 1) throw rejected(`${name} ${price} lies outside 0…1`);

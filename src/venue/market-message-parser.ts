@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../domain/outcome.ts';
 import {
@@ -52,7 +53,7 @@ export function resolvedMarket(
 ): MarketStatement | undefined {
   const conditionId = conditionIdField(frame, 'market');
   const known = findMarket(conditionId);
-  if (known === undefined && stated(frame, 'slug') === undefined) throw rejected(unknownMarket(conditionId));
+  if (known === undefined && stated(frame, 'slug') === undefined) throw new UnknownMarket(conditionId);
   const market = known ?? describedMarket(frame);
   if (market === undefined) return undefined;
   const winner = winnerOf(frame, market.clobTokenIds);
@@ -72,7 +73,13 @@ function winnerOf(frame: Fields, clobTokenIds: readonly string[]): Outcome {
   return winner;
 }
 
-/** The reason for refusing a message about an unknown market. */
-export function unknownMarket(conditionId: string): string {
-  return `market ${conditionId} is unknown: import its market record first, or name a file with it (--markets)`;
+/** The error for a record of a market that no market record states. */
+export class UnknownMarket extends DomainError {
+  readonly conditionId: string;
+
+  constructor(conditionId: string, message?: string) {
+    const what = message ?? `market ${conditionId} is unknown`;
+    super('rejected-record', `${what}: import its market record first, or name a file with it (--markets)`);
+    this.conditionId = conditionId;
+  }
 }

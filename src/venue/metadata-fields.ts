@@ -1,4 +1,5 @@
 import { parseFigure } from '../domain/decimal.ts';
+import { DomainError } from '../domain/errors.ts';
 import { formatInstant, isInstant, parseIso } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
 import { knownTokenIds } from '../domain/market-statement.ts';
@@ -16,6 +17,7 @@ export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
 /** Smaller integers are seconds: as milliseconds they would be before March 1973. */
 const MILLISECONDS_FROM = 1e11;
+const UP_OR_DOWN = /(?:^|-)up-?(?:or-?)?down(?:-|$)/i;
 /** `2026-06-08 00:00:16+00`, as a database prints it. */
 const DATABASE_TIME = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)([+-]\d{2})(:?\d{2})?$/;
 
@@ -149,8 +151,17 @@ function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   return byLocalTime === '4h' || byLocalTime === '24h' ? byLocalTime : undefined;
 }
 
-export function noMarket(slug: string, why: string): Error {
-  return rejected(`${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`);
+/** The error for a market of another kind. The venue lists all its markets together, so these are no faults of a recording. */
+export class OtherMarket extends DomainError {
+  constructor(message: string) {
+    super('rejected-record', message);
+  }
+}
+
+/** The error for a market that is not up or down: `OtherMarket`, unless its slug says that it is. */
+export function noMarket(slug: string, why: string): DomainError {
+  const message = `${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`;
+  return UP_OR_DOWN.test(slug) ? rejected(message) : new OtherMarket(message);
 }
 
 /** `6h30m`; milliseconds only below one second. */

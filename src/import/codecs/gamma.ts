@@ -7,6 +7,7 @@ import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
+import { takeMarket } from './taken-market.ts';
 
 const MARKET = 'market';
 const STALE_MARKET = 'stale market';
@@ -16,7 +17,7 @@ export function gammaMarkets(): Codec {
     format: 'Gamma markets',
     input: "The venue's market objects (Gamma): bare, in events, in lists, wrapped in `raw`, pretty-printed",
     becomes:
-      "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A market that is not closed a day after its window, by the object's `updatedAt`, is stale: neither active nor closed.",
+      "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A market that is not closed a day after its window, by the object's `updatedAt`, is stale: neither active nor closed. Markets of other kinds are ignored and counted.",
     statesMarkets: true,
     recognises: ({ values }) => values.some(isGamma),
     read: async (file, sink) => {
@@ -28,8 +29,6 @@ export function gammaMarkets(): Codec {
 function takeLine(line: Line, sink: RecordSink): void {
   const value = attempt(() => parseJsonFigures(line.text()));
   for (const parse of value instanceof DomainError ? [() => attempted<MarketStatement>(value)] : statementsOf(value)) {
-    const statement = attempt(parse);
-    const kind = !(statement instanceof DomainError) && isStale(statement) ? STALE_MARKET : MARKET;
-    sink.take(kind, line.number, () => [{ type: 'market', statement: attempted(statement) }]);
+    takeMarket(line.number, sink, parse, (statement) => (isStale(statement) ? STALE_MARKET : MARKET));
   }
 }

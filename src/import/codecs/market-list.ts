@@ -28,8 +28,9 @@ import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
 import type { RecordSink } from '../record-sink.ts';
+import { isDataApiTrade } from './data-api-trades.ts';
+import { takeMarket } from './taken-market.ts';
 
-const MARKET = 'market';
 /** The field names of several recorders; the first one that is present is read. */
 const CONDITION_IDS = ['conditionId', 'condition_id'];
 const MARKET_IDS = ['marketId', 'market_id'];
@@ -53,7 +54,7 @@ export function marketLists(): Codec {
   return {
     format: 'market list',
     input: 'Lists of markets that recorders keep next to their captures',
-    becomes: 'Markets, with their winner if the list has it.',
+    becomes: 'Markets, with their winner if the list has it. Markets of other kinds are ignored and counted.',
     statesMarkets: true,
     recognises: ({ values }) => values.some((value) => rowsIn(value).length > 0),
     read: async (file, sink) => {
@@ -69,10 +70,10 @@ function takeLine(line: Line, sink: RecordSink): void {
     return found.length === 0 ? [element] : found;
   });
   for (const row of rows) {
-    sink.take(MARKET, line.number, () => {
+    takeMarket(line.number, sink, () => {
       if (!isRow(attempted(row)))
         throw rejected('the line is not a market with slug and conditionId, nor an object or array of markets');
-      return [{ type: 'market', statement: statementOf(row) }];
+      return statementOf(row);
     });
   }
 }
@@ -86,7 +87,8 @@ function rowsIn(value: unknown): Fields[] {
 
 /** Whether it is a market of a list, not a frame, a market record or a Gamma object. */
 function isRow(value: unknown): value is Fields {
-  if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value)) return false;
+  if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value) || isDataApiTrade(value))
+    return false;
   return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value);
 }
 

@@ -13,6 +13,7 @@ import {
   conditionIdField,
   type Fields,
   figure,
+  figureWithinOne,
   instantField,
   isFields,
   nonNegative,
@@ -133,7 +134,8 @@ function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [und
 
 function priceFields(fields: Fields) {
   const kind = wordField(fields, 'kind', parsePriceKind, 'neither "mid" nor "trade"');
-  const price = priceWithinOne(fields.price, 'price');
+  // The venue computes mean prices of trades in floating point.
+  const price = kind === 'trade' ? figureWithinOne(fields.price, 'price') : priceWithinOne(fields.price, 'price');
   return kind === 'trade' ? { kind, price, trade: tradeFields(fields, OWN_TRADE_NAMES) } : { kind, price };
 }
 

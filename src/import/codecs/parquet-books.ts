@@ -49,6 +49,7 @@ function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
   const index = markets.byConditionId(conditionId)?.clobTokenIds.indexOf(assetId);
   const outcome = index === undefined ? undefined : OUTCOMES[index];
   if (outcome === undefined) {
+    markets.addMissing(conditionId);
     throw rejected(
       `no market record states the outcome of asset ${assetId} of market ${conditionId}: put a markets.ndjson next to the file or name one with --markets`,
     );

@@ -1,4 +1,5 @@
 import { isStandIn } from '../../domain/condition-id.ts';
+import type { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
@@ -15,7 +16,7 @@ import {
   timestampOf,
   tradeMessage,
 } from '../../venue/book-message-parser.ts';
-import { announcedMarket, resolvedMarket, unknownMarket } from '../../venue/market-message-parser.ts';
+import { announcedMarket, resolvedMarket, UnknownMarket } from '../../venue/market-message-parser.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { type AssetEvent, AssetRebuild, type AssetTarget } from './asset-rebuild.ts';
 import { RebuildChecks } from './checks.ts';
@@ -140,7 +141,7 @@ export class ChannelRebuild {
 
   #targetOf({ assetId, market }: AssetMessage, sink: RecordSink): AssetTarget {
     const known = sink.markets.byAsset(assetId);
-    if (known === undefined) throw rejected(unknownAsset(assetId, market, sink));
+    if (known === undefined) throw unknownAsset(assetId, market, sink);
     const { conditionId } = known.market;
     if (market !== undefined && market !== conditionId && !isStandIn(conditionId)) {
       throw rejected(`asset ${assetId} belongs to market ${conditionId}, not to ${market}`);
@@ -185,19 +186,24 @@ export class ChannelRebuild {
   #orReject(item: SourceItem, sink: RecordSink, work: () => undefined): boolean {
     const failure = attempt(work);
     if (failure === undefined) return true;
+    if (failure instanceof UnknownMarket) sink.markets.addMissing(failure.conditionId);
     sink.reject(item, failure.message);
     return false;
   }
 }
 
-function unknownAsset(assetId: string, market: string | undefined, sink: RecordSink): string {
+function unknownAsset(assetId: string, market: string | undefined, sink: RecordSink): DomainError {
   if (market === undefined) {
-    return `asset ${assetId} belongs to no known market: import its market record first, or name a file with it (--markets)`;
+    return rejected(
+      `asset ${assetId} belongs to no known market: import its market record first, or name a file with it (--markets)`,
+    );
   }
   const known = sink.markets.byConditionId(market);
-  if (known === undefined) return unknownMarket(market);
+  if (known === undefined) return new UnknownMarket(market);
   if (known.clobTokenIds.includes('0')) {
-    return `no recording states whether asset ${assetId} of market ${market} is up or down: import its market record first, or name a file with it (--markets)`;
+    return new UnknownMarket(market, `no recording states whether asset ${assetId} of market ${market} is up or down`);
   }
-  return `asset ${assetId} is neither ${known.clobTokenIds[0]} (up) nor ${known.clobTokenIds[1]} (down), the assets of market ${market}`;
+  return rejected(
+    `asset ${assetId} is neither ${known.clobTokenIds[0]} (up) nor ${known.clobTokenIds[1]} (down), the assets of market ${market}`,
+  );
 }

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exported } from '../../export/exported.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
+import { countsOf, importFile, marketOf } from '../../support/imported.ts';
+import { CONDITION_ID, START_MS, UP_ASSET } from '../../support/sample-records.ts';
+import { book } from '../rebuild/venue-messages.ts';
+
+const SLUG = 'btc-updown-5m-1776323400';
+
+/** A market as the CLOB returns it. */
+function market(fields: object = {}) {
+  return {
+    ...{ enable_order_book: true, active: true, closed: false, archived: false, accepting_orders: true },
+    ...{ minimum_order_size: 5, minimum_tick_size: 0.01, question_id: '0x1', question: 'Bitcoin Up or Down' },
+    ...{ condition_id: CONDITION_ID, market_slug: SLUG, end_date_iso: '2026-04-16T00:00:00Z', game_start_time: null },
+    tokens: [
+      { token_id: '22', outcome: 'Down', price: 0.5, winner: false },
+      { token_id: UP_ASSET, outcome: 'Up', price: 0.5, winner: false },
+    ],
+    ...fields,
+  };
+}
+const won = [
+  { token_id: UP_ASSET, outcome: 'Up', price: 0, winner: false },
+  { token_id: '22', outcome: 'Down', price: 1, winner: true },
+];
+const other = market({ market_slug: 'will-it-rain', condition_id: '0x2' });
+
+describe('markets of the CLOB', () => {
+  test.each([
+    ['one', market()],
+    ['a list', [market()]],
+    ['a page', { limit: 500, count: 1, next_cursor: 'LTE=', data: [market()] }],
+  ])('are read from %s', async (_, file) => {
+    using place = temporaryArchive();
+    for (const [name, text] of [
+      ['one.json', JSON.stringify(file, null, 2)],
+      ['line.jsonl', JSON.stringify(file)],
+    ] as const) {
+      const report = await importFile(place.archive, name, text);
+      expect(report.rejections).toEqual([]);
+      expect(report.files[0]!.format).toBe('CLOB markets');
+    }
+    expect(marketOf(place.archive, SLUG)).toMatchObject({
+      ...{ conditionId: CONDITION_ID, clobTokenIds: [UP_ASSET, '22'], symbol: 'btc', timeframe: '5m' },
+      ...{ startMs: START_MS, endMs: START_MS + 300_000, winner: undefined },
+    });
+  });
+
+  test('have the winner of their tokens; if both win it is split', async () => {
+    using place = temporaryArchive();
+    const both = won.map((token) => ({ ...token, winner: true }));
+    const split = market({
+      condition_id: '0x3',
+      market_slug: 'eth-updown-5m-1776323400',
+      tokens: both.map((token, index) => ({ ...token, token_id: `${index + 1}` })),
+      closed: true,
+    });
+    await importFile(place.archive, 'markets.json', JSON.stringify([market({ tokens: won, closed: true }), split]));
+    expect(marketOf(place.archive, SLUG)).toMatchObject({ winner: 'down', closed: true, active: false });
+    expect(marketOf(place.archive, 'eth-updown-5m-1776323400')).toMatchObject({ winner: undefined, closed: true });
+  });
+
+  test('of other kinds are ignored and counted, one with another window is rejected', async () => {
+    using place = temporaryArchive();
+    const wrong = market({ condition_id: '0x4', market_slug: 'btc-updown-7m-1776323400' });
+    const report = await importFile(place.archive, 'markets.json', JSON.stringify([other, market(), other, wrong]));
+    expect(countsOf(report.total)).toMatchObject({ read: 2, stored: 1, rejected: 1, ignored: 2 });
+    expect(report.rejections[0]!.reason).toContain('btc-updown-7m-1776323400 is not an up-or-down market');
+    expect(place.archive.markets.findByConditionId('0x2')).toBeUndefined();
+  });
+
+  test.each([0, 1, 2])('record %d of a file is damaged: one sentence, and the others are stored', async (damaged) => {
+    using place = temporaryArchive();
+    const lines = [0, 1, 2].map((index) =>
+      JSON.stringify(
+        market({
+          condition_id: `0x${index + 1}`,
+          market_slug: `btc-updown-5m-${1776323400 + index * 300}`,
+          tokens: won.map((token, at) => ({ ...token, token_id: `${index + 1}${at + 1}1` })),
+        }),
+      ),
+    );
+    lines[damaged] = lines[damaged]!.slice(0, 40);
+    const report = await importFile(place.archive, 'markets.jsonl', lines.join('\n'));
+    expect(report.rejections).toMatchObject([{ line: damaged + 1, reason: 'the line is not JSON' }]);
+    expect(report.total.stored).toBe(2);
+  });
+
+  test('survive export and import without a change', async () => {
+    using place = temporaryArchive();
+    using again = temporaryArchive();
+    await importFile(place.archive, 'markets.json', JSON.stringify(market({ tokens: won, closed: true })));
+    const { bytes } = await exported(place.archive, 'ndjson');
+    await importFile(again.archive, 'export.ndjson', bytes);
+    expect((await exported(again.archive, 'ndjson')).bytes.equals(bytes)).toBe(true);
+  });
+
+  test('make importable what an import without them listed as missing', async () => {
+    using place = temporaryArchive();
+    using directory = temporaryDirectory();
+    const books = join(directory.path, 'books.jsonl');
+    writeFileSync(
+      books,
+      [book(0, '0.4:1', ''), book(9, '0.4:1', ''), book(9, '', '', { market: '0xff', asset_id: '7' })]
+        .map((frame) => `${JSON.stringify(frame)}\n`)
+        .join(''),
+    );
+    const first = await importPaths(place.archive, books);
+    expect(first.missingMarkets).toEqual([CONDITION_ID, '0xff']);
+    const file = join(directory.path, 'markets.json');
+    writeFileSync(file, JSON.stringify(market()));
+    const second = await importPaths(place.archive, file, books);
+    expect(second.missingMarkets).toEqual(['0xff']);
+    expect(second.total).toMatchObject({ stored: 3, rejected: 1 });
+  });
+});
