@@ -1,4 +1,3 @@
-import { parseFigure } from '../domain/decimal.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import {
@@ -205,7 +204,8 @@ function strikeOf(recorder: Fields): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || !/^\d{1,40}$/.test(value))
     throw rejected('strike_value is not an integer in a string');
-  return parseFigure(`${value.replace(/^0+(?=\d)/, '')}e-${STRIKE_DECIMALS}`);
+  // Like a feed's price: the double nearest to the exact value, as the venue's own `priceToBeat`.
+  return Number(`${value}e-${STRIKE_DECIMALS}`);
 }
 
 /** The value of a field that two objects may state. Throws 'rejected-record' if they differ. */

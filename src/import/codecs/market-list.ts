@@ -87,9 +87,8 @@ function rowsIn(value: unknown): Fields[] {
 
 /** Whether it is a market of a list, not a frame, a market record or a Gamma object. */
 function isRow(value: unknown): value is Fields {
-  if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value) || isDataApiTrade(value))
-    return false;
-  return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value);
+  if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value)) return false;
+  return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value) && !isDataApiTrade(value);
 }
 
 function statementOf(row: Fields): MarketStatement {
