@@ -14,6 +14,8 @@ const PRICE_MAX = 1e12;
 /** `full_accuracy_value` is the price times 10 to this power. */
 const FULL_ACCURACY_DECIMALS = 18;
 const FULL_ACCURACY = /^\d{1,60}$/;
+/** The feed of Binance publishes the exact price itself: `61035.86000000`. */
+const PLAIN_ACCURACY = /^\d{1,40}\.\d{1,40}$/;
 
 /** The source name of Chainlink's average over the last `seconds`. */
 export function chainlinkTwap(seconds: number): string {
@@ -32,20 +34,28 @@ export function usdPrice(value: unknown, name: string): number {
 }
 
 /**
- * The price of a feed that publishes a JSON number and the exact value times 10^18. The number is used: the exact value mostly has
- * more digits than a double can represent, and is used only if the number is missing. Throws 'rejected-record' if they differ.
+ * The price of a feed that publishes a JSON number and the exact value, as an integer times 10^18 (Chainlink) or as a decimal with a
+ * point (Binance). The number is used: the exact value mostly has more digits than a double can represent, and is used only if the
+ * number is missing. Throws 'rejected-record' if they differ.
  */
 export function feedPrice(value: unknown, fullAccuracy: unknown): number {
   if (isMissing(fullAccuracy)) return usdPrice(value, 'value');
-  if (typeof fullAccuracy !== 'string' || !FULL_ACCURACY.test(fullAccuracy)) {
-    throw rejected('full_accuracy_value is not an integer as text');
-  }
-  const exact = `${fullAccuracy.replace(/^0+(?=\d)/, '')}e-${FULL_ACCURACY_DECIMALS}`;
+  const exact = exactText(fullAccuracy);
+  if (exact === undefined) throw rejected('full_accuracy_value is neither an integer nor a decimal as text');
   if (isMissing(value)) return usdPrice(parseFigure(exact), 'full_accuracy_value');
   const price = usdPrice(value, 'value');
-  if (Number(exact) !== price)
+  // Without a point, a whole price may be meant.
+  if (Number(exact) !== price && fullAccuracy !== String(price))
     throw rejected(`value ${price} and full_accuracy_value ${fullAccuracy} are different prices`);
   return price;
+}
+
+/** The exact price as a decimal; undefined if it is none. */
+function exactText(fullAccuracy: unknown): string | undefined {
+  if (typeof fullAccuracy !== 'string') return undefined;
+  const digits = fullAccuracy.replace(/^0+(?=\d)/, '');
+  if (PLAIN_ACCURACY.test(fullAccuracy)) return digits;
+  return FULL_ACCURACY.test(fullAccuracy) ? `${digits}e-${FULL_ACCURACY_DECIMALS}` : undefined;
 }
 
 function isMissing(value: unknown): boolean {
