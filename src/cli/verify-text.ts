@@ -109,7 +109,7 @@ export function totalsLine({ totals, ok }: Verification): string {
   const judged =
     winners === 0
       ? ''
-      : `${countOf(winners, 'winner')}: the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted} and do not cover ${winnersUnjudged}\n`;
+      : `${countOf(winners, 'winner')}: the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted}, and ${winnersUnjudged} cannot be judged\n`;
   const found = ok ? 'no problems' : countOf(problems, 'problem');
   return `${judged}${countOf(markets, 'market')}, ${countOf(snapshots, 'snapshot')}, ${countOf(records, 'record')} in ${countOf(segments, 'segment')}: ${found} (${recordsPerSecond(records, elapsedMs)} records/s)\n`;
 }

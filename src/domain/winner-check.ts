@@ -9,10 +9,12 @@ export interface CoinTick {
   readonly price: number;
 }
 
-/** The last ticks at or before a market's start and end. */
+/** The last ticks at or before a market's start and end, and the first ones after them. */
 export interface WindowTicks {
   readonly start: CoinTick | undefined;
   readonly end: CoinTick | undefined;
+  readonly afterStart?: CoinTick | undefined;
+  readonly afterEnd?: CoinTick | undefined;
 }
 
 /** The result of checking a market's winner against the coin's prices. */
@@ -20,7 +22,7 @@ export type TickVerdict =
   | 'agree'
   /** They mean the other outcome, and were published in the seconds that decide. */
   | 'contradict'
-  /** They mean the other outcome, but are older: the price may have changed since. */
+  /** They mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
   | 'doubt'
   /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
@@ -51,19 +53,37 @@ export function winnerContradiction(market: Market): string | undefined {
 }
 
 /** Checks the winner of a market against the ticks of the settlement source. */
-export function judgeByTicks(market: Market, { start, end }: WindowTicks): TickVerdict {
+export function judgeByTicks(market: Market, { start, end, afterStart, afterEnd }: WindowTicks): TickVerdict {
   const { winner, timeframe, startMs, endMs } = market;
   if (winner === undefined || !SETTLED_BY_TICKS.includes(timeframe) || endMs >= AVERAGES_SINCE_MS) return 'uncovered';
   if (start === undefined || end === undefined) return 'uncovered';
   const ageMs = Math.max(startMs - start.timestampMs, endMs - end.timestampMs);
   if (ageMs > TICK_AGE_MAX_MS) return 'uncovered';
   if (directionOf(start.price, end.price) === winner) return 'agree';
-  return ageMs <= TICK_AGE_SURE_MS ? 'contradict' : 'doubt';
+  const starts = possiblePrices(start, afterStart, startMs);
+  const ends = possiblePrices(end, afterEnd, endMs);
+  const mayAgree = starts.some((from) => ends.some((to) => directionOf(from, to) === winner));
+  return ageMs <= TICK_AGE_SURE_MS && !mayAgree ? 'contradict' : 'doubt';
+}
+
+/** What the price of an instant may be: that of its own tick; otherwise it may have changed since the last tick. */
+function possiblePrices(last: CoinTick, next: CoinTick | undefined, atMs: InstantMs): readonly number[] {
+  const isSure = last.timestampMs === atMs || next === undefined || next.timestampMs - atMs > TICK_AGE_MAX_MS;
+  return isSure ? [last.price] : [last.price, next.price];
 }
 
 /** One sentence about a market whose winner the ticks contradict. */
-export function tickContradiction(market: Market, { start, end }: WindowTicks): string {
+export function tickContradiction(market: Market, ticks: WindowTicks): string {
+  return `market ${market.slug} is recorded as won by ${market.winner}, but ${ticksText(ticks)}`;
+}
+
+/** One sentence about a market whose winner the ticks make doubtful. */
+export function tickDoubt(market: Market, ticks: WindowTicks): string {
+  return `the winner of market ${market.slug}, ${market.winner}, cannot be judged: ${ticksText(ticks)}, and may have changed since`;
+}
+
+function ticksText({ start, end }: WindowTicks): string {
   const textOf = (tick: CoinTick | undefined) =>
     tick === undefined ? 'nothing' : `${tick.price} at ${formatInstant(tick.timestampMs)}`;
-  return `market ${market.slug} is recorded as won by ${market.winner}, but ${SETTLEMENT_SOURCE} says ${textOf(start)} and ${textOf(end)}`;
+  return `${SETTLEMENT_SOURCE} says ${textOf(start)} and ${textOf(end)}`;
 }

@@ -27,16 +27,19 @@ export function winnerNotes(archive: Archive, conditionIds: Iterable<string>): s
 
 function contradictionByTicks(archive: Archive, market: StoredMarket): string | undefined {
   if (market.winner === undefined) return undefined;
-  const ticks = { start: lastTick(archive, market, market.startMs), end: lastTick(archive, market, market.endMs) };
+  const { startMs, endMs } = market;
+  const ticks = {
+    start: ticksWithin(archive, market, startMs - TICK_AGE_MAX_MS, startMs).at(-1),
+    end: ticksWithin(archive, market, endMs - TICK_AGE_MAX_MS, endMs).at(-1),
+    afterStart: ticksWithin(archive, market, startMs + 1, startMs + TICK_AGE_MAX_MS)[0],
+    afterEnd: ticksWithin(archive, market, endMs + 1, endMs + TICK_AGE_MAX_MS)[0],
+  };
   return judgeByTicks(market, ticks) === 'contradict' ? tickContradiction(market, ticks) : undefined;
 }
 
-/** The settlement source's price of a coin as of an instant; undefined if it is older than TICK_AGE_MAX_MS. */
-function lastTick(archive: Archive, { symbol }: StoredMarket, atMs: InstantMs): CoinTick | undefined {
-  const sources = archive.prices.slicesOfCoin(symbol, Math.max(0, atMs - TICK_AGE_MAX_MS), atMs);
-  let last: CoinTick | undefined;
-  for (const slice of sources.find(({ source }) => source === SETTLEMENT_SOURCE)?.slices ?? []) {
-    last = priceCodec.decode(slice.payload)[slice.to - 1];
-  }
-  return last;
+/** The settlement source's prices of a coin from one instant to another, both inclusive. */
+function ticksWithin(archive: Archive, { symbol }: StoredMarket, fromMs: InstantMs, toMs: InstantMs): CoinTick[] {
+  const sources = archive.prices.slicesOfCoin(symbol, Math.max(0, fromMs), toMs);
+  const slices = sources.find(({ source }) => source === SETTLEMENT_SOURCE)?.slices ?? [];
+  return [...slices].flatMap((slice) => priceCodec.decode(slice.payload).slice(slice.from, slice.to));
 }

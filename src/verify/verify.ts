@@ -10,6 +10,7 @@ import {
   SETTLEMENT_SOURCE,
   type TickVerdict,
   tickContradiction,
+  tickDoubt,
   winnerContradiction,
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
@@ -266,24 +267,33 @@ class Verifier {
     const contradiction = winnerContradiction(market);
     if (contradiction !== undefined) this.#audit.problems.add('winner', contradiction, place);
     if (market.winner === undefined) return undefined;
-    const ticks = { start: this.#tickAt(market, market.startMs), end: this.#tickAt(market, market.endMs) };
+    const [start, afterStart] = this.#ticksAround(market, market.startMs);
+    const [end, afterEnd] = this.#ticksAround(market, market.endMs);
+    const ticks = { start, end, afterStart, afterEnd };
     const verdict = judgeByTicks(market, ticks);
     this.#audit.totals[VERDICT_TOTALS[verdict]] += 1;
     if (verdict === 'contradict') this.#audit.problems.add('winner', tickContradiction(market, ticks), place);
-    return verdict === 'doubt' ? tickContradiction(market, ticks) : undefined;
+    return verdict === 'doubt' ? tickDoubt(market, ticks) : undefined;
   }
 
-  /** The settlement source's last price as of an instant. */
-  #tickAt({ symbol }: StoredMarket, atMs: InstantMs): CoinTick | undefined {
+  /** The settlement source's last price as of an instant, and the first one after it. */
+  #ticksAround(
+    { symbol }: StoredMarket,
+    atMs: InstantMs,
+  ): readonly [last?: CoinTick | undefined, next?: CoinTick | undefined] {
     const series = this.#audit.source
       .coinSeries()
       .find((one) => one.symbol === symbol && one.source === SETTLEMENT_SOURCE);
-    if (series === undefined) return undefined;
+    if (series === undefined) return [];
+    const tick = (timestampMs: number, mode: 'before' | 'after') => {
+      const found = this.#segments.nearest(series.seriesId, timestampMs, mode);
+      return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
+    };
     try {
-      return this.#segments.recordBefore(series.seriesId, { timestampMs: atMs + 1, id: 0 }, priceCodec);
+      return [tick(atMs, 'before'), tick(atMs + 1, 'after')];
     } catch (error) {
       // #verifyCoins reports a damaged segment of coin prices.
-      if (error instanceof DomainError) return undefined;
+      if (error instanceof DomainError) return [];
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { Market } from '../../src/domain/market.ts';
 import { firstStated } from '../../src/domain/market-statement.ts';
-import { judgeByTicks, tickContradiction, winnerContradiction } from '../../src/domain/winner-check.ts';
+import { judgeByTicks, tickContradiction, tickDoubt, winnerContradiction } from '../../src/domain/winner-check.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
@@ -57,6 +57,22 @@ describe('the settlement source’s ticks', () => {
     ['contradict', 'up', ticks(2, 1000, 1, 1000)],
     ['doubt', 'up', ticks(2, 1001, 1, 0)],
     ['doubt', 'up', ticks(2, 0, 1, 5000)],
+    ['contradict', 'up', { ...ticks(2, 0, 1, 1000), afterEnd: { timestampMs: endMs + 1000, price: 1.5 } }],
+    ['doubt', 'up', { ...ticks(2, 0, 1, 1000), afterEnd: { timestampMs: endMs + 1000, price: 2 } }],
+    ['doubt', 'up', { ...ticks(2, 1000, 1, 0), afterStart: { timestampMs: startMs + 1, price: 1 } }],
+    ['contradict', 'up', { ...ticks(2, 0, 1, 0), afterEnd: { timestampMs: endMs + 1000, price: 3 } }],
+    ['contradict', 'up', { ...ticks(2, 0, 1, 1000), afterEnd: { timestampMs: endMs + 5001, price: 2 } }],
+    [
+      'doubt',
+      'up',
+      {
+        ...ticks(2, 500, 1, 500),
+        ...{
+          afterStart: { timestampMs: startMs + 500, price: 1.1 },
+          afterEnd: { timestampMs: endMs + 500, price: 1.1 },
+        },
+      },
+    ],
     ['uncovered', 'up', ticks(2, 5001, 1, 0)],
     ['uncovered', 'up', ticks(2, 0, 1, 5001)],
     ['uncovered', 'up', { ...ticks(2, 0, 1, 0), start: undefined }],
@@ -64,6 +80,12 @@ describe('the settlement source’s ticks', () => {
     ['uncovered', undefined, ticks(2, 0, 1, 0)],
   ] as const)('%s with a market won by %s: %j', (verdict, winner, windowTicks) => {
     expect(judgeByTicks(market({ winner }), windowTicks)).toBe(verdict);
+  });
+
+  test('that cannot judge a winner do not accuse it', () => {
+    expect(tickDoubt(market({ winner: 'up' }), ticks(2, 0, 1, 1000))).toBe(
+      'the winner of market btc-updown-5m-1776323400, up, cannot be judged: chainlink says 2 at 2026-04-16T07:10:00.000Z and 1 at 2026-04-16T07:14:59.000Z, and may have changed since',
+    );
   });
 
   test('judge markets that settle by them, until the venue began to settle by averages', () => {

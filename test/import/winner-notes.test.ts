@@ -17,6 +17,11 @@ const cases: [string, object[], RegExp[]][] = [
   ['the coin’s prices say the other outcome', [won('down'), tick(START_MS, 100), tick(END_MS, 101)], [/won by down/]],
   ['the coin’s prices agree', [won('up'), tick(START_MS, 100), tick(END_MS, 101)], []],
   ['the coin’s prices are too old to count', [won('down'), tick(START_MS - 60_000, 100), tick(END_MS, 101)], []],
+  [
+    'the last price before the end is a second old, and the next one agrees',
+    [won('up'), tick(START_MS, 100), tick(END_MS - 1000, 99), tick(END_MS + 1000, 101)],
+    [],
+  ],
   ['it is unresolved', [sampleMarket({ priceStart: 100, priceEnd: 99 })], []],
 ];
 test.each(cases)('an import notes a contradicted winner: %s', async (_, records, wanted) => {
