@@ -1,7 +1,10 @@
-import { createHash } from 'node:crypto';
 import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { isFields } from '../record/fields.ts';
+
+const encoder = new TextEncoder();
+/** A number that JSON writes as it is. */
+const PLAIN = /^[0-9.]*$/;
 
 /**
  * The venue's hash of a book: SHA-1 over compact JSON with these keys in this order; levels are `{"price","size"}`, the best
@@ -30,10 +33,26 @@ export interface HashTail {
 /** The hash of a book with this tail, in hex. */
 export type BookHash = (tail: HashTail) => string;
 
-/** Hashes the bytes before the tick once, for all tails. */
-export function bookHash(book: HashedBook): BookHash {
-  const head = createHash('sha1').update(headText(book));
-  return (tail) => head.copy().update(tailText(book.negRisk, tail)).digest('hex');
+/** Longer tails do not exist: a tick and a price take some ten characters. */
+const TAIL_BYTES_MAX = 4096;
+
+/** Hashes books, one after the other, in one buffer of bytes. */
+export class BookHasher {
+  #bytes = new Uint8Array(16 * 1024);
+
+  /** The hash of a book, for all tails. Valid until the next call. */
+  of(book: HashedBook): BookHash {
+    const head = headText(book);
+    // A character takes at most three bytes.
+    const bytesMax = head.length * 3 + TAIL_BYTES_MAX;
+    if (bytesMax > this.#bytes.length) this.#bytes = new Uint8Array(bytesMax * 2);
+    const bytes = this.#bytes;
+    const { written } = encoder.encodeInto(head, bytes);
+    return (tail) => {
+      const end = encoder.encodeInto(tailText(book.negRisk, tail), bytes.subarray(written));
+      return hashedBytes(bytes.subarray(0, written + end.written));
+    };
+  }
 }
 
 /** The hash, in hex, of bytes in the format of `HashedBook`. */
@@ -79,7 +98,8 @@ export function statedLevels(levels: unknown): string | undefined {
   const texts: string[] = [];
   for (const level of levels) {
     if (!isFields(level)) return undefined;
-    texts.push(JSON.stringify({ price: String(level.price), size: String(level.size) }));
+    const [price, size] = [String(level.price), String(level.size)];
+    texts.push(PLAIN.test(price) && PLAIN.test(size) ? levelText(price, size) : JSON.stringify({ price, size }));
   }
   return texts.join(',');
 }

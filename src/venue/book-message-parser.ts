@@ -87,9 +87,9 @@ export function bookMessage(message: Fields): BookMessage {
 
 function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashClaim | undefined {
   const { hash, market } = frame;
+  if (typeof hash !== 'string' || hash === '' || typeof market !== 'string') return undefined;
   const bids = statedLevels(frame.bids);
   const asks = statedLevels(frame.asks);
-  if (typeof hash !== 'string' || hash === '' || typeof market !== 'string') return undefined;
   if (bids === undefined || asks === undefined) return undefined;
   const tickSize = textOf(frame, 'tick_size');
   const lastTradePrice = textOf(frame, 'last_trade_price');

@@ -12,8 +12,7 @@ import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
 import type { RebuildChecks } from './checks.ts';
 import { type FoundGap, GapTracker } from './gap-tracker.ts';
-import { HashSearch } from './hash-search.ts';
-import type { MarketTrades } from './market-trades.ts';
+import type { HashSearch } from './hash-search.ts';
 import type { SnapshotPace } from './pace.ts';
 import { ReorderWindow, type Timed } from './reorder-window.ts';
 
@@ -105,11 +104,11 @@ export class AssetRebuild {
   #hashesMatched = 0;
   #hasDrifted = false;
 
-  constructor(target: AssetTarget, every: SnapshotPace, checks: RebuildChecks, trades: MarketTrades) {
+  constructor(target: AssetTarget, every: SnapshotPace, checks: RebuildChecks, hashes: HashSearch) {
     this.#target = target;
     this.#every = every;
     this.#checks = checks;
-    this.#hashes = new HashSearch(trades);
+    this.#hashes = hashes;
     this.#gaps = new GapTracker(target.outcome);
   }
 

@@ -3,6 +3,7 @@ import type { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import { BookHasher } from '../../venue/book-hash.ts';
 import {
   type AssetMessage,
   assetOf,
@@ -20,6 +21,7 @@ import { announcedMarket, resolvedMarket, UnknownMarket } from '../../venue/mark
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { type AssetEvent, AssetRebuild, type AssetTarget } from './asset-rebuild.ts';
 import { RebuildChecks } from './checks.ts';
+import { HashSearch } from './hash-search.ts';
 import { MarketTrades } from './market-trades.ts';
 import type { SnapshotPace } from './pace.ts';
 
@@ -35,6 +37,7 @@ const WAITING_MAX = 262_144;
  */
 export class ChannelRebuild {
   readonly #checks = new RebuildChecks();
+  readonly #hasher = new BookHasher();
   readonly #every: SnapshotPace;
   /** By asset id; the asset whose last message is oldest comes first. */
   readonly #assets = new Map<string, AssetRebuild>();
@@ -150,9 +153,8 @@ export class ChannelRebuild {
   }
 
   #push(target: AssetTarget, event: AssetEvent, sink: RecordSink): void {
-    const { assetId, conditionId } = target;
-    const asset =
-      this.#assets.get(assetId) ?? new AssetRebuild(target, this.#every, this.#checks, this.#tradesOf(conditionId));
+    const { assetId } = target;
+    const asset = this.#assets.get(assetId) ?? this.#newAsset(target);
     this.#assets.delete(assetId);
     this.#assets.set(assetId, asset);
     this.#waiting -= asset.waiting;
@@ -160,6 +162,11 @@ export class ChannelRebuild {
     this.#waiting += asset.waiting;
     if (this.#assets.size > ASSETS_MAX) this.#forgetOldest(sink);
     if (this.#waiting > WAITING_MAX) this.#drainOldest(sink);
+  }
+
+  #newAsset(target: AssetTarget): AssetRebuild {
+    const hashes = new HashSearch(this.#tradesOf(target.conditionId), this.#hasher);
+    return new AssetRebuild(target, this.#every, this.#checks, hashes);
   }
 
   #tradesOf(conditionId: string): MarketTrades {
