@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -36,6 +36,10 @@ interface ImportCommandOptions extends StoringOptions {
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
 const BAR_CHARS = 24;
+const MISSING_SHOWN = 20;
+const EXAMPLES_NAMED = 3;
+const KINDS_SHOWN = 10;
+const PACKED = /\.(?:gz|zst)$/i;
 const MISSING_HINT =
   "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
@@ -66,7 +70,7 @@ export function importCommand(terminal: Terminal): Command {
       'after',
       `
 Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
-messages and market objects; Parquet of book messages and of PMXT; CSV of best
+messages, market objects and trades; Parquet of book messages and of PMXT; CSV of best
 quotes, of snapshots every second and of reference prices. Files may be
 compressed with gzip or zstd.
 
@@ -211,7 +215,7 @@ export function printReport(terminal: Terminal, options: GlobalOptions, report: 
 }
 
 function printText(terminal: Terminal, report: ImportReport): void {
-  const { total, files, rejections, skipped, elapsedMs } = report;
+  const { total, files, reasons, missingMarkets, skipped, elapsedMs } = report;
   const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
   const word = report.dryRun ? 'would be stored' : 'stored';
   terminal.out(
@@ -222,27 +226,33 @@ function printText(terminal: Terminal, report: ImportReport): void {
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
-  for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
-  if (files.length === 0) terminal.err("no recording was found: 'bookreel manual recordings' lists the formats\n");
-  for (const { path, line, reason } of rejections) {
-    terminal.err(`${printable(path)}:${line}: ${printable(reason)}\n`);
+  if (files.length > 0) {
+    for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
   }
+  for (const { reason, count, examples } of reasons) {
+    const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
+    const rest = count > examples.length ? ', …' : '';
+    const also = others.length === 0 ? '' : ` (${countOf(count, 'record')}, also ${others.join(', ')}${rest})`;
+    terminal.err(`${first}: ${printable(reason)}${also}\n`);
+  }
+  for (const conditionId of missingMarkets.slice(0, MISSING_SHOWN)) terminal.err(`unknown market ${conditionId}\n`);
+  const unlisted = missingMarkets.length - MISSING_SHOWN;
+  if (unlisted > 0) terminal.err(`… and ${countOf(unlisted, 'more unknown market')}\n`);
 }
 
 /** Why an import is not complete, in sentences that say what to do. */
-function failuresOf({ total, files, rejections, missingMarkets, stopped }: ImportReport): string[] {
+function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }: ImportReport): string[] {
   const { read, stored, duplicate, rejected } = total;
   const unread = files.flatMap((file) =>
     file.error === undefined
       ? []
       : [`${printable(file.error)}${file.read > 0 ? '; the records before the damage are stored' : ''}`],
   );
-  const remedy =
-    rejections.length < rejected
-      ? `the first ${rejections.length} are listed, --rejects FILE writes them all`
-      : 'correct them and import them again';
+  const listed = reasons.reduce((count, { examples }) => count + examples.length, 0);
+  const remedy = listed < rejected ? '--rejects FILE writes them all' : 'correct them and import them again';
   const notStored = read - stored - duplicate - rejected;
   return [
+    ...(files.length === 0 ? [nothingFound(skipped)] : []),
     ...unread,
     ...(rejected > 0 ? [`${rejected} of ${countOf(read, 'record')} rejected: ${remedy}`] : []),
     ...(missingMarkets.length > 0
@@ -253,6 +263,21 @@ function failuresOf({ total, files, rejections, missingMarkets, stopped }: Impor
       ? [`${countOf(notStored, 'record')} read and not stored: run the same command again`]
       : []),
   ];
+}
+
+/** What was found instead of recordings: the number of files of each kind. */
+function nothingFound(skipped: readonly string[]): string {
+  const formats = "'bookreel manual recordings' lists the formats";
+  if (skipped.length === 0) return `no recording was found, because there is no file: ${formats}`;
+  const kinds = Map.groupBy(skipped, (path) => extname(path.replace(PACKED, '')).toLowerCase() || 'no extension');
+  const counts = [...kinds]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([kind, { length }]) => `${length} ${printable(kind)}`);
+  const examples = skipped
+    .slice(0, EXAMPLES_NAMED)
+    .map((path) => printable(path))
+    .join(', ');
+  return `no recording was found in ${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples}): ${formats}`;
 }
 
 const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];
@@ -269,7 +294,12 @@ function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
 }
 
 export function isClean(report: ImportReport): boolean {
-  return report.total.rejected === 0 && !report.stopped && report.files.every((file) => file.error === undefined);
+  return (
+    report.files.length > 0 &&
+    report.total.rejected === 0 &&
+    !report.stopped &&
+    report.files.every((file) => file.error === undefined)
+  );
 }
 
 /** What matters most comes first: a narrow terminal cuts the end off. */

@@ -1,3 +1,4 @@
+import { basename, dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
@@ -15,7 +16,15 @@ import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import type { RecordSink, SourceItem } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
-import { FileTally, type ImportReport, type KindTally, REJECTIONS_SHOWN, type Rejection, totalOf } from './report.ts';
+import {
+  FileTally,
+  type ImportReport,
+  type KindTally,
+  REJECTIONS_SHOWN,
+  type Rejection,
+  RejectionGroups,
+  totalOf,
+} from './report.ts';
 import type { Sample } from './sample.ts';
 import { type Source, sizeOf } from './source.ts';
 import { winnerNotes } from './winner-notes.ts';
@@ -58,6 +67,8 @@ interface CountedItem extends SourceItem {
   refused: boolean;
 }
 
+/** The names of files that recorders derive from their captures. */
+const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\./i;
 /** The format of a file that could not be opened. */
 const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
@@ -87,7 +98,9 @@ export class Importer implements RecordSink {
   readonly #codecs: readonly Codec[];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
+  readonly #reasons = new RejectionGroups();
   readonly #skipped: string[] = [];
+  readonly #sourceNotes: string[] = [];
   readonly #records: Record<string, number> = {};
   /** ConditionIds of the markets that the input stated: their winners are checked at the end. */
   readonly #stated = new Set<string>();
@@ -131,8 +144,9 @@ export class Importer implements RecordSink {
     this.#startedMs = this.#options.clock();
     this.#files = sources.length;
     using _dryRun = this.#options.dryRun === true ? this.#archive.database.beginDryRun() : undefined;
-    const recognised: RecognisedFile[] = [];
-    for (const source of sources) recognised.push(...(await this.#recognise(source)));
+    const found: RecognisedFile[] = [];
+    for (const source of sources) found.push(...(await this.#recognise(source)));
+    const recognised = this.#withoutDerived(found);
     const sizes = recognised.map(({ source }) => sizeOf(source.path));
     this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
     try {
@@ -160,9 +174,10 @@ export class Importer implements RecordSink {
       records: { ...this.#records },
       mirrored: this.#mirrored,
       rejections: this.#rejections,
+      reasons: this.#reasons.list(),
       skipped: this.#skipped,
       missingMarkets: this.#missingMarkets,
-      notes: [...this.#codecs.flatMap((codec) => codec.notes?.() ?? []), ...this.#winnerNotes],
+      notes: [...this.#sourceNotes, ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []), ...this.#winnerNotes],
       stopped: this.#stopped,
       dryRun: this.#options.dryRun === true,
       elapsedMs: this.#options.clock() - this.#startedMs,
@@ -194,6 +209,7 @@ export class Importer implements RecordSink {
       item.refused = true;
       const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
       if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
+      this.#reasons.add(rejection);
       this.#options.onReject?.(rejection);
     }
     this.finish(item);
@@ -265,6 +281,19 @@ export class Importer implements RecordSink {
     }
     this.#skipped.push(source.name);
     return [];
+  }
+
+  /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
+  #withoutDerived(files: readonly RecognisedFile[]): RecognisedFile[] {
+    const isDerived = ({ source }: RecognisedFile) => !source.named && DERIVED.test(basename(source.path));
+    const captures = files.filter((file) => !isDerived(file) && file.codec.statesMarkets !== true);
+    const directories = new Set(captures.map(({ source }) => dirname(source.path)));
+    return files.filter((file) => {
+      const { path, name } = file.source;
+      if (!isDerived(file) || !directories.has(dirname(path))) return true;
+      this.#sourceNotes.push(`${name}: skipped, derived from the capture next to it: name the file to import it`);
+      return false;
+    });
   }
 
   async #readSource({ source, codec, file }: RecognisedFile): Promise<void> {

@@ -35,6 +35,15 @@ export interface Rejection {
   readonly reason: string;
 }
 
+/** Rejections for the same reason, apart from the ids and numbers in it. */
+export interface RejectionGroup {
+  /** The reason of the first. */
+  readonly reason: string;
+  readonly count: number;
+  /** The first EXAMPLES_SHOWN of them. */
+  readonly examples: readonly Rejection[];
+}
+
 export interface ImportReport {
   readonly files: readonly FileReport[];
   readonly total: Counts & Pick<FileReport, 'gaps' | 'droppedLevels'>;
@@ -44,7 +53,9 @@ export interface ImportReport {
   readonly mirrored: number;
   /** The first REJECTIONS_SHOWN rejections. */
   readonly rejections: readonly Rejection[];
-  /** Files in directories that are not recordings. */
+  /** All rejections by reason, the first GROUPS_MAX reasons. */
+  readonly reasons: readonly RejectionGroup[];
+  /** Files in directories that are not recordings, or were derived from a recording next to them. */
   readonly skipped: readonly string[];
   /** ConditionIds of markets that records named and no market record stated. */
   readonly missingMarkets: readonly string[];
@@ -58,6 +69,31 @@ export interface ImportReport {
 
 /** Further rejections are only counted, to keep the report readable and in memory. */
 export const REJECTIONS_SHOWN = 1000;
+
+const EXAMPLES_SHOWN = 3;
+/** Rejections for further reasons are only counted in the total. */
+const GROUPS_MAX = 200;
+/** What differs between two rejections for the same reason. */
+const PARTICULARS = /0x[0-9a-f]+|\d+(?:\.\d+)?|"[^"]*"/gi;
+
+/** Groups rejections by their reason. */
+export class RejectionGroups {
+  readonly #groups = new Map<string, { reason: string; count: number; examples: Rejection[] }>();
+
+  add(rejection: Rejection): void {
+    const { reason } = rejection;
+    const name = reason.replace(PARTICULARS, '');
+    const group = this.#groups.get(name);
+    if (group !== undefined) {
+      group.count += 1;
+      if (group.examples.length < EXAMPLES_SHOWN) group.examples.push(rejection);
+    } else if (this.#groups.size < GROUPS_MAX) this.#groups.set(name, { reason, count: 1, examples: [rejection] });
+  }
+
+  list(): readonly RejectionGroup[] {
+    return [...this.#groups.values()].map((group) => ({ ...group, examples: [...group.examples] }));
+  }
+}
 
 /** The running count of one kind. Records count as stored once their batch is committed. */
 export type KindTally = { -readonly [Field in keyof KindReport]: KindReport[Field] };

@@ -118,7 +118,13 @@ describe('import', () => {
     expect(text.stdout).toStartWith('9 records read from 1 file: 4 stored, 0 duplicate, 5 rejected');
     const refused = [3, 6, 8, 9, 10];
     const said = text.stderr.trimEnd().split('\n');
-    expect(said.pop()).toBe('bookreel: 5 of 9 records rejected: correct them and import them again');
+    expect(said.splice(-3)).toEqual([
+      'unknown market 0xffff',
+      'bookreel: 5 of 9 records rejected: correct them and import them again',
+      expect.stringMatching(
+        /^bookreel: 1 market unknown: import their markets, then this again; --missing FILE writes/,
+      ),
+    ]);
     expect(said.map((line) => line.slice(0, `${path}:10:`.length).replace(/: .*$/, ''))).toEqual(
       refused.map((line) => expect.stringContaining(`${path}:${line}`)),
     );
@@ -128,7 +134,7 @@ describe('import', () => {
     ]);
     const again = await runExecutable(['import', path, '--data', data, '--json']);
     expect(again.code).toBe(1);
-    expect(again.stderr).toMatch(/^bookreel: 5 of 9 records rejected: .*\n$/);
+    expect(again.stderr).toMatch(/^bookreel: 5 of 9 records rejected: .*\nbookreel: 1 market unknown: .*\n$/);
     const report = JSON.parse(again.stdout) as Report;
     expect(report.total).toMatchObject({ read: 9, stored: 0, duplicate: 4, rejected: 5 });
     expect(report.rejections.map(({ path: name, line }) => [name, line])).toEqual(refused.map((line) => [path, line]));
@@ -150,11 +156,53 @@ describe('import', () => {
     mkdirSync(notes);
     writeFileSync(join(notes, 'notes.txt'), 'call the venue\n');
     const none = await runExecutable(['import', notes, '--data', data]);
-    expect(none.stderr).toEndWith("no recording was found: 'bookreel manual recordings' lists the formats\n");
+    expect(none.code).toBe(1);
+    expect(none.stderr).toEndWith(
+      `no recording was found in 1 file (1 .txt; for example ${join(notes, 'notes.txt')}): 'bookreel manual recordings' lists the formats\n`,
+    );
     const paths = ['one.ndjson', 'notes.txt'].map((name) => join(recordings, name));
     const named = await runExecutable(['import', ...paths, '--data', data]);
     expect({ code: named.code, stdout: named.stdout }).toEqual({ code: 1, stdout: '' });
     expect(named.stderr).toContain("notes.txt' is not a recording");
+  });
+
+  test('a reason is printed once with its count and three examples, and missing markets once', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'books.jsonl');
+    const books = Array.from({ length: 9 }, (_, index) =>
+      JSON.stringify({
+        ...{ event_type: 'book', market: `0x${index % 2}f`, asset_id: `${index + 1}`, timestamp: '1776323400000' },
+        ...{ bids: [], asks: [] },
+      }),
+    );
+    writeFileSync(path, books.join('\n'));
+    const missing = join(directory.path, 'missing.txt');
+    const args = ['import', path, '--data', join(directory.path, 'data'), '--missing', missing];
+    const { code, stderr } = await runExecutable(args);
+    expect(code).toBe(1);
+    expect(stderr.split('\n').slice(0, 4)).toEqual([
+      `${path}:1: market 0x0f is unknown: import its market record first, or name a file with it (--markets) (9 records, also ${path}:2, ${path}:3, …)`,
+      'unknown market 0x0f',
+      'unknown market 0x1f',
+      'bookreel: 9 of 9 records rejected: --rejects FILE writes them all',
+    ]);
+    expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
+    expect((await runExecutable(args)).stderr).toContain('exists already: name another one');
+  });
+
+  test('a file that was derived from the capture next to it is skipped with a note, unless it is named', async () => {
+    using directory = temporaryDirectory();
+    const recordings = join(directory.path, 'recordings');
+    mkdirSync(recordings);
+    writeLightRecording(join(recordings, 'capture.ndjson'), 3);
+    const derived = join(recordings, 'normalized_events.ndjson');
+    writeLightRecording(derived, 5);
+    const data = join(directory.path, 'data');
+    const { code, stdout, stderr } = await runExecutable(['import', recordings, '--data', data]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('read from 1 file:');
+    expect(stderr).toContain(`${derived}: skipped, derived from the capture next to it`);
+    expect((await runExecutable(['import', derived, '--data', data])).stdout).toContain('read from 1 file:');
   });
 
   test('a pipe in place of a file is read from its first byte', async () => {
@@ -192,10 +240,12 @@ describe('import', () => {
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('1500 rejected') });
     const said = stderr.trimEnd().split('\n');
-    expect(said.filter((line) => line.startsWith('standard input:')).length).toBe(1000);
-    expect(said.at(-1)).toBe(
-      'bookreel: 1500 of 1501 records rejected: the first 1000 are listed, --rejects FILE writes them all',
-    );
+    expect(said.filter((line) => line.startsWith('standard input:'))).toEqual([
+      expect.stringMatching(
+        /^standard input:\d+: .* \(1500 records, also standard input:\d+, standard input:\d+, …\)$/,
+      ),
+    ]);
+    expect(said.at(-1)).toBe('bookreel: 1500 of 1501 records rejected: --rejects FILE writes them all');
     const lines = readFileSync(rejects, 'utf8').trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toEqual(
       Array.from({ length: 1500 }, (_, index) => ({
@@ -228,7 +278,7 @@ describe('import', () => {
       const { code, stderr } = await runExecutable([...args, path]);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `bookreel: '${path}' exists already: name another file for the rejected records\n`,
+        stderr: `bookreel: '${path}' exists already: name another one\n`,
       });
     }
     expect(readFileSync(recording)).toEqual(before);
