@@ -52,7 +52,7 @@ export function bookreelNdjson(): Codec {
     recognises: ({ name, lines, piped }) =>
       lines.some((line) => kindOf(parsedJson(line)) !== UNKNOWN_KIND) || /\.ndjson$/i.test(name) || piped,
     read: async (file, sink) => {
-      const scanner = new BookScanner();
+      const scanner = BookScanner.ofSnapshots();
       await visitLines(file.bytes(), (line) => {
         const snapshot = scanner.scan(line);
         if (snapshot === undefined) takeRecord(line.number, () => parseJsonExactly(line.text()), sink);

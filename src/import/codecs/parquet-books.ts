@@ -1,9 +1,10 @@
-import { OUTCOMES } from '../../domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
 import { bookFields, conditionIdField, instantField, isFields, numericField, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
+import { BookScanner } from '../parse/book-scanner.ts';
 import { ParquetFile, TEXT_AS_BYTES } from '../parse/parquet.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 
@@ -26,19 +27,24 @@ export function parquetBooks(): Codec {
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
     read: async ({ path }, sink) => {
       const file = await ParquetFile.open(path);
+      const scanner = BookScanner.ofMessages();
       for (const range of file.ranges([MESSAGE], READ_ROWS)) {
         const rows = await file.read(range, [MESSAGE], { parsers: TEXT_AS_BYTES });
         for (const [index, row] of rows.entries()) {
-          sink.take('book', range.start + index + 1, () => [snapshotOf(row[MESSAGE], sink.markets)]);
+          sink.take('book', range.start + index + 1, () => [snapshotOf(row[MESSAGE], scanner, sink.markets)]);
         }
       }
     },
   };
 }
 
-/** The outcome of an asset is never guessed: a market record must state it. */
-function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
+/** Messages that the scanner declines are parsed as JSON. */
+function snapshotOf(raw: unknown, scanner: BookScanner, markets: KnownMarkets): RecordedItem {
   if (!(raw instanceof Uint8Array)) throw rejected('raw_data is empty');
+  const scanned = scanner.scan({ bytes: raw, start: 0, end: raw.length });
+  if (scanned?.assetId !== undefined) {
+    return { ...scanned, outcome: outcomeOf(scanned.conditionId, scanned.assetId, markets) };
+  }
   const message = parseJsonExactly(decodedText(EXACT_UTF8, raw, 'raw_data is not UTF-8'));
   if (!isFields(message)) throw rejected('raw_data is not a JSON object');
   if (message.event_type !== 'book') throw rejected('raw_data is not a book message');
@@ -46,13 +52,17 @@ function snapshotOf(raw: unknown, markets: KnownMarkets): RecordedItem {
   const assetId = numericField(message, 'asset_id');
   const timestampMs = instantField(message, 'timestamp');
   const sides = bookFields(message);
+  const outcome = outcomeOf(conditionId, assetId, markets);
+  return { type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId, ...sides };
+}
+
+/** The outcome of an asset is never guessed: a market record must state it. */
+function outcomeOf(conditionId: string, assetId: string, markets: KnownMarkets): Outcome {
   const index = markets.byConditionId(conditionId)?.clobTokenIds.indexOf(assetId);
   const outcome = index === undefined ? undefined : OUTCOMES[index];
-  if (outcome === undefined) {
-    markets.addMissing(conditionId);
-    throw rejected(
-      `no market record states the outcome of asset ${assetId} of market ${conditionId}: put a markets.ndjson next to the file or name one with --markets`,
-    );
-  }
-  return { type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId, ...sides };
+  if (outcome !== undefined) return outcome;
+  markets.addMissing(conditionId);
+  throw rejected(
+    `no market record states the outcome of asset ${assetId} of market ${conditionId}: put a markets.ndjson next to the file or name one with --markets`,
+  );
 }

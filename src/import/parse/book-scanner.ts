@@ -21,8 +21,14 @@ const ASSET_ID = 128;
 const MIRRORED = 256;
 /** A field that is ignored. */
 const OTHER = 0;
-const NEEDED = TYPE | CONDITION_ID | OUTCOME | TIMESTAMP | BIDS | ASKS;
-const FIELDS: ReadonlyMap<string, number> = new Map([
+/** The lines that a scanner reads: the bits of its fields by their names, those that it needs, and its `type`. */
+interface LineFormat {
+  readonly fields: ReadonlyMap<string, number>;
+  readonly needed: number;
+  readonly type: string;
+}
+
+const SNAPSHOT_FIELDS: ReadonlyMap<string, number> = new Map([
   ['type', TYPE],
   ['conditionId', CONDITION_ID],
   ['outcome', OUTCOME],
@@ -33,6 +39,25 @@ const FIELDS: ReadonlyMap<string, number> = new Map([
   ['assetId', ASSET_ID],
   ['mirrored', MIRRORED],
 ]);
+/** bookreel's own records. */
+const SNAPSHOTS: LineFormat = {
+  fields: SNAPSHOT_FIELDS,
+  needed: TYPE | CONDITION_ID | OUTCOME | TIMESTAMP | BIDS | ASKS,
+  type: 'snapshot',
+};
+/** The venue's book messages; their other fields are ignored. */
+const MESSAGES: LineFormat = {
+  fields: new Map([
+    ['event_type', TYPE],
+    ['market', CONDITION_ID],
+    ['asset_id', ASSET_ID],
+    ['timestamp', TIMESTAMP],
+    ['bids', BIDS],
+    ['asks', ASKS],
+  ]),
+  needed: TYPE | CONDITION_ID | ASSET_ID | TIMESTAMP | BIDS | ASKS,
+  type: 'book',
+};
 
 const COMMA = 44;
 const POINT = 46;
@@ -78,13 +103,14 @@ class ScannedBook {
 }
 
 /**
- * A fast parser for snapshots in bookreel's own format. It reads bytes without creating texts or an object per level, and does not
+ * A fast parser for snapshots in bookreel's own format, and for the venue's book messages. It reads bytes without creating texts or an object per level, and does not
  * parse a level again that has the same bytes as in the line before of its series, which is true of most levels. Its result is
  * what `parseRecord` would return. Any line that is not a plain, valid snapshot is left to `parseRecord`.
  */
 export class BookScanner {
+  readonly #format: LineFormat;
   readonly #cursor = new LineCursor();
-  readonly #keys = Array.from({ length: FIELDS_MAX }, () => new RepeatedText((key) => FIELDS.get(key) ?? OTHER));
+  readonly #keys: readonly RepeatedText<number>[];
   readonly #type = new RepeatedText((type) => type);
   readonly #conditionId = new RepeatedText((conditionId) => conditionIdField({ conditionId }));
   readonly #outcome = new RepeatedText((outcome) => outcomeField({ outcome }));
@@ -102,8 +128,22 @@ export class BookScanner {
   #id: number | undefined;
   #mirrored = false;
 
-  /** The snapshot of the line; undefined if the line is left to `parseRecord`. */
-  scan({ bytes, start, end }: ByteLine): SnapshotItem | undefined {
+  private constructor(format: LineFormat) {
+    this.#format = format;
+    this.#keys = Array.from({ length: FIELDS_MAX }, () => new RepeatedText((key) => format.fields.get(key) ?? OTHER));
+  }
+
+  static ofSnapshots(): BookScanner {
+    return new BookScanner(SNAPSHOTS);
+  }
+
+  /** For messages, whose snapshots are of `up` until the caller knows the outcome of their asset. */
+  static ofMessages(): BookScanner {
+    return new BookScanner(MESSAGES);
+  }
+
+  /** The snapshot of the line; undefined if the line is left to the parser of its format. */
+  scan({ bytes, start, end }: Pick<ByteLine, 'bytes' | 'start' | 'end'>): SnapshotItem | undefined {
     if (end - start > SCANNED_BYTES_MAX) return undefined;
     this.#cursor.open(bytes, start, end);
     try {
@@ -119,10 +159,11 @@ export class BookScanner {
   #takeFields(): boolean {
     const cursor = this.#cursor;
     this.#conditionIdRead = undefined;
-    this.#outcomeRead = undefined;
+    this.#outcomeRead = this.#format === MESSAGES ? 'up' : undefined;
     this.#assetIdRead = undefined;
     this.#id = undefined;
     this.#mirrored = false;
+    const { needed } = this.#format;
     let seen = 0;
     if (!cursor.take(BRACE_OPENS)) return false;
     for (let index = 0; index < FIELDS_MAX; index += 1) {
@@ -132,7 +173,7 @@ export class BookScanner {
       seen |= field;
       if (!cursor.take(COLON) || !this.#takeValue(field)) return false;
       if (cursor.take(COMMA)) continue;
-      return cursor.take(BRACE_CLOSES) && cursor.at === cursor.end && (seen & NEEDED) === NEEDED;
+      return cursor.take(BRACE_CLOSES) && cursor.at === cursor.end && (seen & needed) === needed;
     }
     return false;
   }
@@ -141,7 +182,7 @@ export class BookScanner {
     const cursor = this.#cursor;
     switch (field) {
       case TYPE:
-        return this.#type.take(cursor) === 'snapshot';
+        return this.#type.take(cursor) === this.#format.type;
       case CONDITION_ID:
         this.#conditionIdRead = this.#conditionId.take(cursor);
         return this.#conditionIdRead !== undefined;
@@ -190,17 +231,23 @@ export class BookScanner {
 
   /** The last book of the same outcome if the market is known by now, else the line before. */
   #before(): ScannedBook {
-    if (this.#conditionIdRead === undefined || this.#outcomeRead === undefined) return this.#latest;
-    return this.#marketOf(this.#conditionIdRead)[this.#outcomeRead];
+    const series = this.#seriesRead();
+    if (series === undefined || this.#outcomeRead === undefined) return this.#latest;
+    return this.#marketOf(series)[this.#outcomeRead];
   }
 
-  #marketOf(conditionId: string): Record<Outcome, ScannedBook> {
-    const known = this.#markets.get(conditionId);
+  /** The market of a record, or the asset of a message. */
+  #seriesRead(): string | undefined {
+    return this.#format === MESSAGES ? this.#assetIdRead : this.#conditionIdRead;
+  }
+
+  #marketOf(series: string): Record<Outcome, ScannedBook> {
+    const known = this.#markets.get(series);
     if (known !== undefined) return known;
     const [oldest] = this.#markets.keys();
     if (this.#markets.size >= MARKETS_MAX) this.#markets.delete(oldest!);
     const market = { up: new ScannedBook(), down: new ScannedBook() };
-    this.#markets.set(conditionId, market);
+    this.#markets.set(series, market);
     return market;
   }
 
@@ -209,7 +256,7 @@ export class BookScanner {
     const outcome = this.#outcomeRead!;
     const scanned = this.#next;
     scanned.keepText(this.#cursor);
-    const market = this.#marketOf(conditionId);
+    const market = this.#marketOf(this.#seriesRead()!);
     this.#next = market[outcome];
     market[outcome] = scanned;
     this.#latest = scanned;

@@ -33,3 +33,25 @@ test('only a market record states the outcome of an asset: without one its books
   );
   expect(sizes).toEqual([[1], [2]]);
 });
+
+test('messages of any spelling are read alike, whether they are scanned as bytes or parsed', async () => {
+  using directory = temporaryDirectory();
+  const fields = { market: CONDITION_ID, asset_id: UP_ASSET, event_type: 'book' };
+  const sides = { bids: [{ price: '0.4', size: '1.5' }], asks: [{ price: '0.9', size: '20' }] };
+  const data = [
+    JSON.stringify({ ...fields, timestamp: String(START_MS), hash: 'a', ...sides }),
+    JSON.stringify({ ...sides, timestamp: String(START_MS + 1), ...fields, tick_size: '0.01', extra: { nested: [1] } }),
+    JSON.stringify({ ...fields, timestamp: String(START_MS + 2), ...sides, note: 'ü"' }, null, 1),
+    JSON.stringify({ ...fields, timestamp: START_MS + 3, bids: [{ size: 1.5, price: 0.4 }], asks: sides.asks }),
+  ];
+  const books = join(directory.path, 'books.parquet');
+  writeFileSync(books, Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'raw_data', data, type: 'STRING' }] })));
+  writeFileSync(join(directory.path, 'markets.ndjson'), JSON.stringify(sampleMarket()));
+  using place = temporaryArchive();
+  expect((await importPaths(place.archive, books)).rejections).toEqual([]);
+  const stored = booksOf(place.archive, sampleMarket().slug as string, 'up');
+  expect(stored.map(({ timestampMs }) => timestampMs - START_MS)).toEqual([0, 1, 2, 3]);
+  for (const { book } of stored) {
+    expect(book).toEqual({ bidPrices: [0.4], bidSizes: [1.5], askPrices: [0.9], askSizes: [20] });
+  }
+});

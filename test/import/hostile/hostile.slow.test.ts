@@ -240,8 +240,14 @@ describe('a directory of strange things', () => {
       const run = await runWatched(args, { cwd, deadlineMs: 30_000 });
       expectOrderly(run, 1);
       expect(run.stdout).toContain(`${names.length} stored, 0 duplicate, ${names.length} rejected`);
-      expect(run.stderr).toContain('corpus/two\\u{a}lines.ndjson:2: the line is not JSON');
-      expect(run.stderr).toContain('corpus/\\u{1b}[31mred\\u{7}.ndjson:2: the line is not JSON');
+      // A reason is printed once, with three of its places: each of these names alone.
+      for (const [name, printed] of [
+        ['two\nlines.ndjson', 'two\\u{a}lines.ndjson'],
+        ['\x1b[31mred\x07.ndjson', '\\u{1b}[31mred\\u{7}.ndjson'],
+      ] as const) {
+        const one = await runWatched(['import', `corpus/${name}`, '--data', 'data'], { cwd, deadlineMs: 30_000 });
+        expect(one.stderr).toContain(`corpus/${printed}:2: the line is not JSON`);
+      }
       // A name that is not text cannot be an argument; the others can.
       expect(run.stderr).toMatch(
         /^bookreel: 'corpus\/\uFFFD+\.ndjson' cannot be read: check the path and its permissions$/m,

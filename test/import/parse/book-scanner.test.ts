@@ -34,7 +34,7 @@ async function readingsOf(lines: readonly (string | Uint8Array)[], chunkBytes: n
   async function* chunks() {
     for (let at = 0; at < bytes.length; at += chunkBytes) yield new Uint8Array(bytes.subarray(at, at + chunkBytes));
   }
-  const scanner = new BookScanner();
+  const scanner = BookScanner.ofSnapshots();
   const readings: Reading[] = [];
   await visitLines(chunks(), (line) => {
     const scanned = scanner.scan(line);
