@@ -1,18 +1,23 @@
+import { appendFileSync, copyFileSync, readdirSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { fileChunks } from '../../src/import/file-chunks.ts';
 import { linesOf } from '../../src/import/parse/lines.ts';
-import { importPaths, temporaryArchive } from '../support/archive.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { bytesOf, type Corpus } from './corpus.ts';
 import { type Section, shown, table } from './report.ts';
 import { type Spread, spreadOf } from './rounds.ts';
 
 const IMPORT_ROUNDS = 7;
+const FRAMES = 'frames.jsonl';
+const MESSAGES_PARSED = 'JSON.parse of the messages in Parquet alone';
 /** Number of lines in memory at a time. */
 const PARSED_LINES = 4096;
 
 export interface ImportRate {
   readonly records: number;
   readonly recordsPerSecond: Spread;
-  /** Compared with JSON.parse of the NDJSON's lines, by medians of this run. */
+  /** Compared with JSON.parse of the same text, by medians of this run. */
   readonly ofJsonParse: number;
 }
 
@@ -54,7 +59,12 @@ async function measureHere(ndjson: string, books: string | undefined): Promise<R
     [`JSON.parse of the lines alone, ${megabytes} MB`, () => parsed(ndjson)],
     ['import of them', () => imported(ndjson)],
   ];
-  if (books !== undefined) turns.push(['import of Parquet of book messages', () => imported(books)]);
+  using frames = books === undefined ? undefined : await framesOf(books);
+  if (books !== undefined && frames !== undefined) {
+    turns.push(['import of Parquet of book messages', () => imported(books)]);
+    turns.push([MESSAGES_PARSED, () => parsed(join(frames.path, FRAMES))]);
+    turns.push(['import of the messages as frames, one a line, with their hashes', () => imported(frames.path)]);
+  }
   const measured = new Map(
     turns.map(([name]): [string, { records: number; rates: number[] }] => [name, { records: 0, rates: [] }]),
   );
@@ -73,13 +83,30 @@ async function measureHere(ndjson: string, books: string | undefined): Promise<R
     records,
     recordsPerSecond: spreadOf(rates),
   }));
+  const medianOf = (wanted: string) => spreads.find(({ name }) => name === wanted)?.recordsPerSecond.median;
   const jsonParse = spreads[0]!.recordsPerSecond.median;
+  const baselineOf = (name: string) => (name.includes('messages') ? medianOf(MESSAGES_PARSED)! : jsonParse);
   return new Map(
     spreads.map(({ name, records, recordsPerSecond }) => [
       name,
-      { records, recordsPerSecond, ofJsonParse: recordsPerSecond.median / jsonParse },
+      { records, recordsPerSecond, ofJsonParse: recordsPerSecond.median / baselineOf(name) },
     ]),
   );
+}
+
+/** The messages of Parquet files, one a line, and their markets, in a new directory. */
+async function framesOf(books: string): Promise<ReturnType<typeof temporaryDirectory>> {
+  const directory = temporaryDirectory();
+  const isDirectory = statSync(books).isDirectory();
+  const folder = isDirectory ? books : dirname(books);
+  copyFileSync(join(folder, 'markets.ndjson'), join(directory.path, 'markets.ndjson'));
+  const files = isDirectory ? readdirSync(folder).filter((name) => name.endsWith('.parquet')) : [basename(books)];
+  for (const name of files.sort()) {
+    const source = { file: await asyncBufferFromFile(join(folder, name)), columns: ['raw_data'] };
+    const lines = (await parquetReadObjects(source)).map(({ raw_data }) => `${raw_data}\n`);
+    appendFileSync(join(directory.path, FRAMES), lines.join(''));
+  }
+  return directory;
 }
 
 /** Only the time of parsing, without reading, splitting and decoding lines. */
