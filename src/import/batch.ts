@@ -13,7 +13,7 @@ import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
-const BATCH_LEVELS = 500_000;
+const BATCH_LEVELS = 1_000_000;
 
 /** A record of the batch, the `source` it is counted for, and its result. */
 export interface Entry<S> {
