@@ -70,8 +70,8 @@ export function importCommand(terminal: Terminal): Command {
       'after',
       `
 Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
-messages, market objects and trades; Parquet of book messages and of PMXT; CSV of best
-quotes, of snapshots every second and of reference prices. Files may be
+messages, market objects and trades; Parquet of book messages and of PMXT; CSV
+of best quotes, of snapshots every second and of reference prices. Files may be
 compressed with gzip or zstd.
 
 Rejected records are reported with file and line, and the others are imported;
