@@ -10,6 +10,8 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const LACKS = ['dpkg-deb', 'make', 'git'].filter((program) => Bun.which(program) === null).join(', ');
 /** Of the header of an ELF file: 62 is x86-64, 183 is arm64. */
 const PROCESSOR_AT = 18;
+/** Each build compresses five times 120 MB. */
+const BUILDING_MS_MAX = 900_000;
 
 describe.skipIf(LACKS !== '')(`make release${LACKS === '' ? '' : ` (needs ${LACKS})`}`, () => {
   const directory = temporaryDirectory();
@@ -31,7 +33,7 @@ describe.skipIf(LACKS !== '')(`make release${LACKS === '' ? '' : ` (needs ${LACK
       const { code, stderr } = await finished(['make', '-s', 'release'], { cwd: tree, env });
       if (code !== 0) throw new Error(stderr);
     }
-  });
+  }, BUILDING_MS_MAX);
 
   test('writes a tarball for each processor and the Debian packages, with their digests', () => {
     const release = releaseOf(built[0]!);
