@@ -115,7 +115,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
     const listening = new Listener(app, { host, port, ...bounds, certificate: certificate?.current, log });
-    using _ = renewOnHangup(certificate, listening, terminal, log);
+    using _ = renewOnHangup(certificate, () => listening, terminal, log);
     warnOfPlainText(log, options.host, certificate);
     certificate?.checkDates(log);
     announce(terminal, options, originOf(host, listening.port, certificate !== undefined), replays, replay);

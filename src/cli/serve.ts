@@ -102,15 +102,17 @@ Examples:
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
   refuseEarlyClock(terminal.clock());
-  const bound = { port: options.port };
+  let listening: Listener | undefined;
   const isLocalDemo = options.demo === true && isLoopback(options.host);
   const isSecure = options.tlsCert !== undefined;
   const originAt = (port: number) => originOf(options.host, port, isSecure);
-  const local = isLocalDemo ? demoSettings(options, () => originAt(bound.port)) : undefined;
+  const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
   const settings = accountSettings(options, local);
   const files = certificateFiles(options);
   const certificate = files && new ServedCertificate(files, terminal);
   await using log = openLog(terminal, options.logLevel);
+  // From here on: a service manager may send the signal while the start takes long, for example for an upgrade.
+  using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
   const lock = ServeLock.take(options.data);
   try {
     await withArchive(terminal, options, { create: true }, async (archive) => {
@@ -126,9 +128,9 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       using _ = billing && keepReconciled(deps, billing);
       const served = { archive, registry, activity, billing };
       const site = settings && (await openAccountSite(deps, settings, served));
-      await listenUntilStopped(terminal, options, { served, site, log, certificate }, (port) => {
-        bound.port = port;
-        announce(terminal, options, originAt(port), key, admin && site?.createLink(admin));
+      await listenUntilStopped(terminal, options, { served, site, log, certificate }, (listener) => {
+        listening = listener;
+        announce(terminal, options, originAt(listener.port), key, admin && site?.createLink(admin));
       });
       await site?.close();
     });
@@ -149,7 +151,7 @@ async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
   opened: Opened,
-  onListening: (port: number) => void,
+  onListening: (listener: Listener) => void,
 ): Promise<void> {
   const { served, site, log, certificate } = opened;
   let draining = false;
@@ -183,11 +185,10 @@ async function listenUntilStopped(
   using scraped = measured && new MetricsListener(measured.metrics, options);
   const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, certificate: certificate?.current, log });
-  using _ = renewOnHangup(certificate, listening, terminal, log);
   warnOfPlainText(log, options.host, certificate, options.trustedProxies);
   warnOfSharedLimits(log, options);
   certificate?.checkDates(log);
-  onListening(listening.port);
+  onListening(listening);
   // People at a terminal have read it on stdout.
   const origin = originOf(options.host, listening.port, certificate !== undefined);
   if (!terminal.errIsTerminal) log.info(startSentence(options, origin));

@@ -29,11 +29,14 @@ export class ServedCertificate {
     if (warning !== undefined) log.warn(warning);
   }
 
-  /** Reads the files again, and shows their certificate from here on. The log says so, or why the earlier one stays. */
-  renew(listener: Listener, log: Log): void {
+  /**
+   * Reads the files again, and shows their certificate from here on. The log says so, or why the earlier one stays. `listener`:
+   * undefined if the service does not listen yet.
+   */
+  renew(listener: Listener | undefined, log: Log): void {
     try {
       const certificate = readCertificate(this.#files);
-      listener.renew(certificate);
+      listener?.renew(certificate);
       this.#current = certificate;
       log.info(`new connections get the certificate that expires at ${formatInstant(certificate.expiresMs)}`);
       this.checkDates(log);
@@ -47,7 +50,7 @@ export class ServedCertificate {
 /** Reads the certificate again with each SIGHUP, until `Symbol.dispose`. */
 export function renewOnHangup(
   served: ServedCertificate | undefined,
-  listener: Listener,
+  listener: () => Listener | undefined,
   { errIsTerminal }: Terminal,
   log: Log,
 ): Disposable {
@@ -55,7 +58,7 @@ export function renewOnHangup(
   if (served === undefined && errIsTerminal) return { [Symbol.dispose]: () => undefined };
   const onHangup = () => {
     if (served === undefined) log.info('SIGHUP: there is no certificate to read again');
-    else served.renew(listener, log);
+    else served.renew(listener(), log);
   };
   process.on('SIGHUP', onHangup);
   return { [Symbol.dispose]: () => void process.off('SIGHUP', onHangup) };

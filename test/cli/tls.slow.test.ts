@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { until } from '../fault/served.ts';
@@ -140,6 +140,20 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 [\s\S]*\r\nconnection: close\r\n/i);
     silent.destroy();
     expect(await stream.text()).toContain('event: end');
+  });
+
+  test('a server that is starting is not ended by SIGHUP, and begins with the new certificate', async () => {
+    use(pairs[0]!);
+    const demo = join(directory.path, 'demo');
+    const args = ['--data', demo, '--port', '0', '--tls-cert', certPath, '--tls-key', keyPath];
+    await using server = startChild([EXECUTABLE, 'serve', '--demo', ...args]);
+    // Then it imports the simulated recordings.
+    await until('it has read the certificate', () => existsSync(join(demo, 'serve.lock')));
+    use(pairs[1]!);
+    server.kill('SIGHUP');
+    const [, port] = await server.said(/serves '.*' on https:\/\/127\.0\.0\.1:(\d+) /);
+    await renewed(server, 1);
+    expect(await certificateName(Number(port))).toBe('second');
   });
 
   test('files that do not fit on SIGHUP leave the certificate as it was, and the log says why', async () => {
