@@ -211,8 +211,9 @@ function isOfLoopback({ address, bits }: IpNetwork): boolean {
 }
 
 /** What `serve --demo` created gives everybody with its output access to a service that is public by now. */
-function demoFindings({ data, host, publicUrl }: SettingValues, nowMs: InstantMs): string[] {
-  const isPublic = !isLoopback(host) || (publicUrl !== undefined && !isLoopbackUrl(new URL(publicUrl)));
+function demoFindings({ data, host, publicUrl, trustedProxies }: SettingValues, nowMs: InstantMs): string[] {
+  const hasPublicUrl = publicUrl !== undefined && !isLoopbackUrl(new URL(publicUrl));
+  const isPublic = !isLoopback(host) || hasPublicUrl || trustedProxies.length > 0;
   if (!isPublic || keySecretFindings(data).length > 0) return [];
   return inAccounts(data, (database) => {
     const account = new Accounts(database).findByEmail(DEMO_EMAIL);
