@@ -61,17 +61,23 @@ async function refuseUnready(url: string, { url: given, allowedHosts }: HealthOp
   try {
     answer = await fetch(`${url}/readyz`, request);
   } catch (error) {
-    const why = error instanceof Error && error.name === 'TimeoutError' ? ` within ${ANSWER_MS_MAX / 1000} s` : '';
-    throw new DomainError(
-      'unavailable',
-      `no server answers at ${url}${why}: start it with 'bookreel serve', or name its address with --url`,
-      { cause: error },
-    );
+    throw new DomainError('unavailable', silenceSentence(url, error), { cause: error });
   }
   const state = await stateIn(answer);
   if (answer.status === 200 && state === 'ready') return;
   const what = state === undefined ? `answers with status ${answer.status}: is it bookreel?` : `is not ready: ${state}`;
   throw new DomainError('unavailable', `the server at ${url} ${what}`);
+}
+
+/** Why there was no answer, as the error of the request says. */
+function silenceSentence(url: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const isSilent = error instanceof Error && error.name === 'TimeoutError';
+  if (!isSilent && typeof code === 'string' && code !== 'ECONNREFUSED') {
+    return `the server at ${url} gives no answer (${code}): check whether it is http or https, its name and its certificate`;
+  }
+  const time = isSilent ? ` within ${ANSWER_MS_MAX / 1000} s` : '';
+  return `no server answers at ${url}${time}: start it with 'bookreel serve', or name its address with --url`;
 }
 
 /** The state that /readyz answers with; undefined for any other answer. */

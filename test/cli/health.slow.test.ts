@@ -50,7 +50,16 @@ test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (need
     stderr: '',
   });
   // An address that was given may be anywhere: its certificate must be valid.
-  expect((await runExecutable(['health', '--url', origin])).code).toBe(1);
+  for (const [url, why] of [
+    [origin, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    [origin.replace('https:', 'http:'), 'ECONNRESET'],
+  ]) {
+    const { code, stderr } = await runExecutable(['health', '--url', url!]);
+    expect([code, stderr]).toEqual([
+      1,
+      `bookreel: the server at ${url} gives no answer (${why}): check whether it is http or https, its name and its certificate\n`,
+    ]);
+  }
 });
 
 test('health is 1 without a server, and of something else', async () => {
