@@ -5,7 +5,7 @@ import { readConfigFile } from './config-file.ts';
 import { type Environment, unknownVariables } from './environment.ts';
 
 /** Commands that use no settings, or report everything that is wrong with them. */
-const UNSET_NOUNS = ['completion', 'config', 'doctor', 'manual', 'openapi', 'version'];
+const UNSET_NOUNS = ['completion', 'config', 'doctor', 'manual', 'metrics', 'openapi', 'version'];
 
 /** The parser's words for values of flags and of variables. */
 const GIVEN = ['cli', 'env'];

@@ -106,7 +106,7 @@ async function optionsOf(words: readonly string[], args: readonly string[]): Pro
 }
 
 /** Commands whose settings are not read. */
-const WITHOUT = ['completion', 'config', 'doctor', 'manual', 'openapi', 'version'];
+const WITHOUT = ['completion', 'config', 'doctor', 'manual', 'metrics', 'openapi', 'version'];
 
 describe.each(ALL_SETTINGS)('the setting %s', (name, setting) => {
   const [inFile, inVariable, inFlag] = VALUES[name];
@@ -226,6 +226,7 @@ describe('a file that is wrong', () => {
     writeFileSync(FILE, 'prot = 1');
     expect(await run(['version', '--config', FILE], captured())).toBe(0);
     expect(await run(['manual', '--config', FILE], captured())).toBe(0);
+    expect(await run(['metrics', 'alerts', '--config', FILE], captured())).toBe(0);
   });
 });
 
