@@ -8,6 +8,7 @@ import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log, LogLevel } from '../http/plugins/log.ts';
 import { openActivity } from '../store/activity.ts';
+import type { Archive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
@@ -115,13 +116,13 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
   const lock = ServeLock.take(options.data);
   try {
-    await withArchive(terminal, options, { create: true }, async (archive) => {
+    const work = async (archive: Archive) => {
       using registry = openRegistry(options.data, { ...options, create: true });
       if (options.demo === true) await seed(terminal, options, archive);
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
       using activity = openActivity(options.data);
-      for (const { database } of [registry, activity]) mentionUpgrade(terminal, database);
+      for (const { database } of [registry, activity]) mentionUpgrade(log.warn, database);
       const deps = { clock: terminal.clock, logError: log.error };
       using _disk = keepWatched(log, options);
       const billing = await openBilling(deps, options, registry);
@@ -133,7 +134,8 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
         announce(terminal, options, originAt(listener.port), key, admin && site?.createLink(admin));
       });
       await site?.close();
-    });
+    };
+    await withArchive(terminal, options, { create: true }, work, log.warn);
   } finally {
     lock.release();
   }

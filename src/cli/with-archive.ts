@@ -8,16 +8,17 @@ export interface GlobalOptions {
   readonly json?: boolean;
 }
 
-/** Opens the data directory for one command, and closes it also when the command fails. */
+/** Opens the data directory for one command, and closes it also when the command fails. `say`: for a message to the operator. */
 export async function withArchive<T>(
   terminal: Terminal,
   { data }: GlobalOptions,
   open: OpenOptions,
   work: (archive: Archive) => T | Promise<T>,
+  say = (message: string) => terminal.err(`${printable(message)}\n`),
 ): Promise<T> {
   const archive = openArchive(data, terminal.clock(), open);
   try {
-    mentionUpgrade(terminal, archive.database);
+    mentionUpgrade(say, archive.database);
     return await work(archive);
   } finally {
     archive.database.close();
@@ -25,8 +26,11 @@ export async function withArchive<T>(
 }
 
 /** Says that a database was upgraded when it was opened, and where its copy is. */
-export function mentionUpgrade({ err }: Terminal, { path, upgraded }: Pick<Database, 'path' | 'upgraded'>): void {
+export function mentionUpgrade(
+  say: (message: string) => void,
+  { path, upgraded }: Pick<Database, 'path' | 'upgraded'>,
+): void {
   if (upgraded === undefined) return;
   const { from, to, copy } = upgraded;
-  err(`${printable(`'${path}' was upgraded from schema ${from} to ${to}; the earlier one is kept as '${copy}'`)}\n`);
+  say(`'${path}' was upgraded from schema ${from} to ${to}; the earlier one is kept as '${copy}'`);
 }
