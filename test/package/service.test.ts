@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfigFile } from '../../src/cli/config-file.ts';
+import { temporaryDirectory } from '../support/archive.ts';
 import { settingsOf } from './unit.ts';
 
 const UNIT = settingsOf(readFileSync(join(import.meta.dir, '../../src/package/bookreel.service'), 'utf8'));
@@ -29,4 +31,20 @@ describe('the service', () => {
     const { exitCode, stdout, stderr } = Bun.spawnSync(command);
     expect({ exitCode, said: `${stdout}${stderr}`.trim().split('\n').at(-1) }).toMatchObject({ exitCode: 0 });
   });
+});
+
+test('the settings file is accepted as it is, and with all of its examples', () => {
+  const packaged = readFileSync(join(import.meta.dir, '../../src/package/bookreel.toml'), 'utf8');
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'bookreel.toml');
+  const examples = packaged.match(/^# [a-z-]+ = /gm)!.length;
+  expect(examples).toBeGreaterThan(0);
+  for (const [text, count] of [
+    [packaged, 1],
+    [packaged.replaceAll(/^# (?=[a-z-]+ = )/gm, ''), 1 + examples],
+  ] as const) {
+    writeFileSync(path, text);
+    const { texts, problems } = readConfigFile(path);
+    expect({ problems, count: texts.size }).toEqual({ problems: [], count });
+  }
 });
