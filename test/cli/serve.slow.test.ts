@@ -10,6 +10,7 @@ import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } 
 import { messagesAfterStart } from '../support/logged.ts';
 import { PlainBrowser } from '../web/browser.ts';
 
+const STOPPING = { level: 'info', message: 'stopping: waiting for the requests under way' };
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const CURL_LINE = /^curl .*$/m;
 
@@ -66,9 +67,11 @@ describe('serve', () => {
     expect(server.stdout()).toBe(
       `bookreel ${versionIn(server.stdout())} serves '${data}' on ${origin} (reference: ${origin}/docs)\n`,
     );
-    expect(messagesAfterStart(server.stderr())).toEqual([]);
     expect((await fetch(`${origin}/readyz`)).status).toBe(200);
     expect((await fetch(`${origin}/docs`)).status).toBe(200);
+    server.kill('SIGTERM');
+    expect(await server.exited).toBe(0);
+    expect(messagesAfterStart(server.stderr())).toEqual([STOPPING]);
   });
 
   test('--json prints the same as one document', async () => {
@@ -233,8 +236,10 @@ test('requests of every kind print nothing: no warning of a library gets out', a
   for (const part of ['', '/snapshots', '/snapshots/at/1767868300000', '/quotes', '/prices', '/coverage', '/export']) {
     expect(await (await get(address, `${market}${part}`, key)).text()).not.toBe('');
   }
+  server.kill('SIGTERM');
+  expect(await server.exited).toBe(0);
   expect(server.stdout()).toBe(announced);
-  expect(messagesAfterStart(server.stderr())).toEqual([]);
+  expect(messagesAfterStart(server.stderr())).toEqual([STOPPING]);
 });
 
 /** Large answers, partly in socket buffers when the signal comes: they must arrive even after the process has ended. */
@@ -263,9 +268,7 @@ describe('stopping', () => {
       expect([undefined, 0]).toContain(server.code);
       for (const client of clients) expect(await client.rest()).toBe(whole);
       expect(await server.exited).toBe(0);
-      expect(messagesAfterStart(server.stderr())).toEqual([
-        { level: 'info', message: 'stopping: waiting for the requests under way' },
-      ]);
+      expect(messagesAfterStart(server.stderr())).toEqual([STOPPING]);
     },
   );
 
