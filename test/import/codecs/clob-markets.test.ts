@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exported } from '../../export/exported.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { countsOf, importFile, marketOf } from '../../support/imported.ts';
 import { CONDITION_ID, START_MS, UP_ASSET } from '../../support/sample-records.ts';
@@ -70,32 +69,6 @@ describe('markets of the CLOB', () => {
     expect(countsOf(report.total)).toMatchObject({ read: 2, stored: 1, rejected: 1, ignored: 2 });
     expect(report.rejections[0]!.reason).toContain('btc-updown-7m-1776323400 is not an up-or-down market');
     expect(place.archive.markets.findByConditionId('0x2')).toBeUndefined();
-  });
-
-  test.each([0, 1, 2])('record %d of a file is damaged: one sentence, and the others are stored', async (damaged) => {
-    using place = temporaryArchive();
-    const lines = [0, 1, 2].map((index) =>
-      JSON.stringify(
-        market({
-          condition_id: `0x${index + 1}`,
-          market_slug: `btc-updown-5m-${1776323400 + index * 300}`,
-          tokens: won.map((token, at) => ({ ...token, token_id: `${index + 1}${at + 1}1` })),
-        }),
-      ),
-    );
-    lines[damaged] = lines[damaged]!.slice(0, 40);
-    const report = await importFile(place.archive, 'markets.jsonl', lines.join('\n'));
-    expect(report.rejections).toMatchObject([{ line: damaged + 1, reason: 'the line is not JSON' }]);
-    expect(report.total.stored).toBe(2);
-  });
-
-  test('survive export and import without a change', async () => {
-    using place = temporaryArchive();
-    using again = temporaryArchive();
-    await importFile(place.archive, 'markets.json', JSON.stringify(market({ tokens: won, closed: true })));
-    const { bytes } = await exported(place.archive, 'ndjson');
-    await importFile(again.archive, 'export.ndjson', bytes);
-    expect((await exported(again.archive, 'ndjson')).bytes.equals(bytes)).toBe(true);
   });
 
   test('make importable what an import without them listed as missing', async () => {
