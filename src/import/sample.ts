@@ -5,6 +5,7 @@ import { withoutStamp } from './parse/stamped-line.ts';
 export const SAMPLE_BYTES = 1024 * 1024;
 const SAMPLE_LINES = 20;
 const NEWLINE = 10;
+const OPEN_ARRAY = 91;
 
 /** The beginning of a file, decompressed, and its name: codecs recognise their format by it. */
 export class Sample {
@@ -38,6 +39,12 @@ export class Sample {
   get values(): readonly unknown[] {
     this.#values ??= (this.isJsonLines ? this.lines : scannedTexts(this.head, SAMPLE_LINES)).flatMap(elementsOf);
     return this.#values;
+  }
+
+  /** The first elements of the first array in a value that is longer than `head`; none if a value ends in it. */
+  get elementsOfLongValue(): readonly unknown[] {
+    const first = this.values.length > 0 ? -1 : this.head.indexOf(OPEN_ARRAY);
+    return first < 0 ? [] : scannedTexts(this.head.subarray(first), SAMPLE_LINES).flatMap(elementsOf);
   }
 }
 

@@ -12,7 +12,9 @@ export function clobMarkets(): Codec {
     input: "The venue's market objects of the CLOB (`/markets/CONDITION_ID`): alone, in lists, in pages",
     becomes: 'Markets with winner. Markets of other kinds are ignored and counted.',
     statesMarkets: true,
-    recognises: ({ values }) => values.some((value) => elementsOf(value).some(isClobMarket)),
+    // A page has up to a thousand markets, which take more than a megabyte.
+    recognises: ({ values, elementsOfLongValue }) =>
+      [...values.flatMap(elementsOf), ...elementsOfLongValue].some(isClobMarket),
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) {
         const value = attempt(() => parseJsonFigures(line.text()));

@@ -48,6 +48,21 @@ describe('markets of the CLOB', () => {
     });
   });
 
+  test.each([
+    ['in one line', (pages: readonly object[]) => pages.map((page) => JSON.stringify(page)).join('\n')],
+    ['over many lines', (pages: readonly object[]) => pages.map((page) => JSON.stringify(page, null, 1)).join('\n')],
+  ])('are read from pages of more than a megabyte, each %s', async (_, textOf) => {
+    using place = temporaryArchive();
+    const rest = Array.from({ length: 500 }, () => ({ ...other, description: 'Rain. '.repeat(400) }));
+    const pages = [
+      { limit: 1000, next_cursor: 'MTAwMA==', data: [...rest, market()] },
+      { data: rest, next_cursor: 'LTE=' },
+    ];
+    const report = await importFile(place.archive, 'pages.json', textOf(pages));
+    expect(report.files[0]!.format).toBe('CLOB markets');
+    expect(countsOf(report.total)).toMatchObject({ read: 1, stored: 1, rejected: 0, ignored: 1000 });
+  });
+
   test('have the winner of their tokens; if both win it is split', async () => {
     using place = temporaryArchive();
     const both = won.map((token) => ({ ...token, winner: true }));
