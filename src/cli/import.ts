@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
@@ -89,20 +89,23 @@ Examples:
     .action(async (paths: readonly string[], _, command: Command) => {
       const options = command.optsWithGlobals<ImportCommandOptions>();
       const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
-      using rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
+      using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
+      using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
       using interruption = interruptible(terminal);
       const request: ImportRequest = {
         every: options.every,
         mirror: options.mirror === true,
         dryRun: options.dryRun === true,
         signal: interruption.signal,
-        ...(rejects === undefined ? {} : { onReject: rejects.onReject }),
+        ...(rejects === undefined
+          ? {}
+          : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
       };
       const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
         importSources(terminal, options, archive, sources, request),
       );
-      if (options.missing !== undefined) writeMissing(options.missing, report.missingMarkets);
       printReport(terminal, options, report);
+      for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
 }
@@ -130,30 +133,26 @@ async function withArchiveOrRehearsal(
   }
 }
 
-/**
- * Writes each rejection at once as a line of JSON, so that none is lost when the import stops early. Creates the file: it never
- * overwrites one or follows a link. Removes it at the end if there was no rejection.
- */
-function openRejects(path: string): Disposable & { readonly onReject: (rejection: Rejection) => void } {
+interface NewFile extends Disposable {
+  /** Writes at once, so that nothing is lost when the import stops early. */
+  readonly write: (text: string) => void;
+}
+
+/** Creates a file: it never overwrites one or follows a link. Removes it at the end if nothing was written. */
+function openNewFile(path: string): NewFile {
   // 'x' is O_EXCL, which also refuses a link, wherever it points.
   const descriptor = writable(path, () => openSync(path, 'wx'));
   let isEmpty = true;
   return {
-    onReject: (rejection) => {
+    write: (text) => {
       isEmpty = false;
-      writable(path, () => writeSync(descriptor, `${JSON.stringify(rejection)}\n`));
+      writable(path, () => writeSync(descriptor, text));
     },
     [Symbol.dispose]: () => {
       closeSync(descriptor);
       if (isEmpty) rmSync(path, { force: true });
     },
   };
-}
-
-/** Like `openRejects`, it never overwrites a file; without a missing market it writes none. */
-function writeMissing(path: string, conditionIds: readonly string[]): void {
-  if (conditionIds.length === 0) return;
-  writable(path, () => writeFileSync(path, conditionIds.map((id) => `${id}\n`).join(''), { flag: 'wx' }));
 }
 
 function writable<T>(path: string, write: () => T): T {
@@ -226,9 +225,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
-  if (files.length > 0) {
-    for (const path of skipped) terminal.err(`${printable(path)}: skipped, not a recording\n`);
-  }
+  if (files.length > 0 && skipped.length > 0) terminal.err(`${skippedText(skipped)}\n`);
   for (const { reason, count, examples } of reasons) {
     const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
     const rest = count > examples.length ? ', …' : '';
@@ -256,7 +253,9 @@ function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }:
     ...unread,
     ...(rejected > 0 ? [`${rejected} of ${countOf(read, 'record')} rejected: ${remedy}`] : []),
     ...(missingMarkets.length > 0
-      ? [`${countOf(missingMarkets.length, 'market')} unknown: import their markets, then this again${MISSING_HINT}`]
+      ? [
+          `${countOf(missingMarkets.length, 'market')} unknown: import their market records, then this again${MISSING_HINT}`,
+        ]
       : []),
     ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
     ...(!stopped && notStored > 0
@@ -265,10 +264,21 @@ function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }:
   ];
 }
 
-/** What was found instead of recordings: the number of files of each kind. */
+function skippedText(skipped: readonly string[]): string {
+  const [first] = skipped;
+  return skipped.length === 1
+    ? `${printable(first!)}: skipped, not a recording`
+    : `skipped ${kindsText(skipped)}: they are not recordings`;
+}
+
 function nothingFound(skipped: readonly string[]): string {
   const formats = "'bookreel manual recordings' lists the formats";
   if (skipped.length === 0) return `no recording was found, because there is no file: ${formats}`;
+  return `no recording was found in ${kindsText(skipped)}: ${formats}`;
+}
+
+/** The number of files of each kind, the most frequent first, and the first of them. */
+function kindsText(skipped: readonly string[]): string {
   const kinds = Map.groupBy(skipped, (path) => extname(path.replace(PACKED, '')).toLowerCase() || 'no extension');
   const counts = [...kinds]
     .sort(([, a], [, b]) => b.length - a.length)
@@ -277,7 +287,7 @@ function nothingFound(skipped: readonly string[]): string {
     .slice(0, EXAMPLES_NAMED)
     .map((path) => printable(path))
     .join(', ');
-  return `no recording was found in ${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples}): ${formats}`;
+  return `${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
 }
 
 const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];

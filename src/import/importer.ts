@@ -8,7 +8,6 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
-
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mirroredBooks } from './mirror.ts';
@@ -284,16 +283,20 @@ export class Importer implements RecordSink {
   }
 
   /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
-  #withoutDerived(files: readonly RecognisedFile[]): RecognisedFile[] {
+  #withoutDerived(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
     const isDerived = ({ source }: RecognisedFile) => !source.named && DERIVED.test(basename(source.path));
     const captures = files.filter((file) => !isDerived(file) && file.codec.statesMarkets !== true);
     const directories = new Set(captures.map(({ source }) => dirname(source.path)));
-    return files.filter((file) => {
-      const { path, name } = file.source;
-      if (!isDerived(file) || !directories.has(dirname(path))) return true;
-      this.#sourceNotes.push(`${name}: skipped, derived from the capture next to it: name the file to import it`);
-      return false;
-    });
+    const isSkipped = (file: RecognisedFile) => isDerived(file) && directories.has(dirname(file.source.path));
+    const skipped = files.filter(isSkipped);
+    const [first] = skipped;
+    if (first === undefined) return files;
+    const what =
+      skipped.length === 1
+        ? 'skipped, derived from the capture next to it'
+        : `skipped, and ${skipped.length - 1} more, derived from the captures next to them`;
+    this.#sourceNotes.push(`${first.source.name}: ${what}: name a file to import it`);
+    return files.filter((file) => !isSkipped(file));
   }
 
   async #readSource({ source, codec, file }: RecognisedFile): Promise<void> {

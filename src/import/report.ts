@@ -55,7 +55,7 @@ export interface ImportReport {
   readonly rejections: readonly Rejection[];
   /** All rejections by reason, the first GROUPS_MAX reasons. */
   readonly reasons: readonly RejectionGroup[];
-  /** Files in directories that are not recordings, or were derived from a recording next to them. */
+  /** Files in directories that are not recordings. */
   readonly skipped: readonly string[];
   /** ConditionIds of markets that records named and no market record stated. */
   readonly missingMarkets: readonly string[];

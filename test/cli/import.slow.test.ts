@@ -122,7 +122,7 @@ describe('import', () => {
       'unknown market 0xffff',
       'bookreel: 5 of 9 records rejected: correct them and import them again',
       expect.stringMatching(
-        /^bookreel: 1 market unknown: import their markets, then this again; --missing FILE writes/,
+        /^bookreel: 1 market unknown: import their market records, then this again; --missing FILE writes/,
       ),
     ]);
     expect(said.map((line) => line.slice(0, `${path}:10:`.length).replace(/: .*$/, ''))).toEqual(
@@ -187,7 +187,43 @@ describe('import', () => {
       'bookreel: 9 of 9 records rejected: --rejects FILE writes them all',
     ]);
     expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
-    expect((await runExecutable(args)).stderr).toContain('exists already: name another one');
+    // An existing file is refused before anything is imported.
+    const again = await runExecutable(args);
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toBe(`bookreel: '${missing}' exists already: name another one\n`);
+    expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
+  });
+
+  test('the summary comes first, also with failures; skipped files are counted by kind', async () => {
+    using directory = temporaryDirectory();
+    const recordings = join(directory.path, 'recordings');
+    mkdirSync(recordings);
+    writeLightRecording(join(recordings, 'one.ndjson'), 3);
+    writeFileSync(join(recordings, 'two.ndjson'), '{"type":"rumour"}\n');
+    writeFileSync(join(recordings, 'three.parquet'), 'PAR1');
+    for (const name of ['a.png', 'b.png', 'c.md', 'd.png']) writeFileSync(join(recordings, name), 'x');
+    for (const part of [1, 2]) writeLightRecording(join(recordings, `normalized_${part}.ndjson`), 3);
+    const missing = join(directory.path, 'missing.txt');
+    const output = join(directory.path, 'output.txt');
+    const data = join(directory.path, 'data');
+    // A terminal shows both streams in the order of their bytes.
+    const command = '"$0" import recordings --data "$1" --missing "$2" > "$3" 2>&1';
+    const child = Bun.spawn(['sh', '-c', command, EXECUTABLE, data, missing, output], { cwd: directory.path });
+    expect(await child.exited).toBe(1);
+    const [summary, heading, ...rest] = readFileSync(output, 'utf8').trimEnd().split('\n');
+    expect(summary).toMatch(/^\d+ records read from 3 files: \d+ stored, 0 duplicate, 1 rejected/);
+    expect(heading).toStartWith('file ');
+    const files = ['one.ndjson', 'three.parquet', 'two.ndjson'].map((name) => `recordings/${name}`);
+    expect(rest.filter((line) => /^\S+ {2}/.test(line)).map((line) => line.split(' ')[0])).toEqual(files);
+    expect(rest.slice(-5)).toEqual([
+      'recordings/normalized_1.ndjson: skipped, and 1 more, derived from the captures next to them: name a file to import it',
+      'skipped 4 files (3 .png, 1 .md; for example recordings/a.png, recordings/b.png, recordings/c.md): they are not recordings',
+      expect.stringContaining('recordings/two.ndjson:1: '),
+      "bookreel: 'recordings/three.parquet' cannot be read as Parquet: it is damaged or cut off",
+      'bookreel: 1 of 5 records rejected: correct them and import them again',
+    ]);
+    // No market is missing.
+    expect(existsSync(missing)).toBe(false);
   });
 
   test('a file that was derived from the capture next to it is skipped with a note, unless it is named', async () => {
