@@ -139,13 +139,12 @@ function decimalScales(schema: readonly SchemaElement[]): ReadonlyMap<string, nu
 
 const decoder = new TextDecoder();
 
-/** Times become Unix milliseconds; texts and JSON stay bytes, which take no memory besides their page. */
+/** Times become Unix milliseconds. */
 const PARSERS: Partial<ParquetParsers> = {
   ...TEXT_AS_BYTES,
   timestampFromMilliseconds: (milliseconds: bigint) => Number(milliseconds),
   timestampFromMicroseconds: (microseconds: bigint) => Number(microseconds / 1000n),
   timestampFromNanoseconds: (nanoseconds: bigint) => Number(nanoseconds / 1_000_000n),
-  jsonFromBytes: (bytes: Uint8Array | undefined) => bytes,
 };
 
 function textOf(value: unknown): unknown {

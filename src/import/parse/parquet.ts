@@ -37,8 +37,11 @@ const COMPRESSORS = {
   ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
 } satisfies Compressors;
 
-/** Decompressed text in a Parquet file, for codecs that read bytes. */
-export const TEXT_AS_BYTES: Partial<ParquetParsers> = { stringFromBytes: (bytes) => bytes };
+/** For codecs that read texts and JSON as bytes, which take no memory besides their page. */
+export const TEXT_AS_BYTES: Partial<ParquetParsers> = {
+  stringFromBytes: (bytes) => bytes,
+  jsonFromBytes: (bytes) => bytes,
+};
 
 /** Rows from `start`, inclusive, to `end`, exclusive; the first row is 0. */
 export interface RowRange {

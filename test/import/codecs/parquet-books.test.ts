@@ -55,3 +55,13 @@ test('messages of any spelling are read alike, whether they are scanned as bytes
     expect(book).toEqual({ bidPrices: [0.4], bidSizes: [1.5], askPrices: [0.9], askSizes: [20] });
   }
 });
+
+test('messages in a column of type JSON are read like those in a column of text', async () => {
+  using directory = temporaryDirectory();
+  const columnData = [{ name: 'raw_data', data: [JSON.parse(message(UP_ASSET, '1.5'))], type: 'JSON' as const }];
+  writeFileSync(join(directory.path, 'books.parquet'), Buffer.from(parquetWriteBuffer({ columnData })));
+  writeFileSync(join(directory.path, 'markets.ndjson'), JSON.stringify(sampleMarket()));
+  using place = temporaryArchive();
+  expect((await importPaths(place.archive, directory.path)).rejections).toEqual([]);
+  expect(booksOf(place.archive, sampleMarket().slug as string, 'up')).toMatchObject([{ book: { bidSizes: [1.5] } }]);
+});
