@@ -23,6 +23,7 @@ import {
   tokensField,
 } from './metadata-fields.ts';
 import { knownCoin, slugField } from './slug.ts';
+import { winnerField } from './winner-field.ts';
 
 /** The venue closes a market within this time after its window. */
 const STALE_AFTER_MS = 24 * 3_600_000;
@@ -56,14 +57,15 @@ function isEventObject({ markets, ...event }: Fields): boolean {
   return 'seriesSlug' in event || 'endDate' in event || markets.some(isGamma);
 }
 
+/** Its `token_ids` are in the order up, down. With the labels of their outcomes it is a row of a market list. */
 function isRecorderObject(value: Fields): boolean {
-  return 'condition_id' in value && 'token_ids' in value;
+  return 'condition_id' in value && 'token_ids' in value && stated(value, 'outcomes') === undefined;
 }
 
 /**
  * Parses the answers of the venue's Gamma API: a market, an event with its `markets`, lists of either, or one of them as `raw`
  * in a recorder's own object (`condition_id`, `token_ids` in the order up, down, `start_sec`, `end_sec`, `outcome_prices`,
- * `strike_value` times 10^18).
+ * `strike_value` times 10^18, `winner`).
  *
  * Returns a function per market, which parses it or throws 'rejected-record'. If there is no market, returns one function that
  * throws.
@@ -112,7 +114,7 @@ function statementOf({ market, event, recorder }: MarketObjects): MarketStatemen
   const tokens = tokensField(market, market.version === 'v2' ? 'positionIds' : 'clobTokenIds', labels);
   const clobTokenIds = joinedTokens(tokens, tokensField(recorder, 'token_ids', OUTCOMES));
   const updatedMs = timeField(market, 'updatedAt');
-  const outcome = settlement(market, recorder, labels);
+  const outcome = settlement(market, recorder, labels, clobTokenIds);
   const active =
     outcome.closed === true || isOver(window.endMs, updatedMs) ? false : optional(market, 'active', booleanField);
   return {
@@ -162,13 +164,17 @@ function coinOfSource(market: Fields): string | undefined {
 }
 
 /** A closed market has a winner, is split (0.5 and 0.5), or does not have its final prices yet. */
-function settlement(market: Fields, recorder: Fields, labels: readonly unknown[]) {
+function settlement(market: Fields, recorder: Fields, labels: readonly unknown[], clobTokenIds: readonly string[]) {
   const closed = optional(market, 'closed', booleanField);
   const resolved = optional(recorder, 'resolved', booleanField) === true;
   const winner = agreed(
     'the winner',
     closed === true ? winnerOf(listField(market, 'outcomePrices'), labels, 'outcomePrices') : undefined,
-    resolved ? winnerOf(listField(recorder, 'outcome_prices'), OUTCOMES, 'outcome_prices') : undefined,
+    agreed(
+      'the winner',
+      resolved ? winnerOf(listField(recorder, 'outcome_prices'), OUTCOMES, 'outcome_prices') : undefined,
+      winnerField(recorder, clobTokenIds),
+    ),
   );
   if (winner === undefined) return { closed };
   const resolvedMs = timeField(market, 'closedTime') ?? timeField(market, 'umaEndDate');

@@ -24,6 +24,7 @@ import {
   UNKNOWN_TOKENS,
 } from '../../venue/metadata-fields.ts';
 import { slugField } from '../../venue/slug.ts';
+import { winnerField } from '../../venue/winner-field.ts';
 import type { Codec } from '../codec.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { Line } from '../parse/lines.ts';
@@ -40,9 +41,6 @@ const STARTS = ['startTs', 'start_ts', 'startSec', 'start_sec', 'startTime', 'st
 const ENDS = ['endTs', 'end_ts', 'endSec', 'end_sec', 'endTime', 'end_time'];
 const TOKEN_LISTS = ['clobTokenIds', 'clob_token_ids', 'token_ids'];
 const ASSETS = ['assetId', 'asset_id', 'tokenId', 'token_id'];
-const WINNERS = ['winner', 'winning_outcome', 'winningOutcome'];
-/** Words of recorders for a market that is not resolved. */
-const NO_WINNER = /^(?:|unknown|unresolved|pending|none|null|open|tbd)$/i;
 const UP_TOKENS = ['upTokenId', 'up_token_id'];
 const DOWN_TOKENS = ['downTokenId', 'down_token_id'];
 
@@ -102,7 +100,7 @@ function statementOf(row: Fields): MarketStatement {
     slug,
     ...marketWindow(slug, times, [first(row, COINS, coinOf)]),
     clobTokenIds,
-    ...settlement(first(row, WINNERS, (fields, name) => winnerField(fields, name, clobTokenIds))),
+    ...settlement(winnerField(row, clobTokenIds)),
     marketId: first(row, MARKET_IDS, numericField),
     eventId: first(row, EVENT_IDS, numericField),
   };
@@ -110,15 +108,6 @@ function statementOf(row: Fields): MarketStatement {
 
 function settlement(winner: Outcome | undefined) {
   return winner === undefined ? {} : { winner, closed: true, active: false };
-}
-
-/** Up or down, or the asset of one; undefined if the market is not resolved. */
-function winnerField(row: Fields, name: string, clobTokenIds: readonly string[]): Outcome | undefined {
-  const value = row[name];
-  if (typeof value !== 'string') throw rejected(`${name} is not a text`);
-  const winner = parseOutcome(value) ?? (value === UNKNOWN_TOKEN ? undefined : OUTCOMES[clobTokenIds.indexOf(value)]);
-  if (winner === undefined && !NO_WINNER.test(value)) throw rejected(`${name} is neither "up" nor "down" nor null`);
-  return winner;
 }
 
 function tokensOf(row: Fields) {

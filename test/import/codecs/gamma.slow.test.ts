@@ -268,6 +268,7 @@ describe('an object in `raw`', () => {
     ['start of the window', { start_sec: 1776323401 }],
     ['end of the window', { end_sec: 1776323701 }],
     ['winner', { outcome_prices: ['0', '1'] }],
+    ['winner', { winner: 'Down' }],
     ['coin', { asset: 'ETH' }],
   ];
   test.each(contradictions)('is rejected when its %s differs from the recorder’s', async (what, outer) => {

@@ -268,6 +268,16 @@ describe('the winner in a list', () => {
     expect(marketOf(place.archive, SLUG)).toMatchObject({ winner, closed: true });
   });
 
+  test.each([
+    ['with the labels of its assets', { outcomes: ['Down', 'Up'], token_ids: ['22', '11'] }],
+    ['without labels: up is first', { outcomes: undefined, token_ids: ['11', '22'] }],
+  ])('is read from a row with `token_ids` %s', async (_, fields) => {
+    using place = temporaryArchive();
+    const row = JSON.stringify(listed({ ...fields, winner: 'Down' }));
+    expect((await importFile(place.archive, 'markets.jsonl', row)).rejections).toEqual([]);
+    expect(marketOf(place.archive, SLUG)).toMatchObject({ winner: 'down', closed: true, clobTokenIds: ['11', '22'] });
+  });
+
   test.each([[null], [''], ['unresolved'], ['Pending']])('%p is none', async (winner) => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, 'markets.jsonl', JSON.stringify(listed({ winner })));
