@@ -65,41 +65,22 @@ export class AccessLog {
   }
 
   /** `{"time","level","id","method","path","status","bytes","ms","address","key","agent"}`, one per line; null if unknown. */
-  #jsonLine({
-    requestId,
-    address,
-    keyId,
-    method,
-    url,
-    agent,
-    status,
-    bytes,
-    timeMs,
-    durationMs,
-  }: AccessLogEntry): string {
-    const target = maskedTarget(url);
-    // To look first takes a fifth of the time: paths seldom have one of these.
+  #jsonLine(entry: AccessLogEntry): string {
+    const { method, status, bytes } = entry;
+    const target = maskedTarget(entry.url);
+    // Most paths have none of these, and to look for them is cheaper than JSON.stringify.
     const path = /["\\]/.test(target) ? JSON.stringify(target) : `"${target}"`;
-    const key = keyId === undefined ? 'null' : `"${keyId}"`;
-    const ms = durationMs.toFixed(3);
-    return `{"time":"${this.#timeOf(timeMs)}","level":"info","id":"${requestId}","method":"${method}","path":${path},"status":${status},"bytes":${bytes},"ms":${ms},"address":"${address}","key":${key},"agent":${this.#shown(agent)}}\n`;
+    const key = entry.keyId === undefined ? 'null' : `"${entry.keyId}"`;
+    const ms = entry.durationMs.toFixed(3);
+    return `{"time":"${this.#timeOf(entry.timeMs)}","level":"info","id":"${entry.requestId}","method":"${method}","path":${path},"status":${status},"bytes":${bytes},"ms":${ms},"address":"${entry.address}","key":${key},"agent":${this.#shown(entry.agent)}}\n`;
   }
 
   /** For terminals: `10:31:40.479Z 200 GET /v1/… 2900 bytes 1.2 ms 127.0.0.1 key_… "curl/8" id`. */
-  #textLine({
-    requestId,
-    address,
-    keyId,
-    method,
-    url,
-    agent,
-    status,
-    bytes,
-    timeMs,
-    durationMs,
-  }: AccessLogEntry): string {
-    const time = timeOfDay(this.#timeOf(timeMs));
-    return `${time} ${status} ${method} ${maskedTarget(url)} ${bytes ?? '-'} bytes ${durationMs.toFixed(1)} ms ${address} ${keyId ?? '-'} ${this.#shown(agent)} ${requestId}\n`;
+  #textLine(entry: AccessLogEntry): string {
+    const { method, status, bytes, keyId } = entry;
+    const time = timeOfDay(this.#timeOf(entry.timeMs));
+    const ms = entry.durationMs.toFixed(1);
+    return `${time} ${status} ${method} ${maskedTarget(entry.url)} ${bytes ?? '-'} bytes ${ms} ms ${entry.address} ${keyId ?? '-'} ${this.#shown(entry.agent)} ${entry.requestId}\n`;
   }
 
   /** Many requests have the same millisecond. */
