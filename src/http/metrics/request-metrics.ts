@@ -27,7 +27,7 @@ interface RouteFigures {
 
 /**
  * Counts requests by route, method, status and tier. Labels have few values: a client can invent none. To count a request takes
- * 0.2 µs: it finds its counter with three look-ups and makes no text.
+ * 0.26 µs (`make bench`): it finds its counter with three look-ups and makes no text.
  */
 export class RequestMetrics {
   readonly #routes = new Map<string, RouteFigures>();
