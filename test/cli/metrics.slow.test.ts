@@ -75,7 +75,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
       ...[EXECUTABLE, 'serve', '--data', data, '--port', '0', '--metrics-port', '0', '--payments', payments],
       ...['--tls-cert', certPath, '--tls-key', keyPath, ...mail, '--smtp-sender', 'bookreel@example.com'],
     ]);
-    [, origin] = (await server.said(/ on (https:\/\/\S+) /)) as unknown as [string, string];
+    origin = (await server.said(/ on (https:\/\/\S+) /))[1]!;
     url = await metricsUrl(server);
   });
   afterAll(async () => {

@@ -13,17 +13,9 @@ import { openRegistry, type Registry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
 import { serviceOf } from '../support/service.ts';
+import { thrownBy } from '../support/thrown-by.ts';
 
 const CREATE = { create: true };
-
-function thrownBy(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
 
 function pragma(database: Database, name: string): unknown {
   return Object.values(database.query<Record<string, unknown>, []>(`PRAGMA ${name}`).get()!)[0];

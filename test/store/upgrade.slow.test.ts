@@ -9,6 +9,7 @@ import { type DatabaseFile, type Migration, RECORDINGS } from '../../src/store/d
 import { importBytes, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
 import { lightNdjson } from '../support/light-recording.ts';
+import { thrownBy } from '../support/thrown-by.ts';
 import { laterRecordings, migrationsThat } from './upgraded-by-child.ts';
 
 const { version: V, name: NAME } = RECORDINGS;
@@ -37,15 +38,6 @@ async function recordings() {
   held.archive.database.close();
   const path = join(held.path, NAME);
   return { path: held.path, file: path, content: contentOf(path), [Symbol.dispose]: () => held[Symbol.dispose]() };
-}
-
-function thrownBy(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
 }
 
 describe('a database of an earlier version', () => {
