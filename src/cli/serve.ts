@@ -1,14 +1,18 @@
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
 import { createApp, type Edge } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log, LogLevel } from '../http/plugins/log.ts';
-import { openActivity } from '../store/activity.ts';
+import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
+import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
+import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
@@ -99,6 +103,13 @@ Examples:
     });
 }
 
+/** What a file that cannot be written means for a server. */
+const UNWRITABLE: readonly (readonly [file: DatabaseFile, effect: string])[] = [
+  [RECORDINGS, 'nothing can be imported'],
+  [ACCOUNTS, 'keys and tiers cannot be changed'],
+  [ACTIVITY, 'usage is counted in memory'],
+];
+
 /** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
@@ -114,16 +125,25 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   await using log = openLog(terminal, options.logLevel);
   // From here on: a service manager may send the signal while the start takes long, for example for an upgrade.
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
-  const lock = ServeLock.take(options.data);
+  // Nothing can be written to a read-only directory, so several servers may use it.
+  const lock = isReadOnly(options.data) ? undefined : ServeLock.take(options.data);
   try {
+    const needsAccounts = settings !== undefined || options.payments !== undefined;
+    if (needsAccounts && isUnwritable(options.data, ACCOUNTS.name)) {
+      throw new DomainError(
+        'unavailable',
+        `'${options.data}' cannot be written, and accounts and payments must be: serve it without --public-url and --payments`,
+      );
+    }
     const work = async (archive: Archive) => {
       using registry = openRegistry(options.data, { ...options, create: true });
       if (options.demo === true) await seed(terminal, options, archive);
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
-      using activity = openActivity(options.data);
+      using activity = openServedActivity(options.data);
       for (const { database } of [registry, activity]) mentionUpgrade(log.warn, database);
       const deps = { clock: terminal.clock, logError: log.error };
+      warnOfUnwritable(log, options);
       using _disk = keepWatched(log, options);
       const billing = await openBilling(deps, options, registry);
       using _ = billing && keepReconciled(deps, billing);
@@ -137,7 +157,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
     };
     await withArchive(terminal, options, { create: true }, work, log.warn);
   } finally {
-    lock.release();
+    lock?.release();
   }
 }
 
@@ -221,6 +241,12 @@ async function stop(log: Log, listener: Listener, drainSeconds: number, atOnce: 
   log.warn('stopping: closing the connections with requests under way');
   listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
+}
+
+function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void {
+  for (const [{ name }, effect] of UNWRITABLE) {
+    if (isUnwritable(data, name)) log.warn(`'${join(data, name)}' cannot be written: ${effect}`);
+  }
 }
 
 /** A public URL with https needs TLS here, or at a proxy before this server. */

@@ -1,12 +1,31 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { isReadOnly, isUnwritable } from './data-directory.ts';
 import { Database } from './database.ts';
 import { ACTIVITY } from './database-file.ts';
 import { Usage } from './usage.ts';
 
 /** An open activity.db: sessions, sign-in attempts, usage. */
-export type Activity = Readonly<ReturnType<typeof openActivity>>;
+export type Activity = Readonly<ReturnType<typeof activityOf>>;
 
-/** Opens the activity.db of a data directory, and creates it if it is missing. Throws as `Database.open` does. */
-export function openActivity(directory: string) {
-  const database = Database.open(directory, ACTIVITY, { create: true });
+/**
+ * Opens the activity.db of a data directory, and creates it if it is missing, in memory if the directory cannot be written. Throws
+ * as `Database.open` does.
+ */
+export function openActivity(directory: string): Activity {
+  if (!existsSync(join(directory, ACTIVITY.name)) && isReadOnly(directory)) return inMemory();
+  return activityOf(Database.open(directory, ACTIVITY, { create: true }));
+}
+
+/** For a server, which counts usage: in memory if the activity.db cannot be written. */
+export function openServedActivity(directory: string): Activity {
+  return isUnwritable(directory, ACTIVITY.name) ? inMemory() : openActivity(directory);
+}
+
+function inMemory(): Activity {
+  return activityOf(Database.inMemory(ACTIVITY));
+}
+
+function activityOf(database: Database) {
   return { database, usage: new Usage(database), [Symbol.dispose]: () => database.close() };
 }

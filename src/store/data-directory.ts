@@ -1,7 +1,9 @@
-import { statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 
 const WRITABLE_BY_OTHERS = 0o022;
+const WRITABLE = 0o222;
 /** In such a directory (/tmp) everybody may create files, and only delete their own. */
 const STICKY = 0o1000;
 
@@ -32,4 +34,26 @@ export function refuseShared(directory: string): void {
       `'${directory}' belongs to the user ${found.uid}: run this as that user, or run 'chown -R ${self} ${directory}' first`,
     );
   }
+}
+
+/**
+ * Whether a file or directory exists and cannot be written: nobody has the permission (mode 444, also for root), this user has
+ * not, or its file system is mounted read-only.
+ */
+export function isReadOnly(path: string): boolean {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return false;
+  if ((found.mode & WRITABLE) === 0) return true;
+  try {
+    accessSync(path, constants.W_OK);
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EROFS');
+  }
+}
+
+/** Whether a file of a data directory cannot be written, or is missing and cannot be created. */
+export function isUnwritable(directory: string, name: string): boolean {
+  const path = join(directory, name);
+  return isReadOnly(existsSync(path) ? path : directory);
 }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
-import { refuseShared } from './data-directory.ts';
+import { isReadOnly, refuseShared } from './data-directory.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { copyBeforeUpgrade, keepCopy, migrate, oldestVersion, takeAlone, type Upgraded } from './upgrade.ts';
 
@@ -60,15 +60,17 @@ export class Database {
   }
 
   /**
-   * Upgrades a database of an earlier version, and keeps a copy of it next to it. Throws DomainError 'unavailable' (cannot be opened,
-   * not ours, damaged, writable by others), 'conflict' (a schema that this program does not know) or 'in-use' (to be upgraded, and
-   * open in another process).
+   * Upgrades a database of an earlier version, and keeps a copy of it next to it. One that cannot be written is opened to read it
+   * only. Throws DomainError 'unavailable' (cannot be opened, not ours, damaged, writable by others), 'conflict' (a schema that this
+   * program does not know) or 'in-use' (to be upgraded, and open in another process).
    */
   static open(directory: string, file: DatabaseFile, options: OpenOptions): Database {
     const path = join(directory, file.name);
     if (!options.create && isMissing(path)) throw noArchive(directory);
     return explained(path, () => {
-      refuseShared(directory);
+      // Nobody can replace the files of a read-only file system.
+      if (!isReadOnly(directory)) refuseShared(directory);
+      if (isReadOnly(path)) return Database.openToRead(path, file);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       let sqlite = connect(path, file);
       let upgraded: Upgraded | undefined;
@@ -82,6 +84,14 @@ export class Database {
         return new Database(sqlite, path, file, filesOf(path), upgraded);
       });
     });
+  }
+
+  /** A new database without a file, for a data directory that cannot be written. */
+  static inMemory(file: DatabaseFile): Database {
+    const sqlite = new Sqlite(':memory:', { strict: true });
+    sqlite.run('PRAGMA foreign_keys = ON');
+    createSchema(sqlite, file.name, file);
+    return new Database(sqlite, file.name, file);
   }
 
   /** Upgrades a database that is itself a copy, and keeps no other one. Throws as `open` does. */

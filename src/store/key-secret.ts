@@ -35,6 +35,11 @@ export class KeySecret {
     return new KeySecret(readSecret(path)!);
   }
 
+  /** For keys that are not stored. */
+  static random(): KeySecret {
+    return new KeySecret(randomBytes(SECRET_BYTES));
+  }
+
   /** HMAC-SHA-256 of a key. */
   digest(key: string): Uint8Array {
     return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest();

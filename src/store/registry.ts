@@ -6,6 +6,7 @@ import { AccountTiers } from './account-tiers.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
+import { isReadOnly } from './data-directory.ts';
 import { Database, type OpenOptions } from './database.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
@@ -25,8 +26,9 @@ export interface RegistryOptions extends OpenOptions {
 export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
- * Opens the accounts.db of a data directory, and creates it for an archive that has none. Throws as `Database.open` and
- * `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for an unknown or retired tier.
+ * Opens the accounts.db of a data directory, and creates it for an archive that has none, in memory if the directory cannot be
+ * written. Throws as `Database.open` and `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for
+ * an unknown or retired tier.
  */
 export function openRegistry(
   directory: string,
@@ -34,11 +36,12 @@ export function openRegistry(
 ) {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   refuseLost(directory);
-  const database = Database.open(directory, ACCOUNTS, { create });
+  const isUnwritten = !existsSync(join(directory, ACCOUNTS.name)) && isReadOnly(directory);
+  const database = isUnwritten ? Database.inMemory(ACCOUNTS) : Database.open(directory, ACCOUNTS, { create });
   try {
     const tiers = new Tiers(database);
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());
-    const secret = KeySecret.open(directory, () => !hasKeys(database));
+    const secret = isUnwritten ? KeySecret.random() : KeySecret.open(directory, () => !hasKeys(database));
     const grants = new Grants(database);
     if (newAccountTier !== undefined) tiers.offered(newAccountTier);
     const ungranted = newAccountTier ?? DEFAULT_TIERS[0]!.id;
