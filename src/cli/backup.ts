@@ -1,7 +1,8 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
 import { saysDamaged } from '../store/database.ts';
+import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -13,11 +14,20 @@ interface CopyOptions extends GlobalOptions {
   readonly force?: boolean;
 }
 
+interface BackupOptions extends CopyOptions {
+  readonly keep?: number;
+}
+
 export function backupCommand(terminal: Terminal): Command {
   return new Command('backup')
     .argument('<directory>', 'directory to write, outside the data directory')
     .description('write a verified copy of the recordings, the accounts and the key secret')
     .option('--force', 'replace the directory if it is a backup')
+    .addOption(
+      new Option('--keep <count>', 'write a backup into the directory, and keep this number of them')
+        .argParser(keptCount)
+        .conflicts('force'),
+    )
     .addHelpText(
       'after',
       `
@@ -27,21 +37,44 @@ the key secret: keep it as safe as the data directory. Directories named
 DIRECTORY.partial-… come from a backup that was killed, and can be deleted. One
 killed with --force may leave the earlier backup as DIRECTORY.replaced-….
 
+With --keep the new backup is a directory in DIRECTORY, named by its time. It is
+restored into a scratch directory there and verified once more; then the oldest
+ones are deleted. The disk needs room for the archive twice.
+
 Examples:
   $ bookreel backup /mnt/backups/bookreel-monday
-  $ bookreel backup /mnt/backups/bookreel --force --data /var/lib/bookreel`,
+  $ bookreel backup /mnt/backups/bookreel --force --data /var/lib/bookreel
+  $ bookreel backup /mnt/backups --keep 7`,
     )
     .action(async (target: string, _, command: Command) => {
-      const options = command.optsWithGlobals<CopyOptions>();
+      const options = command.optsWithGlobals<BackupOptions>();
+      if (options.keep !== undefined) return await keepBackup(terminal, options, target, options.keep);
       const backup = await copied(terminal, options.data, (check) =>
         backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
       );
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
-      if (options.json !== true)
-        terminal.err(
-          `${sizeOf(backup)}, verified${backup.keySecretSha256 === null ? '' : '; it has the key secret'}\n`,
-        );
+      if (options.json !== true) terminal.err(`${sizeOf(backup)}, verified${secretNote(backup)}\n`);
     });
+}
+
+async function keepBackup(terminal: Terminal, options: CopyOptions, directory: string, keep: number): Promise<void> {
+  const backup = await copied(terminal, options.data, (check) =>
+    backUpAndKeep(options.data, directory, terminal.clock, { keep, check }),
+  );
+  terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
+  if (options.json === true) return;
+  const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
+  terminal.err(`${sizeOf(backup)}, verified and restored${secretNote(backup)}${deleted}\n`);
+}
+
+function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): string {
+  return keySecretSha256 === null ? '' : '; it has the key secret';
+}
+
+function keptCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= KEPT_MAX) return count;
+  throw new InvalidArgumentError(`It must be a number from 1 to ${KEPT_MAX}.`);
 }
 
 export function restoreCommand(terminal: Terminal): Command {

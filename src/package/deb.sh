@@ -19,7 +19,9 @@ put() { # put MODE FILE TARGET
   install -D -m "$1" "$2" "$tree/$3"
 }
 put 755 "$executable" usr/bin/bookreel
-put 644 "$here/bookreel.service" usr/lib/systemd/system/bookreel.service
+for unit in bookreel.service bookreel-backup.service bookreel-backup.timer; do
+  put 644 "$here/$unit" "usr/lib/systemd/system/$unit"
+done
 put 644 "$here/bookreel.toml" etc/bookreel/bookreel.toml
 put 644 "$root/src/monitoring/alerts.yml" usr/share/bookreel/alerts.yml
 put 644 "$root/src/monitoring/dashboard.json" usr/share/bookreel/dashboard.json

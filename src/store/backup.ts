@@ -140,6 +140,17 @@ function refuseOther(target: string): void {
   );
 }
 
+/** Whether a directory is a backup and has nothing else. */
+export function isBackup(target: string): boolean {
+  try {
+    refuseOther(target);
+    return true;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return false;
+  }
+}
+
 /** Whether a real path is a directory or lies in it. */
 function isWithin(directory: string, path: string): boolean {
   const [first] = relative(directory, path).split(sep);

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { backUp } from '../../src/store/backup.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { secretDigest, writeManifest } from '../support/backup-manifest.ts';
+import { hasDisk, smallDisk } from '../support/disks.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
 import { randomsOf } from '../support/random-books.ts';
@@ -70,6 +71,48 @@ function flipSomeByte(path: string): void {
     "UPDATE segments SET payload = CAST(substr(payload, 1, 40) || x'ff' || substr(payload, 42) AS BLOB) WHERE segment_id = (SELECT MIN(segment_id) FROM segments)",
   );
 }
+
+describe('backup --keep', () => {
+  test('writes a backup of its own name, and says what it deleted', async () => {
+    using workspace = await archiveOf(5);
+    const first = await workspace.run('backup', 'kept', '--keep', '1', '--data', 'data');
+    expect(first.code).toBe(0);
+    expect(first.stdout).toMatch(/\/kept\/bookreel-20\d\d-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\n$/);
+    expect(first.stderr).toMatch(/^\d+ bytes in 2 databases, verified and restored; it has the key secret\n$/);
+    const [name] = workspace.names('kept');
+    const older = name!.replace(/-20\d\d-/, '-2020-');
+    renameSync(workspace.file(`kept/${name}`), workspace.file(`kept/${older}`));
+    const second = await workspace.run('backup', 'kept', '--keep', '1', '--data', 'data', '--json');
+    expect(JSON.parse(second.stdout)).toMatchObject({ deleted: [older], files: [{}, {}] });
+    expect(workspace.names('kept')).toHaveLength(1);
+  });
+
+  test.skipIf(!hasDisk((parent) => smallDisk(parent, '1m')))(
+    'on a full disk keeps the earlier ones, and leaves nothing (needs root)',
+    async () => {
+      using workspace = await archiveOf(5);
+      using disk = smallDisk(workspace.path, '64m')!;
+      const kept = join(disk.path, 'kept');
+      const back = async () => await workspace.run('backup', kept, '--keep', '1', '--data', 'data');
+      expect((await back()).code).toBe(0);
+      const before = readdirSync(kept);
+      disk.fill(true);
+      expectRefusal(await back(), 1, 'the disk is full');
+      expect(readdirSync(kept)).toEqual(before);
+    },
+  );
+
+  test.each([
+    [['--keep', '0'], 'it must be a number from 1 to 10000'],
+    [['--keep', '1.5'], 'it must be a number from 1 to 10000'],
+    [['--keep', '7', '--force'], "option '--keep <count>' cannot be used with option '--force'"],
+  ])('refuses %p', async (options, sentence) => {
+    using workspace = await archiveOf(1);
+    const { code, stderr } = await workspace.run('backup', 'kept', ...options, '--data', 'data');
+    expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
+    expect(workspace.names()).toEqual(['data']);
+  });
+});
 
 describe('backup and restore', () => {
   test('give the whole archive back, with its keys, for its owner only', async () => {

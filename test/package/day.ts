@@ -19,6 +19,7 @@ const [shared = '', own = '', proxies = ''] = process.argv.slice(2);
 
 const CONFIG = '/etc/bookreel/bookreel.toml';
 const DATA = '/var/lib/bookreel';
+const BACKUPS = '/var/backups/bookreel';
 const HOST = 'api.example.com';
 const PLAIN = 'http://127.0.0.1:8080';
 const PAGE = `/v1/btc/markets/${LIGHT_MARKET.slug}/snapshots?limit=100`;
@@ -331,6 +332,23 @@ async function backUp(): Promise<void> {
   ran(...asService('backup', '/srv/backups/before'));
 }
 
+/** The timer of the package; its unit is started at once, not at midnight. */
+function backUpByTimer(): void {
+  expect('the timer is not enabled', tried('systemctl', 'is-enabled', 'bookreel-backup.timer').code !== 0);
+  ran('systemctl', 'enable', '--now', 'bookreel-backup.timer');
+  const next = ran('systemctl', 'list-timers', '--all', '--no-pager', 'bookreel-backup.timer');
+  expect(`it starts the backup: ${next}`, next.includes('bookreel-backup.service'));
+  ran('systemctl', 'start', 'bookreel-backup.service');
+  const [name, ...others] = readdirSync(BACKUPS);
+  expect('there is one backup', name !== undefined && others.length === 0);
+  expect('it is for its user only', (statSync(join(BACKUPS, name!)).mode & 0o777) === 0o700);
+  const exported = ran(...asService('export'));
+  const data = '/srv/backups/restored-by-timer';
+  const at = (...args: string[]) => ['runuser', '-u', 'bookreel', '--', 'bookreel', ...args, '--data', data];
+  ran(...at('restore', join(BACKUPS, name!)));
+  expect('the restored archive has the same export', ran(...at('export')) === exported);
+}
+
 async function upgrade(): Promise<void> {
   cpSync('/usr/bin/bookreel', '/srv/earlier');
   ran('dpkg', '-i', join(shared, 'next.deb'));
@@ -391,8 +409,9 @@ function remove(): void {
   const [, command] = /To delete them: (.+)$/m.exec(said) ?? [];
   expect(`the command that deletes them is named: ${said}`, command !== undefined);
   ran('sh', '-c', command!);
-  expect('nothing is left', !existsSync(DATA) && tried('id', 'bookreel').code !== 0);
-  expect('no unit is left', tried('systemctl', 'cat', 'bookreel').code !== 0);
+  expect('nothing is left', !existsSync(DATA) && !existsSync(BACKUPS) && tried('id', 'bookreel').code !== 0);
+  for (const unit of ['bookreel.service', 'bookreel-backup.timer'])
+    expect(`no unit is left: ${unit}`, tried('systemctl', 'cat', unit).code !== 0);
 }
 
 const has = new Set(proxies.split(','));
@@ -411,6 +430,7 @@ const STEPS: readonly (readonly [string, () => void | Promise<void>, string?])[]
   ['scrape metrics', scrape],
   ['replace the certificate under load', renewCertificate],
   ['back up', backUp],
+  ['back up every day', backUpByTimer],
   ['upgrade with the data', upgrade],
   ['restore elsewhere', restoreElsewhere],
   ['remove without losing data', remove],

@@ -1,0 +1,78 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { type Backup, backUp, type CopyOptions, isBackup } from './backup.ts';
+import { explained } from './database.ts';
+import { draftOf } from './on-disk.ts';
+import { restore } from './restore.ts';
+
+export const KEPT_MAX = 10_000;
+
+/** How many backups a directory keeps, and what each copy is verified with. */
+export interface KeepOptions extends Pick<CopyOptions, 'check'> {
+  /** At least 1. */
+  readonly keep: number;
+}
+
+export interface KeptBackup extends Backup {
+  /** The names of the backups that were deleted, the oldest first. */
+  readonly deleted: readonly string[];
+}
+
+const NAME = /^bookreel-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/;
+const UNFINISHED = /^(?:bookreel-\S+|restored)\.partial-[0-9a-f]+$/;
+/** No backup takes this long. */
+const UNFINISHED_MS_MAX = 24 * 3600 * 1000;
+
+/**
+ * Writes a new backup into `directory`, which is created if it is missing, under a name with the time in UTC:
+ * `bookreel-2026-11-23T01-00-00.000Z`. Proves it: restores it into a scratch directory next to it, and verifies that. Then deletes the
+ * oldest of the backups with such names until `keep` are left; the new one always stays. Directories that are not backups, or have
+ * other files too, are never deleted, except what backups that were killed more than a day ago left there.
+ *
+ * Throws as `backUp` and `restore` do; then no earlier backup is deleted.
+ */
+export async function backUpAndKeep(
+  data: string,
+  directory: string,
+  clock: () => InstantMs,
+  { keep, check }: KeepOptions,
+): Promise<KeptBackup> {
+  explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
+  explained(directory, () => deleteUnfinished(directory, clock()));
+  const name = `bookreel-${formatInstant(clock()).replaceAll(':', '-')}`;
+  const backup = await backUp(data, join(directory, name), clock, { force: false, check });
+  const scratch = draftOf(join(resolve(directory), 'restored'));
+  try {
+    await restore(backup.directory, scratch, { force: false, check });
+  } catch (error) {
+    rmSync(backup.directory, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+  return { ...backup, deleted: explained(directory, () => deleteOldest(directory, name, keep)) };
+}
+
+function deleteOldest(directory: string, newest: string, keep: number): string[] {
+  const others = readdirSync(directory)
+    .filter((name) => NAME.test(name) && name !== newest && isBackup(join(directory, name)))
+    .sort();
+  const old = others.slice(0, Math.max(0, others.length + 1 - keep));
+  for (const name of old) {
+    // Renamed first: a directory with the name of a backup is always a complete one.
+    const draft = draftOf(join(directory, name));
+    renameSync(join(directory, name), draft);
+    rmSync(draft, { recursive: true });
+  }
+  return old;
+}
+
+function deleteUnfinished(directory: string, nowMs: InstantMs): void {
+  for (const name of readdirSync(directory).filter((each) => UNFINISHED.test(each))) {
+    const path = join(directory, name);
+    // Another backup may have finished meanwhile.
+    const changedMs = existsSync(path) ? statSync(path).mtimeMs : nowMs;
+    if (nowMs - changedMs > UNFINISHED_MS_MAX) rmSync(path, { recursive: true, force: true });
+  }
+}
