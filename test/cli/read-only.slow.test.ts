@@ -103,6 +103,8 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
       expect({ command, ...(await run(...command.split(' '))) }).toMatchObject({ command, code: 0 });
     }
     expect((await run('key', 'list')).stdout).toContain('owner@localhost');
+    const backup = join(directory.path, 'backup');
+    expect(await runExecutable(['backup', backup, '--data', archive.data])).toMatchObject({ code: 0 });
     for (const command of ['key create --tier free', 'seed']) {
       const { code, stderr } = await run(...command.split(' '));
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot be written') });
