@@ -3,6 +3,7 @@ import { instant, speed } from '../config.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import type { AskedReplay } from '../http/replay/replay-resource.ts';
+import { MIRROR_MODES, type MirrorMode } from '../replay/market-state.ts';
 import { GAP_MODES, type GapMode } from '../replay/replay.ts';
 import type { Speed } from '../replay/replay-clock.ts';
 import { coins, market, timeframes } from './export.ts';
@@ -16,6 +17,7 @@ export interface SelectionFlags {
   readonly to?: InstantMs;
   readonly speed: Speed;
   readonly gaps: GapMode;
+  readonly mirror: MirrorMode;
   readonly rebase?: 'now';
   readonly paused?: true;
 }
@@ -35,6 +37,14 @@ export function addSelectionFlags(command: Command): Command {
         .default('disconnect'),
     )
     .addOption(
+      new Option(
+        '--mirror <mode>',
+        "fresh: the later one of an outcome's own book and the mirror of the other's; recorded: its own",
+      )
+        .choices(MIRROR_MODES)
+        .default('fresh'),
+    )
+    .addOption(
       new Option('--rebase <instant>', 'now: shift timestamps so that the replay starts in the present').choices([
         'now',
       ]),
@@ -44,6 +54,6 @@ export function addSelectionFlags(command: Command): Command {
 
 /** The body of a POST to /v1/replays for these flags. */
 export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
-  const { from, to, speed, gaps, rebase, paused } = flags;
-  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, rebase, paused };
+  const { from, to, speed, gaps, mirror, rebase, paused } = flags;
+  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, rebase, paused };
 }

@@ -5,7 +5,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts';
 import type { ListedMarket, MarketStatus } from '../venue/market-status.ts';
 import { ifKnown } from '../venue/time.ts';
-import { bookAt, lastTradeAt } from './market-state.ts';
+import { lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
 
 /** With a wider spread the venue shows the last trade, not the midpoint (docs.polymarket.com, prices and order books). */
@@ -46,7 +46,7 @@ export function listedObject(
 
 function statusOf(replay: Replay, market: StoredMarket, nowMs: InstantMs): MarketStatus {
   const { resolvedMs, winner } = marketAsOf(market, nowMs);
-  const known = bookAt(replay.archive, market, 'up', nowMs);
+  const known = replay.bookAt(market, 'up', nowMs);
   const best = known && bestPricesOf(known.book);
   const lastTradePrice = lastTradeAt(replay.archive, market, 'up', nowMs)?.price;
   const spread = best && spreadBetween(best);

@@ -9,7 +9,14 @@ import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
 import { BookCursor, type BookStep } from './book-cursor.ts';
-import { bookAt, type KnownBook, type LastTrade, lastTradeAt } from './market-state.ts';
+import {
+  chosenBook,
+  type KnownBook,
+  type LastTrade,
+  lastTradeAt,
+  type MirrorMode,
+  recordedBookAt,
+} from './market-state.ts';
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 
 export interface OutcomeChange {
@@ -37,13 +44,19 @@ export interface OutcomeState {
  * one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together with the
  * nth of down.
  *
- * Until an outcome has a book of its own, it has the mirrored books of the other outcome.
+ * An outcome has its own book or the other outcome's, mirrored, as the mirror mode says. In an event of the mode 'fresh' with a
+ * book of one outcome, both outcomes change.
  */
 export class MarketPlayback {
   readonly market: StoredMarket;
   readonly #ticks: TickSizes;
+  readonly #mirror: MirrorMode;
   readonly #state: Record<Outcome, { -readonly [Field in keyof OutcomeState]: OutcomeState[Field] }>;
   readonly #books: Readonly<Record<Outcome, BookCursor>>;
+  /** The last book of each outcome's own series. */
+  readonly #recorded: Record<Outcome, OrderBook | undefined>;
+  /** Whether the outcomes' books are known to be mirrors of each other. */
+  #areMirrors: boolean;
   readonly #trades: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
   readonly #gaps: Lookahead<Gap>;
   #tick: TickChange | undefined;
@@ -51,14 +64,18 @@ export class MarketPlayback {
   #nextMs: InstantMs | undefined;
 
   /** Records up to `atMs`, inclusive, become the state, later ones events. */
-  constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs) {
+  constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs, mirror: MirrorMode) {
     this.#ticks = ticks;
     this.market = market;
+    this.#mirror = mirror;
     const { snapshots, prices } = archive;
+    const recorded = byOutcome((outcome) => recordedBookAt(archive, market, outcome, atMs));
+    this.#recorded = byOutcome((outcome) => recorded[outcome]?.book);
     this.#state = byOutcome((outcome) => ({
-      known: bookAt(archive, market, outcome, atMs),
+      known: chosenBook(recorded[outcome], recorded[otherOutcome(outcome)], mirror),
       lastTrade: lastTradeAt(archive, market, outcome, atMs),
     }));
+    this.#areMirrors = OUTCOMES.some((outcome) => this.#state[outcome].known?.isOwn === false);
     this.#books = byOutcome((outcome) => new BookCursor(snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS)));
     this.#trades = byOutcome((outcome) => {
       return new Lookahead(recordsIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
@@ -121,34 +138,46 @@ export class MarketPlayback {
   }
 
   #takeBooks(timestampMs: InstantMs): PlaybackEvent {
-    const up = this.#books.up.takeAt(timestampMs, this.#own('up'));
-    const down = this.#books.down.takeAt(timestampMs, this.#own('down'));
+    const up = this.#takeOwn('up', timestampMs);
+    const down = this.#takeOwn('down', timestampMs);
+    const wereMirrors = this.#areMirrors;
+    this.#areMirrors = false;
     return {
       kind: 'books',
       timestampMs,
-      up: this.#change('up', up, down, timestampMs),
-      down: this.#change('down', down, up, timestampMs),
+      up: up ?? this.#takeMirrored('up', down!, timestampMs, wereMirrors),
+      down: down ?? this.#takeMirrored('down', up!, timestampMs, wereMirrors),
     };
   }
 
-  /** The outcome's last book if it was recorded for this outcome. */
-  #own(outcome: Outcome): OrderBook | undefined {
-    const { known } = this.#state[outcome];
-    return known?.isOwn === true ? known.book : undefined;
+  /** Updates an outcome's book from its own series; undefined if that has no book at this time. */
+  #takeOwn(outcome: Outcome, timestampMs: InstantMs): OutcomeChange | undefined {
+    const step = this.#books[outcome].takeAt(timestampMs, this.#recorded[outcome]);
+    if (step === undefined) return undefined;
+    const { after } = step;
+    const state = this.#state[outcome];
+    const before = state.known;
+    this.#recorded[outcome] = after;
+    state.known = { book: after, timestampMs, isOwn: true };
+    if (before === undefined || before.isOwn) return { before: before?.book, ...step };
+    // A recorded book replaces a mirrored one as any later book does.
+    return { before: before.book, after, changes: changesBetween(before.book, after) };
   }
 
-  /** Updates an outcome's book; undefined if no record changes it. */
-  #change(
+  /** Updates an outcome's book to the other outcome's, which has changed; undefined if it keeps its own. */
+  #takeMirrored(
     outcome: Outcome,
-    own: BookStep | undefined,
-    other: BookStep | undefined,
+    other: OutcomeChange,
     timestampMs: InstantMs,
+    wereMirrors: boolean,
   ): OutcomeChange | undefined {
     const state = this.#state[outcome];
     const { known } = state;
-    const step = own === undefined ? mirroredStep(known, other) : ownStep(known, own);
-    if (step === undefined) return undefined;
-    state.known = { book: step.after, timestampMs, isOwn: own !== undefined };
+    const keepsOwn = this.#mirror === 'recorded' || known?.timestampMs === timestampMs;
+    if (known?.isOwn === true && keepsOwn) return undefined;
+    const step = mirroredStep(known?.book, other, wereMirrors);
+    state.known = { book: step.after, timestampMs, isOwn: false };
+    this.#areMirrors = true;
     return { before: known?.book, ...step };
   }
 
@@ -169,18 +198,15 @@ function byOutcome<T>(make: (outcome: Outcome) => T): Record<Outcome, T> {
   return { up: make('up'), down: make('down') };
 }
 
-/** A recorded book replaces a mirrored one as any later book does. */
-function ownStep(known: KnownBook | undefined, own: BookStep): BookStep {
-  if (known === undefined || known.isOwn) return own;
-  return { after: own.after, changes: changesBetween(known.book, own.after) };
-}
-
-/** The other outcome's step, mirrored; undefined for an outcome with own books. */
-function mirroredStep(known: KnownBook | undefined, other: BookStep | undefined): BookStep | undefined {
-  if (other === undefined || known?.isOwn === true) return undefined;
-  if (known === undefined) return { after: mirrorOf(other.after), changes: [] };
+/** From an outcome's book to the mirror of the other one's. If they were mirrors before, so are the changes. */
+function mirroredStep(before: OrderBook | undefined, other: OutcomeChange, wereMirrors: boolean): BookStep {
+  if (before === undefined) return { after: mirrorOf(other.after), changes: [] };
+  if (!wereMirrors) {
+    const after = mirrorOf(other.after);
+    return { after, changes: changesBetween(before, after) };
+  }
   const changes = other.changes.map(({ isBid, price, size }) => ({ isBid: !isBid, price: complement(price), size }));
-  return { after: changedBook(known.book, changes), changes };
+  return { after: changedBook(before, changes), changes };
 }
 
 /** Earlier gaps do not count: a client that connects now was not connected then. */

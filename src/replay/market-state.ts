@@ -23,22 +23,47 @@ export interface LastTrade {
 }
 
 /**
- * The latest book of an outcome at an instant: its own, or before its first own book the other outcome's, mirrored (up and down
- * are one book at the venue). Undefined before the first book of either.
+ * Which book an outcome has, since up and down are one book at the venue. 'fresh': the later one of its own book and the other
+ * outcome's, mirrored; of two with one timestamp its own. 'recorded': its own, and the other's only before its first own one.
  */
+export const MIRROR_MODES = ['fresh', 'recorded'] as const;
+export type MirrorMode = (typeof MIRROR_MODES)[number];
+
+/** A book of a series, and its time. */
+export type DatedBook = Omit<KnownBook, 'isOwn'>;
+
+/** The book of an outcome at an instant. Undefined before the first book of either outcome. */
 export function bookAt(
+  archive: Pick<Archive, 'snapshots'>,
+  market: StoredMarket,
+  outcome: Outcome,
+  instantMs: InstantMs,
+  mode: MirrorMode,
+): KnownBook | undefined {
+  const own = recordedBookAt(archive, market, outcome, instantMs);
+  if (own !== undefined && mode === 'recorded') return { ...own, isOwn: true };
+  return chosenBook(own, recordedBookAt(archive, market, otherOutcome(outcome), instantMs), mode);
+}
+
+/** The book of an outcome, of the last ones of its own series and of the other outcome's. */
+export function chosenBook(
+  own: DatedBook | undefined,
+  other: DatedBook | undefined,
+  mode: MirrorMode,
+): KnownBook | undefined {
+  if (own !== undefined && (other === undefined || mode === 'recorded' || own.timestampMs >= other.timestampMs)) {
+    return { ...own, isOwn: true };
+  }
+  return other && { ...other, book: mirrorOf(other.book), isOwn: false };
+}
+
+/** The last book of one outcome's series at an instant. */
+export function recordedBookAt(
   { snapshots }: Pick<Archive, 'snapshots'>,
   market: StoredMarket,
   outcome: Outcome,
   instantMs: InstantMs,
-): KnownBook | undefined {
-  const own = latest(snapshots, market, outcome, instantMs);
-  if (own !== undefined) return { ...own, isOwn: true };
-  const other = latest(snapshots, market, otherOutcome(outcome), instantMs);
-  return other === undefined ? undefined : { ...other, book: mirrorOf(other.book), isOwn: false };
-}
-
-function latest(snapshots: Archive['snapshots'], market: StoredMarket, outcome: Outcome, instantMs: InstantMs) {
+): DatedBook | undefined {
   const found = snapshots.nearest(market, outcome, instantMs, 'before');
   if (found === undefined) return undefined;
   const reader = new BookReader(found.payload, found.head);

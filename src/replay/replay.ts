@@ -8,6 +8,7 @@ import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { PriceTexts } from '../venue/price-texts.ts';
 import { MarketPlayback } from './market-playback.ts';
+import { bookAt, type KnownBook, type MirrorMode } from './market-state.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { TickSizes } from './tick-sizes.ts';
@@ -32,6 +33,7 @@ export interface ReplayOptions {
   readonly toMs: InstantMs | undefined;
   readonly speed: Speed;
   readonly gaps: GapMode;
+  readonly mirror: MirrorMode;
   /** Whether timestamps are shifted so that the clock's instant is the present when the replay starts or jumps. */
   readonly rebase: boolean;
 }
@@ -154,7 +156,12 @@ export class Replay {
   }
 
   playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
-    return new MarketPlayback(this.archive, this.ticks, market, atMs);
+    return new MarketPlayback(this.archive, this.ticks, market, atMs, this.options.mirror);
+  }
+
+  /** The book of an outcome at an instant; undefined before the first book of its market. */
+  bookAt(market: StoredMarket, outcome: Outcome, instantMs: InstantMs): KnownBook | undefined {
+    return bookAt(this.archive, market, outcome, instantMs, this.options.mirror);
   }
 
   /** Calls `listener` when the replay is stopped; returns a function that removes it. */

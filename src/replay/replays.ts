@@ -2,6 +2,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { Archive } from '../store/archive.ts';
 import { Clients } from './clients.ts';
 import { FairQueue } from './fair-queue.ts';
+import type { MirrorMode } from './market-state.ts';
 import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
 export const REPLAYS_MAX = 64;
@@ -38,6 +39,11 @@ export class Replays {
   onSteer(listener: (replay: Replay) => void): () => void {
     this.#steerListeners.add(listener);
     return () => this.#steerListeners.delete(listener);
+  }
+
+  /** Of replays that have no id, as tardis-machine's: that of the first one. */
+  get mirror(): MirrorMode {
+    return this.list()[0]?.options.mirror ?? 'fresh';
   }
 
   list(): Replay[] {

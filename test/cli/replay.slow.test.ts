@@ -105,6 +105,7 @@ describe('bookreel replay', () => {
     ['a time that does not exist', ['--from', '2026-02-30'], 2, 'it must be Unix milliseconds, or an ISO 8601 date'],
     ['another instant', ['--rebase', 'tomorrow'], 2, 'allowed choices are now'],
     ['another mode', ['--gaps', 'skip'], 2, 'allowed choices are disconnect, ignore'],
+    ['another mode of books', ['--mirror', 'both'], 2, 'allowed choices are fresh, recorded'],
     ['a command that does not exist', ['shwo'], 2, "too many arguments for 'start'"],
   ])('refuses %s in one sentence', async (_, args, code, sentence) => {
     const refused = await runExecutable(['replay', '--data', data, '--port', '0', ...args]);

@@ -49,6 +49,7 @@ test.skipIf(CAPTURE === undefined)(
       toMs: undefined,
       speed: 'max',
       gaps: 'disconnect',
+      mirror: 'fresh',
       rebase: false,
     } as const;
     const replay = new Replay(place.archive, options, clocks);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../src/domain/outcome.ts';
 import { MarketPlayback } from '../../src/replay/market-playback.ts';
-import { bookAt, lastTradeAt } from '../../src/replay/market-state.ts';
+import { bookAt, lastTradeAt, MIRROR_MODES, type MirrorMode } from '../../src/replay/market-state.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import type { LevelChange } from '../../src/venue/level-change.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -29,8 +29,16 @@ function mirrored({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): Orde
   return { bidPrices: askPrices.map(other), bidSizes: askSizes, askPrices: bidPrices.map(other), askSizes: bidSizes };
 }
 
-/** The latest book, found by a scan: the outcome's own, or the other outcome's mirrored. */
-function scanned(recorded: readonly Recorded[], outcome: Outcome, atMs: number): OrderBook | undefined {
+/**
+ * The book of an outcome, found by a scan. 'fresh': the later one of its own latest book and the other outcome's, mirrored, its
+ * own of two with one time. 'recorded': its own latest book, else the other's.
+ */
+function scanned(
+  recorded: readonly Recorded[],
+  outcome: Outcome,
+  atMs: number,
+  mode: MirrorMode,
+): { timestampMs: number; book: OrderBook } | undefined {
   let own: OrderBook | undefined;
   let other: OrderBook | undefined;
   let ownMs = -1;
@@ -41,7 +49,8 @@ function scanned(recorded: readonly Recorded[], outcome: Outcome, atMs: number):
     if (record.outcome !== outcome && record.timestampMs >= otherMs)
       [other, otherMs] = [record.book, record.timestampMs];
   }
-  return own ?? (other === undefined ? undefined : mirrored(other));
+  if (own !== undefined && (mode === 'recorded' || ownMs >= otherMs)) return { timestampMs: ownMs, book: own };
+  return other === undefined ? undefined : { timestampMs: otherMs, book: mirrored(other) };
 }
 
 function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: number): number | undefined {
@@ -66,7 +75,8 @@ describe('the playback of a market', () => {
         fc.integer(),
         styles,
         fc.double({ min: -0.1, max: 1.1, noNaN: true }),
-        async (seed, style, part) => {
+        fc.constantFrom(...MIRROR_MODES),
+        async (seed, style, part, mode) => {
           const { recorded, lines } = randomRecording(seed, style);
           using place = temporaryArchive();
           await importRecords(place.archive, lines);
@@ -74,14 +84,19 @@ describe('the playback of a market', () => {
           const times = recorded.map(({ timestampMs }) => timestampMs);
           const endMs = Math.max(START_MS, ...times);
           const atMs = Math.round(START_MS + part * (endMs - START_MS));
-          const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, atMs);
+          const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, atMs, mode);
           const held: Partial<Record<Outcome, FoldedBook>> = {};
           const expectState = (instantMs: number) => {
             for (const outcome of OUTCOMES) {
-              const book = scanned(recorded, outcome, instantMs);
-              expect(playback.state(outcome).known?.book).toEqual(book as OrderBook);
-              expect(bookAt(place.archive, market, outcome, instantMs)?.book).toEqual(book as OrderBook);
-              expect(held[outcome]?.book()).toEqual(book as OrderBook);
+              const book = scanned(recorded, outcome, instantMs, mode);
+              for (const known of [
+                playback.state(outcome).known,
+                bookAt(place.archive, market, outcome, instantMs, mode),
+              ]) {
+                expect(known?.book).toEqual(book?.book as OrderBook);
+                expect(known?.timestampMs).toBe(book?.timestampMs as number);
+              }
+              expect(held[outcome]?.book()).toEqual(book?.book as OrderBook);
               const trade = scannedTrade(recorded, outcome, instantMs);
               expect(playback.state(outcome).lastTrade?.price).toEqual(trade as number);
               expect(lastTradeAt(place.archive, market, outcome, instantMs)?.price).toEqual(trade as number);
@@ -132,7 +147,7 @@ describe('the playback of a market', () => {
   });
 
   test('books that replace mirrored ones during the playback are read from the next segment on', async () => {
-    for (const seed of [3, 4, 5]) {
+    for (const [seed, mode] of [3, 4, 5].flatMap((each) => MIRROR_MODES.map((mode) => [each, mode] as const))) {
       const style = { priceScale: 2, trades: false, gaps: 0, stepMs: 400 };
       const { lines } = randomRecording(seed, { ...style, outcomes: ['up', 'down'], count: 300 });
       const isDown = (line: object) => 'outcome' in line && line.outcome === 'down';
@@ -141,14 +156,15 @@ describe('the playback of a market', () => {
       const { mirrored } = await importRecords(place.archive, recorded, { mirror: true });
       expect(mirrored).toBeGreaterThan(200);
       const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-      const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, 0);
+      const playback = new MarketPlayback(place.archive, new TickSizes(place.archive), market, 0, mode);
       let events = 0;
       for (; playback.nextMs !== undefined; events += 1) {
         if (events === 40) await importRecords(place.archive, [lines[0]!, ...lines.filter(isDown)]);
         const event = playback.next();
-        if (event.kind !== 'books' || event.down === undefined || (events >= 40 && events < SEGMENT_RECORDS_MAX))
-          continue;
-        expect(event.down.after).toEqual(bookAt(place.archive, market, 'down', event.timestampMs)!.book);
+        if (event.kind !== 'books' || event.down === undefined) continue;
+        const isLast = playback.nextMs !== event.timestampMs;
+        if (!isLast || (events >= 40 && events < SEGMENT_RECORDS_MAX)) continue;
+        expect(event.down.after).toEqual(bookAt(place.archive, market, 'down', event.timestampMs, mode)!.book);
       }
       expect(events).toBeGreaterThan(400);
     }
@@ -177,7 +193,7 @@ describe('the playback of a market', () => {
     expect([0, 19, 20, 30, 39, 40, 99].map((ms) => ticks.at(market, START_MS + ms))).toEqual([
       ...['0.01', '0.01', '0.001', '0.001', '0.001', '0.0001', '0.0001'],
     ]);
-    const playback = new MarketPlayback(place.archive, ticks, market, START_MS);
+    const playback = new MarketPlayback(place.archive, ticks, market, START_MS, 'fresh');
     const sent: string[] = [];
     while (playback.nextMs !== undefined) {
       const event = playback.next();

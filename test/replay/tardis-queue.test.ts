@@ -16,7 +16,12 @@ import { RecordingConnection } from './recording-connection.ts';
 
 const MARKETS = 60;
 const WINDOW = { fromMs: START_MS + 60_000, toMs: START_MS + 86_400_000 };
-const sourceOf = (archive: Archive) => ({ archive, ticks: new TickSizes(archive), prices: new PriceTexts() });
+const sourceOf = (archive: Archive) => ({
+  archive,
+  ticks: new TickSizes(archive),
+  prices: new PriceTexts(),
+  mirror: 'fresh' as const,
+});
 const assetOf = (nth: number) => String(1000 + 2 * nth);
 
 /** Markets that all have a book by the beginning of WINDOW. */

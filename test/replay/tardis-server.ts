@@ -28,7 +28,7 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
-    tardisController({ archive, sockets, watch, clocks, logCut, ...bounds, ...deps }),
+    tardisController({ archive, sockets, watch, clocks, logCut, mirror: () => 'fresh', ...bounds, ...deps }),
   );
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const host = `127.0.0.1:${app.server!.port}`;

@@ -86,7 +86,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
   test('finds the current market at Gamma, and gets its books as /v1 has them at the same instant', async () => {
     const style = { outcomes: OUTCOMES, count: 300, priceScale: 2, trades: true, gaps: 0, stepMs: 900 };
     await using replaying = await startReplaying((archive) => importRecords(archive, randomRecording(29, style).lines));
-    const { clock } = replaying.replays.create(EVERYTHING);
+    const { clock } = replaying.replays.create({ ...EVERYTHING, mirror: 'recorded' });
     const json = async (path: string) => JSON.parse(await (await replaying.get(path)).text());
     const client = await venueClient(`${replaying.origin}/clob`);
     const random = randomsOf(29);

@@ -1,5 +1,6 @@
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
+import type { MirrorMode } from '../../src/replay/market-state.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { booksOf, marketOf } from '../support/imported.ts';
@@ -38,7 +39,10 @@ export class VenueOracle {
   /** By every book of either outcome. */
   readonly #decimals: readonly (readonly [timestampMs: number, decimals: number])[];
 
-  constructor(archive: Archive, slug: string) {
+  readonly #mode: MirrorMode;
+
+  constructor(archive: Archive, slug: string, mode: MirrorMode = 'fresh') {
+    this.#mode = mode;
     const market = marketOf(archive, slug);
     const tradesOf = (outcome: Outcome) =>
       [...archive.prices.slices(market, outcome, 'trade', ...EVER)].flatMap(({ payload, from, to }) =>
@@ -65,7 +69,8 @@ export class VenueOracle {
   bookAt(outcome: Outcome, nowMs: number): OracleBook | undefined {
     const own = lastOf(this.#books[outcome], nowMs);
     const other = lastOf(this.#books[outcome === 'up' ? 'down' : 'up'], nowMs);
-    if (own !== undefined) {
+    const isFresh = this.#mode === 'recorded' || (own?.timestampMs ?? 0) >= (other?.timestampMs ?? 0);
+    if (own !== undefined && isFresh) {
       const { bidPrices, bidSizes, askPrices, askSizes } = own.book;
       return {
         timestampMs: own.timestampMs,

@@ -1,5 +1,4 @@
 import { LISTED_AHEAD_MS_MAX } from '../../domain/market-as-of.ts';
-import { bookAt } from '../../replay/market-state.ts';
 import { marketsByStart } from '../../replay/markets-by-start.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -20,8 +19,8 @@ export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
  * view of the archive.
  */
 export function examplePath(replay: Replay): string {
-  const { archive, clock } = replay;
-  const withBook = tradedMarkets(replay).find((market) => bookAt(archive, market, 'up', clock.nowMs) !== undefined);
+  const { clock } = replay;
+  const withBook = tradedMarkets(replay).find((market) => replay.bookAt(market, 'up', clock.nowMs) !== undefined);
   if (withBook !== undefined) return `/book?token_id=${withBook.clobTokenIds[0]}`;
   const [market] = tradedMarkets(replay).take(1).toArray();
   return market === undefined ? '/v1/replays' : `/markets/${market.conditionId}`;

@@ -67,7 +67,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .onBeforeHandle(({ caller }) => refuseWithoutAccess(caller, wholeArchive()))
     .use(
       tardisController({
-        ...{ archive, sockets, watch, queueOf, clients: replays.clients },
+        ...{ archive, sockets, watch, queueOf, clients: replays.clients, mirror: () => replays.mirror },
         ...{ clocks, logCut, isDraining },
       }),
     );

@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantText, isInstant, parseInstant } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
 import { parsedJson } from '../../record/fields.ts';
+import { MIRROR_MODES } from '../../replay/market-state.ts';
 import { GAP_MODES, type Replay, type ReplayOptions } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
@@ -18,6 +19,13 @@ const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }
 const Gaps = Type.Union(
   GAP_MODES.map((mode) => Type.Literal(mode)),
   { description: 'disconnect: a gap in the recording closes the sockets of its market; ignore: they stay open.' },
+);
+const Mirror = Type.Union(
+  MIRROR_MODES.map((mode) => Type.Literal(mode)),
+  {
+    description:
+      'fresh: each outcome has the later one of its own book and the mirror of the other outcome’s; recorded: its own book, once it has one.',
+  },
 );
 const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
   description:
@@ -36,6 +44,7 @@ export const ReplayResource = Type.Object(
     to: instantText('Its end, inclusive.'),
     speed: Speed,
     gaps: Gaps,
+    mirror: Mirror,
     rebase: Rebase,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
@@ -73,6 +82,7 @@ export const ReplayRequest = Type.Partial(
     to: Instant('Its end, inclusive. By default the last record, end of a window or resolution.'),
     speed: Speed,
     gaps: Gaps,
+    mirror: Mirror,
     rebase: Rebase,
     paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
   }),
@@ -111,6 +121,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     to: formatInstant(clock.span.toMs),
     speed: clock.speed,
     gaps: options.gaps,
+    mirror: options.mirror,
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
@@ -133,6 +144,7 @@ export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...
     toMs: instantIn('to', asked.to),
     speed: asked.speed ?? 1,
     gaps: asked.gaps ?? 'disconnect',
+    mirror: asked.mirror ?? 'fresh',
     rebase: asked.rebase === 'now',
   };
 }

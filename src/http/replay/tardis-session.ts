@@ -1,8 +1,9 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
 import type { WorkQueue } from '../../replay/fair-queue.ts';
-import { marketsOf, NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
+import { marketsOf, NativeStream } from '../../replay/tardis/native-stream.ts';
 import { type Channel, type ChannelFilter, type Window, withoutAssets } from '../../replay/tardis/options.ts';
+import type { TardisSource } from '../../replay/tardis/source.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { TardisSender } from './tardis-sender.ts';
 

@@ -4,9 +4,11 @@ import { formatInstant } from '../../domain/instant.ts';
 import type { Clients } from '../../replay/clients.ts';
 import type { Connection } from '../../replay/connection.ts';
 import type { WorkQueue } from '../../replay/fair-queue.ts';
-import { NativeStream, type TardisSource } from '../../replay/tardis/native-stream.ts';
+import type { MirrorMode } from '../../replay/market-state.ts';
+import { NativeStream } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
+import type { TardisSource } from '../../replay/tardis/source.ts';
 import type { StreamItem, TardisStream } from '../../replay/tardis/stream.ts';
 import { TickSizes } from '../../replay/tick-sizes.ts';
 import type { Archive } from '../../store/archive.ts';
@@ -21,6 +23,8 @@ import { closeConnection, isClientError, type SessionDeps, TardisSession } from 
 
 export interface TardisDeps {
   readonly archive: Archive;
+  /** Read for each new stream. */
+  readonly mirror: () => MirrorMode;
   readonly sockets: Sockets;
   /** Called for each new socket, see Sockets.hooks. */
   readonly watch: (context: SocketContext) => () => boolean;
@@ -55,9 +59,21 @@ interface TardisRequest {
  * the archive by itself; the clocks of replays have no effect on it.
  */
 export function tardisController(deps: TardisDeps) {
-  const { archive, sockets, watch, clocks, logCut, isDraining, queueOf, clients, startLater = afterDelay } = deps;
+  const {
+    archive,
+    mirror,
+    sockets,
+    watch,
+    clocks,
+    logCut,
+    isDraining,
+    queueOf,
+    clients,
+    startLater = afterDelay,
+  } = deps;
   const { database } = archive;
-  const source: TardisSource = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
+  const shared = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
+  const sourceNow = (): TardisSource => ({ ...shared, mirror: mirror() });
   const monotonicMs = () => clocks().monotonicMs;
   const sessions = new Map<string, TardisSession>();
   let streamCount = 0;
@@ -67,7 +83,7 @@ export function tardisController(deps: TardisDeps) {
       const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
       // An answer without lines would look like a market without trading.
       if (unknown !== undefined) throw new DomainError('not-found', `no recorded market has the asset ${unknown}`);
-      return open(source);
+      return open(sourceNow());
     });
     return { stream, pace: { fromMs, speed, monotonicMs } };
   };
@@ -115,7 +131,7 @@ export function tardisController(deps: TardisDeps) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
       }
       const cut = (error: unknown) => logCut(error, request);
-      const ofSession = { source, queue: queueOf(request), monotonicMs, startLater, logCut: cut };
+      const ofSession = { source: sourceNow(), queue: queueOf(request), monotonicMs, startLater, logCut: cut };
       const session = joined ?? new TardisSession(ofSession, speed, () => sessions.delete(name));
       sessions.set(name, session);
       const member = session.join(connection, window);

@@ -5,7 +5,7 @@ import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
-import { bookAt, type KnownBook, lastTradeAt } from '../market-state.ts';
+import { type KnownBook, lastTradeAt } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
 /** An asset that is traded at an instant, with its book at that time. */
@@ -103,7 +103,7 @@ export class VenueQuotes {
     if (this.#traded.has(assetId)) return this.#traded.get(assetId);
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     const isTraded = found !== undefined && marketAsOf(found.market, this.#nowMs).resolvedMs === undefined;
-    const known = isTraded ? bookAt(this.#replay.archive, found.market, found.outcome, this.#nowMs) : undefined;
+    const known = isTraded ? this.#replay.bookAt(found.market, found.outcome, this.#nowMs) : undefined;
     const asset = found && known && { ...found, known };
     this.#traded.set(assetId, asset);
     return asset;

@@ -8,8 +8,8 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
 import { marketsByStart } from '../markets-by-start.ts';
 import { announcementsOf } from '../replay.ts';
-import type { TickSizes } from '../tick-sizes.ts';
 import type { Window } from './options.ts';
+import type { TardisSource } from './source.ts';
 
 /** Any event except a gap. */
 type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
@@ -58,8 +58,8 @@ const AFTER_START_MS = 2 * 86_400_000;
  * It reads the archive: `next` and `include` need a view of it in which `check` was called.
  */
 export class TardisFeed {
+  readonly #source: TardisSource;
   readonly #archive: Archive;
-  readonly #ticks: TickSizes;
   readonly #window: Window;
   readonly #opened = new Map<number, OpenMarket>();
   readonly #upcoming = new Agenda<OpenMarket>();
@@ -77,9 +77,10 @@ export class TardisFeed {
   #version: number | undefined;
 
   /** With `ofAllMarkets` it has all markets, otherwise those that `include` adds. */
-  constructor(archive: Archive, ticks: TickSizes, window: Window, ofAllMarkets: boolean) {
+  constructor(source: TardisSource, window: Window, ofAllMarkets: boolean) {
+    const { archive } = source;
+    this.#source = source;
     this.#archive = archive;
-    this.#ticks = ticks;
     this.#window = window;
     this.#positionMs = window.fromMs;
     const fromMs = window.fromMs - AFTER_START_MS;
@@ -197,7 +198,8 @@ export class TardisFeed {
   }
 
   #open(market: StoredMarket, atMs: InstantMs): void {
-    const playback = new MarketPlayback(this.#archive, this.#ticks, market, atMs);
+    const { archive, ticks, mirror } = this.#source;
+    const playback = new MarketPlayback(archive, ticks, market, atMs, mirror);
     this.#rank += 1;
     const opened = { playback, atMs: playback.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
     this.#opened.set(market.key, opened);

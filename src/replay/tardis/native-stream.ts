@@ -4,20 +4,12 @@ import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
-import type { PriceTexts } from '../../venue/price-texts.ts';
 import { MarketFrames } from '../clob/market-frames.ts';
 import type { MarketPlayback } from '../market-playback.ts';
-import type { TickSizes } from '../tick-sizes.ts';
 import { type FeedEvent, TardisFeed } from './feed.ts';
 import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './options.ts';
+import type { TardisSource } from './source.ts';
 import type { StreamItem, TardisStream } from './stream.ts';
-
-/** The archive, and caches that all streams share. */
-export interface TardisSource {
-  readonly archive: Archive;
-  readonly ticks: TickSizes;
-  readonly prices: PriceTexts;
-}
 
 const EVENT_TYPE = '"event_type":"';
 
@@ -36,7 +28,7 @@ export class NativeStream implements TardisStream {
     this.#source = source;
     this.#filters = filters.length === 0 ? CHANNELS.map((channel) => ({ channel, assetIds: undefined })) : filters;
     const ofAllMarkets = this.#filters.some(({ assetIds }) => assetIds === undefined);
-    this.#feed = new TardisFeed(source.archive, source.ticks, window, ofAllMarkets);
+    this.#feed = new TardisFeed(source, window, ofAllMarkets);
     this.#include(filters);
   }
 

@@ -4,9 +4,10 @@ import { type Computation, computationOf } from './computation.ts';
 import { type DataType, EXCHANGE } from './data-type.ts';
 import { TardisFeed } from './feed.ts';
 import { recordsOf } from './mapper.ts';
-import { marketsOf, type TardisSource } from './native-stream.ts';
+import { marketsOf } from './native-stream.ts';
 import { RecordTexts, type SourceRecord, type TardisRecord } from './normalized-record.ts';
 import type { NormalizedOptions } from './options.ts';
+import type { TardisSource } from './source.ts';
 import { MergedStream, type StreamItem, type TardisStream } from './stream.ts';
 
 /** The records that each kind is made from. */
@@ -46,7 +47,7 @@ class NormalizedStream implements TardisStream {
     this.#symbols = assetIds === undefined ? undefined : new Set(assetIds);
     this.#wanted = new Set(dataTypes.map(({ kind }) => kind));
     this.#needed = new Set(dataTypes.map(({ kind }) => SOURCE_OF[kind]));
-    this.#feed = new TardisFeed(source.archive, source.ticks, options, assetIds === undefined);
+    this.#feed = new TardisFeed(source, options, assetIds === undefined);
     if (assetIds !== undefined) this.#feed.include(marketsOf(source.archive, assetIds));
   }
 

@@ -15,6 +15,7 @@ export const EVERYTHING: ReplayOptions = {
   toMs: undefined,
   speed: 1,
   gaps: 'ignore',
+  mirror: 'fresh',
   rebase: false,
 };
 

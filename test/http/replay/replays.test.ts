@@ -85,6 +85,7 @@ describe('a replay', () => {
       to: formatInstant(END_MS),
       speed: 1,
       gaps: 'disconnect',
+      mirror: 'fresh',
       rebase: null,
       coins: ['btc', 'eth'],
       markets: 2,
@@ -107,6 +108,7 @@ describe('a replay', () => {
       to: formatInstant(START_MS + 2000),
       speed: 'max',
       gaps: 'ignore',
+      mirror: 'recorded',
       rebase: 'now',
       paused: true,
     };
@@ -117,6 +119,7 @@ describe('a replay', () => {
       to: formatInstant(START_MS + 2000),
       speed: 'max',
       gaps: 'ignore',
+      mirror: 'recorded',
       rebase: 'now',
       coins: ['eth'],
       markets: 1,
@@ -359,6 +362,7 @@ describe('an invalid body is refused in one sentence', () => {
     ['a speed that is too high', { speed: 1001 }, "'speed' is invalid"],
     ['another speed', { speed: 'fast' }, "'speed' is invalid"],
     ['another mode', { gaps: 'skip' }, "'gaps' is invalid"],
+    ['another mode of books', { mirror: 'both' }, "'mirror' is invalid"],
     ['another instant', { rebase: 'yesterday' }, "'rebase' is invalid"],
     ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end after its beginning'],
   ])('%s', async (_, body, sentence) => {
@@ -430,4 +434,26 @@ describe('methods', () => {
     }
     await stopped(replay);
   });
+});
+
+test('tardis-machine’s interface has the mirror mode of the first replay', async () => {
+  const options = {
+    ...{ exchange: 'polymarket', from: formatInstant(START_MS), to: formatInstant(START_MS + 30_000) },
+    filters: [{ channel: 'price_change' }],
+  };
+  /** The share of messages with the entries of both outcomes. */
+  const share = async () => {
+    const answer = await replaying.get(`/replay?options=${encodeURIComponent(JSON.stringify(options))}`);
+    const lines = (await answer.text()).trim().split('\n');
+    const entries = lines.map((line) => JSON.parse(line).message.price_changes.length);
+    expect(entries.length).toBeGreaterThan(50);
+    return entries.filter((count) => count === 2).length / entries.length;
+  };
+  expect(await share()).toBe(1);
+  const recorded = await created({ mirror: 'recorded' });
+  const fresh = await created({ mirror: 'fresh' });
+  expect(await share()).toBeLessThan(0.5);
+  await stopped(recorded);
+  expect(await share()).toBe(1);
+  await stopped(fresh);
 });
