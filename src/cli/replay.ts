@@ -8,6 +8,7 @@ import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.
 import { Sockets } from '../http/replay/socket.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
+import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
 import { certificateFiles, type TlsOptions } from './certificate.ts';
 import { isLoopback, Listener, originOf } from './listening.ts';
@@ -140,15 +141,20 @@ function announce(terminal: Terminal, options: ReplayOptions, origin: string, re
     terminal.out(json({ address: origin, data: options.data, replay: resource, rest: origin, socket, curl }));
     return;
   }
-  const { markets, coins, from, to, speed, state, now } = resource;
+  const { markets, coins, standIns, from, to, speed, state, now } = resource;
   terminal.out(
     `bookreel ${VERSION} replays ${countOf(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
 WebSocket   ${socket}
 REST        ${origin}
-${curl}
+${standInsLine(standIns)}${curl}
 `,
   );
+}
+
+function standInsLine(standIns: number): string {
+  if (standIns === 0) return '';
+  return `${countOf(standIns, 'market')} without recorded asset ids: stand-ins for them begin with ${STAND_IN_PREFIX}\n`;
 }
 
 function curlLine(replay: Replay, origin: string, needsKey: boolean): string {

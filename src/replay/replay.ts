@@ -11,6 +11,7 @@ import { MarketPlayback } from './market-playback.ts';
 import { bookAt, type KnownBook, type MirrorMode } from './market-state.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
+import { findByAsset, hasAssetIds, withAssetIds } from './stand-in-assets.ts';
 import { TickSizes } from './tick-sizes.ts';
 
 /** The markets of a replay; an empty list means all. */
@@ -72,6 +73,8 @@ export class Replay {
   readonly prices = new PriceTexts();
   /** The coins of its markets, each once. */
   readonly coins: readonly string[];
+  /** The number of its markets with a stand-in for an asset id that was not recorded. */
+  readonly standIns: number;
   /** By market key, in the order of their windows' starts. */
   readonly #markets = new Map<number, MarketTimes>();
   readonly #announcements: Announcement[] = [];
@@ -93,6 +96,7 @@ export class Replay {
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
+    this.standIns = markets.filter((market) => !hasAssetIds(market)).length;
     archive.database.read(() => {
       for (const market of markets) {
         const known = announcementsOf(archive, market);
@@ -124,9 +128,14 @@ export class Replay {
 
   /** The market and outcome of an asset; undefined if this replay has no such market listed at `instantMs`. */
   findByAsset(assetId: string, instantMs: InstantMs): { market: StoredMarket; outcome: Outcome } | undefined {
-    const market = this.archive.markets.findByAsset(assetId);
+    const market = findByAsset(this.archive.markets, assetId);
     if (market === undefined || !this.hasListed(market, instantMs)) return undefined;
     return { market, outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
+  }
+
+  /** The market with an asset id for each outcome, see `withAssetIds`. */
+  marketByKey(key: number): StoredMarket {
+    return withAssetIds(this.archive.markets.byKey(key));
   }
 
   /** Whether this replay has the market, and it is listed at `instantMs`. */
@@ -142,7 +151,7 @@ export class Replay {
   /** The markets that are listed at an instant, by the start of their windows. */
   listedAt(instantMs: InstantMs): StoredMarket[] {
     const listed = [...this.#markets].filter(([, { listedMs }]) => listedMs <= instantMs);
-    return listed.map(([key]) => this.archive.markets.byKey(key));
+    return listed.map(([key]) => this.marketByKey(key));
   }
 
   /** The announcements after `afterMs` up to `untilMs`, inclusive, in order. */
@@ -183,7 +192,7 @@ export class Replay {
     for (const [key, { firstMs, lastMs }] of this.#markets) {
       // Most markets have ended, or have not begun.
       if (firstMs >= earliestMs || lastMs <= nowMs) continue;
-      earliestMs = Math.min(earliestMs, this.playback(this.archive.markets.byKey(key), nowMs).nextMs ?? Infinity);
+      earliestMs = Math.min(earliestMs, this.playback(this.marketByKey(key), nowMs).nextMs ?? Infinity);
     }
     this.clock.stepTo(earliestMs);
     return this.clock.nowMs;

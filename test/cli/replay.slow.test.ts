@@ -7,7 +7,14 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { messagesIn } from '../support/logged.ts';
-import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../support/sample-records.ts';
+import {
+  CONDITION_ID,
+  DOWN_ASSET,
+  START_MS,
+  sampleMarket,
+  sampleSnapshot,
+  UP_ASSET,
+} from '../support/sample-records.ts';
 
 const REST = /^REST +(\S+)$/m;
 const SOCKET = /^WebSocket +(\S+)$/m;
@@ -71,6 +78,23 @@ describe('bookreel replay', () => {
     await using shell = startChild(['sh', '-c', line]);
     expect(await shell.exited).toBe(0);
     expect(JSON.parse(shell.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
+  });
+
+  test('states that asset ids are stand-ins where none are recorded, and its curl line works with one', async () => {
+    using place = temporaryDirectory();
+    const own = join(place.path, 'data');
+    const lines = [sampleMarket({ clobTokenIds: ['0', '0'] }), sampleSnapshot()].map((line) => JSON.stringify(line));
+    await Bun.write(join(place.path, 'books.ndjson'), lines.join('\n'));
+    expect((await runExecutable(['import', join(place.path, 'books.ndjson'), '--data', own])).code).toBe(0);
+    await using replay = startChild([EXECUTABLE, 'replay', '--data', own, '--port', '0', '--paused']);
+    const [line] = await replay.said(CURL_LINE);
+    expect(replay.stdout()).toContain(
+      '1 market without recorded asset ids: stand-ins for them begin with 10000000000000000\n',
+    );
+    expect(line).toMatch(/\/book\?token_id=10{16}\d{60}'$/);
+    await using shell = startChild(['sh', '-c', line]);
+    expect(await shell.exited).toBe(0);
+    expect(JSON.parse(shell.stdout())).toMatchObject({ market: CONDITION_ID, bids: [{}, { price: '0.51' }] });
   });
 
   test('states the same as JSON', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withAssetIds } from '../../src/replay/stand-in-assets.ts';
 import type { Archive } from '../../src/store/archive.ts';
-import { importRecords, temporaryDirectory } from '../support/archive.ts';
+import { temporaryDirectory } from '../support/archive.ts';
 import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
 import { ASSETS, randomRecording } from './random-recording.ts';
 import { type Judgement, judged, TARDIS_DEV } from './tardis-judge.ts';
@@ -83,19 +84,8 @@ function marketWithBooks(archive: Archive, slug: string | undefined) {
   return wanted.reduce((most, each) => (each.books > most.books ? each : most)).market;
 }
 
-/** Adds the asset ids that a recording does not have: requests for books need them. */
-async function nameAssets(archive: Archive, slug: string | undefined): Promise<void> {
-  const { conditionId, slug: name, symbol, timeframe, clobTokenIds, startMs, endMs } = marketWithBooks(archive, slug);
-  if (!clobTokenIds.includes('0')) return;
-  const named = [ASSETS.up, ASSETS.down].map((assetId, nth) =>
-    clobTokenIds[nth] === '0' ? assetId : clobTokenIds[nth],
-  );
-  const market = { type: 'market', conditionId, slug: name, symbol, timeframe, startTime: startMs, endTime: endMs };
-  await importRecords(archive, [{ ...market, outcomes: ['up', 'down'], clobTokenIds: named }]);
-}
-
 function replayedOf(archive: Archive, slug: string | undefined): Replayed {
-  const { clobTokenIds, startMs, endMs } = marketWithBooks(archive, slug);
+  const { clobTokenIds, startMs, endMs } = withAssetIds(marketWithBooks(archive, slug));
   const iso = (ms: number) => new Date(ms).toISOString();
   return { symbols: clobTokenIds, from: iso(startMs - 86_400_000), to: iso(endMs + 86_400_000) };
 }
@@ -135,7 +125,6 @@ describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our n
   for (const [name, path, slug] of RECORDINGS) {
     test.skipIf(path === undefined)(`on a market of ${name}, record by record`, async () => {
       await using server = await filledTardisServer(path!);
-      await nameAssets(server.archive, slug);
       const replayed = replayedOf(server.archive, slug);
       let compared = 0;
       for (const each of CASES) {

@@ -1,6 +1,7 @@
 import { LISTED_AHEAD_MS_MAX } from '../../domain/market-as-of.ts';
 import { marketsByStart } from '../../replay/markets-by-start.ts';
 import type { Replay } from '../../replay/replay.ts';
+import { withAssetIds } from '../../replay/stand-in-assets.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
 /** The longest window. */
@@ -11,7 +12,7 @@ export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
   const { archive, clock, coins } = replay;
   const { nowMs } = clock;
   const near = marketsByStart(archive.markets, coins, nowMs - WINDOW_MS_MAX, nowMs + LISTED_AHEAD_MS_MAX);
-  return near.filter((market) => market.endMs > nowMs && replay.hasListed(market, nowMs));
+  return near.filter((market) => market.endMs > nowMs && replay.hasListed(market, nowMs)).map(withAssetIds);
 }
 
 /**

@@ -48,6 +48,11 @@ export const ReplayResource = Type.Object(
     rebase: Rebase,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
+    standIns: Type.Integer({
+      minimum: 0,
+      description:
+        'The number of its markets with asset ids that were not recorded. The venue’s interfaces have stand-ins for these, which begin with 1 and 16 zeros.',
+    }),
     clients: Type.Integer({ minimum: 0, description: 'The number of sockets that are connected to it.' }),
     paths: Type.Object(
       {
@@ -111,7 +116,7 @@ export const ReplayChange = Type.Partial(
 );
 
 export function replayResource(replays: Replays, replay: Replay): ReplayResource {
-  const { id, clock, options, coins, marketCount } = replay;
+  const { id, clock, options, coins, marketCount, standIns } = replay;
   return {
     id,
     isFirst: replays.list()[0] === replay,
@@ -125,6 +130,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
+    standIns,
     clients: replay.clients,
     paths: { rest: `/replays/${id}`, socket: `/replays/${id}/ws/market`, api: `/replays/${id}/v1` },
   };

@@ -5,6 +5,7 @@ import type { Clients } from '../../replay/clients.ts';
 import type { Connection } from '../../replay/connection.ts';
 import type { WorkQueue } from '../../replay/fair-queue.ts';
 import type { MirrorMode } from '../../replay/market-state.ts';
+import { findByAsset } from '../../replay/stand-in-assets.ts';
 import { NativeStream } from '../../replay/tardis/native-stream.ts';
 import { normalizedStream } from '../../replay/tardis/normalized-stream.ts';
 import { nativeOptionsOf, normalizedOptionsOf, speedOf, windowOf } from '../../replay/tardis/options.ts';
@@ -80,7 +81,7 @@ export function tardisController(deps: TardisDeps) {
   const join = () => clients.join('tardis stream');
   const opened = ({ assetIds, open, fromMs, speed }: TardisRequest) => {
     const stream = database.read(() => {
-      const unknown = assetIds.find((assetId) => archive.markets.findByAsset(assetId) === undefined);
+      const unknown = assetIds.find((assetId) => findByAsset(archive.markets, assetId) === undefined);
       // An answer without lines would look like a market without trading.
       if (unknown !== undefined) throw new DomainError('not-found', `no recorded market has the asset ${unknown}`);
       return open(sourceNow());

@@ -19,7 +19,7 @@ export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: Ga
   const wanted = list.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = list.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);
-  const data = keys.map(({ key }) => listedObject(replay, replay.archive.markets.byKey(key), nowMs, objectOf));
+  const data = keys.map(({ key }) => listedObject(replay, replay.marketByKey(key), nowMs, objectOf));
   const next = from + data.length;
   const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
   return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
@@ -31,7 +31,7 @@ export function oneMarket({ replay, nowMs }: VenueQuestion, conditionId: string)
   if (market === undefined || !replay.hasListed(market, nowMs)) {
     throw clobRefusal(404, 'market not found');
   }
-  return JSON.stringify(listedObject(replay, market, nowMs, venueMarket));
+  return JSON.stringify(listedObject(replay, replay.marketByKey(market.key), nowMs, venueMarket));
 }
 
 function offsetIn(cursor: string | null): number {

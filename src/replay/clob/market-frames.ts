@@ -5,7 +5,6 @@ import { bestPricesOf, isNewTop } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { bestFrame, tickFrame, tradeFrame } from '../../venue/message-writer.ts';
-import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import type { PriceTexts } from '../../venue/price-texts.ts';
 import type { MarketPlayback, OutcomeChange, PlaybackEvent } from '../market-playback.ts';
 
@@ -98,7 +97,7 @@ export class MarketFrames {
 
   #entriesOf(outcome: Outcome, change: OutcomeChange | undefined): Entries {
     const book = this.#books[outcome];
-    if (change === undefined || book.assetId === UNKNOWN_TOKEN) return NO_ENTRIES;
+    if (change === undefined) return NO_ENTRIES;
     const { before, changes, after } = change;
     if (before === undefined) book.reset(after);
     if (before === undefined || changes.length === 0) return NO_ENTRIES;

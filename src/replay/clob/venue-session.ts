@@ -254,10 +254,10 @@ export class VenueSession {
 
   #announceUntil(untilMs: InstantMs): void {
     if (!this.#custom || untilMs <= this.#announcedMs) return;
-    const { archive, shiftMs } = this.#replay;
+    const { shiftMs } = this.#replay;
     for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      this.#send(frameOf(archive.markets.byKey(marketKey), timestampMs + shiftMs));
+      this.#send(frameOf(this.#replay.marketByKey(marketKey), timestampMs + shiftMs));
     }
     this.#announcedMs = untilMs;
   }

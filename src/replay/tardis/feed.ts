@@ -8,6 +8,7 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
 import { marketsByStart } from '../markets-by-start.ts';
 import { announcementsOf } from '../replay.ts';
+import { withAssetIds } from '../stand-in-assets.ts';
 import type { Window } from './options.ts';
 import type { TardisSource } from './source.ts';
 
@@ -97,8 +98,8 @@ export class TardisFeed {
 
   keep(isWanted: (market: StoredMarket) => boolean): void {
     const { markets } = this.#archive;
-    this.#included = this.#included.filter((key) => isWanted(markets.byKey(key)));
-    this.#planned.remove(({ marketKey }) => !isWanted(markets.byKey(marketKey)));
+    this.#included = this.#included.filter((key) => isWanted(withAssetIds(markets.byKey(key))));
+    this.#planned.remove(({ marketKey }) => !isWanted(withAssetIds(markets.byKey(marketKey))));
     for (const { playback } of [...this.#opened.values()]) if (!isWanted(playback.market)) this.#close(playback);
   }
 
@@ -191,7 +192,7 @@ export class TardisFeed {
 
   #begin({ kind, atMs, marketKey }: Planned): FeedEvent {
     this.#positionMs = atMs;
-    const market = this.#archive.markets.byKey(marketKey);
+    const market = withAssetIds(this.#archive.markets.byKey(marketKey));
     if (kind !== 'open') return { kind, market, localMs: atMs };
     this.#open(market, atMs - 1);
     return this.#waiting.shift()!;
@@ -199,7 +200,7 @@ export class TardisFeed {
 
   #open(market: StoredMarket, atMs: InstantMs): void {
     const { archive, ticks, mirror } = this.#source;
-    const playback = new MarketPlayback(archive, ticks, market, atMs, mirror);
+    const playback = new MarketPlayback(archive, ticks, withAssetIds(market), atMs, mirror);
     this.#rank += 1;
     const opened = { playback, atMs: playback.nextMs ?? Infinity, rank: this.#rank, unknown: new Set<Outcome>() };
     this.#opened.set(market.key, opened);

@@ -5,7 +5,6 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { isNewTop } from '../../venue/best-prices.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
-import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { pairChanges } from '../clob/market-frames.ts';
 import type { MarketPlayback, PlaybackEvent } from '../market-playback.ts';
 import { EXCHANGE } from './data-type.ts';
@@ -43,9 +42,7 @@ function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLe
 function booksRecords(playback: MarketPlayback, event: BooksEvent): SourceRecord[] {
   const { timestampMs } = event;
   const records: SourceRecord[] = [];
-  const changesOf = (outcome: Outcome) =>
-    assetIdOf(playback.market, outcome) === UNKNOWN_TOKEN ? [] : (event[outcome]?.changes ?? []);
-  const [up, down] = [changesOf('up'), changesOf('down')];
+  const [up, down] = [event.up?.changes ?? [], event.down?.changes ?? []];
   pairChanges(up, down, { complement }, (upIndex, downIndex) => {
     if (upIndex >= 0) records.push(levelRecord(playback.market, 'up', up[upIndex]!, timestampMs));
     if (downIndex >= 0) records.push(levelRecord(playback.market, 'down', down[downIndex]!, timestampMs));

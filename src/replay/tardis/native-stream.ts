@@ -3,9 +3,9 @@ import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
-import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { MarketFrames } from '../clob/market-frames.ts';
 import type { MarketPlayback } from '../market-playback.ts';
+import { findByAsset } from '../stand-in-assets.ts';
 import { type FeedEvent, TardisFeed } from './feed.ts';
 import { CHANNELS, type Channel, type ChannelFilter, type Window, withoutAssets } from './options.ts';
 import type { TardisSource } from './source.ts';
@@ -132,7 +132,6 @@ export class NativeStream implements TardisStream {
   }
 
   #channelsOf(assetId: string): ReadonlySet<Channel> {
-    if (assetId === UNKNOWN_TOKEN) return new Set();
     const filters = this.#filters.filter(({ assetIds }) => assetIds === undefined || assetIds.includes(assetId));
     return new Set(filters.map(({ channel }) => channel));
   }
@@ -140,7 +139,7 @@ export class NativeStream implements TardisStream {
 
 /** The markets of assets, each once; unknown assets are left out. */
 export function marketsOf(archive: Archive, assetIds: readonly string[]): StoredMarket[] {
-  const found = [...new Set(assetIds)].flatMap((assetId) => archive.markets.findByAsset(assetId) ?? []);
+  const found = [...new Set(assetIds)].flatMap((assetId) => findByAsset(archive.markets, assetId) ?? []);
   return [...new Map(found.map((market) => [market.key, market])).values()];
 }
 

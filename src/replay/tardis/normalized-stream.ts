@@ -1,5 +1,4 @@
 import type { InstantMs } from '../../domain/instant.ts';
-import { UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { type Computation, computationOf } from './computation.ts';
 import { type DataType, EXCHANGE } from './data-type.ts';
 import { TardisFeed } from './feed.ts';
@@ -82,7 +81,7 @@ class NormalizedStream implements TardisStream {
   }
 
   #isWanted({ symbol, type }: SourceRecord): boolean {
-    return this.#needed.has(type) && symbol !== UNKNOWN_TOKEN && this.#symbols?.has(symbol) !== false;
+    return this.#needed.has(type) && this.#symbols?.has(symbol) !== false;
   }
 
   #computationsOf(symbol: string): readonly Computation[] {

@@ -89,6 +89,7 @@ describe('a replay', () => {
       rebase: null,
       coins: ['btc', 'eth'],
       markets: 2,
+      standIns: 0,
       clients: 0,
       paths: {
         rest: `/replays/${replay.id}`,
