@@ -66,6 +66,7 @@ export function marketRows(market: MarketObservations): string[][] {
 
 function notesOf(market: MarketObservations): string[] {
   const { outcomes, gaps, unmirroredInstants, sharedInstants, mirrorMissing, neverClosed, winnerDoubt } = market;
+  const { contradictions } = market;
   const perOutcome = outcomes
     .filter(({ snapshots }) => snapshots > 0)
     .map((observed) => ({ outcome: observed.outcome, notes: outcomeNotes(observed) }))
@@ -76,6 +77,7 @@ function notesOf(market: MarketObservations): string[] {
     ...(unmirroredInstants > 0
       ? [`${unmirroredInstants} of ${sharedInstants} shared instants do not mirror each other`]
       : []),
+    ...(contradictions > 0 ? [`up and down contradict each other at ${countOf(contradictions, 'instant')}`] : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),
     ...(neverClosed ? ['never closed'] : []),
     ...(winnerDoubt === undefined ? [] : [winnerDoubt]),

@@ -111,6 +111,9 @@ export const CoverageResource = Type.Object(
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
+    contradictions: count(
+      'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two is old then. A replay sends the later one for both outcomes.',
+    ),
     gapCount: count('Number of time ranges that recordings say they missed.'),
     gaps: Type.Array(
       Type.Object({

@@ -5,6 +5,8 @@ import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
+import type { SegmentSlice } from '../segment/segment-header.ts';
+import { type BestUnits, ContradictionTally, readBest } from './contradiction-tally.ts';
 import { Database } from './database.ts';
 import { RECORDINGS } from './database-file.ts';
 import { Gaps } from './gaps.ts';
@@ -19,6 +21,8 @@ export interface MarketCoverage {
   readonly market: StoredMarket;
   /** Up, then down; an outcome without snapshots is included. */
   readonly outcomes: readonly OutcomeCoverage[];
+  /** See ContradictionTally. */
+  readonly contradictions: number;
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
@@ -144,39 +148,85 @@ export class Coverages {
     const lastMs = Math.max(lastSnapshotMs, recorded.lastMs(market.key));
     const gapCount = recorded.count(market.key, asOfMs);
     const gaps = recorded.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
-    const outcomes: OutcomeCoverage[] = [];
-    for (const outcome of OUTCOMES) outcomes.push(await this.#outcome(books, segments, market, outcome, asOfMs));
-    const coverage = { market, outcomes, gapCount, gaps, lastMs };
+    const walks = OUTCOMES.map((outcome) => new OutcomeWalk(books, segments, market, outcome, asOfMs));
+    const contradictions = await this.#read(walks);
+    const outcomes = walks.map((walk) => walk.coverage);
+    const coverage = { market, outcomes, contradictions, gapCount, gaps, lastMs };
     this.#cache(coverage, asOfMs >= lastMs ? INSTANT_MAX_MS : asOfMs);
     return coverage;
   }
 
-  async #outcome(
-    catalog: SeriesCatalog,
-    segments: Segments,
-    market: StoredMarket,
-    outcome: Outcome,
-    asOfMs: InstantMs,
-  ): Promise<OutcomeCoverage> {
-    const books = catalog.books(market.key, outcome);
-    const tally = new SnapshotTally();
-    const silence = new SilenceWatch(market.startMs, market.endMs);
+  /** Reads the books of both outcomes in step; returns the number of contradictions. */
+  async #read(walks: readonly OutcomeWalk[]): Promise<number> {
+    const contradictions = new ContradictionTally();
     let left = STEP_BYTES;
-    const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);
-    const reader = new BookReader();
-    for (const { payload, head, to } of slices) {
-      reader.open(payload, head);
-      while (reader.index + 1 < to && reader.advance()) {
-        tally.add(reader);
-        silence.add(head.timestamps[reader.index]!);
-      }
-      left -= payload.length;
+    for (;;) {
+      const atMs = Math.min(...walks.map(({ nextMs }) => nextMs));
+      if (atMs === Infinity) return contradictions.count;
+      for (const walk of walks) while (walk.nextMs === atMs) left -= walk.take(contradictions);
+      contradictions.endInstant();
       if (left > 0) continue;
       await this.#nextTurn();
       left = STEP_BYTES;
     }
-    const mirrored = books !== undefined && tally.firstMs !== undefined && tally.firstMs < books.recordedFromMs;
-    return { outcome, mirrored, ...tally, silence };
+  }
+}
+
+/** Counts the snapshots of one outcome, one by one. */
+class OutcomeWalk {
+  readonly #outcome: Outcome;
+  readonly #recordedFromMs: InstantMs;
+  readonly #slices: Iterator<SegmentSlice>;
+  readonly #reader = new BookReader();
+  readonly #tally = new SnapshotTally();
+  readonly #silence: SilenceWatch;
+  readonly #best: BestUnits = { bid: Number.NaN, ask: Number.NaN };
+  #to = 0;
+  /** The time of the next snapshot, Infinity after the last one. */
+  nextMs = Infinity;
+
+  constructor(catalog: SeriesCatalog, segments: Segments, market: StoredMarket, outcome: Outcome, asOfMs: InstantMs) {
+    const books = catalog.books(market.key, outcome);
+    this.#outcome = outcome;
+    this.#recordedFromMs = books?.recordedFromMs ?? Infinity;
+    this.#silence = new SilenceWatch(market.startMs, market.endMs);
+    const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);
+    this.#slices = slices[Symbol.iterator]();
+    this.#enter();
+  }
+
+  /** Counts the next snapshot; returns the bytes of payload that were read to find the one after it. */
+  take(contradictions: ContradictionTally): number {
+    const reader = this.#reader;
+    const timestampMs = this.nextMs;
+    reader.advance();
+    this.#tally.add(reader);
+    this.#silence.add(timestampMs);
+    if (timestampMs >= this.#recordedFromMs) {
+      readBest(reader, this.#best);
+      contradictions.set(this.#outcome, this.#best);
+    }
+    if (reader.index + 1 >= this.#to) return this.#enter();
+    this.nextMs = reader.head.timestamps[reader.index + 1]!;
+    return 0;
+  }
+
+  get coverage(): OutcomeCoverage {
+    const { firstMs } = this.#tally;
+    const mirrored = firstMs !== undefined && firstMs < this.#recordedFromMs;
+    return { outcome: this.#outcome, mirrored, ...this.#tally, silence: this.#silence };
+  }
+
+  /** Goes to the next segment; returns its bytes. */
+  #enter(): number {
+    const { done, value } = this.#slices.next();
+    this.nextMs = Infinity;
+    if (done === true) return 0;
+    const { payload, head, to } = value;
+    this.#reader.open(payload, head);
+    this.#to = to;
+    this.nextMs = head.timestamps[0]!;
+    return payload.length;
   }
 }
 

@@ -11,6 +11,7 @@ import type { Ladder } from '../segment/ladder.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';
 import { divisorOf } from '../segment/scale.ts';
+import { type BestUnits, readBest } from '../store/contradiction-tally.ts';
 import type { AuditedSeries, SoundSegment } from '../store/segment-audit.ts';
 import { SnapshotTally } from '../store/snapshot-tally.ts';
 import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
@@ -42,6 +43,8 @@ export interface Instant {
   sum: Fingerprint;
   /** Of the last book, which is the state after the instant. */
   last: Fingerprint;
+  /** Of the last book. */
+  best: BestUnits;
   segmentId: number;
 }
 
@@ -77,6 +80,7 @@ export class BookWalk {
     count: 0,
     sum: newFingerprint(),
     last: newFingerprint(),
+    best: { bid: Number.NaN, ask: Number.NaN },
     segmentId: 0,
   };
   readonly #fingerprinter = new Fingerprinter();
@@ -168,6 +172,7 @@ export class BookWalk {
     instant.count += 1;
     instant.segmentId = this.#segmentId;
     if (!this.#options.fingerprints) return;
+    readBest(reader, instant.best);
     this.#fingerprinter.fingerprint(reader, this.#options.outcome === 'down', instant.last);
     instant.sum.high = (instant.sum.high + instant.last.high) >>> 0;
     instant.sum.low = (instant.sum.low + instant.last.low) >>> 0;

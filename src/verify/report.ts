@@ -71,6 +71,8 @@ export interface MarketObservations {
   readonly sharedInstants: number;
   /** Shared instants at which the two books are not mirrors of each other. */
   readonly unmirroredInstants: number;
+  /** Instants at which the last recorded books of the outcomes contradict each other, see ContradictionTally. */
+  readonly contradictions: number;
   /** Recorded snapshots without a mirrored one, although the other outcome's books are mirrored. */
   readonly mirrorMissing: number;
   /** The window ended more than a day ago, and no recording states that the market closed. */

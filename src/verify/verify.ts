@@ -14,6 +14,7 @@ import {
   winnerContradiction,
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
+import { ContradictionTally } from '../store/contradiction-tally.ts';
 import { type Database, saysDamaged } from '../store/database.ts';
 import { ACCOUNTS, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
@@ -42,7 +43,10 @@ export interface VerifyOptions {
   readonly onMarket?: (market: MarketObservations) => void;
 }
 
-type MirrorCounts = Pick<MarketObservations, 'sharedInstants' | 'unmirroredInstants' | 'mirrorMissing'>;
+type MirrorCounts = Pick<
+  MarketObservations,
+  'sharedInstants' | 'unmirroredInstants' | 'contradictions' | 'mirrorMissing'
+>;
 
 /** The name of the total that counts each verdict. */
 const VERDICT_TOTALS = {
@@ -211,6 +215,10 @@ class Verifier {
    */
   #compareOutcomes(up: BookWalk, down: BookWalk, books: readonly AuditedSeries[], market: ProblemPlace): MirrorCounts {
     const counts = { sharedInstants: 0, unmirroredInstants: 0, mirrorMissing: 0 };
+    const contradictions = new ContradictionTally();
+    const recordedFromMs = (outcome: Outcome) =>
+      books.find((one) => one.outcome === outcome)?.recordedFromMs ?? Infinity;
+    const recorded = { up: recordedFromMs('up'), down: recordedFromMs('down') };
     let nextUp = up.nextInstant();
     let nextDown = down.nextInstant();
     const firstMs = { up: nextUp?.timestampMs ?? Infinity, down: nextDown?.timestampMs ?? Infinity };
@@ -240,10 +248,13 @@ class Verifier {
         counts.sharedInstants += 1;
         if (!sameFingerprint(ofUp.last, ofDown.last)) counts.unmirroredInstants += 1;
       }
+      if (ofUp !== undefined && atMs >= recorded.up) contradictions.set('up', ofUp.best);
+      if (ofDown !== undefined && atMs >= recorded.down) contradictions.set('down', ofDown.best);
+      contradictions.endInstant();
       if (order <= 0) nextUp = up.nextInstant();
       if (order >= 0) nextDown = down.nextInstant();
     }
-    return counts;
+    return { ...counts, contradictions: contradictions.count };
   }
 
   /** Checks recorded quotes, mids and trades. Books and derived series were checked by BookWalk. */

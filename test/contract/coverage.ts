@@ -8,6 +8,7 @@ import type { Suite } from './target.ts';
 interface CoverageDocument {
   readonly data: {
     readonly outcomes: readonly Record<string, unknown>[];
+    readonly contradictions: number;
     readonly gapCount: number;
     readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
   };
@@ -43,6 +44,25 @@ function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknow
   };
 }
 
+/** The instants at which the last books of both outcomes are an arbitrage, in units of 0.000001. */
+function expectedContradictions(market: MarketRecord): number {
+  const snapshots = expectedSnapshots(market);
+  const units = (price: number | undefined) => (price === undefined ? Number.NaN : Math.round(price * 1e6));
+  const at = [...new Set(snapshots.map(({ timestamp }) => timestamp))];
+  return at.filter((instant) => {
+    const known = (outcome: Outcome) =>
+      snapshots.findLast((snapshot) => snapshot.outcome === outcome && snapshot.timestamp <= instant);
+    const [up, down] = [known('up'), known('down')];
+    const [bids, asks] = [
+      [up?.bids[0], down?.bids[0]].map((level) => units(level?.price)),
+      [up?.asks[0], down?.asks[0]].map((level) => units(level?.price)),
+    ] as [[number, number], [number, number]];
+    // The crossed book of one outcome and its mirror are one book.
+    if (bids[0] + asks[1] === 1e6 && asks[0] + bids[1] === 1e6) return false;
+    return bids[0] + bids[1] > 1e6 || asks[0] + asks[1] < 1e6;
+  }).length;
+}
+
 /** The coverage of a market. */
 export function coverageTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
@@ -66,6 +86,7 @@ export function coverageTests(suite: Suite): void {
       timeframe: market.timeframe,
       startTime: market.startTime,
       endTime: market.endTime,
+      contradictions: expectedContradictions(market),
       gapCount: 0,
       gaps: [],
     });
@@ -83,6 +104,7 @@ export function coverageTests(suite: Suite): void {
     for (const field of ['oneSided', 'crossed', 'empty', 'placeholder']) {
       expect(Math.max(...counted.map((outcome) => Number(outcome[field]))), field).toBeGreaterThan(0);
     }
+    expect(Math.max(...[BOOKS, RECORDED, NEAREST, SOL].map(expectedContradictions))).toBeGreaterThan(0);
   });
 
   test.skipIf(!suite.reach.operated)('names gaps in order, and changes with the next import', async () => {

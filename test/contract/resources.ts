@@ -113,6 +113,7 @@ export const SHAPES = {
     startTime: 'instant',
     endTime: 'instant',
     outcomes: (value: unknown) => listOf((outcome) => hasShape(outcome, OUTCOME_COVERAGE))(value),
+    contradictions: 'number',
     gapCount: 'number',
     gaps: listOf((gap) => hasShape(gap, { from: 'instant', to: 'instant', reason: 'text' })),
   },

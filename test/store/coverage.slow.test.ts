@@ -36,6 +36,18 @@ function countsOf(books: readonly OrderBook[]) {
   };
 }
 
+/** The nth books of both outcomes have one time. In units of 0.0001, the finest tick of the test. */
+function contradictionsOf(up: readonly OrderBook[], down: readonly OrderBook[]): number {
+  const best = ({ bidPrices, askPrices }: OrderBook) =>
+    [bidPrices[0], askPrices[0]].map((price = Number.NaN) => Math.round(price * 1e4)) as [number, number];
+  return up.filter((book, nth) => {
+    const [upBid, upAsk] = best(book);
+    const [downBid, downAsk] = best(down[Math.min(nth, down.length - 1)]!);
+    if (upBid + downAsk === 1e4 && upAsk + downBid === 1e4) return false;
+    return upBid + downBid > 1e4 || upAsk + downAsk < 1e4;
+  }).length;
+}
+
 const STYLE: BookStyle = { priceScale: 2, sizes: 'cents', levelsMax: 6, changesMax: 4 };
 
 function marketOf(archive: ReturnType<typeof temporaryArchive>['archive'], conditionId = CONDITION_ID): StoredMarket {
@@ -56,7 +68,10 @@ describe('coverage', () => {
         books[outcome].map((book, index) => snapshotOf(book, outcome, START_MS + 1000 + index * 100)),
       );
       expect((await importRecords(held.archive, [sampleMarket(), ...records])).total.rejected).toBe(0);
-      const { outcomes } = await new Coverages(held.archive.database.path, nextTurn).of(marketOf(held.archive));
+      const coverages = new Coverages(held.archive.database.path, nextTurn);
+      const { outcomes, contradictions } = await coverages.of(marketOf(held.archive));
+      expect(contradictions).toBe(contradictionsOf(books.up, books.down));
+      expect(contradictions).toBeGreaterThan(0);
       expect(outcomes.map(({ outcome }) => outcome)).toEqual(['up', 'down']);
       expect(outcomes[0]).toMatchObject({ ...countsOf(books.up), mirrored: false, firstMs: START_MS + 1000 });
       expect(outcomes[1]).toMatchObject({ ...countsOf(books.down), lastMs: START_MS + 1000 + 299 * 100 });

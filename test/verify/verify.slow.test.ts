@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sentenceOf } from '../../src/cli/verify-text.ts';
+import { marketRows, sentenceOf } from '../../src/cli/verify-text.ts';
 import type { Position } from '../../src/domain/page.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
@@ -535,6 +535,33 @@ describe('mirrored snapshots', () => {
     const { ok, markets } = await place.verify();
     expect(ok).toBe(true);
     expect(markets[0]).toMatchObject({ sharedInstants: 50, unmirroredInstants: 5 });
+  });
+
+  test('recorded ones that are an arbitrage are counted at every instant', async () => {
+    const book = (outcome: string, seconds: number, bid: number, ask: number) =>
+      sampleSnapshot({
+        ...{ outcome, timestamp: START_MS + 1000 * seconds },
+        ...{ bids: [{ price: bid, size: 1 }], asks: [{ price: ask, size: 1 }] },
+      });
+    using place = await verifiable([
+      sampleMarket(),
+      // Only up is recorded yet.
+      book('up', 1, 0.56, 0.57),
+      // The asks are 0.9 together, until up follows.
+      book('down', 2, 0.32, 0.33),
+      book('down', 3, 0.33, 0.34),
+      book('up', 4, 0.66, 0.67),
+      // The bids are 1.02 together.
+      book('up', 5, 0.69, 0.7),
+      book('down', 6, 0.3, 0.31),
+      // A crossed book and its mirror.
+      book('up', 7, 0.6, 0.5),
+      book('down', 7, 0.5, 0.4),
+    ]);
+    const { ok, markets } = await place.verify();
+    expect(ok).toBe(true);
+    expect(markets[0]).toMatchObject({ contradictions: 3, sharedInstants: 1, unmirroredInstants: 0 });
+    expect(marketRows(markets[0]!)[0]!.at(-1)).toContain('up and down contradict each other at 3 instants');
   });
 
   test('of one timestamp are compared as a set, in any order', async () => {

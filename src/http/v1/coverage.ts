@@ -63,7 +63,10 @@ function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
   return winner === undefined ? nowMs : endMs;
 }
 
-function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, untilMs: InstantMs): CoverageResource {
+function coverageResource(
+  { market, outcomes, contradictions, gapCount, gaps }: MarketCoverage,
+  untilMs: InstantMs,
+): CoverageResource {
   const { conditionId, slug, symbol, timeframe } = market;
   return {
     conditionId,
@@ -86,6 +89,7 @@ function coverageResource({ market, outcomes, gapCount, gaps }: MarketCoverage, 
         longestSilence: longest === undefined ? null : { ...rangeOf(longest), milliseconds: lengthOf(longest) },
       };
     }),
+    contradictions,
     gapCount,
     gaps: gaps.map((gap) => ({ ...rangeOf(gap), reason: gap.reason })),
   };
