@@ -121,13 +121,6 @@ export class VenueOracle {
     for (const [timestampMs, needed] of this.#decimals) if (timestampMs <= nowMs) decimals = Math.max(decimals, needed);
     return `0.${'0'.repeat(decimals - 1)}1`;
   }
-
-  /** The midpoint in force at the end of `nowMs`: that of the last book that has both sides, of the outcome's own books. */
-  midAt(outcome: Outcome, nowMs: number): number | undefined {
-    const twoSided = this.#books[outcome].filter(({ book }) => book.bidPrices.length > 0 && book.askPrices.length > 0);
-    const book = lastOf(twoSided, nowMs)?.book;
-    return book && (exactly(book.bidPrices[0]!) + exactly(book.askPrices[0]!)) / 2 / SCALE;
-  }
 }
 
 function lastOf<T extends Timed>(records: readonly T[], nowMs: number): T | undefined {

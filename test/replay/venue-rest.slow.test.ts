@@ -385,10 +385,9 @@ test.skipIf(REAL_BOOKS === undefined)(
     const index = oracle.bookAt('up', instants.at(-1)!) !== undefined && market.clobTokenIds[0] !== '0' ? 0 : 1;
     const outcome = OUTCOMES[index]!;
     const [first, last] = [instants[0]!, instants.at(-1)!];
-    const hasOwn = oracle.midAt(outcome, last) !== undefined;
     const midAt = (ms: number) => {
-      const mid = oracle.midAt(hasOwn ? outcome : outcome === 'up' ? 'down' : 'up', ms);
-      return mid === undefined || hasOwn ? mid : (100_000 - Math.round(mid * 100_000)) / 100_000;
+      const best = oracle.bestAt(outcome, ms);
+      return best && Number(best.mid);
     };
     let points = 0;
     for (let i = 0; i < 60; i += 1) {
@@ -414,6 +413,49 @@ test.skipIf(REAL_BOOKS === undefined)(
     expect(points).toBeGreaterThan(60);
   },
 );
+
+test('a price history ends with the midpoint of /midpoint, also of books with one side and without any', async () => {
+  await using server = await sampleServer();
+  for (const [afterMs, up] of [
+    [0, 0.515],
+    [1000, 0.755],
+    [2000, 0.5],
+    [3000, 0.525],
+  ] as const) {
+    server.replay.clock.seek(BOOK_MS + afterMs);
+    for (const [assetId, mid] of [
+      [UP_ASSET, up],
+      [DOWN_ASSET, Number((1 - up).toFixed(3))],
+    ] as const) {
+      const { history } = await server.json(`/prices-history?market=${assetId}&interval=1h`);
+      expect(history.at(-1).p).toBe(mid);
+      expect(await server.json(`/midpoint?token_id=${assetId}`)).toEqual({ mid: String(mid) });
+    }
+  }
+});
+
+test('a price history without books has recorded midpoints, or those of the other outcome', async () => {
+  const mid = (ms: number, price: number) => samplePrice({ kind: 'mid', timestamp: START_MS + ms, price });
+  await using server = await filledServer([[sampleMarket(), mid(30_000, 0.4), mid(90_000, 0.45), mid(91_000, 0.5)]]);
+  server.replay.clock.seek(START_MS + 200_000);
+  const at = START_MS / 1000;
+  const pointsOf = async (assetId: string) =>
+    (await server.json(`/prices-history?market=${assetId}&startTs=${at}`)).history.map(
+      ({ t, p }: { t: number; p: number }) => [t - at, p],
+    );
+  expect(await pointsOf(UP_ASSET)).toEqual([
+    [60, 0.4],
+    [120, 0.5],
+    [180, 0.5],
+    [200, 0.5],
+  ]);
+  expect(await pointsOf(DOWN_ASSET)).toEqual([
+    [60, 0.6],
+    [120, 0.5],
+    [180, 0.5],
+    [200, 0.5],
+  ]);
+});
 
 test('a price history ends at the resolution of its market; a later window is empty', async () => {
   await using server = await sampleServer();

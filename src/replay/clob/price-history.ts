@@ -1,11 +1,12 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { complement } from '../../domain/mirrored-book.ts';
-import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
+import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { PAGE_LIMIT_MAX, type PageQuery } from '../../domain/page.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomePrice } from '../../store/prices.ts';
+import { bestPricesOf, midpointOf } from '../../venue/best-prices.ts';
 import type { Replay } from '../replay.ts';
 
 /** A range of time, both ends inclusive, and the time between two points. */
@@ -21,11 +22,20 @@ export interface HistoryPoint {
   readonly p: number;
 }
 
+/** An asset, as a replay finds it. */
+interface FoundAsset {
+  readonly market: StoredMarket;
+  readonly outcome: Outcome;
+}
+
+/** The midpoint in force at an instant; undefined before the first one. Instants must ascend. */
+type MidpointAt = (instantMs: InstantMs) => number | undefined;
+
 /**
  * The answer of the venue's `/prices-history`. From the first midpoint on there is a point at each multiple of the step within
  * the window (in recorded time), with the last midpoint before it. The last point has the midpoint at the end of the window, at
- * the clock's instant, or at the resolution, whichever is first. It uses recorded midpoints, else derived ones, else those of
- * the other outcome. Call it within Database.readShared.
+ * the clock's instant, or at the resolution, whichever is first. Midpoints are those of `/midpoint`; a market without books has
+ * its recorded ones, else those of the other outcome. Call it within Database.readShared.
  */
 export function priceHistory(
   replay: Replay,
@@ -37,27 +47,52 @@ export function priceHistory(
   if (found === undefined) return [];
   const endMs = Math.min(toMs, nowMs, marketAsOf(found.market, nowMs).resolvedMs ?? Infinity);
   if (endMs < fromMs) return [];
-  const midsOf = (query: Partial<PageQuery>) => mids(replay.archive, found.market, found.outcome, nowMs, query);
-  const records = [...midsOf({ fromMs, toMs: endMs, intervalMs: stepMs })];
+  const hasBooks = replay.bookAt(found.market, found.outcome, nowMs) !== undefined;
+  const midpointAt = hasBooks ? ofBooks(replay, found) : ofRecords(replay, found, { fromMs, endMs, stepMs }, nowMs);
   const points: HistoryPoint[] = [];
-  let price = fromMs > 0 ? midsOf({ toMs: fromMs - 1, order: 'desc', limit: 1 }).next().value?.price : undefined;
-  let next = 0;
-  const push = (instantMs: InstantMs) => {
+  const push = (instantMs: InstantMs, price: number | undefined) => {
     if (price !== undefined) points.push({ t: Math.floor((instantMs + replay.shiftMs) / 1000), p: price });
   };
   for (let instantMs = Math.ceil(fromMs / stepMs) * stepMs; instantMs < endMs; instantMs += stepMs) {
-    for (; next < records.length && records[next]!.timestampMs < instantMs; next += 1) price = records[next]!.price;
-    if (price === undefined && next < records.length) {
-      // Skips to the first midpoint: there are no points before it.
-      instantMs = Math.floor(records[next]!.timestampMs / stepMs) * stepMs;
-      continue;
-    }
-    if (price === undefined) break;
-    push(instantMs);
+    push(instantMs, midpointAt(instantMs - 1));
   }
-  price = records.at(-1)?.price ?? price;
-  push(endMs);
+  push(endMs, midpointAt(endMs));
   return points;
+}
+
+/** Looks a book up only after the time of the next one. */
+function ofBooks(replay: Replay, { market, outcome }: FoundAsset): MidpointAt {
+  const { snapshots } = replay.archive;
+  let midpoint: number | undefined;
+  let nextMs = 0;
+  return (instantMs) => {
+    if (instantMs < nextMs) return midpoint;
+    const known = replay.bookAt(market, outcome, instantMs);
+    midpoint = known && midpointOf(bestPricesOf(known.book));
+    nextMs = Math.min(
+      ...OUTCOMES.map((each) => {
+        const next = snapshots.nearest(market, each, instantMs + 1, 'after');
+        return next === undefined ? Infinity : next.head.timestamps[next.index]!;
+      }),
+    );
+    return midpoint;
+  };
+}
+
+function ofRecords(
+  { archive }: Replay,
+  { market, outcome }: FoundAsset,
+  { fromMs, endMs, stepMs }: { readonly fromMs: InstantMs; readonly endMs: InstantMs; readonly stepMs: number },
+  nowMs: InstantMs,
+): MidpointAt {
+  const midsOf = (query: Partial<PageQuery>) => mids(archive, market, outcome, nowMs, query);
+  const records = [...midsOf({ fromMs, toMs: endMs, intervalMs: stepMs })];
+  let price = fromMs > 0 ? midsOf({ toMs: fromMs - 1, order: 'desc', limit: 1 }).next().value?.price : undefined;
+  let next = 0;
+  return (instantMs) => {
+    for (; next < records.length && records[next]!.timestampMs <= instantMs; next += 1) price = records[next]!.price;
+    return price;
+  };
 }
 
 /** The midpoints of an outcome; if it has none up to `nowMs`, the complements of the other one's. */
