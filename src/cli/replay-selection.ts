@@ -18,6 +18,7 @@ export interface SelectionFlags {
   readonly speed: Speed;
   readonly gaps: GapMode;
   readonly mirror: MirrorMode;
+  readonly strict?: true;
   readonly rebase?: 'now';
   readonly paused?: true;
 }
@@ -49,11 +50,12 @@ export function addSelectionFlags(command: Command): Command {
         'now',
       ]),
     )
+    .option('--strict', 'refuse what the venue refuses: a second opening frame, PING before a subscription')
     .option('--paused', 'start with a paused clock');
 }
 
 /** The body of a POST to /v1/replays for these flags. */
 export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
-  const { from, to, speed, gaps, mirror, rebase, paused } = flags;
-  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, rebase, paused };
+  const { from, to, speed, gaps, mirror, strict, rebase, paused } = flags;
+  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, strict, rebase, paused };
 }

@@ -35,6 +35,8 @@ export interface ReplayOptions {
   readonly speed: Speed;
   readonly gaps: GapMode;
   readonly mirror: MirrorMode;
+  /** Whether sockets refuse what the venue refuses, although a client could be served. */
+  readonly strict: boolean;
   /** Whether timestamps are shifted so that the clock's instant is the present when the replay starts or jumps. */
   readonly rebase: boolean;
 }

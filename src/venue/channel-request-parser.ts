@@ -13,6 +13,8 @@ export type ChannelRequest =
   | { readonly kind: 'ping' }
   | {
       readonly kind: 'subscribe';
+      /** Whether it is a first frame, which has a `type` instead of an `operation`. */
+      readonly isOpening: boolean;
       readonly assetIds: readonly string[];
       /** Whether to send the books first; undefined: unchanged (true in a new connection). */
       readonly initialDump: boolean | undefined;
@@ -37,6 +39,7 @@ export function channelRequest(text: string): ChannelRequest | undefined {
   if (Array.isArray(ids) && ids.length > 0 && assetIds.length === 0) return undefined;
   return {
     kind: 'subscribe',
+    isOpening,
     assetIds,
     initialDump: flag(frame.initial_dump),
     custom: flag(frame.custom_feature_enabled),

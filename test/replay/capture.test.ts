@@ -50,6 +50,7 @@ test.skipIf(CAPTURE === undefined)(
       speed: 'max',
       gaps: 'disconnect',
       mirror: 'fresh',
+      strict: false,
       rebase: false,
     } as const;
     const replay = new Replay(place.archive, options, clocks);

@@ -211,7 +211,7 @@ describe('a session', () => {
   test('counts an asset once, also if a frame repeats it', () => {
     const member = new SessionMember(new RecordingConnection(), { fromMs: 0, toMs: 1 });
     const subscribed = (assetIds: readonly string[]) =>
-      member.subscribe({ kind: 'subscribe', assetIds, initialDump: undefined, custom: undefined });
+      member.subscribe({ kind: 'subscribe', isOpening: true, assetIds, initialDump: undefined, custom: undefined });
     for (const { assetIds } of subscribed(Array(1000).fill(UP_ASSET))) expect(assetIds).toEqual([UP_ASSET]);
     for (const { assetIds } of subscribed([UP_ASSET, DOWN_ASSET])) expect(assetIds).toEqual([DOWN_ASSET]);
     expect(member.filters).toHaveLength(2 * CHANNELS.length);

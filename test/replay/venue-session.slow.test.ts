@@ -437,6 +437,37 @@ describe('a client of the market channel', () => {
     session.closed();
   });
 
+  test('is served in any order of frames, unless the replay is strict: then it is refused as by the venue', async () => {
+    using place = await archiveOf(randomRecording(9, STYLE).lines);
+    for (const strict of [false, true]) {
+      const replay = replayOf(place.archive, { strict });
+      const early = new RecordingConnection();
+      const unsubscribed = sessionOn(replay, early);
+      unsubscribed.received('PING');
+      expect([early.frames, early.closings]).toEqual(
+        strict ? [[], [[1008, 'invalid subscription payload']]] : [['PONG'], []],
+      );
+      replay.clock.seek(START_MS + 2000);
+      const { connection, session } = clientOf(replay, [ASSETS.up]);
+      session.received('PING');
+      session.received(subscribe([ASSETS.down]));
+      session.received(JSON.stringify({ operation: 'subscribe', assets_ids: [ASSETS.down] }));
+      session.received('PING');
+      const [up, down] = [ASSETS.up, ASSETS.down].map((assetId) => expect.stringContaining(`"asset_id":"${assetId}"`));
+      const answers = strict ? ['INVALID OPERATION', down] : [down];
+      expect(connection.frames).toEqual([up, 'PONG', ...answers, 'PONG']);
+      expect(connection.closings).toEqual([]);
+      session.closed();
+      if (!strict) unsubscribed.closed();
+      // After a subscription by operation alone, too.
+      const other = clientOf(replay, [], { type: undefined, operation: 'subscribe', assets_ids: [ASSETS.up] });
+      other.session.received('PING');
+      other.session.received(subscribe([ASSETS.down]));
+      expect(other.connection.frames).toEqual([up, 'PONG', down]);
+      other.session.closed();
+    }
+  });
+
   test('is disconnected when the replay is stopped', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);

@@ -27,6 +27,10 @@ const Mirror = Type.Union(
       'fresh: each outcome has the later one of its own book and the mirror of the other outcome’s; recorded: its own book, once it has one.',
   },
 );
+const Strict = Type.Boolean({
+  description:
+    'true: its sockets refuse what the venue refuses: a second opening frame, and PING before a subscription; false: they serve such clients.',
+});
 const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
   description:
     'now: shifts timestamps so that the replay starts in the present; null: timestamps are the recorded ones.',
@@ -45,6 +49,7 @@ export const ReplayResource = Type.Object(
     speed: Speed,
     gaps: Gaps,
     mirror: Mirror,
+    strict: Strict,
     rebase: Rebase,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
@@ -88,6 +93,7 @@ export const ReplayRequest = Type.Partial(
     speed: Speed,
     gaps: Gaps,
     mirror: Mirror,
+    strict: Strict,
     rebase: Rebase,
     paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
   }),
@@ -127,6 +133,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     speed: clock.speed,
     gaps: options.gaps,
     mirror: options.mirror,
+    strict: options.strict,
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
@@ -151,6 +158,7 @@ export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...
     speed: asked.speed ?? 1,
     gaps: asked.gaps ?? 'disconnect',
     mirror: asked.mirror ?? 'fresh',
+    strict: asked.strict ?? false,
     rebase: asked.rebase === 'now',
   };
 }

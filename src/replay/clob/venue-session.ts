@@ -21,6 +21,10 @@ interface Subscription extends Upcoming {
 const EVENTS_PER_CLOCK_CHECK = 32;
 /** Service restart (the registry of RFC 6455's codes): clients connect again. */
 const CLOSED_BY_GAP = 1012;
+/** The venue's answers where it is stricter; nautilus_trader#4864 has the close. */
+const INVALID_OPERATION = 'INVALID OPERATION';
+const POLICY_VIOLATION = 1008;
+const INVALID_SUBSCRIPTION = 'invalid subscription payload';
 const GOING_AWAY = 1001;
 const INTERNAL_ERROR = 1011;
 
@@ -41,6 +45,8 @@ export class VenueSession {
   #follower: Follower | undefined;
   #custom = false;
   #wantsDump = true;
+  #hasSubscribed = false;
+  #hasOpened = false;
   #shiftMs: number;
   /** All events up to this instant were sent. */
   #positionMs: InstantMs;
@@ -80,9 +86,15 @@ export class VenueSession {
   received(text: string): void {
     const request = channelRequest(text);
     if (this.#isClosed || request === undefined) return;
-    if (request.kind === 'ping') this.#connection.send('PONG');
+    if (request.kind === 'ping') this.#answerPing();
     else if (request.kind === 'unsubscribe') this.#unsubscribe(request.assetIds);
+    else if (request.isOpening && this.#hasOpened && this.#replay.options.strict) this.#send(INVALID_OPERATION);
     else this.#subscribe(request);
+  }
+
+  #answerPing(): void {
+    if (this.#hasSubscribed || !this.#replay.options.strict) this.#connection.send('PONG');
+    else this.#close(POLICY_VIOLATION, INVALID_SUBSCRIPTION);
   }
 
   /** The client has read all waiting messages. */
@@ -98,7 +110,9 @@ export class VenueSession {
     this.#task.cancel();
   }
 
-  #subscribe({ assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
+  #subscribe({ isOpening, assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
+    this.#hasSubscribed = true;
+    this.#hasOpened ||= isOpening;
     // Events that are due go to the earlier subscriptions only.
     this.#sendDue();
     if (this.#isClosed) return;

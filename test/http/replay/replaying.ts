@@ -16,6 +16,7 @@ export const EVERYTHING: ReplayOptions = {
   speed: 1,
   gaps: 'ignore',
   mirror: 'fresh',
+  strict: false,
   rebase: false,
 };
 
