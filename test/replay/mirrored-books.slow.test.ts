@@ -103,11 +103,22 @@ async function loaded() {
   return place;
 }
 
+interface Message extends Partial<RawBook> {
+  readonly event_type: string;
+  readonly best_bid?: string;
+  readonly best_ask?: string;
+  readonly price_changes?: readonly Partial<Message>[];
+}
+
+function bestOf({ timestamp }: Message, { asset_id, best_bid, best_ask }: Partial<Message>): string {
+  return [timestamp, asset_id, best_bid, best_ask].join(' ');
+}
+
 /** The frames of a client that follows a replay from its beginning to its end. */
-async function framesOf(replay: Replay, assetIds: readonly string[]): Promise<string[]> {
+async function framesOf(replay: Replay, assetIds: readonly string[], custom = false): Promise<string[]> {
   const connection = new RecordingConnection();
   const session = new VenueSession(replay, connection, new FairQueue(), () => performance.now(), rethrow);
-  session.received(JSON.stringify({ type: 'market', assets_ids: assetIds }));
+  session.received(JSON.stringify({ type: 'market', assets_ids: assetIds, custom_feature_enabled: custom }));
   replay.clock.resume();
   while (replay.clock.state !== 'ended') await new Promise((resolve) => setImmediate(resolve));
   session.closed();
@@ -202,5 +213,30 @@ describe.skipIf(REAL_BOOKS === undefined)('a market whose outcomes were recorded
       expect(compared).toBeGreaterThan(100);
       expect(client.hashesChecked.right).toBeGreaterThan(2000);
     }
+  });
+
+  test('has best_bid_ask of both outcomes exactly when their best prices change', async () => {
+    await using server = venueServer(place.archive, { speed: 'max', fromMs: undefined, toMs: undefined });
+    const frames = await framesOf(server.replay, clobTokenIds, true);
+    const sent: string[] = [];
+    const changed: string[] = [];
+    const last = new Map<string, string>();
+    for (const message of frames.flatMap((frame) => JSON.parse(frame) as Message | Message[])) {
+      if (message.event_type === 'best_bid_ask') sent.push(bestOf(message, message));
+      // The books of the beginning.
+      if (message.event_type === 'book') {
+        last.set(
+          message.asset_id!,
+          JSON.stringify([message.bids!.at(-1)?.price ?? '0', message.asks!.at(-1)?.price ?? '1']),
+        );
+      }
+      for (const entry of message.price_changes ?? []) {
+        const best = JSON.stringify([entry.best_bid, entry.best_ask]);
+        if (last.get(entry.asset_id!) !== best) changed.push(bestOf(message, entry));
+        last.set(entry.asset_id!, best);
+      }
+    }
+    expect(sent.length).toBeGreaterThan(500);
+    expect(sent.sort()).toEqual(changed.sort());
   });
 });
