@@ -1,6 +1,9 @@
 import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
 
+/** The venue's finest tick is 0.0001: its prices take the quick way. */
+const TICKS = 10_000;
+
 /**
  * The other outcome's book. At the venue both outcomes are one book: an ask for down at 1-p is a bid for up at p, of the same
  * size. Exact: the difference is computed in integers.
@@ -16,6 +19,8 @@ export function mirrorOf(book: OrderBook): OrderBook {
 
 /** 1 - price, exact. */
 export function complement(price: number): number {
+  const ticks = Math.round(price * TICKS);
+  if (ticks / TICKS === price) return (TICKS - ticks) / TICKS;
   const scale = decimalPlaces(price) ?? 0;
   const one = powerOfTen(scale);
   return (one - toScaled(price, scale)) / one;
