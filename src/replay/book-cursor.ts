@@ -5,12 +5,8 @@ import type { EditLog } from '../segment/book-format.ts';
 import type { Ladder } from '../segment/ladder.ts';
 import { divisorOf } from '../segment/scale.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
-import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
-
-export interface BookStep {
-  readonly after: OrderBook;
-  readonly changes: readonly LevelChange[];
-}
+import { EditableBook } from '../venue/editable-book.ts';
+import { changesBetween, type LevelChange } from '../venue/level-change.ts';
 
 /**
  * The books of one series in order, as changes. Within a slice the stored edits are the changes; between two slices it compares
@@ -21,24 +17,44 @@ export class BookCursor {
   readonly #reader = new BookReader();
   #from = 0;
   #to = 0;
+  #book: EditableBook | undefined;
   /** The time of the next book, Infinity after the last one. */
   nextMs = Infinity;
 
-  constructor(slices: Iterable<SegmentSlice>) {
+  /** `before` is the last book before the slices. */
+  constructor(slices: Iterable<SegmentSlice>, before: OrderBook | undefined) {
     this.#slices = slices[Symbol.iterator]();
+    if (before !== undefined) this.#book = EditableBook.of(before);
     this.#enter();
   }
 
-  /** The next book if it has this timestamp. `before` is the series' previous book; if it is undefined, there are no changes. */
-  takeAt(timestampMs: InstantMs, before: OrderBook | undefined): BookStep | undefined {
+  /** The last book that was taken; `takeAt` edits it. Undefined before the first one. */
+  get book(): EditableBook | undefined {
+    return this.#book;
+  }
+
+  /** Takes the next book if it has this timestamp, and returns its changes; the first book has none. */
+  takeAt(timestampMs: InstantMs): readonly LevelChange[] | undefined {
     if (this.nextMs !== timestampMs) return undefined;
     const reader = this.#reader;
     reader.advance();
-    // An import in the meantime may have put another record before this slice.
-    const step = reader.index === this.#from ? comparedStep(reader, before) : editedStep(reader, before);
+    const changes = this.#changes();
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();
-    return step;
+    return changes;
+  }
+
+  #changes(): readonly LevelChange[] {
+    const reader = this.#reader;
+    const book = this.#book;
+    if (book === undefined) {
+      this.#book = EditableBook.of(bookOf(reader));
+      return [];
+    }
+    // An import in the meantime may have put another record before this slice.
+    const changes = reader.index === this.#from ? changesBetween(book, bookOf(reader)) : editsOf(reader, book);
+    book.apply(changes);
+    return changes;
   }
 
   #enter(): void {
@@ -54,13 +70,7 @@ export class BookCursor {
   }
 }
 
-function comparedStep(reader: BookReader, before: OrderBook | undefined): BookStep {
-  const after = bookOf(reader);
-  return { after, changes: before === undefined ? [] : changesBetween(before, after) };
-}
-
-function editedStep(reader: BookReader, before: OrderBook | undefined): BookStep {
-  if (before === undefined) return { after: bookOf(reader), changes: [] };
+function editsOf(reader: BookReader, before: OrderBook): readonly LevelChange[] {
   const { bids, bidEdits, asks, askEdits } = reader;
   const removed: LevelChange[] = [];
   const set: LevelChange[] = [];
@@ -69,7 +79,7 @@ function editedStep(reader: BookReader, before: OrderBook | undefined): BookStep
   collect(false, before.askPrices, asks, askEdits, divisors, removed, set);
   // In the order of `changesBetween`.
   for (const change of set) removed.push(change);
-  return { after: changedBook(before, removed), changes: removed };
+  return removed;
 }
 
 /** Turns a side's edits into changes: the previous side has the removed levels, the present one all others. */

@@ -7,8 +7,10 @@ import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { changedBook, changesBetween, type LevelChange } from '../venue/level-change.ts';
-import { BookCursor, type BookStep } from './book-cursor.ts';
+import { type BestPrices, bestPricesOf } from '../venue/best-prices.ts';
+import { EditableBook } from '../venue/editable-book.ts';
+import { changesBetween, type LevelChange } from '../venue/level-change.ts';
+import { BookCursor } from './book-cursor.ts';
 import {
   chosenBook,
   type KnownBook,
@@ -20,10 +22,11 @@ import {
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 
 export interface OutcomeChange {
-  /** Undefined when `after` is the first book. */
-  readonly before: OrderBook | undefined;
+  /** The best prices of the book before; undefined when `after` is the first book. */
+  readonly before: BestPrices | undefined;
+  /** The next event edits it. */
   readonly after: OrderBook;
-  /** From `before` to `after`; empty for the first book, and where nothing changed. */
+  /** From the book before to `after`; empty for the first book, and where nothing changed. */
   readonly changes: readonly LevelChange[];
 }
 
@@ -35,6 +38,7 @@ export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
 );
 
 export interface OutcomeState {
+  /** The next event may edit the book. */
   readonly known: KnownBook | undefined;
   readonly lastTrade: LastTrade | undefined;
 }
@@ -51,12 +55,9 @@ export class MarketPlayback {
   readonly market: StoredMarket;
   readonly #ticks: TickSizes;
   readonly #mirror: MirrorMode;
-  readonly #state: Record<Outcome, { -readonly [Field in keyof OutcomeState]: OutcomeState[Field] }>;
+  readonly #state: Record<Outcome, EditableState>;
+  /** The outcomes' own series. */
   readonly #books: Readonly<Record<Outcome, BookCursor>>;
-  /** The last book of each outcome's own series. */
-  readonly #recorded: Record<Outcome, OrderBook | undefined>;
-  /** Whether the outcomes' books are known to be mirrors of each other. */
-  #areMirrors: boolean;
   readonly #trades: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
   readonly #gaps: Lookahead<Gap>;
   #tick: TickChange | undefined;
@@ -70,13 +71,14 @@ export class MarketPlayback {
     this.#mirror = mirror;
     const { snapshots, prices } = archive;
     const recorded = byOutcome((outcome) => recordedBookAt(archive, market, outcome, atMs));
-    this.#recorded = byOutcome((outcome) => recorded[outcome]?.book);
-    this.#state = byOutcome((outcome) => ({
-      known: chosenBook(recorded[outcome], recorded[otherOutcome(outcome)], mirror),
-      lastTrade: lastTradeAt(archive, market, outcome, atMs),
-    }));
-    this.#areMirrors = OUTCOMES.some((outcome) => this.#state[outcome].known?.isOwn === false);
-    this.#books = byOutcome((outcome) => new BookCursor(snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS)));
+    this.#state = byOutcome((outcome) => {
+      const known = chosenBook(recorded[outcome], recorded[otherOutcome(outcome)], mirror);
+      const lastTrade = lastTradeAt(archive, market, outcome, atMs);
+      return { known: known && { ...known, book: EditableBook.of(known.book) }, lastTrade };
+    });
+    this.#books = byOutcome((outcome) => {
+      return new BookCursor(snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS), recorded[outcome]?.book);
+    });
     this.#trades = byOutcome((outcome) => {
       return new Lookahead(recordsIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
     });
@@ -140,45 +142,47 @@ export class MarketPlayback {
   #takeBooks(timestampMs: InstantMs): PlaybackEvent {
     const up = this.#takeOwn('up', timestampMs);
     const down = this.#takeOwn('down', timestampMs);
-    const wereMirrors = this.#areMirrors;
-    this.#areMirrors = false;
     return {
       kind: 'books',
       timestampMs,
-      up: up ?? this.#takeMirrored('up', down!, timestampMs, wereMirrors),
-      down: down ?? this.#takeMirrored('down', up!, timestampMs, wereMirrors),
+      up: up ?? this.#takeMirrored('up', down!, timestampMs),
+      down: down ?? this.#takeMirrored('down', up!, timestampMs),
     };
   }
 
   /** Updates an outcome's book from its own series; undefined if that has no book at this time. */
   #takeOwn(outcome: Outcome, timestampMs: InstantMs): OutcomeChange | undefined {
-    const step = this.#books[outcome].takeAt(timestampMs, this.#recorded[outcome]);
-    if (step === undefined) return undefined;
-    const { after } = step;
+    const cursor = this.#books[outcome];
     const state = this.#state[outcome];
-    const before = state.known;
-    this.#recorded[outcome] = after;
+    const { known } = state;
+    const before = known && bestPricesOf(known.book);
+    const changes = cursor.takeAt(timestampMs);
+    if (changes === undefined) return undefined;
+    const after = cursor.book!;
     state.known = { book: after, timestampMs, isOwn: true };
-    if (before === undefined || before.isOwn) return { before: before?.book, ...step };
+    if (known === undefined || known.isOwn) return { before, after, changes };
     // A recorded book replaces a mirrored one as any later book does.
-    return { before: before.book, after, changes: changesBetween(before.book, after) };
+    return { before, after, changes: changesBetween(known.book, after) };
   }
 
   /** Updates an outcome's book to the other outcome's, which has changed; undefined if it keeps its own. */
-  #takeMirrored(
-    outcome: Outcome,
-    other: OutcomeChange,
-    timestampMs: InstantMs,
-    wereMirrors: boolean,
-  ): OutcomeChange | undefined {
+  #takeMirrored(outcome: Outcome, other: OutcomeChange, timestampMs: InstantMs): OutcomeChange | undefined {
     const state = this.#state[outcome];
     const { known } = state;
     const keepsOwn = this.#mirror === 'recorded' || known?.timestampMs === timestampMs;
     if (known?.isOwn === true && keepsOwn) return undefined;
-    const step = mirroredStep(known?.book, other, wereMirrors);
-    state.known = { book: step.after, timestampMs, isOwn: false };
-    this.#areMirrors = true;
-    return { before: known?.book, ...step };
+    if (known === undefined || known.isOwn) {
+      const after = EditableBook.of(mirrorOf(other.after));
+      state.known = { book: after, timestampMs, isOwn: false };
+      if (known === undefined) return { before: undefined, after, changes: [] };
+      return { before: bestPricesOf(known.book), after, changes: changesBetween(known.book, after) };
+    }
+    const { book } = known;
+    const before = bestPricesOf(book);
+    const changes = other.changes.map(mirroredChange);
+    book.apply(changes);
+    state.known = { book, timestampMs, isOwn: false };
+    return { before, after: book, changes };
   }
 
   #takeTrade(outcome: Outcome): PlaybackEvent {
@@ -194,19 +198,17 @@ export class MarketPlayback {
   }
 }
 
+interface EditableState {
+  known: (KnownBook & { readonly book: EditableBook }) | undefined;
+  lastTrade: LastTrade | undefined;
+}
+
 function byOutcome<T>(make: (outcome: Outcome) => T): Record<Outcome, T> {
   return { up: make('up'), down: make('down') };
 }
 
-/** From an outcome's book to the mirror of the other one's. If they were mirrors before, so are the changes. */
-function mirroredStep(before: OrderBook | undefined, other: OutcomeChange, wereMirrors: boolean): BookStep {
-  if (before === undefined) return { after: mirrorOf(other.after), changes: [] };
-  if (!wereMirrors) {
-    const after = mirrorOf(other.after);
-    return { after, changes: changesBetween(before, after) };
-  }
-  const changes = other.changes.map(({ isBid, price, size }) => ({ isBid: !isBid, price: complement(price), size }));
-  return { after: changedBook(before, changes), changes };
+function mirroredChange({ isBid, price, size }: LevelChange): LevelChange {
+  return { isBid: !isBid, price: complement(price), size };
 }
 
 /** Earlier gaps do not count: a client that connects now was not connected then. */

@@ -29,6 +29,7 @@ export function spreadText(best: BestPrices): string {
 }
 
 /** Whether a best price changed; sizes do not count. */
-export function isNewTop(before: OrderBook, after: OrderBook): boolean {
-  return before.bidPrices[0] !== after.bidPrices[0] || before.askPrices[0] !== after.askPrices[0];
+export function isNewTop(before: BestPrices, after: OrderBook): boolean {
+  const { bid, ask } = bestPricesOf(after);
+  return before.bid !== bid || before.ask !== ask;
 }

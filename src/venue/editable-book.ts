@@ -1,4 +1,5 @@
 import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
+import type { LevelChange } from './level-change.ts';
 
 /** One asset's book, edited in place by changes. */
 export class EditableBook implements OrderBook {
@@ -7,11 +8,22 @@ export class EditableBook implements OrderBook {
   askPrices: number[] = [];
   askSizes: number[] = [];
 
+  /** A copy of a book. */
+  static of(book: OrderBook): EditableBook {
+    const copy = new EditableBook();
+    copy.replace(book);
+    return copy;
+  }
+
   /** Sets the size at a price, 0 removes the level. Returns whether the book changed. */
   set(isBid: boolean, price: number, size: number): boolean {
     return isBid
       ? setLevel(this.bidPrices, this.bidSizes, -1, price, size)
       : setLevel(this.askPrices, this.askSizes, 1, price, size);
+  }
+
+  apply(changes: readonly LevelChange[]): void {
+    for (const { isBid, price, size } of changes) this.set(isBid, price, size);
   }
 
   /** Whether the side has a level at `price` or room for one. */
@@ -40,7 +52,7 @@ function copyOf({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderB
 }
 
 /** Sets a level of one side, like `EditableBook.set`. `away`: -1 for bids, whose prices descend from the best one, 1 for asks. */
-export function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
+function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
   const at = indexOfPrice(prices, price, away);
   const exists = prices[at] === price;
   if (size === 0) {

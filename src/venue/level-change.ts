@@ -1,5 +1,4 @@
 import type { OrderBook } from '../domain/orderbook.ts';
-import { setLevel } from './editable-book.ts';
 
 /** The new size at one price of one side; 0 removes the level. */
 export interface LevelChange {
@@ -46,25 +45,4 @@ function compareSides(
       a += 1;
     }
   }
-}
-
-/** The book after the changes. A side without changes is the same array as in `before`. */
-export function changedBook(before: OrderBook, changes: readonly LevelChange[]): OrderBook {
-  const [bidPrices, bidSizes] = changedSide(before.bidPrices, before.bidSizes, true, changes);
-  const [askPrices, askSizes] = changedSide(before.askPrices, before.askSizes, false, changes);
-  return { bidPrices, bidSizes, askPrices, askSizes };
-}
-
-function changedSide(
-  prices: readonly number[],
-  sizes: readonly number[],
-  isBid: boolean,
-  changes: readonly LevelChange[],
-): readonly [prices: readonly number[], sizes: readonly number[]] {
-  if (!changes.some((change) => change.isBid === isBid)) return [prices, sizes];
-  const changed: [number[], number[]] = [prices.slice(), sizes.slice()];
-  for (const change of changes) {
-    if (change.isBid === isBid) setLevel(...changed, isBid ? -1 : 1, change.price, change.size);
-  }
-  return changed;
 }
