@@ -87,9 +87,14 @@ function sideText(prices: readonly number[], sizes: readonly number[]): string {
   return text;
 }
 
+/** The text of a level around its price and its size. */
+export const BEFORE_PRICE = '{"price":"';
+export const BEFORE_SIZE = '","size":"';
+export const AFTER_SIZE = '"}';
+
 /** A level in digits, as the venue writes it. */
 export function levelText(price: string, size: string): string {
-  return `{"price":"${price}","size":"${size}"}`;
+  return `${BEFORE_PRICE}${price}${BEFORE_SIZE}${size}${AFTER_SIZE}`;
 }
 
 /** The levels of a message as compact JSON, in its own order and digits; undefined if they are not in the venue's format. */

@@ -1,6 +1,6 @@
 import { decimalText } from '../domain/decimal.ts';
 import { writeText } from '../segment/decimal-text.ts';
-import { levelText } from './book-hash.ts';
+import { AFTER_SIZE, BEFORE_PRICE, BEFORE_SIZE, levelText } from './book-hash.ts';
 import { indexOfPrice } from './editable-book.ts';
 
 /**
@@ -55,11 +55,13 @@ export class SideWriter {
       const comma = isOnly ? 0 : 1;
       return this.#write(bytes, isLast ? position - comma : position, before + comma, '', end);
     }
-    const text = levelText(priceText, size);
     if (exists) {
-      this.#lengths[at] = text.length;
-      return this.#write(bytes, position, before, text, end);
+      const sizeAt = BEFORE_PRICE.length + priceText.length + BEFORE_SIZE.length;
+      const sizeBefore = before - sizeAt - AFTER_SIZE.length;
+      this.#lengths[at] = before + size.length - sizeBefore;
+      return this.#write(bytes, position + sizeAt, sizeBefore, size, end);
     }
+    const text = levelText(priceText, size);
     this.#prices.splice(at, 0, price);
     this.#lengths.splice(at, 0, text.length);
     // A new last level has its comma before it.
