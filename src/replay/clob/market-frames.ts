@@ -23,6 +23,8 @@ export class MarketFrames {
   readonly #shiftMs: number;
   readonly #books: Readonly<Record<Outcome, BookWriter>>;
   readonly #prices: PriceTexts;
+  /** The constant texts of a `price_change`: up to the price of its first entry, and from one entry to the price of the other. */
+  readonly #around: Readonly<Record<Outcome | 'between', string>>;
 
   constructor(playback: MarketPlayback, shiftMs: number, prices: PriceTexts) {
     this.playback = playback;
@@ -35,6 +37,9 @@ export class MarketFrames {
       return book;
     };
     this.#books = { up: bookOf('up'), down: bookOf('down') };
+    const opens = `{"market":"${playback.market.conditionId}","price_changes":[`;
+    const entry = (outcome: Outcome) => `{"asset_id":"${assetIdOf(playback.market, outcome)}","price":"`;
+    this.#around = { up: opens + entry('up'), down: opens + entry('down'), between: `"},${entry('down')}` };
   }
 
   /** A subscription's first message: the book. Undefined before the first book. */
@@ -66,18 +71,18 @@ export class MarketFrames {
   }
 
   #booksFrames(event: BooksEvent, listening: Listening, custom: boolean): string[] {
-    const up = this.#entriesOf('up', event.up);
-    const down = this.#entriesOf('down', event.down);
+    const up = this.#entriesOf('up', event.up, undefined);
+    const down = this.#entriesOf('down', event.down, up);
     const frames: string[] = [];
-    const opens = `{"market":"${this.playback.market.conditionId}","price_changes":[`;
-    const ends = `],"timestamp":"${event.timestampMs + this.#shiftMs}","event_type":"price_change"}`;
+    const { up: upOpens, down: downOpens, between } = this.#around;
+    const ends = `"}],"timestamp":"${event.timestampMs + this.#shiftMs}","event_type":"price_change"}`;
+    // What the messages of an event have in common is concatenated once: they are most of a replay's work.
+    const afterUp = `${up.tail}${between}`;
+    const afterDown = `${down.tail}${ends}`;
     pairChanges(up.changes, down.changes, this.#prices, (upIndex, downIndex) => {
-      const first = upIndex < 0 ? entryOf(down, downIndex) : entryOf(up, upIndex);
-      frames.push(
-        upIndex < 0 || downIndex < 0
-          ? `${opens}${first}${ends}`
-          : `${opens}${first},${entryOf(down, downIndex)}${ends}`,
-      );
+      if (upIndex < 0) frames.push(`${downOpens}${levelOf(down, downIndex)}${afterDown}`);
+      else if (downIndex < 0) frames.push(`${upOpens}${levelOf(up, upIndex)}${up.tail}${ends}`);
+      else frames.push(`${upOpens}${levelOf(up, upIndex)}${afterUp}${levelOf(down, downIndex)}${afterDown}`);
     });
     for (const outcome of OUTCOMES) if (listening[outcome]) this.#pushFollowing(outcome, event, custom, frames);
     return frames;
@@ -95,25 +100,28 @@ export class MarketFrames {
     }
   }
 
-  #entriesOf(outcome: Outcome, change: OutcomeChange | undefined): Entries {
+  /** `other` are the entries of the other outcome, whose changes are mostly of the same sizes. */
+  #entriesOf(outcome: Outcome, change: OutcomeChange | undefined, other: Entries | undefined): Entries {
     const book = this.#books[outcome];
     if (change === undefined) return NO_ENTRIES;
     const { before, changes, after } = change;
     if (before === undefined) book.reset(after);
     if (before === undefined || changes.length === 0) return NO_ENTRIES;
     const prices = this.#prices;
-    const texts: string[] = [];
-    for (const { isBid, price, size } of changes) {
+    const priceTexts: string[] = [];
+    const sizeTexts: string[] = [];
+    for (let i = 0; i < changes.length; i += 1) {
+      const { isBid, price, size } = changes[i]!;
       const priceText = prices.text(price);
-      const sizeText = decimalText(size);
+      const sizeText = other?.changes[i]?.size === size ? other.sizeTexts[i]! : decimalText(size);
       book.set(isBid, price, priceText, sizeText);
-      texts.push(`${priceText}","size":"${sizeText}","side":"${isBid ? 'BUY' : 'SELL'}`);
+      priceTexts.push(priceText);
+      sizeTexts.push(sizeText);
     }
     const best = bestPricesOf(after);
     const hash = book.hash(this.#context(outcome));
-    const head = `{"asset_id":"${book.assetId}","price":"`;
-    const tail = `","hash":"${hash}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}"}`;
-    return { changes, texts, head, tail };
+    const tail = `","hash":"${hash}","best_bid":"${prices.text(best.bid)}","best_ask":"${prices.text(best.ask)}`;
+    return { changes, priceTexts, sizeTexts, tail };
   }
 
   #tradeFrames({ outcome, record, timestampMs }: TradeEvent, listening: Listening): string[] {
@@ -128,18 +136,19 @@ export class MarketFrames {
   }
 }
 
-/** The entries of one outcome in an event's messages: `head`, a text with price, size and side for each change, `tail`. */
+/** The entries of one outcome in an event's messages: `tail` is the text from the end of the side to that of the best ask. */
 interface Entries {
   readonly changes: readonly LevelChange[];
-  readonly texts: readonly string[];
-  readonly head: string;
+  readonly priceTexts: readonly string[];
+  readonly sizeTexts: readonly string[];
   readonly tail: string;
 }
 
-const NO_ENTRIES: Entries = { changes: [], texts: [], head: '', tail: '' };
+const NO_ENTRIES: Entries = { changes: [], priceTexts: [], sizeTexts: [], tail: '' };
 
-function entryOf({ head, texts, tail }: Entries, index: number): string {
-  return `${head}${texts[index]}${tail}`;
+/** The text from the price to the side. */
+function levelOf({ changes, priceTexts, sizeTexts }: Entries, index: number): string {
+  return `${priceTexts[index]}","size":"${sizeTexts[index]}","side":"${changes[index]!.isBid ? 'BUY' : 'SELL'}`;
 }
 
 /**
