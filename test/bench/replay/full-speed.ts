@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
+import { cpuSeconds } from '../../fault/machine.ts';
 import { type Child, startChild } from '../../support/child.ts';
 import { EXECUTABLE, finished } from '../../support/executable.ts';
 import { stolenShare, ticks } from '../http/stolen.ts';
@@ -22,11 +23,14 @@ export interface Round {
   readonly deltas: number;
   readonly bytes: number;
   readonly seconds: number;
+  /** Processor time of the replay, which other work on the machine changes less than `seconds`. */
+  readonly cpuSeconds: number;
   readonly stolen: number;
 }
 
 /** A process that replays an archive, paused. */
 export interface Replay extends AsyncDisposable {
+  readonly pid: number;
   readonly port: string;
   readonly assetIds: readonly string[];
   steer(...args: readonly string[]): Promise<void>;
@@ -43,6 +47,7 @@ export async function replayOf(archive: string, speed: '1' | 'max', executable =
     .query<{ up: string; down: string }, []>('SELECT up_asset_id AS up, down_asset_id AS down FROM markets')
     .all();
   return {
+    pid: child.pid,
     port: port!,
     assetIds: markets.flatMap(({ up, down }) => [up, down]).filter((id) => id !== '0'),
     steer: async (...steering) => {
@@ -73,12 +78,14 @@ export async function fullSpeed(archive: string, { slowClients = 0, executable =
     const client = stack.use(clientOf('counting-client.ts', replay));
     await client.said(/subscribed/);
     const before = ticks();
+    const cpuBefore = cpuSeconds(replay.pid);
     await replay.steer('resume');
     const counted = await settled(client);
+    const used = cpuSeconds(replay.pid) - cpuBefore;
     const stolen = stolenShare(before, ticks());
     if (stolen > STOLEN_MAX && tried < AGAIN_MAX) continue;
     const { deltas, bytes, firstMs, lastMs } = counted;
-    return { deltas, bytes, seconds: (lastMs - firstMs) / 1000, stolen };
+    return { deltas, bytes, seconds: (lastMs - firstMs) / 1000, cpuSeconds: used, stolen };
   }
 }
 

@@ -89,13 +89,13 @@ ${await circumstances('`make pace` (`bun test/bench/replay/run.ts`)')}
 | at full speed at least ${grouped(GOAL_DELTAS_PER_SECOND)} delta frames a second to one client | ${grouped(rate)} (books) | ${met(rate >= GOAL_DELTAS_PER_SECOND)} |
 | at speed 1 within ${GOAL_P99_MS} ms of the recorded spacing at p99 | ${p99.toFixed(1)} ms | ${met(p99 <= GOAL_P99_MS)} |
 
-Each delta is a \`price_change\` with the venue's hash of the book after it. Medians of ${ROUNDS} rounds, with the lowest and the highest value.
+Each delta is a \`price_change\` with the venue's hash of the book after it. Medians of ${ROUNDS} rounds, with the lowest and the highest value. The processor time is that of the replay without its client.
 
-| full speed | delta frames/s | MiB/s | frames a round |
-| --- | ---: | ---: | ---: |
-| full books of 16 markets, mostly of one outcome (12 levels change per book) | ${ratesText(ofBooks)} | ${mibText(ofBooks)} | ${grouped(ofBooks[0]!.deltas)} |
-| the same, with another client that reads nothing | ${ratesText(beside)} | ${mibText(beside)} | ${grouped(beside[0]!.deltas)} |
-| a capture of 2 markets, both outcomes (1.1 levels change, so each frame has its own two hashes; it ends before the program is warm) | ${ratesText(ofCapture)} | ${mibText(ofCapture)} | ${grouped(ofCapture[0]!.deltas)} |
+| full speed | delta frames/s | frames per second of processor time | MiB/s | frames a round |
+| --- | ---: | ---: | ---: | ---: |
+| full books of 16 markets, mostly of one outcome (12 levels change per book) | ${ratesText(ofBooks)} | ${processorText(ofBooks)} | ${mibText(ofBooks)} | ${grouped(ofBooks[0]!.deltas)} |
+| the same, with another client that reads nothing | ${ratesText(beside)} | ${processorText(beside)} | ${mibText(beside)} | ${grouped(beside[0]!.deltas)} |
+| a capture of 2 markets, both outcomes (1.1 levels change, so each frame has its own two hashes; it ends before the program is warm) | ${ratesText(ofCapture)} | ${processorText(ofCapture)} | ${mibText(ofCapture)} | ${grouped(ofCapture[0]!.deltas)} |
 
 | speed 1: distance from the recorded spacing, ms | p50 | p90 | p99 | most | changes |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -110,6 +110,10 @@ function perSecond({ deltas, seconds }: Round): number {
 function ratesText(rounds: readonly Round[]): string {
   const rates = rounds.map(perSecond);
   return `${grouped(median(rates))} (${grouped(Math.min(...rates))} … ${grouped(Math.max(...rates))})`;
+}
+
+function processorText(rounds: readonly Round[]): string {
+  return grouped(median(rounds.map(({ deltas, cpuSeconds }) => deltas / cpuSeconds)));
 }
 
 function mibText(rounds: readonly Round[]): string {
