@@ -20,6 +20,11 @@ export function wallTimeBetween(fromMs: number, toMs: number): number {
   return wallTime(toMs) - wallTime(fromMs);
 }
 
+/** The local time of an instant; read it with the UTC methods of a date. */
+export function localTimeOf(instantMs: number): Date {
+  return new Date(newClock()(instantMs));
+}
+
 /** Returns a function that gives the local time of an instant. Creating it at start-up would slow every start. */
 function newClock(): (instantMs: number) => number {
   const [timeZone, numeric, digits] = ['America/New_York', 'numeric', '2-digit'] as const;
