@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { windowOfSlug } from '../../src/venue/slug.ts';
+import { TIMEFRAMES, type Timeframe } from '../../src/domain/timeframe.ts';
+import { newYorkClock } from '../../src/venue/new-york.ts';
+import { isWindowStart, slugOf, windowOfSlug } from '../../src/venue/slug.ts';
 import { realRecording } from '../support/real-recordings.ts';
+import { botSlug } from './bot-slug.ts';
 
 const GAMMA = realRecording('gamma');
 
@@ -61,6 +64,10 @@ describe('a slug has coin and window', () => {
   });
 });
 
+function windowFrom(symbol: string, timeframe: Timeframe, start: string, end: string) {
+  return { symbol, timeframe, startMs: Date.parse(start), endMs: Date.parse(end) };
+}
+
 describe('a slug has no coin and window', () => {
   test.each([
     [''],
@@ -90,6 +97,48 @@ describe('a slug has no coin and window', () => {
   });
 });
 
+describe('the slug of a window', () => {
+  const written: [window: Parameters<typeof slugOf>[0], slug: string][] = [
+    [windowFrom('btc', '5m', '2026-04-16T07:10Z', '2026-04-16T07:15Z'), 'btc-updown-5m-1776323400'],
+    [windowFrom('pepe', '15m', '2026-04-29T08:45Z', '2026-04-29T09:00Z'), 'pepe-updown-15m-1777452300'],
+    [windowFrom('xrp', '4h', '2026-03-12T20:00Z', '2026-03-13T00:00Z'), 'xrp-updown-4h-1773345600'],
+    [windowFrom('xrp', '1h', '2028-02-29T06:00Z', '2028-02-29T07:00Z'), 'xrp-up-or-down-february-29-2028-1am-et'],
+    [windowFrom('hype', '1h', '2026-07-04T16:00Z', '2026-07-04T17:00Z'), 'hype-up-or-down-july-4-2026-12pm-et'],
+    [windowFrom('doge', '24h', '2026-12-31T17:00Z', '2027-01-01T17:00Z'), 'dogecoin-up-or-down-on-january-1-2027'],
+    // Not on the grid: the slug of the window that it overlaps most, or its own start.
+    [windowFrom('btc', '1h', '2026-07-04T16:20Z', '2026-07-04T17:20Z'), 'bitcoin-up-or-down-july-4-2026-12pm-et'],
+    [windowFrom('btc', '1h', '2026-07-04T16:40Z', '2026-07-04T17:40Z'), 'bitcoin-up-or-down-july-4-2026-1pm-et'],
+    [windowFrom('btc', '24h', '2026-07-04T17:00Z', '2026-07-05T17:00Z'), 'bitcoin-up-or-down-on-july-5-2026'],
+    [windowFrom('btc', '24h', '2026-07-04T15:00Z', '2026-07-05T15:00Z'), 'bitcoin-up-or-down-on-july-5-2026'],
+    [windowFrom('btc', '5m', '2026-04-16T07:10:00.999Z', '2026-04-16T07:15:00.999Z'), 'btc-updown-5m-1776323400'],
+  ];
+  test.each(written)('%o has %s', (window, slug) => {
+    expect(slugOf(window)).toBe(slug);
+  });
+
+  test('is the one that a bot makes at any time within it, and its window is read from it, also on days with 23 or 25 hours', () => {
+    const localTime = newYorkClock();
+    let compared = 0;
+    for (const day of ['2026-03-07', '2026-10-31', '2026-12-31']) {
+      for (let startMs = Date.parse(day); startMs < Date.parse(day) + 2 * 86_400_000; startMs += 300_000) {
+        for (const timeframe of TIMEFRAMES) {
+          if (!isWindowStart(timeframe, startMs, localTime)) continue;
+          const read = windowOfSlug(botSlug('eth', timeframe, startMs), startMs)!;
+          expect(read).toMatchObject({ symbol: 'eth', timeframe, startMs });
+          const slug = slugOf(read, localTime);
+          for (const nowMs of [startMs, startMs + 123_456, read.endMs - 1]) {
+            // Windows of 4h have another length where the clocks change within them.
+            if (timeframe === '4h' && !isWindowStart('4h', read.endMs, localTime)) continue;
+            expect([nowMs, botSlug('eth', timeframe, nowMs)]).toEqual([nowMs, slug]);
+            compared += 1;
+          }
+        }
+      }
+    }
+    expect(compared).toBeGreaterThan(5000);
+  });
+});
+
 test.skipIf(GAMMA === undefined)('the slug of every real market of a coin has the window of its fields', () => {
   const lines = (name: string) =>
     gunzipSync(readFileSync(`${GAMMA}/${name}`))
@@ -102,7 +151,13 @@ test.skipIf(GAMMA === undefined)('the slug of every real market of a coin has th
   for (const { slug, eventStartTime, endDate } of [...unresolved, ...resolved]) {
     const window = windowOfSlug(slug, Date.parse(endDate));
     if (window === undefined) silent.push(slug.split('-up-')[0]);
-    else expect([window.startMs, window.endMs]).toEqual([Date.parse(eventStartTime), Date.parse(endDate)]);
+    else {
+      expect([window.startMs, window.endMs]).toEqual([Date.parse(eventStartTime), Date.parse(endDate)]);
+      // Slugs of early 2026 have no year.
+      const written = slugOf(window);
+      expect([written, written.replace(/-20\d\d(?=-|$)/, '')]).toContain(slug);
+      expect(isWindowStart(window.timeframe, window.startMs)).toBe(true);
+    }
   }
   const stocks = ['amzn', 'canadas-population', 'dax', 'googl', 'hood', 'msft', 'msft', 'nvda', 'open', 'rut', 'spx'];
   expect(silent.sort()).toEqual([...stocks, 'tsla']);
