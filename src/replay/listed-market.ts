@@ -16,19 +16,21 @@ const SHOWN_SPREAD_MAX = 0.1;
  */
 const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 
-/** A market that is listed at `nowMs`, as lists have it; its times are shifted, see Replay.shiftMs. */
+/** A market that is listed at `nowMs`, as lists have it; its times and its slug are moved, see Replay.asSent. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
+  const { slug, startMs, endMs } = replay.asSent(market);
   const shifted = (instantMs: InstantMs) => instantMs + replay.shiftMs;
   return {
     ...known,
+    slug,
     // The venue gives a market its ids before it lists it, whenever the recording states them.
     marketId: market.marketId,
     eventId: market.eventId,
     listedMs: shifted(replay.listedMsOf(market)),
     createdMs: ifKnown(known.createdMs, shifted),
-    startMs: shifted(market.startMs),
-    endMs: shifted(market.endMs),
+    startMs,
+    endMs,
     resolvedMs: ifKnown(known.resolvedMs, shifted),
     priceStart: market.endMs <= nowMs ? known.priceStart : undefined,
   };

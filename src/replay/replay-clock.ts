@@ -98,13 +98,17 @@ export class ReplayClock {
     this.#set('pace', { speed: checkedSpeed(speed) });
   }
 
-  /** Jumps to an instant of the span, forwards or backwards. Throws 'invalid-parameter' for any other instant. */
-  seek(instantMs: InstantMs): void {
+  /** Throws 'invalid-parameter' for an instant outside of the span. */
+  checkWithin(instantMs: InstantMs): void {
     const { fromMs, toMs } = this.span;
-    if (instantMs < fromMs || instantMs > toMs) {
-      const range = `from ${formatInstant(fromMs)} to ${formatInstant(toMs)}`;
-      throw new DomainError('invalid-parameter', `the instant is outside the replay: choose one ${range}`);
-    }
+    if (instantMs >= fromMs && instantMs <= toMs) return;
+    const range = `from ${formatInstant(fromMs)} to ${formatInstant(toMs)}`;
+    throw new DomainError('invalid-parameter', `the instant is outside the replay: choose one ${range}`);
+  }
+
+  /** Jumps to an instant of the span, forwards or backwards. Throws as `checkWithin`. */
+  seek(instantMs: InstantMs): void {
+    this.checkWithin(instantMs);
     for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
     this.#set('jump', { instantMs });
   }

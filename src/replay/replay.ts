@@ -10,6 +10,8 @@ import { PriceTexts } from '../venue/price-texts.ts';
 import { MarketPlayback } from './market-playback.ts';
 import { bookAt, type KnownBook, type MirrorMode } from './market-state.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
+import { type NamedWindow, presentSlugs } from './present-slugs.ts';
+import { misplacedWindows, presentStart } from './present-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { findByAsset, hasAssetIds, withAssetIds } from './stand-in-assets.ts';
 import { TickSizes } from './tick-sizes.ts';
@@ -37,7 +39,7 @@ export interface ReplayOptions {
   readonly mirror: MirrorMode;
   /** Whether sockets refuse what the venue refuses, although a client could be served. */
   readonly strict: boolean;
-  /** Whether timestamps are shifted so that the clock's instant is the present when the replay starts or jumps. */
+  /** Whether times and slugs are moved to the present when the replay starts or jumps, see presentStart. */
   readonly rebase: boolean;
 }
 
@@ -46,9 +48,9 @@ export interface ReplayClocks {
   readonly wallMs: () => number;
 }
 
-/** When a market was listed, and its first and last records; without records `firstMs` is Infinity. */
-interface MarketTimes {
-  readonly listedMs: InstantMs;
+/** What a replay knows of a market from the beginning on: its window, when it was listed, and its first and last records. */
+interface MarketTimes extends NamedWindow {
+  /** Without records Infinity. */
   readonly firstMs: InstantMs;
   readonly lastMs: InstantMs;
 }
@@ -83,7 +85,13 @@ export class Replay {
   readonly #stopListeners = new Set<() => void>();
   /** The number of sockets that are connected to it. */
   clients = 0;
-  #shiftMs: number;
+  readonly #wallMs: () => number;
+  #shiftMs = 0;
+  #aheadMs = 0;
+  /** The slugs of a rebased replay by market key, once they were needed since the last shift. */
+  #slugs: ReadonlyMap<number, string> | undefined;
+  /** Where the replay was asked to start, until it starts; a rebased one starts there or later. */
+  #wantedMs: InstantMs | undefined;
 
   /** It starts paused. Throws 'not-found' if no market is selected, and 'invalid-parameter' as the clock does. */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks) {
@@ -103,25 +111,45 @@ export class Replay {
       for (const market of markets) {
         const known = announcementsOf(archive, market);
         const { firstMs = Infinity, lastMs = -1 } = archive.markets.sentSpan(market.key) ?? {};
-        this.#markets.set(market.key, { listedMs: known[0].timestampMs, firstMs, lastMs });
+        const { key, conditionId, symbol, timeframe, startMs, endMs } = market;
+        const window = { key, conditionId, symbol, timeframe, startMs, endMs };
+        this.#markets.set(key, { ...window, listedMs: known[0].timestampMs, firstMs, lastMs });
         this.#announcements.push(...known);
       }
     });
     this.#announcements.sort((a, b) => a.timestampMs - b.timestampMs);
     const span = archive.database.read(() => spanOf(archive, markets, this.#markets, options));
     this.clock = new ReplayClock(span, options.speed, clocks.monotonicMs);
-    const shiftNow = () => (options.rebase ? Math.round(clocks.wallMs() - this.clock.nowMs) : 0);
-    this.#shiftMs = shiftNow();
-    let hasStarted = false;
-    this.clock.onChange((change) => {
-      if (change === 'jump' || (!hasStarted && !this.clock.isPaused)) this.#shiftMs = shiftNow();
-      hasStarted ||= !this.clock.isPaused;
-    });
+    this.#wallMs = clocks.wallMs;
+    this.#wantedMs = span.fromMs;
+    this.#moveToPresent();
   }
 
   /** Milliseconds from recorded timestamps to sent ones. */
   get shiftMs(): number {
     return this.#shiftMs;
+  }
+
+  /** Milliseconds from the present to the moved time of the clock when a rebased replay last started or jumped, see presentStart. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** The windows of its markets, by start. */
+  windows(): MarketTimes[] {
+    return [...this.#markets.values()];
+  }
+
+  /** The number of windows of each timeframe that no bot finds by its clock, because they are not on the venue's grid. */
+  misplacedWindows(): ReadonlyMap<Timeframe, number> {
+    return misplacedWindows(this.windows(), this.#shiftMs);
+  }
+
+  /** The market as it is sent: a rebased replay moves its window and its slug. */
+  asSent<M extends Pick<StoredMarket, 'key' | 'slug' | 'startMs' | 'endMs'>>(market: M): M {
+    if (!this.options.rebase) return market;
+    const { startMs, endMs } = market;
+    return { ...market, slug: this.#slugOf(market), startMs: startMs + this.#shiftMs, endMs: endMs + this.#shiftMs };
   }
 
   get marketCount(): number {
@@ -175,6 +203,22 @@ export class Replay {
     return bookAt(this.archive, market, outcome, instantMs, this.options.mirror);
   }
 
+  /** Starts the clock, or continues after a pause. A rebased replay that starts is moved to the present. */
+  resume(): void {
+    this.#moveToPresent();
+    this.#wantedMs = undefined;
+    this.clock.resume();
+  }
+
+  /** Jumps to an instant, see ReplayClock.seek; a rebased replay to the first one from there on that can be the present. */
+  seek(instantMs: InstantMs): void {
+    this.clock.checkWithin(instantMs);
+    this.#wantedMs = instantMs;
+    if (this.options.rebase) this.#moveToPresent();
+    else this.clock.seek(instantMs);
+    if (!this.clock.isPaused) this.#wantedMs = undefined;
+  }
+
   /** Calls `listener` when the replay is stopped; returns a function that removes it. */
   onStop(listener: () => void): () => void {
     this.#stopListeners.add(listener);
@@ -197,7 +241,26 @@ export class Replay {
       earliestMs = Math.min(earliestMs, this.playback(this.marketByKey(key), nowMs).nextMs ?? Infinity);
     }
     this.clock.stepTo(earliestMs);
+    if (this.#wantedMs !== undefined) this.#wantedMs = this.clock.nowMs;
     return this.clock.nowMs;
+  }
+
+  #slugOf({ key, slug }: Pick<StoredMarket, 'key' | 'slug'>): string {
+    this.#slugs ??= presentSlugs(this.windows(), this.#shiftMs);
+    // A market of another replay has no moved slug.
+    return this.#slugs.get(key) ?? slug;
+  }
+
+  /** Until the replay has started, its start follows the present. */
+  #moveToPresent(): void {
+    if (!this.options.rebase || this.#wantedMs === undefined) return;
+    const span = { fromMs: this.#wantedMs, toMs: this.clock.span.toMs };
+    const wallMs = Math.round(this.#wallMs());
+    const { instantMs, shiftMs } = presentStart(this.windows(), span, wallMs);
+    this.#shiftMs = shiftMs;
+    this.#aheadMs = instantMs + shiftMs - wallMs;
+    this.#slugs = undefined;
+    this.clock.seek(instantMs);
   }
 }
 

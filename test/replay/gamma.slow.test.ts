@@ -284,22 +284,45 @@ describe('a market at an instant', () => {
     expect(await acceptsAt('2026-04-16T07:25:00Z')).toBe(false);
   });
 
-  test('has shifted times in a rebased replay; the time in its slug stays', async () => {
+  test('has the slug and the times of the present in a rebased replay, and its recorded slug is not found', async () => {
     await using server = await sampleServer();
     const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
-    const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS - 4000).toISOString().replace('.000Z', 'Z');
-    const sent = await server.json(`/replays/${replay.id}/markets/slug/${SLUG}`);
+    const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS).toISOString().replace('.000Z', 'Z');
+    const slug = `btc-updown-5m-${PRESENT_MS / 1000}`;
+    const path = `/replays/${replay.id}`;
+    const sent = await server.json(`${path}/markets/slug/${slug}`);
     expect(sent).toMatchObject({
-      slug: SLUG,
+      ...{ slug, id: '2001', conditionId: CONDITION_ID, clobTokenIds: `["${UP_ASSET}", "${DOWN_ASSET}"]` },
       startDate: moved(Date.parse(CREATED)),
       eventStartTime: moved(START_MS),
       endDate: moved(START_MS + 300_000),
       endDateIso: moved(START_MS + 300_000).slice(0, 10),
     });
-    expect(sent.events[0]).toMatchObject({ startTime: moved(START_MS), endDate: moved(START_MS + 300_000) });
+    expect(sent.events[0]).toMatchObject({
+      slug,
+      ticker: slug,
+      startTime: moved(START_MS),
+      endDate: moved(START_MS + 300_000),
+    });
     const near = `end_date_min=${moved(START_MS + 300_000)}&end_date_max=${moved(START_MS + 300_000)}`;
-    const found = await server.json(`/replays/${replay.id}/gamma/markets?${near}`);
-    expect(found.map(({ slug }: Json) => slug)).toEqual([SLUG]);
+    const found = await server.json(`${path}/gamma/markets?${near}`);
+    expect(found.map((market: Json) => market.slug)).toEqual([slug]);
+    expect(await server.json(`${path}/clob/markets/${CONDITION_ID}`)).toMatchObject({
+      market_slug: slug,
+      end_date_iso: moved(START_MS + 300_000),
+    });
+    for (const noun of ['markets', 'events']) {
+      const { status } = await server.ask(`${path}/${noun}/slug/${SLUG}`);
+      expect([noun, status, await server.json(`${path}/${noun}?slug=${SLUG}`)]).toEqual([noun, 404, []]);
+      expect(await server.json(`${path}/${noun}?slug=${slug}`)).toHaveLength(1);
+    }
+    const [series] = await server.json(`${path}/series?slug=btc-up-or-down-5m`);
+    expect(series.events.map((event: Json) => event.slug)).toEqual([slug, `btc-updown-5m-${PRESENT_MS / 1000 + 300}`]);
+    const lists = await server.json(`${path}/markets?order=slug`);
+    expect(lists.map((market: Json) => market.slug)).toEqual([
+      ...[slug, `btc-updown-5m-${PRESENT_MS / 1000 + 300}`],
+      'solana-up-or-down-august-31-2026-8pm-et',
+    ]);
   });
 });
 

@@ -13,8 +13,8 @@ export const PRESENT_MS = Date.UTC(2026, 8, 1);
 const OPTIONS: ReplayOptions = { ...EVERYTHING, fromMs: 0, toMs: Date.UTC(2027, 0, 1) };
 
 /** The venue's REST interface and Gamma over replays, of which the first is `replay`. Their clocks only move by jumps. */
-export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}) {
-  const replays = new Replays(archive, { monotonicMs: () => 0, wallMs: () => PRESENT_MS });
+export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}, wallMs = () => PRESENT_MS) {
+  const replays = new Replays(archive, { monotonicMs: () => 0, wallMs });
   const replay = replays.create({ ...OPTIONS, ...options });
   const venue = () => new Elysia().use(venueRestController({ replays })).use(gammaController({ replays }));
   const app = new Elysia({ handler: { standardHostname: false } })
@@ -68,6 +68,6 @@ export function anotherReplay(
   nowMs: number,
 ): Replay {
   const replay = replays.create({ ...OPTIONS, ...options });
-  replay.clock.seek(nowMs);
+  replay.seek(nowMs);
   return replay;
 }

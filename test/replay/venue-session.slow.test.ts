@@ -413,14 +413,16 @@ describe('a client of the market channel', () => {
 
   test('a rebased replay is shifted to the present when it starts, also for earlier clients', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
-    const real = { ms: START_MS + 1_000_000 };
+    const real = { ms: START_MS + 3_002_000 };
     const replay = replayOf(place.archive, { rebase: true }, { monotonicMs: () => 0, wallMs: () => real.ms });
-    replay.clock.seek(START_MS + 2000);
+    replay.seek(START_MS + 2000);
     const { connection, session } = clientOf(replay);
     const listened = connection.frames.splice(0);
     expect(listened).toHaveLength(1);
-    real.ms += 60_000;
-    replay.clock.resume();
+    const { shiftMs } = replay;
+    real.ms += 300_000;
+    replay.resume();
+    expect([replay.clock.nowMs, replay.shiftMs - shiftMs]).toEqual([START_MS + 2000, 300_000]);
     await untilEnd(replay, session, connection);
     const client = new DocumentedClient([ASSETS.up, ASSETS.down]);
     for (const frame of connection.frames) client.receive(frame);

@@ -33,7 +33,7 @@ const Strict = Type.Boolean({
 });
 const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
   description:
-    'now: shifts timestamps so that the replay starts in the present; null: timestamps are the recorded ones.',
+    'now: moves times, slugs and titles so that the market of the present is open when the replay starts; null: they are the recorded ones.',
 });
 
 export const ReplayResource = Type.Object(
@@ -109,7 +109,9 @@ export type AskedReplay = {
 /** A change of a replay's clock. The fields apply in this order. */
 export const ReplayChange = Type.Partial(
   Type.Object({
-    now: Instant('Jumps there, forwards or back: its clients start again with the books of that instant.'),
+    now: Instant(
+      'Jumps there, forwards or back: its clients start again with the books of that instant. A rebased replay jumps to the first instant from there on that has the present’s place in its window.',
+    ),
     speed: Speed,
     paused: Type.Boolean({ description: 'true pauses its clock, false resumes it.' }),
     step: Type.Literal(true, { description: 'Goes to the next event, and pauses there.' }),

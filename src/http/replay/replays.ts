@@ -77,7 +77,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           replays.stop(replay.id);
           throw error;
         }
-        if (!isPaused) replay.clock.resume();
+        if (!isPaused) replay.resume();
         return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
       },
       {
@@ -143,9 +143,9 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
 
 function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {
   const { clock } = replay;
-  if (nowMs !== undefined) clock.seek(nowMs);
+  if (nowMs !== undefined) replay.seek(nowMs);
   if (speed !== undefined) clock.setSpeed(speed);
   if (paused === true) clock.pause();
-  if (paused === false) clock.resume();
+  if (paused === false) replay.resume();
   if (step === true) replay.step();
 }

@@ -47,7 +47,6 @@ export class VenueSession {
   #wantsDump = true;
   #hasSubscribed = false;
   #hasOpened = false;
-  #shiftMs: number;
   /** All events up to this instant were sent. */
   #positionMs: InstantMs;
   /** All announcements up to this instant were sent. */
@@ -68,14 +67,12 @@ export class VenueSession {
     this.#connection = connection;
     this.#nowMs = monotonicMs;
     this.#failed = failed;
-    this.#shiftMs = replay.shiftMs;
     this.#positionMs = replay.clock.nowMs;
     this.#announcedMs = this.#positionMs;
     this.#task = new QueuedTask(queue, () => this.#guarded(() => this.#sendDue()));
     this.#stopListening = [
       replay.clock.onChange((change) => {
-        // A rebased replay is shifted once more when it starts.
-        if (change === 'jump' || replay.shiftMs !== this.#shiftMs) this.#guarded(() => this.#restart());
+        if (change === 'jump') this.#guarded(() => this.#restart());
         else this.#schedule();
       }),
       replay.onStop(() => this.#close(GOING_AWAY, 'the replay was stopped')),
@@ -189,7 +186,6 @@ export class VenueSession {
 
   #restart(): void {
     this.#task.cancel();
-    this.#shiftMs = this.#replay.shiftMs;
     if (this.#follower === undefined) return;
     this.#startAtClock();
     this.#upcoming.remove(() => true);
@@ -271,7 +267,7 @@ export class VenueSession {
     const { shiftMs } = this.#replay;
     for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      this.#send(frameOf(this.#replay.marketByKey(marketKey), timestampMs + shiftMs));
+      this.#send(frameOf(this.#replay.asSent(this.#replay.marketByKey(marketKey)), timestampMs + shiftMs));
     }
     this.#announcedMs = untilMs;
   }

@@ -52,9 +52,12 @@ interface Bounds {
 export const CATALOG_ORDERS = ['id', 'slug', 'startDate', 'endDate', 'startTime', 'closedTime'] as const;
 export type CatalogOrder = (typeof CATALOG_ORDERS)[number];
 
-/** The markets of replays as Gamma lists them. Entries are cached until the archive changes. */
+/** The markets of replays as Gamma lists them. Entries are cached until the archive changes or the replay is moved. */
 export class GammaCatalog {
-  readonly #cached = new WeakMap<Replay, { readonly state: number; readonly entries: readonly CatalogEntry[] }>();
+  readonly #cached = new WeakMap<
+    Replay,
+    { readonly state: number; readonly shiftMs: number; readonly entries: readonly CatalogEntry[] }
+  >();
 
   /** The markets that are listed at `nowMs` and match the query, in its order. Call it within Database.readShared. */
   select(replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] {
@@ -72,9 +75,12 @@ export class GammaCatalog {
   #entriesOf(replay: Replay): readonly CatalogEntry[] {
     const { state } = replay.archive.database;
     const cached = this.#cached.get(replay);
-    if (cached?.state === state) return cached.entries;
-    const entries = replay.listedAt(INSTANT_MAX_MS).map((market) => entryOf(market, replay.listedMsOf(market)));
-    this.#cached.set(replay, { state, entries });
+    const { shiftMs } = replay;
+    if (cached?.state === state && cached.shiftMs === shiftMs) return cached.entries;
+    const entries = replay.listedAt(INSTANT_MAX_MS).map((market) => {
+      return entryOf({ ...market, slug: replay.asSent(market).slug }, replay.listedMsOf(market));
+    });
+    this.#cached.set(replay, { state, shiftMs, entries });
     return entries;
   }
 }

@@ -1,0 +1,34 @@
+import type { InstantMs } from '../domain/instant.ts';
+import type { Market } from '../domain/market.ts';
+import { newYorkClock } from '../venue/new-york.ts';
+import { slugOf } from '../venue/slug.ts';
+
+/** The window of a market that is given a slug. */
+export interface NamedWindow extends Pick<Market, 'conditionId' | 'symbol' | 'timeframe' | 'startMs' | 'endMs'> {
+  /** The market's. */
+  readonly key: number;
+  readonly listedMs: InstantMs;
+}
+
+/**
+ * The slugs that the venue would give markets if their windows were `shiftMs` later, by market key. No two are equal: of markets
+ * with one slug, the first that was listed has it, and the others have it with -2, -3 and so on.
+ */
+export function presentSlugs(windows: readonly NamedWindow[], shiftMs: number): Map<number, string> {
+  const localTime = newYorkClock();
+  const slugs = new Map<number, string>();
+  const counts = new Map<string, number>();
+  // A market that is listed later must not change the slug of an earlier one.
+  for (const window of windows.toSorted(compareListings)) {
+    const moved = { ...window, startMs: window.startMs + shiftMs, endMs: window.endMs + shiftMs };
+    const slug = slugOf(moved, localTime);
+    const count = (counts.get(slug) ?? 0) + 1;
+    counts.set(slug, count);
+    slugs.set(window.key, count === 1 ? slug : `${slug}-${count}`);
+  }
+  return slugs;
+}
+
+function compareListings(a: NamedWindow, b: NamedWindow): number {
+  return a.listedMs - b.listedMs || a.startMs - b.startMs || (a.conditionId < b.conditionId ? -1 : 1);
+}

@@ -1,0 +1,151 @@
+import type { InstantMs } from '../domain/instant.ts';
+import type { Market } from '../domain/market.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { newYorkClock } from '../venue/new-york.ts';
+import { isWindowStart, WINDOW_MS } from '../venue/slug.ts';
+import type { Span } from './replay-clock.ts';
+
+/** The window of a market, and its first record; without records `firstMs` is Infinity. */
+export interface RecordedWindow extends Pick<Market, 'timeframe' | 'startMs' | 'endMs'> {
+  readonly firstMs: InstantMs;
+}
+
+/** Where a rebased replay starts: at a recorded instant, and with this many milliseconds added to recorded times. */
+interface PresentStart {
+  readonly instantMs: InstantMs;
+  readonly shiftMs: number;
+}
+
+/** Less is better, the first field before the second, and so on. */
+interface Rating {
+  /** The index of the shortest timeframe of an open market. */
+  readonly open: number;
+  readonly misplacedOpen: number;
+  readonly misplaced: number;
+}
+
+type LocalTime = ReturnType<typeof newYorkClock>;
+
+const HOUR_MS = WINDOW_MS['1h'];
+
+/**
+ * The start of a replay in the present, `wallMs`: an instant of `span` with the present's place in its window, so that moved
+ * windows are on the venue's grid. That makes the shift a multiple of all timeframes of the replay; the hours of 4h and 24h
+ * count in New York. The search begins where the first market is open, and ends a longest window later. It prefers, in this
+ * order:
+ *
+ *   1. an instant at which a market of a shorter timeframe is open and has a record: most bots look for those;
+ *   2. a shift that gives more of the open markets the window of the present, and then puts more of all markets on the grid. All
+ *      of them may be impossible if the recording is short, or if clocks change in it or while it is replayed;
+ *   3. the earliest instant.
+ *
+ * If no market is open at any of these instants, the start is where the first one is open, and that market has the window of the
+ * present: then the replay's clock is up to a window before or after the present.
+ */
+export function presentStart(windows: readonly RecordedWindow[], span: Span, wallMs: InstantMs): PresentStart {
+  const localTime = newYorkClock();
+  const firstMs = firstOpenMs(windows, span);
+  const lengths = windows.map(({ timeframe }) => WINDOW_MS[timeframe]);
+  const stepMs = lengths.reduce((shortest, length) => Math.min(shortest, length), HOUR_MS);
+  // A day may have 25 hours.
+  const lastMs = Math.min(
+    span.toMs,
+    firstMs + lengths.reduce((longest, length) => Math.max(longest, length), 0) + HOUR_MS,
+  );
+  const anchor = windows.find(({ timeframe }) => Math.min(WINDOW_MS[timeframe], HOUR_MS) === stepMs);
+  const untilNextMs = modulo(wallMs + (anchor?.startMs ?? 0) - firstMs, stepMs);
+  const near = windows.filter(({ startMs, endMs }) => startMs <= lastMs && endMs > firstMs);
+  const currentMs = Object.fromEntries(
+    TIMEFRAMES.map((timeframe) => [timeframe, windowStartBefore(timeframe, wallMs, localTime)]),
+  );
+  const distinct = distinctWindows(windows);
+  let best: (PresentStart & Rating) | undefined;
+  for (let instantMs = firstMs + untilNextMs; instantMs <= lastMs; instantMs += stepMs) {
+    const shiftMs = wallMs - instantMs;
+    const openNow = near.filter((window) => isOpen(window, instantMs));
+    const open = shortestOf(openNow);
+    if (best !== undefined && open > best.open) continue;
+    const misplacedOpen = openNow.filter(({ timeframe, startMs }) => startMs + shiftMs !== currentMs[timeframe]).length;
+    const misplaced = countMisplaced(distinct, shiftMs, localTime);
+    const rated = { instantMs, shiftMs, open, misplacedOpen, misplaced };
+    if (best === undefined || isBetter(rated, best)) best = rated;
+  }
+  if (best !== undefined && best.open < TIMEFRAMES.length) return best;
+  const openAtFirst = near.filter((window) => isOpen(window, firstMs));
+  const first = openAtFirst.find(({ timeframe }) => timeframe === TIMEFRAMES[shortestOf(openAtFirst)]);
+  if (first !== undefined) {
+    return { instantMs: firstMs, shiftMs: currentMs[first.timeframe]! - first.startMs };
+  }
+  return best ?? { instantMs: firstMs, shiftMs: wallMs - firstMs - untilNextMs };
+}
+
+/** The first instant of a span at which a market is open; its beginning if there is none. */
+function firstOpenMs(windows: readonly RecordedWindow[], { fromMs, toMs }: Span): InstantMs {
+  let earliestMs = Infinity;
+  for (const window of windows) {
+    const openedMs = Math.max(fromMs, window.startMs, window.firstMs);
+    if (isOpen(window, openedMs)) earliestMs = Math.min(earliestMs, openedMs);
+  }
+  return earliestMs <= toMs ? earliestMs : fromMs;
+}
+
+/** The number of windows of each timeframe that are not on the venue's grid when they are moved; without those of which all are. */
+export function misplacedWindows(windows: readonly RecordedWindow[], shiftMs: number): ReadonlyMap<Timeframe, number> {
+  const localTime = newYorkClock();
+  const counts = TIMEFRAMES.map((timeframe) => {
+    const own = distinctWindows(windows.filter((window) => window.timeframe === timeframe));
+    return [timeframe, countMisplaced(own, shiftMs, localTime)] as const;
+  });
+  return new Map(counts.filter(([, count]) => count > 0));
+}
+
+/** Starts with the number of markets that have each: coins share windows. */
+function distinctWindows(windows: readonly RecordedWindow[]): Map<Timeframe, Map<InstantMs, number>> {
+  const distinct = new Map<Timeframe, Map<InstantMs, number>>();
+  for (const { timeframe, startMs } of windows) {
+    const starts = distinct.get(timeframe) ?? new Map<InstantMs, number>();
+    starts.set(startMs, (starts.get(startMs) ?? 0) + 1);
+    distinct.set(timeframe, starts);
+  }
+  return distinct;
+}
+
+function countMisplaced(
+  windows: ReadonlyMap<Timeframe, ReadonlyMap<InstantMs, number>>,
+  shiftMs: number,
+  localTime: LocalTime,
+): number {
+  let misplaced = 0;
+  for (const [timeframe, starts] of windows) {
+    for (const [startMs, count] of starts) {
+      if (!isWindowStart(timeframe, startMs + shiftMs, localTime)) misplaced += count;
+    }
+  }
+  return misplaced;
+}
+
+/** The index of the shortest timeframe; the number of timeframes if there is no window. */
+function shortestOf(windows: readonly RecordedWindow[]): number {
+  return Math.min(TIMEFRAMES.length, ...windows.map(({ timeframe }) => TIMEFRAMES.indexOf(timeframe)));
+}
+
+function isBetter(a: Rating, b: Rating): boolean {
+  return (a.open - b.open || a.misplacedOpen - b.misplacedOpen || a.misplaced - b.misplaced) < 0;
+}
+
+/** Whether the window has begun, has not ended, and has a record. */
+function isOpen({ startMs, endMs, firstMs }: RecordedWindow, instantMs: InstantMs): boolean {
+  return Math.max(startMs, firstMs) <= instantMs && instantMs < endMs;
+}
+
+/** The latest start of a window of the venue at or before an instant. */
+function windowStartBefore(timeframe: Timeframe, instantMs: InstantMs, localTime: LocalTime): InstantMs {
+  const stepMs = Math.min(WINDOW_MS[timeframe], HOUR_MS);
+  let startMs = instantMs - modulo(instantMs, stepMs);
+  while (!isWindowStart(timeframe, startMs, localTime)) startMs -= stepMs;
+  return startMs;
+}
+
+function modulo(value: number, divisor: number): number {
+  return ((value % divisor) + divisor) % divisor;
+}
