@@ -46,9 +46,10 @@ export function addSelectionFlags(command: Command): Command {
         .default('fresh'),
     )
     .addOption(
-      new Option('--rebase <instant>', 'now: shift timestamps so that the replay starts in the present').choices([
-        'now',
-      ]),
+      new Option(
+        '--rebase <instant>',
+        'now: move times and slugs so that the market of the present is open at the start',
+      ).choices(['now']),
     )
     .option('--strict', 'refuse what the venue refuses: a second opening frame, PING before a subscription')
     .option('--paused', 'start with a paused clock');

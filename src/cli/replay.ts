@@ -12,6 +12,7 @@ import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
 import { certificateFiles, type TlsOptions } from './certificate.ts';
 import { isLoopback, Listener, originOf } from './listening.ts';
+import { PresentLog } from './present-log.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
@@ -100,6 +101,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
       ? openLog(terminal, options.logLevel, async (lines) => status.write(lines))
       : openLog(terminal, options.logLevel);
     using status = new ReplayStatus(terminal, replays, log);
+    using presentLog = new PresentLog(replays, log);
     const sockets = new Sockets(options.maxSockets, log.error);
     const { first, second } = stopSignals();
     let draining = false;
@@ -120,11 +122,13 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     warnOfPlainText(log, options.host, certificate);
     certificate?.checkDates(log);
     announce(terminal, options, originOf(host, listening.port, certificate !== undefined), replays, replay);
-    if (options.paused !== true) replay.clock.resume();
+    if (options.paused !== true) replay.resume();
     status.start();
+    presentLog.start();
     await first;
     draining = true;
     status[Symbol.dispose]();
+    presentLog[Symbol.dispose]();
     log.info('stopping: closing the sockets');
     sockets.closeAll(GOING_AWAY, 'the replay is stopping');
     for (const { id } of replays.list()) replays.stop(id);

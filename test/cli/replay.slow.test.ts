@@ -113,6 +113,36 @@ describe('bookreel replay', () => {
     expect((await fetch(`${said.address}/markets/${ETH_ID}`)).status).toBe(200);
   });
 
+  test('with --rebase now a bot finds the open market by its clock, and the log names the recorded one', async () => {
+    using place = temporaryDirectory();
+    const own = join(place.path, 'data');
+    const fixture = join(import.meta.dir, '..', '..', 'fixtures', 'btc.ndjson.zst');
+    expect((await runExecutable(['import', fixture, '--data', own])).code).toBe(0);
+    const words = ['replay', '--data', own, '--port', '0', '--tf', '5m', '--rebase', 'now'];
+    await using replay = startChild([EXECUTABLE, ...words]);
+    const origin = (await replay.said(REST))[1]!;
+    await replay.said(CURL_LINE);
+    const slugNow = () => `btc-updown-5m-${Math.floor(Date.now() / 300_000) * 300}`;
+    const json = async <T>(path: string) => (await (await fetch(`${origin}${path}`)).json()) as T;
+    let slug: string;
+    let found: [] | [{ slug: string; conditionId: string; clobTokenIds: string }];
+    do {
+      slug = slugNow();
+      found = await json(`/gamma/markets?slug=${slug}`);
+      // The next window may have begun meanwhile.
+    } while (slug !== slugNow());
+    expect(found).toMatchObject([{ slug }]);
+    const { conditionId, clobTokenIds } = found[0]!;
+    for (const assetId of JSON.parse(clobTokenIds)) {
+      expect(await json(`/book?token_id=${assetId}`)).toMatchObject({ market: conditionId, asset_id: assetId });
+    }
+    const named = new RegExp(`: ${slug} is the recorded market simulated-btc-updown-5m-17678\\d{5}, ${conditionId}"`);
+    while (!named.test(replay.stderr())) await Bun.sleep(5);
+    const { data: stored } = await json<{ data: { slug: string } }>(`/v1/btc/markets/${conditionId}`);
+    expect(stored.slug).toMatch(/^simulated-btc-updown-5m-/);
+    expect(replay.stderr()).not.toContain('"level":"warn"');
+  });
+
   test('runs along with a server, an import and another replay of the same data', async () => {
     await using _server = await startServer(data);
     await using one = await startReplay('--coin', 'btc');
@@ -436,7 +466,8 @@ describe('stderr shows the clock and the connected clients', () => {
 test('the commands of the manual work as they are written there', async () => {
   const page = readFileSync(join(import.meta.dir, '..', '..', 'src', 'manual', 'replay.md'), 'utf8');
   const commands = [...page.matchAll(/^bookreel ((?:seed|replay)\b.*)$/gm)].map(([, words]) => words!.split(' '));
-  const [seed, start, ...steering] = commands;
+  const [seed, start, ...others] = commands;
+  const steering = others.filter(([, word]) => !word!.startsWith('--'));
   expect([seed![0], start![0], steering.length > 4]).toEqual(['seed', 'replay', true]);
   using place = temporaryDirectory();
   const cwd = place.path;
@@ -451,6 +482,10 @@ test('the commands of the manual work as they are written there', async () => {
       .trimEnd()
       .replaceAll(/(127\.0\.0\.1):\d+/g, '$1:8000'),
   );
+  for (const words of others.filter((each) => !steering.includes(each))) {
+    await using other = startChild([EXECUTABLE, ...words, '--port', '0'], { cwd });
+    await other.said(CURL_LINE);
+  }
   await using shell = startChild(['sh', '-c', line]);
   expect(await shell.exited).toBe(0);
   expect(JSON.parse(shell.stdout())).toMatchObject({ hash: expect.stringMatching(/^[0-9a-f]{40}$/) });
