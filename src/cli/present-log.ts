@@ -56,9 +56,7 @@ export class PresentLog implements Disposable {
     this.#logged.set(replay, { shiftMs, untilMs: nowMs });
     if (isNew) this.#nameStart(replay, nowMs);
     const afterMs = isNew ? -Infinity : before.untilMs;
-    const opened = replay
-      .windows()
-      .filter(({ startMs, endMs }) => startMs > afterMs && startMs <= nowMs && (!isNew || endMs > nowMs));
+    const opened = replay.windowsStarting(afterMs, nowMs).filter(({ endMs }) => !isNew || endMs > nowMs);
     for (const { key } of opened.slice(0, NAMED_MAX)) {
       const market = archive.database.read(() => replay.marketByKey(key));
       const { slug } = replay.asSent(market);

@@ -20,8 +20,8 @@ export function presentSlugs(windows: readonly NamedWindow[], shiftMs: number): 
   const counts = new Map<string, number>();
   // A market that is listed later must not change the slug of an earlier one.
   for (const window of windows.toSorted(compareListings)) {
-    const moved = { ...window, startMs: window.startMs + shiftMs, endMs: window.endMs + shiftMs };
-    const slug = slugOf(moved, localTime);
+    const { symbol, timeframe, startMs, endMs } = window;
+    const slug = slugOf({ symbol, timeframe, startMs: startMs + shiftMs, endMs: endMs + shiftMs }, localTime);
     const count = (counts.get(slug) ?? 0) + 1;
     counts.set(slug, count);
     slugs.set(window.key, count === 1 ? slug : `${slug}-${count}`);

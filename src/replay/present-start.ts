@@ -99,10 +99,15 @@ export function misplacedWindows(windows: readonly RecordedWindow[], shiftMs: nu
   return new Map(counts.filter(([, count]) => count > 0));
 }
 
-/** Starts with the number of markets that have each: coins share windows. */
+/**
+ * Starts with the number of markets that have each: coins share windows, and of those of up to an hour only the place in the
+ * hour counts.
+ */
 function distinctWindows(windows: readonly RecordedWindow[]): Map<Timeframe, Map<InstantMs, number>> {
   const distinct = new Map<Timeframe, Map<InstantMs, number>>();
-  for (const { timeframe, startMs } of windows) {
+  for (const window of windows) {
+    const { timeframe } = window;
+    const startMs = WINDOW_MS[timeframe] > HOUR_MS ? window.startMs : modulo(window.startMs, HOUR_MS);
     const starts = distinct.get(timeframe) ?? new Map<InstantMs, number>();
     starts.set(startMs, (starts.get(startMs) ?? 0) + 1);
     distinct.set(timeframe, starts);

@@ -81,6 +81,8 @@ export class Replay {
   readonly standIns: number;
   /** By market key, in the order of their windows' starts. */
   readonly #markets = new Map<number, MarketTimes>();
+  /** The same, in a list. */
+  readonly #windows: readonly MarketTimes[];
   readonly #announcements: Announcement[] = [];
   readonly #stopListeners = new Set<() => void>();
   /** The number of sockets that are connected to it. */
@@ -117,6 +119,7 @@ export class Replay {
         this.#announcements.push(...known);
       }
     });
+    this.#windows = [...this.#markets.values()];
     this.#announcements.sort((a, b) => a.timestampMs - b.timestampMs);
     const span = archive.database.read(() => spanOf(archive, markets, this.#markets, options));
     this.clock = new ReplayClock(span, options.speed, clocks.monotonicMs);
@@ -135,14 +138,15 @@ export class Replay {
     return this.#aheadMs;
   }
 
-  /** The windows of its markets, by start. */
-  windows(): MarketTimes[] {
-    return [...this.#markets.values()];
+  /** The windows that start after `afterMs` up to `untilMs`, inclusive, by start. */
+  windowsStarting(afterMs: InstantMs, untilMs: InstantMs): readonly MarketTimes[] {
+    const windows = this.#windows;
+    return windows.slice(firstAfter(windows, startOf, afterMs), firstAfter(windows, startOf, untilMs));
   }
 
   /** The number of windows of each timeframe that no bot finds by its clock, because they are not on the venue's grid. */
   misplacedWindows(): ReadonlyMap<Timeframe, number> {
-    return misplacedWindows(this.windows(), this.#shiftMs);
+    return misplacedWindows(this.#windows, this.#shiftMs);
   }
 
   /** The market as it is sent: a rebased replay moves its window and its slug. */
@@ -187,11 +191,11 @@ export class Replay {
   /** The announcements after `afterMs` up to `untilMs`, inclusive, in order. */
   announcements(afterMs: InstantMs, untilMs: InstantMs): readonly Announcement[] {
     const all = this.#announcements;
-    return all.slice(firstAfter(all, afterMs), firstAfter(all, untilMs));
+    return all.slice(firstAfter(all, timeOf, afterMs), firstAfter(all, timeOf, untilMs));
   }
 
   nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
-    return this.#announcements[firstAfter(this.#announcements, afterMs)]?.timestampMs;
+    return this.#announcements[firstAfter(this.#announcements, timeOf, afterMs)]?.timestampMs;
   }
 
   playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
@@ -246,7 +250,7 @@ export class Replay {
   }
 
   #slugOf({ key, slug }: Pick<StoredMarket, 'key' | 'slug'>): string {
-    this.#slugs ??= presentSlugs(this.windows(), this.#shiftMs);
+    this.#slugs ??= presentSlugs(this.#windows, this.#shiftMs);
     // A market of another replay has no moved slug.
     return this.#slugs.get(key) ?? slug;
   }
@@ -256,7 +260,7 @@ export class Replay {
     if (!this.options.rebase || this.#wantedMs === undefined) return;
     const span = { fromMs: this.#wantedMs, toMs: this.clock.span.toMs };
     const wallMs = Math.round(this.#wallMs());
-    const { instantMs, shiftMs } = presentStart(this.windows(), span, wallMs);
+    const { instantMs, shiftMs } = presentStart(this.#windows, span, wallMs);
     this.#shiftMs = shiftMs;
     this.#aheadMs = instantMs + shiftMs - wallMs;
     this.#slugs = undefined;
@@ -274,12 +278,16 @@ export function announcementsOf({ markets }: Archive, market: StoredMarket): [An
   return [listed, { kind: 'resolved', timestampMs: resolvedMs, marketKey }];
 }
 
-function firstAfter(announcements: readonly Announcement[], instantMs: InstantMs): number {
+const startOf = ({ startMs }: MarketTimes) => startMs;
+const timeOf = ({ timestampMs }: Announcement) => timestampMs;
+
+/** The index of the first item of a list, ordered by time, that is later than an instant. */
+function firstAfter<T>(list: readonly T[], msOf: (item: T) => InstantMs, instantMs: InstantMs): number {
   let low = 0;
-  let high = announcements.length;
+  let high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (announcements[middle]!.timestampMs > instantMs) high = middle;
+    if (msOf(list[middle]!) > instantMs) high = middle;
     else low = middle + 1;
   }
   return low;

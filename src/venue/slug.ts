@@ -99,7 +99,8 @@ export function slugOf({ symbol, timeframe, startMs, endMs }: SlugWindow, localT
 export function isWindowStart(timeframe: Timeframe, instantMs: number, localTime = newYorkClock()): boolean {
   if (instantMs % Math.min(WINDOW_MS[timeframe], HOUR_MS) !== 0) return false;
   if (timeframe === '4h') return localTime(instantMs) % WINDOW_MS['4h'] === 0;
-  return timeframe !== '24h' || localTime(instantMs) % DAY_MS === DAY_MS / 2;
+  // Before 1970 the remainder is negative.
+  return timeframe !== '24h' || Math.abs(localTime(instantMs) % DAY_MS) === DAY_MS / 2;
 }
 
 function windowOfUpDown(name: string): SlugWindow | undefined {

@@ -7,9 +7,10 @@ import { filledServer } from './venue-server.ts';
 const SLUG = 'btc-updown-5m-1776323400';
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
 const INSTANTS = 60;
+const SHIFT_MS = 28 * 86_400_000;
 
-/** Requests of every path, for known assets and markets, and for later ones. */
-function questions(): readonly (readonly [path: string, body?: unknown])[] {
+/** Requests of every path, for known assets and markets, and for later ones. `slugs`: of a known market and of later ones. */
+function questions(slugs = [SLUG, 'late-1', 'late-2']): readonly (readonly [path: string, body?: unknown])[] {
   const assets = [UP_ASSET, DOWN_ASSET, '11', '12', '21', '22'];
   const items = assets.flatMap((token_id) => [{ token_id, side: 'BUY' }, { token_id }]);
   const about = assets.flatMap((assetId) => [
@@ -31,13 +32,11 @@ function questions(): readonly (readonly [path: string, body?: unknown])[] {
         'limit=1',
         'limit=1&offset=1',
       ],
-      ...[`slug=${SLUG}`, 'slug=late-1', 'slug=late-2', 'series_id=10684', 'order=closedTime'],
+      ...[...slugs.map((slug) => `slug=${slug}`), 'series_id=10684', 'order=closedTime'],
       ...[`condition_ids=${LATE_MARKET}`, 'clob_token_ids=11', 'end_date_min=2026-04-16T07:15:01Z'],
     ].map((query) => `${path}?${query}`),
   );
-  const single = ['markets', 'events'].flatMap((noun) =>
-    [SLUG, 'late-1', 'late-2'].map((slug) => `/${noun}/slug/${slug}`),
-  );
+  const single = ['markets', 'events'].flatMap((noun) => slugs.map((slug) => `/${noun}/slug/${slug}`));
   const others = [
     ...['/time', '/series', '/series?slug=btc-up-or-down-5m', '/series/10684', '/markets/keyset'],
     ...['/events/keyset?limit=1', '/markets?next_cursor=MA==', '/simplified-markets', '/sampling-markets'],
@@ -75,6 +74,33 @@ test('no byte of any answer depends on later records', async () => {
     }
   }
   expect(sent.size).toBeGreaterThan(250);
+});
+
+test('no byte of a rebased replay depends on later records', async () => {
+  const random = randomsOf(18);
+  let wallMs = 0;
+  const serverOf = (...batches: readonly object[][]) => filledServer(batches, { rebase: true }, () => wallMs);
+  await using first = await serverOf([...laterWithoutIds(1), ...KNOWN]);
+  await using nothing = await serverOf([...KNOWN]);
+  const sent = new Set<string>();
+  for (let i = 0; i < 12; i += 1) {
+    const nowMs = START_MS + 5000 + Math.floor(random() * (KNOWN_MS - START_MS - 5000));
+    // All windows of any timeframe are on the venue's grid again.
+    wallMs = nowMs + SHIFT_MS;
+    for (const { replay } of [first, nothing]) {
+      replay.seek(nowMs);
+      expect([replay.clock.nowMs, replay.shiftMs]).toEqual([nowMs, SHIFT_MS]);
+    }
+    const slugs = [SLUG, ...[0, 300, 600].map((seconds) => `btc-updown-5m-${(START_MS + SHIFT_MS) / 1000 + seconds}`)];
+    const asked = questions(slugs);
+    for (let nth = i % 3; nth < asked.length; nth += 3) {
+      const [path, body] = asked[nth]!;
+      const [answer, same] = await Promise.all([first, nothing].map((server) => server.ask(path, body)));
+      expect([path, same]).toEqual([path, answer!]);
+      sent.add(answer!.text);
+    }
+  }
+  expect(sent.size).toBeGreaterThan(100);
 });
 
 test('answers have a record from its time on', async () => {

@@ -45,13 +45,17 @@ export function venueServer(archive: Archive, options: Partial<ReplayOptions> = 
 export type VenueServer = ReturnType<typeof venueServer>;
 
 /** The same over a new archive with these records, imported batch by batch. It is removed with the server. */
-export async function filledServer(batches: readonly (readonly object[])[], options: Partial<ReplayOptions> = {}) {
+export async function filledServer(
+  batches: readonly (readonly object[])[],
+  options: Partial<ReplayOptions> = {},
+  wallMs?: () => number,
+) {
   const held = temporaryArchive();
   for (const records of batches) {
     const { total } = await importRecords(held.archive, records);
     if (total.rejected > 0) throw new Error('a record was rejected');
   }
-  const server = venueServer(held.archive, options);
+  const server = venueServer(held.archive, options, wallMs);
   return {
     ...server,
     async [Symbol.asyncDispose]() {
