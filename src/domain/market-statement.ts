@@ -1,6 +1,7 @@
 import { DomainError } from './errors.ts';
 import type { InstantMs } from './instant.ts';
 import type { Market } from './market.ts';
+import type { MarketDetails } from './market-details.ts';
 
 type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs';
 
@@ -10,6 +11,7 @@ export type MarketStatement = Pick<Market, IdentifyingField> & {
 } & {
   /** The time of the statement, where `updatedMs` is not it. */
   readonly statedMs?: InstantMs;
+  readonly details?: MarketDetails | undefined;
 };
 
 export type DefaultedField = 'active' | 'closed' | 'volume' | 'liquidity';
@@ -35,7 +37,7 @@ export interface StatedMarket extends Market, VenueIds {
 
 /** A market from one statement; other fields get the values of an unresolved market. */
 export function firstStated(statement: MarketStatement, nowMs: InstantMs): StatedMarket {
-  const { active, closed, volume, liquidity, statedMs: _, ...known } = statement;
+  const { active, closed, volume, liquidity, statedMs: _, details: __, ...known } = statement;
   return withDefaults({
     ...known,
     ...venueIds(statement, nowMs),
@@ -87,7 +89,7 @@ export function afterStatement(held: StatedMarket, statement: MarketStatement, n
 }
 
 /** Positive when the statement outranks the market. */
-function compareRank(held: StatedMarket, statement: MarketStatement): number {
+export function compareRank(held: StatedMarket, statement: MarketStatement): number {
   const resolved = Number(statement.winner !== undefined) - Number(held.winner !== undefined);
   return resolved || (statement.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
 }

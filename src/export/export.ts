@@ -87,7 +87,9 @@ function* marketSteps(
   // A market that the user named is exported even if it has no records in the window.
   const isWanted = !selection.isWindow || selection.markets !== undefined;
   if (!isWanted && gap.done === true && series.length === 0) return;
-  writer.market(asOfMs === undefined ? market : marketAsOf(market, asOfMs));
+  // The archive does not know when details were first stated.
+  if (asOfMs === undefined) writer.market(market, archive.markets.details.of(market.key));
+  else writer.market(marketAsOf(market, asOfMs), {});
   tally.counts.market += 1;
   yield* steps.afterCall();
   for (; gap.done !== true; gap = gaps.next()) {

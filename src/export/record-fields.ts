@@ -1,6 +1,7 @@
 import type { Gap } from '../domain/gap.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
+import type { MarketDetails } from '../domain/market-details.ts';
 import { MARKET_FIELDS, statedOf } from '../domain/market-fields.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { PriceKind } from '../domain/price.ts';
@@ -13,16 +14,19 @@ import type { ValueLabels } from './writers/export-writer.ts';
  * The fields of a record in bookreel's own format: `type`, then the API's names in the API's order, without the fields that
  * follow from the market (assetId, symbol, timeframe) or from other values (mid, spread). Undefined fields are not written.
  */
-export type RecordFields = Readonly<Record<string, string | number | boolean | null | readonly string[] | undefined>>;
+export type RecordFields = Readonly<
+  Record<string, string | number | boolean | null | readonly string[] | MarketDetails | undefined>
+>;
 
-/** Only the fields that a recording stated: without defaults, and without the time of the import. */
-export function marketFields(market: MarketAsOf): RecordFields {
+/** Only the fields that a recording stated: without defaults, and without the time of the import. Details come last. */
+export function marketFields(market: MarketAsOf, details: MarketDetails): RecordFields {
   const fields: Record<string, RecordFields[string]> = { type: 'market' };
   for (const { name, held, kind } of MARKET_FIELDS) {
     const value = statedOf(market, held);
     if (kind === 'assets') fields.outcomes = OUTCOMES;
     fields[name] = kind === 'instant' && typeof value === 'number' ? formatInstant(value) : value;
   }
+  if (Object.keys(details).length > 0) fields.details = details;
   return fields;
 }
 

@@ -60,6 +60,13 @@ CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
 CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';
 CREATE INDEX markets_by_down_asset ON markets (down_asset_id) WHERE down_asset_id <> '0';
 
+-- What the venue states of a market besides: texts and fees.
+CREATE TABLE market_details (
+  market_key INTEGER PRIMARY KEY REFERENCES markets (market_key) ON DELETE CASCADE,
+  -- A JSON object of domain/market-details.ts, without what no recording states.
+  details TEXT NOT NULL
+) STRICT;
+
 -- A time series: one kind of record of one outcome of one market, or one source's prices of one coin.
 CREATE TABLE series (
   series_id INTEGER PRIMARY KEY,

@@ -3,6 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
   afterStatement,
+  compareRank,
   type DefaultedField,
   firstStated,
   type MarketStatement,
@@ -11,6 +12,7 @@ import {
 } from '../domain/market-statement.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
+import { StoredDetails } from './market-details.ts';
 
 /** A market as this archive stores it. */
 export interface StoredMarket extends StatedMarket {
@@ -140,9 +142,11 @@ interface WalkedRow extends ListPosition {
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
 export class Markets {
+  readonly details: StoredDetails;
   readonly #sql;
 
   constructor(database: Database) {
+    this.details = new StoredDetails(database);
     type Listed = [number, string, number, number, number, number];
     this.#sql = {
       list: database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS),
@@ -324,12 +328,16 @@ export class Markets {
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
     const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
+    const { details = {} } = statement;
     if (held === undefined) {
-      return { market: toMarket(this.#sql.insert.get(...valuesOf(firstStated(statement, nowMs)))!), changed: true };
+      const market = toMarket(this.#sql.insert.get(...valuesOf(firstStated(statement, nowMs)))!);
+      this.details.put(market.key, details, true);
+      return { market, changed: true };
     }
     const next = afterStatement(held, statement, nowMs);
     const named = isStandIn(held.conditionId) ? statement.conditionId : held.conditionId;
-    if (next === held && named === held.conditionId) return { market: held, changed: false };
+    const hasNewDetails = this.details.put(held.key, details, compareRank(held, statement) > 0);
+    if (next === held && named === held.conditionId && !hasNewDetails) return { market: held, changed: false };
     const row = this.#sql.update.get(...valuesOf({ ...next, conditionId: named }), held.key);
     return { market: toMarket(row!), changed: true };
   }

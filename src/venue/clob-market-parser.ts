@@ -1,6 +1,7 @@
 import type { MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import { booleanField, conditionIdField, type Fields, isFields, optional } from '../record/fields.ts';
+import { venueDetails } from './detail-fields.ts';
 import { byOutcome, marketWindow, noMarket, timeField, tokensByLabel } from './metadata-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
 
@@ -40,5 +41,6 @@ export function clobMarket(market: Fields): MarketStatement {
     // The venue keeps markets active forever.
     active: closed === true ? false : optional(market, 'active', booleanField),
     winner,
+    details: venueDetails(market),
   };
 }

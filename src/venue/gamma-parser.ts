@@ -10,6 +10,7 @@ import {
   rejected,
   stated,
 } from '../record/fields.ts';
+import { venueDetails } from './detail-fields.ts';
 import { coinOfSeries } from './gamma-series.ts';
 import {
   byOutcome,
@@ -131,6 +132,7 @@ function statementOf({ market, event, recorder }: MarketObjects): MarketStatemen
     ...referencePrices(event, recorder),
     createdMs: timeField(market, 'createdAt'),
     updatedMs,
+    details: venueDetails({ ...market, title: event.title }),
   };
 }
 

@@ -12,6 +12,7 @@ import {
   textField,
 } from '../record/fields.ts';
 import { timestampOf } from './book-message-parser.ts';
+import { venueDetails } from './detail-fields.ts';
 import { tokensByLabel } from './metadata-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
 
@@ -39,6 +40,7 @@ function describedMarket(frame: Fields): MarketStatement | undefined {
     marketId: optional(frame, 'id', numericField),
     eventId: isFields(event) ? optional(event, 'id', numericField) : undefined,
     statedMs: timestampOf(frame),
+    details: venueDetails({ ...frame, title: isFields(event) ? event.title : undefined }),
   };
 }
 

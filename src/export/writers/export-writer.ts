@@ -1,5 +1,6 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
+import type { MarketDetails } from '../../domain/market-details.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import { BookReader } from '../../segment/book-decoder.ts';
@@ -39,7 +40,8 @@ export interface ExportWriter {
   readonly out: ByteBuffer;
   /** A step ends when `out` has this number of bytes. */
   readonly stepBytes: number;
-  market(market: MarketAsOf): void;
+  /** Formats of tables have no details. */
+  market(market: MarketAsOf, details: MarketDetails): void;
   gap(market: StoredMarket, gap: Gap): void;
   /** A series of a coin, or of the market that was written last. */
   series(labels: SeriesLabels): SeriesWriter;

@@ -1,6 +1,7 @@
 import { Packr } from 'msgpackr/pack';
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
+import type { MarketDetails } from '../../domain/market-details.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { jsonLabels, SnapshotJsonWriter } from '../../segment/json-writer.ts';
 import type { LevelOpenings } from '../../segment/level-openings.ts';
@@ -58,8 +59,8 @@ class RecordWriter implements ExportWriter {
     this.#encoding = encoding;
   }
 
-  market(market: MarketAsOf): void {
-    this.#encoding.record(marketFields(market));
+  market(market: MarketAsOf, details: MarketDetails): void {
+    this.#encoding.record(marketFields(market, details));
   }
 
   gap(market: StoredMarket, gap: Gap): void {

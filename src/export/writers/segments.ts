@@ -1,5 +1,6 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
+import type { MarketDetails } from '../../domain/market-details.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../segment/segment-frames.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
@@ -26,10 +27,10 @@ export class SegmentsWriter implements ExportWriter {
     this.out = out;
   }
 
-  market(market: MarketAsOf): void {
+  market(market: MarketAsOf, details: MarketDetails): void {
     this.#series = 0;
     this.#counts.market += 1;
-    this.#object('M', marketFields(market));
+    this.#object('M', marketFields(market, details));
   }
 
   gap(market: StoredMarket, gap: Gap): void {

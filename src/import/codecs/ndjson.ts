@@ -3,6 +3,7 @@ import { parseOutcome } from '../../domain/outcome.ts';
 import { parsePriceKind } from '../../domain/price.ts';
 import type { Quote } from '../../domain/quote.ts';
 import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
+import { ownDetails } from '../../record/detail-fields.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
 import {
   attempt,
@@ -172,6 +173,7 @@ function marketStatement(fields: Fields): MarketStatement {
     priceEnd: optional(fields, 'priceEnd', figureField),
     createdMs: optional(fields, 'createdAt', instantField),
     updatedMs: optional(fields, 'updatedAt', instantField),
+    details: ownDetails(fields),
   };
 }
 
