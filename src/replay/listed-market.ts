@@ -1,9 +1,12 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
+import type { MarketDetails } from '../domain/market-details.ts';
 import { complement } from '../domain/mirrored-book.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts';
 import type { ListedMarket, MarketStatus } from '../venue/market-status.ts';
+import { marketTitle } from '../venue/market-title.ts';
+import { venueIdsOf } from '../venue/stand-in-id.ts';
 import { ifKnown } from '../venue/time.ts';
 import { lastTradeAt } from './market-state.ts';
 import type { Replay } from './replay.ts';
@@ -21,12 +24,17 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
   const known = marketAsOf(market, nowMs);
   const { slug, startMs, endMs } = replay.asSent(market);
   const shifted = (instantMs: InstantMs) => instantMs + replay.shiftMs;
+  const { question, title, ...details } = detailsOf(replay, market);
+  const derived = () => marketTitle({ ...market, startMs, endMs });
+  const asked = question ?? title ?? derived();
   return {
     ...known,
     slug,
+    question: asked,
+    title: title ?? asked,
+    details,
     // The venue gives a market its ids before it lists it, whenever the recording states them.
-    marketId: market.marketId,
-    eventId: market.eventId,
+    ...venueIdsOf(market),
     listedMs: shifted(replay.listedMsOf(market)),
     createdMs: ifKnown(known.createdMs, shifted),
     startMs,
@@ -34,6 +42,17 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
     resolvedMs: ifKnown(known.resolvedMs, shifted),
     priceStart: market.endMs <= nowMs ? known.priceStart : undefined,
   };
+}
+
+/**
+ * The details of a market, which the venue gives it before it lists it, whenever the recording states them. Texts with the date
+ * of the window are left out if its times are moved.
+ */
+function detailsOf({ archive, shiftMs }: Replay, { key }: StoredMarket): MarketDetails {
+  const details = archive.markets.details.of(key);
+  if (shiftMs === 0) return details;
+  const { question: _, title: __, description: ___, ...rest } = details;
+  return rest;
 }
 
 /** The object of a market in a list. Call it within Database.readShared. */

@@ -2,6 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Position } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
+import type { TradeDetails } from '../domain/trade.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
@@ -13,6 +14,7 @@ export interface OutcomePrice extends Position {
   readonly outcome: Outcome;
   readonly kind: PriceKind;
   readonly price: number;
+  readonly trade?: TradeDetails | undefined;
 }
 
 export interface CoinPrice extends Position {

@@ -1,11 +1,12 @@
 import type { Timeframe } from '../domain/timeframe.ts';
 import { knownCoin } from './slug.ts';
+import { standInId } from './stand-in-id.ts';
 
 /** The venue's series of the markets of one coin and timeframe. */
 export interface GammaSeries {
   readonly slug: string;
-  /** Undefined if it is not in IDS. */
-  readonly id: string | undefined;
+  /** The venue's, or a stand-in if that is not known. */
+  readonly id: string;
 }
 
 const SERIES_SLUG = /^([a-z0-9]+)-up-or-down-/i;
@@ -29,7 +30,8 @@ const IDS: Readonly<Record<Timeframe, Readonly<Record<string, string>>>> = {
 export function seriesOf(coin: string, timeframe: Timeframe): GammaSeries {
   // The older series of Solana have its full name.
   const name = coin === 'sol' && (timeframe === '1h' || timeframe === '24h') ? 'solana' : coin;
-  return { slug: `${name}-up-or-down-${SLUG_ENDS[timeframe]}`, id: IDS[timeframe][coin] };
+  const slug = `${name}-up-or-down-${SLUG_ENDS[timeframe]}`;
+  return { slug, id: IDS[timeframe][coin] ?? standInId(`series ${slug}`) };
 }
 
 /** The coin in a series' slug; undefined for a coin without known markets at the venue. */

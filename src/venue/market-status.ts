@@ -1,12 +1,20 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { MarketAsOf } from '../domain/market-as-of.ts';
+import type { MarketDetails } from '../domain/market-details.ts';
 
 /** The minimum order size of up-or-down markets, in shares. */
 export const MIN_ORDER_SIZE = '5';
 
-/** A listed market as it is known at an instant; `priceStart` becomes known at the end of the window. */
+/**
+ * A listed market as it is known at an instant; `priceStart` becomes known at the end of the window. Ids of the venue that no
+ * recording states are stand-ins (stand-in-id.ts), and `question` and `title` are made of coin and window (market-title.ts).
+ */
 export interface ListedMarket extends MarketAsOf {
   readonly listedMs: InstantMs;
+  readonly question: string;
+  /** Of its event. */
+  readonly title: string;
+  readonly details: MarketDetails;
 }
 
 /** The trading status of a market in the venue's lists. */

@@ -171,10 +171,12 @@ async function sampleServer() {
   return server;
 }
 
+const TITLE = 'Bitcoin Up or Down - April 16, 3:10AM-3:15AM ET';
 const EVENT = {
   id: '3001',
   ticker: SLUG,
   slug: SLUG,
+  title: TITLE,
   startDate: CREATED,
   endDate: '2026-04-16T07:15:00Z',
   active: true,
@@ -199,6 +201,7 @@ const EVENT = {
 };
 const MARKET = {
   id: '2001',
+  question: TITLE,
   conditionId: CONDITION_ID,
   slug: SLUG,
   endDate: '2026-04-16T07:15:00Z',
@@ -207,6 +210,7 @@ const MARKET = {
   outcomePrices: '["0.515", "0.485"]',
   active: true,
   closed: false,
+  marketMakerAddress: '',
   createdAt: CREATED,
   archived: false,
   enableOrderBook: true,

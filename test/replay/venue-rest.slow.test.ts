@@ -302,6 +302,7 @@ test('a market has no winner, final price or end before it was resolved', async 
   const market = (price: number, isOver: boolean, isAccepting = !isOver) => ({
     ...{ enable_order_book: true, active: true, closed: isOver, archived: false, accepting_orders: isAccepting },
     ...{ minimum_order_size: 5, minimum_tick_size: 0.01, condition_id: CONDITION_ID },
+    question: 'Bitcoin Up or Down - April 16, 3:10AM-3:15AM ET',
     ...{ market_slug: 'btc-updown-5m-1776323400', end_date_iso: '2026-04-16T07:15:00Z', neg_risk: false },
     tokens: tokens(price, isOver),
   });

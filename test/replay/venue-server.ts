@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { Replay, ReplayOptions } from '../../src/replay/replay.ts';
@@ -16,7 +17,11 @@ const OPTIONS: ReplayOptions = { ...EVERYTHING, fromMs: 0, toMs: Date.UTC(2027, 
 export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}, wallMs = () => PRESENT_MS) {
   const replays = new Replays(archive, { monotonicMs: () => 0, wallMs });
   const replay = replays.create({ ...OPTIONS, ...options });
-  const venue = () => new Elysia().use(venueRestController({ replays })).use(gammaController({ replays }));
+  const venue = () =>
+    new Elysia()
+      .use(venueRestController({ replays }))
+      .use(gammaController({ replays }))
+      .use(dataApiController({ replays }));
   const app = new Elysia({ handler: { standardHostname: false } })
     .use(venue())
     .use(new Elysia({ prefix: '/replays/:replay' }).use(venue()));

@@ -3,6 +3,7 @@ import type { ClockReading } from '../../domain/rate-window.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
+import { dataApiController } from './data-api.ts';
 import { gammaController } from './gamma.ts';
 import { callerPlugin, refuseWithoutAccess, scopeOf } from './replay-access.ts';
 import { replaysController } from './replays.ts';
@@ -57,7 +58,8 @@ export function replayPaths(deps: ReplayPathsDeps) {
       }),
     )
     .use(venueRestController({ replays }))
-    .use(gammaController({ replays }));
+    .use(gammaController({ replays }))
+    .use(dataApiController({ replays }));
   const watch = ({ request }: SocketContext) => {
     const scope = wholeArchive();
     return () => mayListen(request, scope);

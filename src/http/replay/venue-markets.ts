@@ -1,7 +1,8 @@
 import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
-import { simplifiedMarket, venueMarket } from '../../venue/clob-market-writer.ts';
-import { clobRefusal, type VenueQuestion } from './venue-answer.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { clobMarketInfo, simplifiedMarket, venueMarket } from '../../venue/clob-market-writer.ts';
+import { clobRefusal, type VenueQuestion, type VenueRefusal } from './venue-answer.ts';
 
 /** Markets on one page of the CLOB's lists. */
 const PAGE_MARKETS = 100;
@@ -26,12 +27,35 @@ export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: Ga
 }
 
 /** `/markets/{condition_id}`. */
-export function oneMarket({ replay, nowMs }: VenueQuestion, conditionId: string): string {
+export function oneMarket(question: VenueQuestion, conditionId: string): string {
+  const { replay, nowMs } = question;
+  return JSON.stringify(listedObject(replay, marketOf(question, conditionId), nowMs, venueMarket));
+}
+
+/** `/clob-markets/{condition_id}`: the parameters of trading in a market. */
+export function clobMarket(question: VenueQuestion, conditionId: string): string {
+  const { replay, nowMs } = question;
+  return JSON.stringify(listedObject(replay, marketOf(question, conditionId), nowMs, clobMarketInfo));
+}
+
+/** `/markets-by-token/{token_id}`: the market of an asset. */
+export function marketByToken({ replay, nowMs }: VenueQuestion, assetId: string): string {
+  const found = replay.findByAsset(assetId, nowMs);
+  if (found === undefined) throw notFound();
+  const { conditionId, clobTokenIds } = found.market;
+  const [primary_token_id, secondary_token_id] = clobTokenIds;
+  return JSON.stringify({ condition_id: conditionId, primary_token_id, secondary_token_id });
+}
+
+/** The listed market with this condition id. */
+export function marketOf({ replay, nowMs }: VenueQuestion, conditionId: string): StoredMarket {
   const market = replay.archive.markets.findByConditionId(conditionId);
-  if (market === undefined || !replay.hasListed(market, nowMs)) {
-    throw clobRefusal(404, 'market not found');
-  }
-  return JSON.stringify(listedObject(replay, replay.marketByKey(market.key), nowMs, venueMarket));
+  if (market === undefined || !replay.hasListed(market, nowMs)) throw notFound();
+  return replay.marketByKey(market.key);
+}
+
+function notFound(): VenueRefusal {
+  return clobRefusal(404, 'market not found');
 }
 
 function offsetIn(cursor: string | null): number {

@@ -12,7 +12,8 @@ import {
 } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';
 import { itemsInBody, itemsInQuery, type RequestedAsset, sideIn } from './venue-items.ts';
-import { marketsPage, oneMarket } from './venue-markets.ts';
+import { clobMarket, marketByToken, marketsPage, oneMarket } from './venue-markets.ts';
+import { liveActivity } from './venue-trades.ts';
 
 type Answer = (question: VenueQuestion) => string;
 type AnswerOfAsset = (quotes: VenueQuotes, assetId: string, question: VenueQuestion) => object;
@@ -34,9 +35,15 @@ export function venueRestController({ replays }: { readonly replays: Replays }) 
   const get = (path: string, answer: Answer) =>
     app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
   for (const prefix of PREFIXES) {
+    get(`${prefix}/ok`, () => JSON.stringify('OK'));
     get(`${prefix}/time`, ({ replay, nowMs }) => String(Math.floor((nowMs + replay.shiftMs) / 1000)));
     get(`${prefix}/book`, (question) => orNoBook(quotesOf(question).book(assetIn(question))));
     get(`${prefix}/prices-history`, history);
+    get(`${prefix}/clob-markets/:conditionId`, (question) => clobMarket(question, question.params.conditionId ?? ''));
+    for (const path of ['/live-activity/events', '/markets/live-activity']) {
+      get(`${prefix}${path}/:conditionId`, (question) => liveActivity(question, question.params.conditionId ?? ''));
+    }
+    get(`${prefix}/markets-by-token/:assetId`, (question) => marketByToken(question, question.params.assetId ?? ''));
     for (const [path, answer] of Object.entries(OF_ASSET)) get(`${prefix}${path}`, ofAsset(answer));
     for (const [path, answer] of Object.entries(OF_MARKET)) {
       get(`${prefix}${path}`, ofAsset(answer));
@@ -95,8 +102,7 @@ const OF_MARKET: Readonly<Record<string, AnswerOfAsset>> = {
     return { neg_risk: false };
   },
   '/fee-rate': (quotes, assetId) => {
-    // The rate of the last trade: it is constant in a market.
-    const base_fee = quotes.lastTrade(assetId)?.feeRateBps;
+    const base_fee = quotes.feeRate(assetId);
     if (base_fee === undefined) throw clobRefusal(404, 'fee rate not found for market');
     return { base_fee };
   },

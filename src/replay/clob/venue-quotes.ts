@@ -88,6 +88,16 @@ export class VenueQuotes {
     return { price: decimalText(price), side: side && ((side === 'buy') === isOwn ? 'BUY' : 'SELL'), feeRateBps };
   }
 
+  /**
+   * The taker's fee in hundredths of a percent: that of the last trade, and before the first one with a recorded fee the
+   * market's `takerBaseFee`. Undefined if neither was recorded.
+   */
+  feeRate(assetId: string): number | undefined {
+    const found = this.#replay.findByAsset(assetId, this.#nowMs);
+    const details = found && this.#replay.archive.markets.details.of(found.market.key);
+    return this.lastTrade(assetId)?.feeRateBps ?? details?.takerBaseFee;
+  }
+
   /** Also for a resolved market, and before its first book. */
   tickSize(assetId: string): string | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);

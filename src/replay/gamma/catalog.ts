@@ -2,6 +2,7 @@ import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type GammaSeries, seriesObject, seriesOf } from '../../venue/gamma-series.ts';
 import { gammaEvent } from '../../venue/gamma-writer.ts';
+import { venueIdsOf } from '../../venue/stand-in-id.ts';
 import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 
@@ -35,8 +36,8 @@ export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUE
 const VALUES = {
   slugs: ({ slug }: CatalogEntry) => [slug],
   conditionIds: ({ conditionId }: CatalogEntry) => [conditionId],
-  marketIds: ({ marketId }: CatalogEntry) => [marketId],
-  eventIds: ({ eventId }: CatalogEntry) => [eventId],
+  marketIds: (entry: CatalogEntry) => [venueIdsOf(entry).marketId],
+  eventIds: (entry: CatalogEntry) => [venueIdsOf(entry).eventId],
   seriesIds: ({ series }: CatalogEntry) => [series.id],
   seriesSlugs: ({ series }: CatalogEntry) => [series.slug],
   assetIds: ({ clobTokenIds }: CatalogEntry) => clobTokenIds,

@@ -1,0 +1,67 @@
+import type { InstantMs } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
+import { comparePositions, type Position } from '../domain/page.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { OutcomePrice } from '../store/prices.ts';
+import type { Replay } from './replay.ts';
+
+/** A trade of one of a replay's markets. */
+export interface RecordedTrade extends OutcomePrice {
+  readonly marketKey: number;
+}
+
+/** A market has trades for up to a day after its window. */
+const AFTER_WINDOW_MS = 86_400_000;
+/** Trades that are read of a market at once. */
+const PAGE_TRADES = 100;
+
+/**
+ * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id).
+ * A market is read when its trades may be the next ones. Call it within Database.readShared.
+ */
+export function* recordedTrades(
+  replay: Replay,
+  markets: readonly Pick<StoredMarket, 'key' | 'endMs'>[],
+  fromMs: InstantMs,
+  toMs: InstantMs,
+): Generator<RecordedTrade> {
+  const waiting = markets
+    .map(({ key, endMs }) => ({ key, untilMs: Math.min(endMs + AFTER_WINDOW_MS, toMs) }))
+    .filter(({ untilMs }) => untilMs >= fromMs)
+    .sort((a, b) => a.untilMs - b.untilMs);
+  const open: { next: RecordedTrade; readonly rest: Iterator<RecordedTrade> }[] = [];
+  for (;;) {
+    open.sort((a, b) => comparePositions(a.next, b.next));
+    const newest = open.at(-1);
+    const candidate = waiting.at(-1);
+    if (candidate !== undefined && (newest === undefined || candidate.untilMs >= newest.next.timestampMs)) {
+      waiting.pop();
+      const rest = tradesOf(replay.archive, replay.marketByKey(candidate.key), fromMs, candidate.untilMs);
+      const first = rest.next();
+      if (first.done !== true) open.push({ next: first.value, rest });
+      continue;
+    }
+    if (newest === undefined) return;
+    yield newest.next;
+    const following = newest.rest.next();
+    if (following.done === true) open.pop();
+    else newest.next = following.value;
+  }
+}
+
+function* tradesOf(
+  { prices }: Archive,
+  market: StoredMarket,
+  fromMs: InstantMs,
+  toMs: InstantMs,
+): Generator<RecordedTrade, undefined> {
+  const sources = prices.sources(market, OUTCOMES).filter(({ kind }) => kind === 'trade');
+  let after: Position | undefined;
+  do {
+    const page = prices.page(sources, { fromMs, toMs, order: 'desc', after, limit: PAGE_TRADES });
+    for (const record of page.records) yield { ...record, marketKey: market.key };
+    after = page.next;
+  } while (after !== undefined);
+  return undefined;
+}

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { importPaths, temporaryArchive } from '../support/archive.ts';
+import { marketOf } from '../support/imported.ts';
+import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { HAS_POLYMARKET_CLIENT, polymarketClient } from './polymarket-client.ts';
+import { VenueOracle } from './venue-oracle.ts';
+import { VENUE_RECORDINGS } from './venue-recordings.ts';
+import { type VenueServer, venueServer } from './venue-server.ts';
+
+const GAMMA = realRecording('gamma');
+const [CAPTURE] = VENUE_RECORDINGS;
+
+/** The trades in the recording itself. */
+function rawTrades() {
+  const lines = readFileSync(`${realRecording('ws-capture-5m')}/market-ws.jsonl`, 'utf8')
+    .trim()
+    .split('\n');
+  return lines.flatMap((line) => JSON.parse(line).payload).filter((frame) => frame.event_type === 'last_trade_price');
+}
+
+const clientOf = ({ origin }: Pick<VenueServer, 'origin'>) =>
+  polymarketClient({ gamma: `${origin}/gamma`, clob: `${origin}/clob`, data: `${origin}/data-api` });
+
+describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates every answer,', () => {
+  test.skipIf(GAMMA === undefined || REAL_BOOKS === undefined)(
+    'parses all that Gamma has of real markets, with their ids and without',
+    async () => {
+      using held = temporaryArchive();
+      // The books' markets have no ids, questions or fees.
+      await importPaths(
+        held.archive,
+        ...['resolved-btc-5m-2026-06-08.jsonl.gz', 'unresolved-sample.jsonl.gz'].map((name) => `${GAMMA}/${name}`),
+        `${GAMMA}/gamma_event_crypto_updown.json`,
+        `${REAL_BOOKS}/markets.ndjson`,
+      );
+      await using server = venueServer(held.archive);
+      server.replay.clock.seek(Date.UTC(2026, 6, 1));
+      const { ask, all } = await clientOf(server);
+      const events = [
+        ...(await all('listEvents', { pageSize: 500 })),
+        ...(await all('listEvents', { pageSize: 500, closed: true })),
+      ];
+      const open = await all('listMarkets', { pageSize: 500 });
+      const closed = await all('listMarkets', { pageSize: 500, closed: true });
+      const stored = held.archive.database.read(() => server.replay.listedAt(Date.UTC(2026, 6, 1)));
+      expect(stored.length).toBeGreaterThan(600);
+      expect(new Set([...open, ...closed].map(({ conditionId }) => conditionId))).toEqual(
+        new Set(stored.map(({ conditionId }) => conditionId)),
+      );
+      for (const nouns of [events, [...open, ...closed]]) {
+        expect(new Set(nouns.map(({ id }) => id)).size).toBe(stored.length);
+      }
+      for (const { slug, title, markets } of events) {
+        expect([slug, title]).toEqual([markets[0].slug, markets[0].question]);
+        expect(title).toMatch(/^[A-Z][A-Za-z]+ Up or Down (?:- [A-Z][a-z]+ \d+, .* ET|on [A-Z][a-z]+ \d+\?)$/);
+      }
+      const series = await all('listSeries', { pageSize: 50 });
+      expect(series.length).toBeGreaterThan(10);
+      for (const { id } of series) expect((await ask('fetchSeries', { id })).id).toBe(id);
+      // The first of the books' markets has a stand-in for its ids.
+      for (const market of [open[0], open.at(-1), closed[0], open.find(({ id }) => id.length === 16)]) {
+        expect(await ask('fetchMarket', { id: market.id })).toEqual(market);
+        expect((await ask('fetchMarket', { slug: market.slug })).id).toBe(market.id);
+        const url = `https://polymarket.com/event/${market.slug}`;
+        const event = await ask('fetchEvent', { url });
+        expect(event.markets).toEqual([{ ...market, events: [] }]);
+        expect(await ask('fetchEvent', { id: event.id })).toEqual(event);
+        expect(market.events).toEqual([{ id: event.id, slug: event.slug, title: event.title }]);
+        expect(await all('listMarkets', { ids: [Number(market.id)], closed: market.state.closed })).toEqual([market]);
+      }
+    },
+    60_000,
+  );
+
+  test.skipIf(!CAPTURE!.isHere)('parses every answer of the CLOB and of the Data API', async () => {
+    using held = temporaryArchive();
+    await CAPTURE!.load(held.archive);
+    await using server = venueServer(held.archive);
+    const market = marketOf(held.archive, CAPTURE!.slugs[0]!);
+    const oracle = new VenueOracle(held.archive, market.slug);
+    const nowMs = oracle.instants.at(-1)!;
+    server.replay.clock.seek(nowMs);
+    const { ask, all } = await clientOf(server);
+    const requests = market.clobTokenIds.map((tokenId) => ({ tokenId }));
+    const best = OUTCOMES.map((outcome) => oracle.bestAt(outcome, nowMs)!);
+    const byToken = (values: readonly unknown[]) =>
+      Object.fromEntries(market.clobTokenIds.map((tokenId, index) => [tokenId, values[index]]));
+    expect(await ask('fetchMidpoints', requests)).toEqual(byToken(best.map(({ mid }) => mid)));
+    expect(await ask('fetchSpreads', requests)).toEqual(byToken(best.map(({ spread }) => spread)));
+    const sides = requests.flatMap((request) => ['BUY', 'SELL'].map((side) => ({ ...request, side })));
+    expect(await ask('fetchPrices', sides)).toEqual(byToken(best.map(({ bid, ask: SELL }) => ({ BUY: bid, SELL }))));
+    const books = await ask('fetchOrderBooks', requests);
+    expect(await ask('fetchLastTradePrices', requests)).toHaveLength(2);
+    for (const [index, request] of requests.entries()) {
+      const { bid, mid, spread } = best[index]!;
+      expect(await ask('fetchOrderBook', request)).toEqual(books[index]);
+      expect(await ask('fetchMidpoint', request)).toBe(mid);
+      expect(await ask('fetchSpread', request)).toBe(spread);
+      expect(await ask('fetchPrice', { ...request, side: 'BUY' })).toBe(bid);
+      const { price, side } = oracle.lastTradeAt(OUTCOMES[index]!, nowMs)!;
+      expect(await ask('fetchLastTradePrice', request)).toEqual({ price: String(price), side });
+      expect((await ask('fetchPriceHistory', { ...request, interval: '1h' })).length).toBeGreaterThan(0);
+      expect(String(await ask('fetchTickSize', request))).toBe(oracle.tickAt(nowMs));
+      expect(await ask('fetchNegRisk', request)).toBe(false);
+      expect(await ask('resolveConditionByToken', request)).toBe(market.conditionId);
+    }
+    expect(await ask('fetchMarketInfo', { conditionId: market.conditionId })).toEqual({
+      feeInfo: { rate: 0, exponent: 0 },
+      tokens: market.clobTokenIds.map((tokenId, index) => ({ tokenId, outcome: ['Up', 'Down'][index] })),
+    });
+    const trades = await all('listTrades', { market: [market.conditionId], pageSize: 7 });
+    const recorded = rawTrades().filter(({ market: conditionId }) => conditionId === market.conditionId);
+    expect(recorded.length).toBeGreaterThan(20);
+    expect(
+      trades
+        .map(({ tokenId, price, size, side, transactionHash, timestamp }) =>
+          [tokenId, price, size, side, transactionHash, timestamp].join(),
+        )
+        .sort(),
+    ).toEqual(
+      recorded
+        .map(({ asset_id, price, size, side, transaction_hash, timestamp }) =>
+          [asset_id, Number(price), Number(size), side, transaction_hash, Math.floor(timestamp / 1000) * 1000].join(),
+        )
+        .sort(),
+    );
+    const times = trades.map(({ timestamp }) => timestamp);
+    expect(times).toEqual(times.toSorted((a, b) => b - a));
+  });
+});

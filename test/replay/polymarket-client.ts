@@ -1,0 +1,47 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** An answer as the client returns it, after its schemas have accepted it. */
+type Handed = ReturnType<typeof JSON.parse>;
+type Paginated = AsyncIterable<{ readonly items: readonly Handed[] }>;
+
+type Listing = 'listMarkets' | 'listEvents' | 'listSeries' | 'listTrades' | 'search';
+type Fetching =
+  | ('fetchMarket' | 'fetchEvent' | 'fetchSeries' | 'fetchMarketTags' | 'fetchEventTags' | 'fetchMarketInfo')
+  | ('fetchMidpoint' | 'fetchMidpoints' | 'fetchPrice' | 'fetchPrices' | 'fetchOrderBook' | 'fetchOrderBooks')
+  | ('fetchSpread' | 'fetchSpreads' | 'fetchLastTradePrice' | 'fetchLastTradePrices' | 'fetchPriceHistory')
+  | ('fetchTickSize' | 'fetchNegRisk' | 'resolveConditionByToken');
+type Actions = Readonly<Record<Listing, (client: object, request?: object) => Paginated>> &
+  Readonly<Record<Fetching, (client: object, request: object) => Promise<Handed>>>;
+
+interface Library {
+  readonly createPublicClient: (options: { readonly environment: object }) => object;
+  readonly forkEnvironmentConfig: (fork: object) => object;
+}
+
+const DIST = join(import.meta.dir, '../venue-client/node_modules/@polymarket/client/dist');
+
+/** Whether @polymarket/client is installed. */
+export const HAS_POLYMARKET_CLIENT = existsSync(DIST);
+
+/** The venue's newest client, which validates every answer, with its hosts replaced. The request is the only parameter of each call. */
+export async function polymarketClient(hosts: {
+  readonly gamma: string;
+  readonly clob: string;
+  readonly data: string;
+}) {
+  const { createPublicClient, forkEnvironmentConfig } = (await import(join(DIST, 'index.js'))) as Library;
+  const actions = (await import(join(DIST, 'actions/index.js'))) as Actions;
+  const { gamma, clob, data } = hosts;
+  const environment = forkEnvironmentConfig({ gamma: { rest: gamma }, clob: { rest: clob }, data: { rest: data } });
+  const client = createPublicClient({ environment });
+  return {
+    ask: (name: Fetching, request: object) => actions[name](client, request),
+    /** Every page of a list. */
+    all: async (name: Listing, request: object = {}) => {
+      const items: Handed[] = [];
+      for await (const page of actions[name](client, request)) items.push(...page.items);
+      return items;
+    },
+  };
+}
