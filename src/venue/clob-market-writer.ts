@@ -48,7 +48,6 @@ export function clobMarketInfo(market: ListedMarket, status: MarketStatus): obje
   const hasRewards = rewardsMinSize !== undefined || rewardsMaxSpread !== undefined;
   const hasCurve = feeRate !== undefined && feeExponent !== undefined;
   return {
-    gst: null,
     r: hasRewards ? { mi: rewardsMinSize, ma: rewardsMaxSpread } : null,
     t: OUTCOMES.map((outcome, index) => ({ t: market.clobTokenIds[index], o: VENUE_OUTCOMES[outcome] })),
     c: market.conditionId,

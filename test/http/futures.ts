@@ -54,7 +54,7 @@ export const later = (seed: number): readonly object[] => [
       active: false,
       resolvedAt: iso(KNOWN_MS + 240_000 + seed),
     },
-    ...{ marketId: String(700 + seed), eventId: String(800 + seed) },
+    ...{ marketId: String(700 + seed), eventId: String(800 + seed), details: { question: `Later ${seed}?` } },
     ...{ priceEnd: 76_000 + seed, volume: 1000 + seed, liquidity: 5 + seed, updatedAt: iso(KNOWN_MS + 300_000 + seed) },
   }),
   ...Array.from({ length: 200 + seed }, (_, index) =>

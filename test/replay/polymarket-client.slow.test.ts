@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { marketOf } from '../support/imported.ts';
 import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
-import { HAS_POLYMARKET_CLIENT, polymarketClient } from './polymarket-client.ts';
+import { clobClientV2, HAS_POLYMARKET_CLIENT, marketChannelClient, polymarketClient } from './polymarket-client.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { VENUE_RECORDINGS } from './venue-recordings.ts';
 import { type VenueServer, venueServer } from './venue-server.ts';
@@ -128,5 +129,80 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates eve
     );
     const times = trades.map(({ timestamp }) => timestamp);
     expect(times).toEqual(times.toSorted((a, b) => b - a));
+  });
+});
+
+describe.skipIf(!HAS_POLYMARKET_CLIENT || !CAPTURE!.isHere)('of a real recording', () => {
+  test('clob-client-v2 gets the markets, their parameters, books and trades', async () => {
+    using held = temporaryArchive();
+    await CAPTURE!.load(held.archive);
+    await using server = venueServer(held.archive);
+    const market = marketOf(held.archive, CAPTURE!.slugs[0]!);
+    const oracle = new VenueOracle(held.archive, market.slug);
+    const nowMs = oracle.instants.at(-1)!;
+    server.replay.clock.seek(nowMs);
+    const { conditionId, clobTokenIds } = market;
+    for (const path of ['', '/clob']) {
+      const client = await clobClientV2(`${server.origin}${path}`);
+      expect(await client.getOk()).toBe('OK');
+      expect(await client.getServerTime()).toBe(Math.floor(nowMs / 1000));
+      const info = await client.getClobMarketInfo(conditionId);
+      expect([info.c, info.t.map(({ t }: { t: string }) => t), info.mos]).toEqual([conditionId, [...clobTokenIds], 5]);
+      expect((await client.getMarket(conditionId)).condition_id).toBe(conditionId);
+      expect((await client.getMarkets()).data.map((each: typeof info) => each.condition_id)).toContain(conditionId);
+      for (const [index, assetId] of clobTokenIds.entries()) {
+        const outcome = OUTCOMES[index]!;
+        // A new client has to find the market of the asset first.
+        expect(await (await clobClientV2(`${server.origin}${path}`)).getFeeExponent(assetId)).toBe(0);
+        expect(await client.getTickSize(assetId)).toBe(oracle.tickAt(nowMs));
+        expect(await client.getNegRisk(assetId)).toBe(false);
+        expect(await client.getFeeRateBps(assetId)).toBe(oracle.lastTradeAt(outcome, nowMs)!.feeRateBps!);
+        expect(await client.getMidpoint(assetId)).toEqual({ mid: oracle.bestAt(outcome, nowMs)!.mid });
+        const book = await client.getOrderBook(assetId);
+        const { hash } = book;
+        expect(await client.getOrderBookHash(book)).toBe(hash);
+      }
+      const events = await client.getMarketTradesEvents(conditionId);
+      const raw = rawTrades().filter((frame) => frame.market === conditionId);
+      expect(events.map((event: typeof info) => event.transaction_hash).sort()).toEqual(
+        raw.map((frame) => frame.transaction_hash).sort(),
+      );
+    }
+  });
+
+  test('polymarket-websocket-client gets the books, then every trade, and a book after it', async () => {
+    await using replaying = await startReplaying(CAPTURE!.load);
+    const market = marketOf(replaying.archive, CAPTURE!.slugs[0]!);
+    const oracle = new VenueOracle(replaying.archive, market.slug);
+    const fromMs = oracle.instants[Math.floor(oracle.instants.length / 4)]!;
+    const { clock } = replaying.replays.create({ ...EVERYTHING, fromMs, speed: 'max' });
+    const client = await marketChannelClient(`${replaying.origin.replace('http', 'ws')}/ws/market`);
+    const trades: string[] = [];
+    const afterTrades = new Set<string>();
+    const expected = rawTrades().filter((frame) => frame.market === market.conditionId && frame.timestamp > fromMs);
+    const opened = Promise.withResolvers<string>();
+    const ended = Promise.withResolvers<void>();
+    // It takes no lists, of which the first books are one, but hands them on as they are.
+    client.on('rawMessage', opened.resolve);
+    client.onBook(({ asset_id }) => afterTrades.add(asset_id));
+    client.onLastTradePrice(({ transaction_hash }) => {
+      trades.push(transaction_hash);
+      if (trades.length === expected.length) ended.resolve();
+    });
+    try {
+      await client.connect();
+      client.subscribe([...market.clobTokenIds]);
+      const expectedBooks = market.clobTokenIds.map((asset_id, index) => {
+        const { bids, asks } = oracle.bookAt(OUTCOMES[index]!, fromMs)!;
+        return { asset_id, bids, asks };
+      });
+      expect(JSON.parse(await opened.promise)).toMatchObject(expectedBooks);
+      clock.resume();
+      await ended.promise;
+      expect([...afterTrades].sort()).toEqual(market.clobTokenIds.toSorted());
+      expect(trades.toSorted()).toEqual(expected.map((frame) => frame.transaction_hash).sort());
+    } finally {
+      client.disconnect();
+    }
   });
 });

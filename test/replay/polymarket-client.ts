@@ -45,3 +45,40 @@ export async function polymarketClient(hosts: {
     },
   };
 }
+
+const MODULES = join(import.meta.dir, '../venue-client/node_modules');
+type AskingV2 =
+  | ('getOk' | 'getServerTime' | 'getMarket' | 'getMarkets' | 'getClobMarketInfo' | 'getTickSize' | 'getNegRisk')
+  | (
+      | 'getFeeRateBps'
+      | 'getFeeExponent'
+      | 'getOrderBook'
+      | 'getOrderBookHash'
+      | 'getMidpoint'
+      | 'getMarketTradesEvents'
+    );
+
+/** A new client of version 2 of the protocol (@polymarket/clob-client-v2). */
+export async function clobClientV2(host: string) {
+  type ClobClient = Readonly<Record<AskingV2, (...asked: readonly unknown[]) => Promise<Handed>>>;
+  const library = (await import(join(MODULES, '@polymarket/clob-client-v2/dist/index.js'))) as {
+    readonly ClobClient: new (options: { readonly host: string; readonly chain: number }) => ClobClient;
+  };
+  return new library.ClobClient({ host, chain: 137 });
+}
+
+/** A client of the market channel (polymarket-websocket-client). */
+export async function marketChannelClient(url: string) {
+  interface ClobMarketClient {
+    connect(): Promise<void>;
+    disconnect(): void;
+    subscribe(assetIds: readonly string[]): void;
+    on(event: 'rawMessage', heard: (text: string) => void): void;
+    onBook(heard: (event: Handed) => void): void;
+    onLastTradePrice(heard: (event: Handed) => void): void;
+  }
+  const library = (await import(join(MODULES, 'polymarket-websocket-client/dist/esm/index.js'))) as {
+    readonly ClobMarketClient: new (options: { readonly url: string }) => ClobMarketClient;
+  };
+  return new library.ClobMarketClient({ url });
+}

@@ -42,6 +42,12 @@ function questions(slugs = [SLUG, 'late-1', 'late-2']): readonly (readonly [path
     ...['/events/keyset?limit=1', '/markets?next_cursor=MA==', '/simplified-markets', '/sampling-markets'],
     ...['/clob/sampling-simplified-markets', `/markets/${CONDITION_ID}`, `/markets/${LATE_MARKET}`],
     `/clob/markets/${LATE_MARKET}`,
+    ...['/ok', '/trades', '/data-api/trades?limit=3&offset=2', '/trades?side=BUY', `/trades?market=${CONDITION_ID}`],
+    ...[CONDITION_ID, LATE_MARKET].flatMap((conditionId) =>
+      ['clob-markets', 'live-activity/events', 'markets/live-activity'].map((path) => `/${path}/${conditionId}`),
+    ),
+    ...assets.map((assetId) => `/markets-by-token/${assetId}`),
+    `/trades?start=${START_MS / 1000}&end=${KNOWN_MS / 1000 + 600}&limit=10000`,
   ];
   const batches = ['books', 'midpoints', 'spreads', 'prices', 'last-trades-prices'];
   return [
@@ -50,9 +56,9 @@ function questions(slugs = [SLUG, 'late-1', 'late-2']): readonly (readonly [path
   ];
 }
 
-/** Without the venue's ids, which a replay has at any time, as the venue does. */
+/** Without the venue's ids and details, which a replay has at any time, as the venue does. */
 function laterWithoutIds(seed: number): readonly object[] {
-  return later(seed).map((record) => ({ ...record, marketId: undefined, eventId: undefined }));
+  return later(seed).map((record) => ({ ...record, marketId: undefined, eventId: undefined, details: undefined }));
 }
 
 test('no byte of any answer depends on later records', async () => {
