@@ -12,6 +12,7 @@ import publicPage from './public.md' with { type: 'text' };
 import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
+import venue from './venue.md' with { type: 'text' };
 
 /** A page of the manual, as Markdown. Links to other pages are relative: `replay.md#the-clock`. */
 export interface ManualPage {
@@ -27,6 +28,7 @@ const TEXTS = {
   interface: interfacePage,
   recordings,
   replay,
+  venue,
   install,
   configuration,
   accounts,
