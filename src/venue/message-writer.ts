@@ -5,6 +5,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { TradeDetails } from '../domain/trade.ts';
 import { type BestPrices, spreadText } from './best-prices.ts';
 import type { PriceTexts } from './price-texts.ts';
+import { venueIdsOf } from './stand-in-id.ts';
 
 /** The venue's names of the outcomes. */
 export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
@@ -14,15 +15,16 @@ export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', dow
  * description, fees. Some fields repeat others, as at the venue.
  */
 export function listedFrame(market: Market, timestampMs: InstantMs): string {
+  const { marketId, eventId } = venueIdsOf(market);
   return JSON.stringify({
-    id: market.marketId,
+    id: marketId,
     market: market.conditionId,
     condition_id: market.conditionId,
     slug: market.slug,
     assets_ids: market.clobTokenIds,
     clob_token_ids: market.clobTokenIds,
     outcomes: [VENUE_OUTCOMES.up, VENUE_OUTCOMES.down],
-    event_message: { id: market.eventId, ticker: market.slug, slug: market.slug },
+    event_message: { id: eventId, ticker: market.slug, slug: market.slug },
     active: true,
     timestamp: String(timestampMs),
     event_type: 'new_market',
@@ -33,7 +35,7 @@ export function listedFrame(market: Market, timestampMs: InstantMs): string {
 export function resolvedFrame(market: Market, timestampMs: InstantMs): string {
   const winner = market.winner!;
   return JSON.stringify({
-    id: market.marketId,
+    id: venueIdsOf(market).marketId,
     market: market.conditionId,
     assets_ids: market.clobTokenIds,
     winning_asset_id: assetIdOf(market, winner),

@@ -68,6 +68,8 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates eve
         const event = await ask('fetchEvent', { url });
         expect(event.markets).toEqual([{ ...market, events: [] }]);
         expect(await ask('fetchEvent', { id: event.id })).toEqual(event);
+        expect(await ask('fetchMarketTags', { id: market.id })).toEqual([]);
+        expect(await ask('fetchEventTags', { id: event.id })).toEqual([]);
         expect(market.events).toEqual([{ id: event.id, slug: event.slug, title: event.title }]);
         expect(await all('listMarkets', { ids: [Number(market.id)], closed: market.state.closed })).toEqual([market]);
       }

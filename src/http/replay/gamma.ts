@@ -55,6 +55,13 @@ export function gammaController({ replays }: { readonly replays: Replays }) {
         if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
         return one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
+      get(`${base}/:id/tags`, (question) => {
+        const id = question.params.id ?? '';
+        if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
+        one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
+        // Recordings are imported without tags.
+        return '[]';
+      });
     }
     get(`${prefix}/series`, (question) => {
       const slugs = listIn(question.query, 'slug');
