@@ -1,4 +1,6 @@
-import { joinedDetails, type MarketDetails } from '../domain/market-details.ts';
+import { DomainError } from '../domain/errors.ts';
+import { DETAIL_KINDS, DETAIL_NAMES, isDetail, joinedDetails, type MarketDetails } from '../domain/market-details.ts';
+import { type Fields, isFields, parsedJson } from '../record/fields.ts';
 import type { Database } from './database.ts';
 
 const NONE: MarketDetails = {};
@@ -17,11 +19,19 @@ export class StoredDetails {
     };
   }
 
-  /** The details of the market with `key`; empty if no recording states any. */
+  /** The details of the market with `key`; empty if no recording states any. Throws DomainError 'unavailable' when they are damaged. */
   of(key: number): MarketDetails {
-    const row = this.#sql.of.get(key);
-    // Written by `put` only.
-    return row === null ? NONE : (JSON.parse(row.details) as MarketDetails);
+    const details = this.#read(key);
+    if (details !== undefined) return details;
+    throw new DomainError(
+      'unavailable',
+      'the stored details of a market are damaged: restore the data directory from a backup',
+    );
+  }
+
+  /** Whether they can be read, for `verify`. */
+  isReadable(key: number): boolean {
+    return this.#read(key) !== undefined;
   }
 
   /**
@@ -35,4 +45,20 @@ export class StoredDetails {
     this.#sql.put.run(key, JSON.stringify(next));
     return true;
   }
+
+  /** Undefined when they are damaged. */
+  #read(key: number): MarketDetails | undefined {
+    const row = this.#sql.of.get(key);
+    if (row === null) return NONE;
+    const details = parsedJson(row.details);
+    return isFields(details) && isWhole(details) ? details : undefined;
+  }
+}
+
+/** Whether an object has only details, each of its kind. */
+function isWhole(details: Fields): details is MarketDetails {
+  const known = DETAIL_NAMES.filter((name) => name in details);
+  return (
+    known.length === Object.keys(details).length && known.every((name) => isDetail(DETAIL_KINDS[name], details[name]))
+  );
 }

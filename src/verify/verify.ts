@@ -180,6 +180,7 @@ class Verifier {
     const before = problems.count;
     totals.markets += 1;
     const wrong = impossibleFields(market);
+    if (!this.#markets.details.isReadable(market.key)) wrong.push('details');
     if (wrong.length > 0) {
       problems.add('field', `the market has impossible values in ${wrong.join(', ')}`, place);
     }

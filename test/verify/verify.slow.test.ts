@@ -289,6 +289,8 @@ describe('a damaged database', () => {
     ["UPDATE markets SET condition_id = '0xZZ' WHERE slug = '%'", 'field', 'conditionId'],
     ["UPDATE markets SET end_ms = start_ms WHERE slug = '%'", 'field', 'endTime'],
     ["UPDATE markets SET created_ms = -5 WHERE slug = '%'", 'field', 'createdAt'],
+    [`INSERT INTO market_details SELECT market_key, '{"takerBaseFee":"x"}' FROM markets`, 'field', 'details'],
+    ["INSERT INTO market_details SELECT market_key, '{' FROM markets", 'field', 'details'],
     ['UPDATE gaps SET to_ms = from_ms - 1', 'field', 'a gap that ends before it begins'],
     ["UPDATE markets SET winner = 'uq' WHERE slug = '%'", 'database', 'CHECK'],
     ["UPDATE series SET kind = 'bock' WHERE kind = 'trade'", 'database', 'CHECK'],
