@@ -47,7 +47,9 @@ describe('a new database', () => {
         "SELECT name, strict FROM pragma_table_list WHERE schema = 'main' AND name NOT LIKE 'sqlite_%' ORDER BY name",
       )
       .all();
-    expect(tables.map(({ name }) => name)).toEqual(['archive', 'gaps', 'given_ids', 'markets', 'segments', 'series']);
+    expect(tables.map(({ name }) => name)).toEqual([
+      ...['archive', 'gaps', 'given_ids', 'market_details', 'markets', 'segments', 'series'],
+    ]);
     expect(tables.filter(({ strict }) => strict !== 1)).toEqual([]);
     expect(pragma(database, 'user_version')).toBe(RECORDINGS.version);
     expect(pragma(database, 'application_id')).toBe(0x62_6b_72_6c);
