@@ -136,8 +136,8 @@ async function exportInto(
 }
 
 function summaryOf({ counts, bytes }: Manifest): string {
-  const { market: markets, snapshot, quote, price, coinPrice, gap } = counts;
-  const records = snapshot + quote + price + coinPrice + gap;
+  const { market: markets, snapshot, ...others } = counts;
+  const records = Object.values(others).reduce((sum, count) => sum + count, snapshot);
   return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
 }
 

@@ -1,7 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
-import type { RecordType } from '../record/record.ts';
+import { NO_RECORDS, type RecordType } from '../record/record.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -10,7 +10,7 @@ import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-
 
 /** Counts the records that an export has written so far. */
 export class ExportTally {
-  readonly counts: Record<RecordType, number> = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
+  readonly counts = { ...NO_RECORDS };
   /** The first and the last timestamp of the records that have one. */
   firstMs: InstantMs | undefined;
   lastMs: InstantMs | undefined;
@@ -132,6 +132,11 @@ function marketSeries(
       ...openedSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
         openedSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
+      ),
+      ...openedSeries(
+        writer,
+        { type: 'lastTradePrice', ...labels },
+        prices.slices(market, outcome, 'last-trade', fromMs, toMs),
       ),
     ];
   });

@@ -39,11 +39,12 @@ interface RecordByKind {
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
   readonly trade: PriceRecord;
+  readonly 'last-trade': PriceRecord;
 }
 type Kind = keyof RecordByKind;
 
 /** The order of a market's series at one timestamp. Recorded books decide which mirrored books are stored. */
-const KINDS: readonly Kind[] = ['book', 'mirrored-book', 'quote', 'mid', 'trade'];
+const KINDS: readonly Kind[] = ['book', 'mirrored-book', 'quote', 'mid', 'trade', 'last-trade'];
 
 interface SeriesOf<K extends Kind, S> {
   readonly kind: K;
@@ -139,6 +140,8 @@ export class Batch<S> {
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       this.#enter(seriesIn(series, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
+    } else if (item.type === 'lastTradePrice') {
+      this.#enter(seriesIn(series, 'last-trade', outcome).records, { timestampMs, id, price: item.price, entry });
     } else {
       const { price, trade } = item;
       this.#enter(seriesIn(series, item.kind, outcome).records, { timestampMs, id, price, trade, entry });

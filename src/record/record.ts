@@ -39,6 +39,15 @@ interface PriceRecord extends OutcomeRecord {
   readonly trade?: TradeDetails | undefined;
 }
 
+/**
+ * The price of the market's last trade, as a book of one outcome states it at its time. Which outcome was traded, and when, is not
+ * stated: the venue's books of both outcomes have the same price.
+ */
+interface LastTradePriceRecord extends OutcomeRecord {
+  readonly type: 'lastTradePrice';
+  readonly price: number;
+}
+
 interface CoinPriceRecord {
   readonly type: 'coinPrice';
   readonly symbol: string;
@@ -60,9 +69,35 @@ interface MarketRecord {
 }
 
 /** Every codec turns a recording into these. */
-export type RecordedItem = MarketRecord | SnapshotRecord | QuoteRecord | PriceRecord | CoinPriceRecord | GapRecord;
+export type RecordedItem =
+  | MarketRecord
+  | SnapshotRecord
+  | QuoteRecord
+  | PriceRecord
+  | LastTradePriceRecord
+  | CoinPriceRecord
+  | GapRecord;
 
 export type RecordType = RecordedItem['type'];
 
 /** The `type` of records in bookreel's own format. */
-export const RECORD_TYPES: readonly RecordType[] = ['market', 'snapshot', 'quote', 'price', 'coinPrice', 'gap'];
+export const RECORD_TYPES: readonly RecordType[] = [
+  'market',
+  'snapshot',
+  'quote',
+  'price',
+  'lastTradePrice',
+  'coinPrice',
+  'gap',
+];
+
+/** The counts of an export without records, in the order in which exports state them. */
+export const NO_RECORDS: Readonly<Record<RecordType, number>> = {
+  market: 0,
+  gap: 0,
+  snapshot: 0,
+  quote: 0,
+  price: 0,
+  lastTradePrice: 0,
+  coinPrice: 0,
+};

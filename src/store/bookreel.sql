@@ -71,7 +71,7 @@ CREATE TABLE market_details (
 CREATE TABLE series (
   series_id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (
-    kind IN ('book', 'quote', 'derived-quote', 'mid', 'derived-mid', 'trade', 'coin-price')
+    kind IN ('book', 'quote', 'derived-quote', 'mid', 'derived-mid', 'trade', 'last-trade', 'coin-price')
   ),
   market_key INTEGER REFERENCES markets (market_key),
   outcome TEXT CHECK (outcome IN ('up', 'down')),

@@ -22,6 +22,9 @@ export interface CoinPrice extends Position {
   readonly price: number;
 }
 
+/** What the archive keeps prices of: `last-trade` is the price of the last trade that a book states. */
+export type StoredPriceKind = PriceKind | 'last-trade';
+
 /**
  * Prices of outcomes (trades, and midpoints: recorded ones, or for outcomes without those, midpoints derived from the
  * snapshots), and reference prices of coins, one series per source.
@@ -39,14 +42,14 @@ export class Prices {
   newRecords<I extends PriceRecord>(
     market: StoredMarket,
     outcome: Outcome,
-    kind: PriceKind,
+    kind: StoredPriceKind,
     records: readonly I[],
   ): I[] {
     return this.#segments.newRecords(this.#series.ensure(market.key, outcome, kind), records, priceCodec);
   }
 
   /** Adds new recorded prices of one kind (ascending by timestamp); within a write transaction. */
-  add(market: StoredMarket, outcome: Outcome, kind: PriceKind, records: readonly PriceRecord[]): void {
+  add(market: StoredMarket, outcome: Outcome, kind: StoredPriceKind, records: readonly PriceRecord[]): void {
     this.#segments.add(this.#series.ensure(market.key, outcome, kind), records, priceCodec);
   }
 
@@ -73,7 +76,7 @@ export class Prices {
   slices(
     market: StoredMarket,
     outcome: Outcome,
-    kind: PriceKind,
+    kind: StoredPriceKind,
     fromMs: number,
     toMs: number,
   ): Iterable<SegmentSlice> {
@@ -81,7 +84,12 @@ export class Prices {
   }
 
   /** The last recorded price of one kind of an outcome that is not later than `timestampMs`. */
-  latest(market: StoredMarket, outcome: Outcome, kind: PriceKind, timestampMs: InstantMs): PriceRecord | undefined {
+  latest(
+    market: StoredMarket,
+    outcome: Outcome,
+    kind: StoredPriceKind,
+    timestampMs: InstantMs,
+  ): PriceRecord | undefined {
     const found = this.#segments.nearest(this.#series.find(market.key, outcome, kind), timestampMs, 'before');
     return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
   }

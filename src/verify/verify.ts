@@ -258,11 +258,11 @@ class Verifier {
     return { ...counts, contradictions: contradictions.count };
   }
 
-  /** Checks recorded quotes, mids and trades. Books and derived series were checked by BookWalk. */
+  /** Checks recorded quotes and prices. Books and derived series were checked by BookWalk. */
   #checkRecorded(series: AuditedSeries, market: ProblemPlace): void {
     const place = { ...market, outcome: series.outcome, series: series.kind };
     if (series.kind === 'quote') new RecordWalk(this.#audit, series, place, QUOTES).drain();
-    else if (series.kind === 'mid' || series.kind === 'trade') {
+    else if (series.kind === 'mid' || series.kind === 'trade' || series.kind === 'last-trade') {
       new RecordWalk(this.#audit, series, place, OUTCOME_PRICES).drain();
     }
   }

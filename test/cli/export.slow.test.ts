@@ -91,7 +91,7 @@ describe('to standard output', () => {
       format: 'ndjson',
       compression: null,
       bookreel: JSON.parse(readFileSync(join(import.meta.dir, '..', '..', 'package.json'), 'utf8')).version,
-      counts: { market: 2, gap: 1, snapshot: SNAPSHOTS, quote: 0, price: 0, coinPrice: 3 },
+      counts: { market: 2, gap: 1, snapshot: SNAPSHOTS, quote: 0, price: 0, lastTradePrice: 0, coinPrice: 3 },
       first: new Date(LIGHT_START_MS).toISOString(),
       last: new Date(LIGHT_START_MS + (SNAPSHOTS - 1) * 10).toISOString(),
       bytes: stdout.length,

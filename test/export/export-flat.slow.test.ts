@@ -32,7 +32,7 @@ function rowsOf(lines: readonly Line[]): Row[] {
       return [withoutNulls({ ...rest, symbol, timestamp, endTime })];
     }
     const id = Number(line.id);
-    if (line.type === 'price') return [withoutNulls({ ...line, id, symbol })];
+    if (line.type === 'price' || line.type === 'lastTradePrice') return [withoutNulls({ ...line, id, symbol })];
     if (line.type === 'quote') {
       const { bidPrice, bidSize, askPrice, askSize, ...rest } = line;
       const bid = bidPrice === null ? [] : [{ price: bidPrice, size: bidSize! }];

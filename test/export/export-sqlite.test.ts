@@ -34,7 +34,8 @@ const byId = (a: Row, b: Row) => Number(a.id) - Number(b.id);
 /** The rows of the documented tables for the lines of bookreel's own format. */
 function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
   const tables: Record<string, Row[]> = {};
-  for (const name of ['markets', 'gaps', 'snapshots', 'levels', 'quotes', 'prices', 'coin_prices']) tables[name] = [];
+  const names = ['markets', 'gaps', 'snapshots', 'levels', 'quotes', 'prices', 'last_trade_prices', 'coin_prices'];
+  for (const name of names) tables[name] = [];
   for (const line of lines) {
     if (line.type === 'market') {
       tables.markets!.push({
@@ -93,6 +94,7 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
         transaction_hash: line.transactionHash ?? null,
       });
     }
+    if (line.type === 'lastTradePrice') tables.last_trade_prices!.push({ ...row, price: line.price });
     if (line.type === 'quote') {
       tables.quotes!.push({
         ...row,
@@ -114,7 +116,7 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
       }
     }
   }
-  for (const name of ['snapshots', 'quotes', 'prices', 'coin_prices']) tables[name]!.sort(byId);
+  for (const name of ['snapshots', 'quotes', 'prices', 'last_trade_prices', 'coin_prices']) tables[name]!.sort(byId);
   return tables;
 }
 

@@ -62,6 +62,11 @@ interface PriceLine extends OutcomeLine {
   readonly transactionHash?: string;
 }
 
+interface LastTradePriceLine extends OutcomeLine {
+  readonly type: 'lastTradePrice';
+  readonly price: number;
+}
+
 interface CoinPriceLine extends Timed {
   readonly type: 'coinPrice';
   readonly symbol: string;
@@ -69,7 +74,7 @@ interface CoinPriceLine extends Timed {
   readonly price: number;
 }
 
-type RecordLine = SnapshotLine | QuoteLine | PriceLine | CoinPriceLine;
+type RecordLine = SnapshotLine | QuoteLine | PriceLine | LastTradePriceLine | CoinPriceLine;
 export type Line = MarketLine | GapLine | RecordLine;
 
 /** The filters of an export, implemented naively. */
@@ -148,7 +153,12 @@ export function generatedRecording(seed: number): Line[] {
       ...snapshots(conditionId, 'up', startMs, false),
       ...snapshots(conditionId, 'down', startMs, mirrored),
     ];
-    return [market, ...gaps, ...books, ...quotes(conditionId, startMs), ...prices(conditionId, startMs)];
+    const values = [
+      ...quotes(conditionId, startMs),
+      ...prices(conditionId, startMs),
+      ...lastTradePrices(conditionId, startMs),
+    ];
+    return [market, ...gaps, ...books, ...values];
   }
 
   function snapshots(conditionId: string, outcome: Outcome, startMs: number, mirrored: boolean): SnapshotLine[] {
@@ -205,6 +215,17 @@ export function generatedRecording(seed: number): Line[] {
         ...(kind === 'trade' ? tradeDetails() : {}),
       };
     });
+  }
+
+  function lastTradePrices(conditionId: string, startMs: number): LastTradePriceLine[] {
+    return Array.from({ length: below(2) * below(50) }, () => ({
+      type: 'lastTradePrice',
+      id: id(),
+      conditionId,
+      outcome: random() < 0.5 ? 'up' : 'down',
+      timestamp: iso(startMs + below(90_000)),
+      price: below(1001) / 1000,
+    }));
   }
 
   /** Some trades have all fields, some have none. */

@@ -9,6 +9,7 @@ import {
   START_MS,
   sampleCoinPrice,
   sampleGap,
+  sampleLastTradePrice,
   sampleMarket,
   samplePrice,
   sampleQuote,
@@ -36,6 +37,9 @@ export const KNOWN: readonly object[] = [
   ),
   ...Array.from({ length: 40 }, (_, index) =>
     samplePrice({ timestamp: START_MS + index * 1500, price: (40 + (index % 20)) / 100 }),
+  ),
+  ...Array.from({ length: 30 }, (_, index) =>
+    sampleLastTradePrice({ timestamp: START_MS + index * 1700, price: (30 + (index % 9)) / 100 }),
   ),
   ...Array.from({ length: 50 }, (_, index) =>
     sampleCoinPrice({ timestamp: START_MS + index * 1000, price: 76_000 + index }),
@@ -69,6 +73,8 @@ export const later = (seed: number): readonly object[] => [
   ),
   samplePrice({ kind: 'mid', timestamp: KNOWN_MS + 7 + seed, price: 0.25 }),
   samplePrice({ outcome: 'down', timestamp: KNOWN_MS + 8, price: 0.75 }),
+  sampleLastTradePrice({ timestamp: KNOWN_MS + 3 + seed, price: 0.9 }),
+  sampleLastTradePrice({ outcome: 'down', timestamp: KNOWN_MS + 4, price: (10 + seed) / 100 }),
   sampleCoinPrice({ timestamp: KNOWN_MS + 9, price: 1 + seed }),
   sampleCoinPrice({ timestamp: KNOWN_MS + 10, source: `source-${seed}`, price: 2 }),
   sampleCoinPrice({ symbol: 'eth', timestamp: KNOWN_MS + 10, price: 2 + seed }),

@@ -76,8 +76,10 @@ function nextPackage(directory: string): string {
   edit(join(tree, 'package.json'), `"version": "${version}"`, '"version": "0.99.0"');
   edit(join(tree, 'CHANGELOG.md'), `## [${version}]`, '## [0.99.0]');
   const file = join(tree, 'src/store/database-file.ts');
-  edit(file, 'version: 6,', 'version: 7,');
-  edit(file, 'schema: recordings,\n  migrations: [],', `schema: recordings,\n  migrations: [{ sql: '${table}' }],`);
+  const [former = '', number = '', migrations = ''] =
+    /version: (\d+),\n {2}schema: recordings,\n {2}migrations: (\[.*\]),/.exec(readFileSync(file, 'utf8')) ?? [];
+  const later = `version: ${Number(number) + 1},\n  schema: recordings,\n  migrations: [...${migrations}, { sql: '${table}' }],`;
+  edit(file, former, later);
   const sql = join(tree, 'src/store/bookreel.sql');
   writeFileSync(sql, `${readFileSync(sql, 'utf8')}\n${table}\n`);
   run(['make', '-s', 'deb'], { cwd: tree });

@@ -62,6 +62,17 @@ export function samplePrice(fields: Fields = {}) {
   };
 }
 
+export function sampleLastTradePrice(fields: Fields = {}) {
+  return {
+    type: 'lastTradePrice',
+    conditionId: CONDITION_ID,
+    outcome: 'up',
+    timestamp: '2026-04-16T07:10:04.123Z',
+    price: 0.49,
+    ...fields,
+  };
+}
+
 export function sampleCoinPrice(fields: Fields = {}) {
   return {
     type: 'coinPrice',

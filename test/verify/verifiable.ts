@@ -10,6 +10,7 @@ import {
   START_MS,
   sampleCoinPrice,
   sampleGap,
+  sampleLastTradePrice,
   sampleMarket,
   samplePrice,
   sampleQuote,
@@ -91,6 +92,7 @@ function recordsOfEveryKind(): object[] {
     ...seconds(90, (timestamp, index) =>
       samplePrice({ timestamp, kind: 'mid', outcome: 'down', price: (600 - index) / 1000 }),
     ),
+    ...seconds(90, (timestamp, index) => sampleLastTradePrice({ timestamp, price: (500 + index) / 1000 })),
     ...Array.from({ length: 301 }, (_, index) =>
       sampleCoinPrice({ timestamp: START_MS + index * 1000, price: (760_000 + index) / 10 }),
     ),

@@ -19,7 +19,7 @@ export type SeriesLabels = RecordingLabels | ValueLabels;
 
 /** The labels of quotes and prices. */
 export type ValueLabels =
-  | { readonly type: 'quote'; readonly conditionId: string; readonly outcome: Outcome }
+  | { readonly type: 'quote' | 'lastTradePrice'; readonly conditionId: string; readonly outcome: Outcome }
   | { readonly type: 'price'; readonly conditionId: string; readonly outcome: Outcome; readonly kind: PriceKind }
   | { readonly type: 'coinPrice'; readonly symbol: string; readonly source: string };
 

@@ -1,6 +1,7 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { MarketDetails } from '../../domain/market-details.ts';
+import { NO_RECORDS } from '../../record/record.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { digestOfFrame, FIRST_LINE, type FrameType, HEAD_BYTES } from '../../segment/segment-frames.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
@@ -16,7 +17,7 @@ import { type ExportWriter, type SeriesLabels, type SeriesWriter, STEP_BYTES } f
 export class SegmentsWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
-  readonly #counts = { market: 0, gap: 0, snapshot: 0, quote: 0, price: 0, coinPrice: 0 };
+  readonly #counts = { ...NO_RECORDS };
   readonly #numbers = new VarintWriter();
   /** The digest of the previous frame. */
   #digest: Uint8Array | undefined;

@@ -34,6 +34,10 @@ const TABLES = {
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
     kind TEXT NOT NULL, price REAL NOT NULL, size REAL, side TEXT, fee_rate_bps INTEGER, transaction_hash TEXT
   `,
+  last_trade_prices: `
+    id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
+    price REAL NOT NULL
+  `,
   coin_prices: `
     id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, price REAL NOT NULL
   `,
@@ -45,6 +49,7 @@ const INDEXES = [
   'CREATE INDEX levels_by_snapshot ON levels (snapshot_id)',
   'CREATE INDEX quotes_by_time ON quotes (condition_id, outcome, timestamp_ms)',
   'CREATE INDEX prices_by_time ON prices (condition_id, outcome, timestamp_ms)',
+  'CREATE INDEX last_trade_prices_by_time ON last_trade_prices (condition_id, outcome, timestamp_ms)',
   'CREATE INDEX coin_prices_by_time ON coin_prices (symbol, timestamp_ms)',
 ];
 
@@ -92,7 +97,8 @@ export class SqliteWriter implements ExportWriter, Disposable {
   }
 
   series(labels: SeriesLabels): SeriesWriter {
-    const { snapshots, levels, quotes, prices, coin_prices: coinPrices } = this.#inserts;
+    const { snapshots, levels, quotes, prices, last_trade_prices: lastTradePrices } = this.#inserts;
+    const { coin_prices: coinPrices } = this.#inserts;
     if (labels.type === 'snapshot') {
       return bookSeries((reader) => {
         const { head, index, bids, asks } = reader;
@@ -113,7 +119,8 @@ export class SqliteWriter implements ExportWriter, Disposable {
       if ('quote' in record) {
         const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
         quotes.run(...start, bidPrice, bidSize, askPrice, askSize);
-      } else if (labels.type === 'price') {
+      } else if (labels.type === 'lastTradePrice') lastTradePrices.run(...start, record.price);
+      else if (labels.type === 'price') {
         const { size = null, side = null, feeRateBps = null, transactionHash = null } = record.trade ?? {};
         prices.run(...start, labels.kind, record.price, size, side, feeRateBps, transactionHash);
       }

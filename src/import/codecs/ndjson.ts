@@ -91,6 +91,8 @@ export function parseRecord(value: unknown): RecordedItem {
       return { type: 'quote', ...outcomeFields(value), quote: quoteFields(value) };
     case 'price':
       return { type: 'price', ...outcomeFields(value), ...priceFields(value) };
+    case 'lastTradePrice':
+      return { type: 'lastTradePrice', ...outcomeFields(value), price: priceWithinOne(value.price, 'price') };
     case 'coinPrice':
       return {
         type: 'coinPrice',

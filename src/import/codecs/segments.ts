@@ -14,7 +14,9 @@ import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { parseRecord, takeRecord } from './ndjson.ts';
 
-/** A market has eight series at most, a coin one per source of its prices. */
+/** The types of series without books. */
+const VALUE_TYPES: readonly unknown[] = ['quote', 'price', 'lastTradePrice', 'coinPrice'];
+/** A market has ten series at most, a coin one per source of its prices. */
 const SERIES_MAX = 10_000;
 
 /** bookreel's own format as the segments of an archive, described in src/manual/segments.md. */
@@ -67,7 +69,7 @@ class SegmentsReader {
     const payload = frame.body.subarray(numbers.position);
     if (labels === undefined) throw this.#damaged(frame);
     if (labels.type === 'snapshot') this.#takeBooks(frame, labels, payload, from, count);
-    else if (labels.type === 'quote' || labels.type === 'price' || labels.type === 'coinPrice') {
+    else if (VALUE_TYPES.includes(labels.type)) {
       this.#takeValues(frame, labels, payload, from, count);
     } else this.#sink.ignore('series of another type');
   }
