@@ -2,7 +2,6 @@ import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { isFields } from '../record/fields.ts';
 
-const encoder = new TextEncoder();
 /** A number that JSON writes as it is. */
 const PLAIN = /^[0-9.]*$/;
 
@@ -33,26 +32,10 @@ export interface HashTail {
 /** The hash of a book with this tail, in hex. */
 export type BookHash = (tail: HashTail) => string;
 
-/** Longer tails do not exist: a tick and a price take some ten characters. */
-const TAIL_BYTES_MAX = 4096;
-
-/** Hashes books, one after the other, in one buffer of bytes. */
-export class BookHasher {
-  #bytes = new Uint8Array(16 * 1024);
-
-  /** The hash of a book, for all tails. Valid until the next call. */
-  of(book: HashedBook): BookHash {
-    const head = headText(book);
-    // A character takes at most three bytes.
-    const bytesMax = head.length * 3 + TAIL_BYTES_MAX;
-    if (bytesMax > this.#bytes.length) this.#bytes = new Uint8Array(bytesMax * 2);
-    const bytes = this.#bytes;
-    const { written } = encoder.encodeInto(head, bytes);
-    return (tail) => {
-      const end = encoder.encodeInto(tailText(book.negRisk, tail), bytes.subarray(written));
-      return hashedBytes(bytes.subarray(0, written + end.written));
-    };
-  }
+/** The hash of a book, for all tails: what comes before the tail is hashed once. */
+export function hashesOf(book: HashedBook): BookHash {
+  const head = new Bun.CryptoHasher('sha1').update(headText(book));
+  return (tail) => head.copy().update(tailText(book.negRisk, tail)).digest('hex');
 }
 
 /** The hash, in hex, of bytes in the format of `HashedBook`. */
@@ -108,6 +91,12 @@ export function statedLevels(levels: unknown): string | undefined {
   }
   return texts.join(',');
 }
+
+/**
+ * The message of a trade follows the book that counts the trade: usually after 20 ms (xx8-btc-5min-YesNo, 71 trades), and for bookreel
+ * within this time.
+ */
+export const TRADE_DELAY_MAX_MS = 250;
 
 /** The price of a trade as the hash has it: with three decimals. */
 export function tradePriceText(price: number): string {

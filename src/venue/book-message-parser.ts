@@ -1,5 +1,5 @@
+import { parseDecimal } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-
 import {
   bookFields,
   conditionIdField,
@@ -36,6 +36,8 @@ export interface BookMessage extends AssetMessage {
   readonly timestampMs: number;
   readonly book: OrderBook;
   readonly droppedLevels: number;
+  /** As the message states it; see `lastTradePriceIn`. */
+  readonly lastTradePrice: string | undefined;
   readonly claim: HashClaim | undefined;
 }
 
@@ -82,7 +84,8 @@ export function bookMessage(message: Fields): BookMessage {
   };
   const { assetId, market } = assetOf(frame);
   const timestampMs = timestampOf(frame);
-  return { assetId, market, timestampMs, ...bookFields(frame), claim: hashClaim(frame, assetId, timestampMs) };
+  const claim = hashClaim(frame, assetId, timestampMs);
+  return { assetId, market, timestampMs, ...bookFields(frame), lastTradePrice: statedLastTrade(frame), claim };
 }
 
 function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashClaim | undefined {
@@ -92,7 +95,7 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
   const asks = statedLevels(frame.asks);
   if (bids === undefined || asks === undefined) return undefined;
   const tickSize = textOf(frame, 'tick_size');
-  const lastTradePrice = textOf(frame, 'last_trade_price');
+  const lastTradePrice = statedLastTrade(frame);
   const minOrderSize = textOf(frame, 'min_order_size');
   const negRisk = stated(frame, 'neg_risk');
   return {
@@ -111,6 +114,16 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
     lastTradePrice,
     isComplete: ![tickSize, lastTradePrice, minOrderSize].includes(undefined) && typeof negRisk === 'boolean',
   };
+}
+
+function statedLastTrade(frame: Fields): string | undefined {
+  return textOf(frame, 'last_trade_price');
+}
+
+/** The price of the last trade in a book; undefined before the first trade ("" or "0"), and if the text is no price. */
+export function lastTradePriceIn(text: string | undefined): number | undefined {
+  const price = text === undefined ? undefined : parseDecimal(text);
+  return price !== undefined && price > 0 && price <= 1 ? price : undefined;
 }
 
 function textOf(frame: Fields, name: string): string | undefined {

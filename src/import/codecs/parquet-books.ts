@@ -1,12 +1,14 @@
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
-import { bookFields, conditionIdField, instantField, isFields, numericField, rejected } from '../../record/fields.ts';
+import { conditionIdField, isFields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import { type BookMessage, bookMessage } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { BookScanner } from '../parse/book-scanner.ts';
 import { ParquetFile, TEXT_AS_BYTES } from '../parse/parquet.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
+import { LastTradePrices } from '../rebuild/last-trade-prices.ts';
 
 /** The column with the message as it was received, the only one that is read. */
 const MESSAGE = 'raw_data';
@@ -22,38 +24,55 @@ export function parquetBooks(): Codec {
   return {
     format: 'Parquet of book messages',
     input: "Parquet of the venue's book messages (column `raw_data`)",
-    becomes: 'Snapshots, one a row. A `markets.ndjson` in the same directory is read first.',
+    becomes:
+      'Snapshots, one a row, and the [price of the last trade](#the-price-of-the-last-trade) at each. A `markets.ndjson` in the same directory is read first.',
     // A damaged file has no known columns; reading it reports the damage.
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
     read: async ({ path }, sink) => {
       const file = await ParquetFile.open(path);
       const scanner = BookScanner.ofMessages();
+      const prices = new LastTradePrices();
       for (const range of file.ranges([MESSAGE], READ_ROWS)) {
         const rows = await file.read(range, [MESSAGE], { parsers: TEXT_AS_BYTES });
         for (const [index, row] of rows.entries()) {
-          sink.take('book', range.start + index + 1, () => [snapshotOf(row[MESSAGE], scanner, sink.markets)]);
+          sink.take('book', range.start + index + 1, () => recordsOf(row[MESSAGE], scanner, prices, sink.markets));
         }
       }
     },
   };
 }
 
-/** Messages that the scanner declines are parsed as JSON. */
-function snapshotOf(raw: unknown, scanner: BookScanner, markets: KnownMarkets): RecordedItem {
+/** The snapshot of a message, and the price of the last trade if it is known. Messages that the scanner declines are parsed as JSON. */
+function recordsOf(
+  raw: unknown,
+  scanner: BookScanner,
+  prices: LastTradePrices,
+  markets: KnownMarkets,
+): readonly RecordedItem[] {
   if (!(raw instanceof Uint8Array)) throw rejected('raw_data is empty');
   const scanned = scanner.scan({ bytes: raw, start: 0, end: raw.length });
-  if (scanned?.assetId !== undefined) {
-    return { ...scanned, outcome: outcomeOf(scanned.conditionId, scanned.assetId, markets) };
-  }
+  const { conditionId, assetId, claim, lastTradePrice, ...book } =
+    scanned?.assetId === undefined ? parsed(raw) : { ...scanned, assetId: scanned.assetId, ...scanner.hashed() };
+  const { timestampMs } = book;
+  const labels = {
+    conditionId,
+    outcome: outcomeOf(conditionId, assetId, markets),
+    timestampMs,
+    id: undefined,
+    assetId,
+  };
+  const price = prices.of(assetId, claim, lastTradePrice);
+  const snapshot: RecordedItem = { ...book, type: 'snapshot', ...labels };
+  return price === undefined ? [snapshot] : [snapshot, { type: 'lastTradePrice', ...labels, price }];
+}
+
+function parsed(raw: Uint8Array): Omit<BookMessage, 'market'> & { readonly conditionId: string } {
   const message = parseJsonExactly(decodedText(EXACT_UTF8, raw, 'raw_data is not UTF-8'));
   if (!isFields(message)) throw rejected('raw_data is not a JSON object');
   if (message.event_type !== 'book') throw rejected('raw_data is not a book message');
   const conditionId = conditionIdField(message, 'market');
-  const assetId = numericField(message, 'asset_id');
-  const timestampMs = instantField(message, 'timestamp');
-  const sides = bookFields(message);
-  const outcome = outcomeOf(conditionId, assetId, markets);
-  return { type: 'snapshot', conditionId, outcome, timestampMs, id: undefined, assetId, ...sides };
+  const { market: _, ...book } = bookMessage(message);
+  return { conditionId, ...book };
 }
 
 /** The outcome of an asset is never guessed: a market record must state it. */

@@ -2,6 +2,8 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { conditionIdField, instantField, numericField, outcomeField, refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import type { BookMessage } from '../../venue/book-message-parser.ts';
+import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
 import type { ByteLine } from './lines.ts';
 import { RepeatedText } from './repeated-text.ts';
@@ -19,6 +21,9 @@ const ASKS = 32;
 const ID = 64;
 const ASSET_ID = 128;
 const MIRRORED = 256;
+const HASH = 512;
+const TICK_SIZE = 1024;
+const LAST_TRADE_PRICE = 2048;
 /** A field that is ignored. */
 const OTHER = 0;
 /** The lines that a scanner reads: the bits of its fields by their names, those that it needs, and its `type`. */
@@ -54,6 +59,9 @@ const MESSAGES: LineFormat = {
     ['timestamp', TIMESTAMP],
     ['bids', BIDS],
     ['asks', ASKS],
+    ['hash', HASH],
+    ['tick_size', TICK_SIZE],
+    ['last_trade_price', LAST_TRADE_PRICE],
   ]),
   needed: TYPE | CONDITION_ID | ASSET_ID | TIMESTAMP | BIDS | ASKS,
   type: 'book',
@@ -127,6 +135,11 @@ export class BookScanner {
   #timestampMs = NOT_PLAIN;
   #id: number | undefined;
   #mirrored = false;
+  #hash: string | undefined;
+  #tickSize: string | undefined;
+  #lastTradePrice: string | undefined;
+  /** The places of the sides in the line, without their brackets. */
+  readonly #sides = { bids: { start: 0, end: 0 }, asks: { start: 0, end: 0 } };
 
   private constructor(format: LineFormat) {
     this.#format = format;
@@ -155,6 +168,29 @@ export class BookScanner {
     }
   }
 
+  /** What the hash of the message depends on that was scanned last; without one, only the price of the last trade. */
+  hashed(): Pick<BookMessage, 'claim' | 'lastTradePrice'> {
+    const hash = this.#hash;
+    const tickSize = this.#tickSize;
+    const lastTradePrice = this.#lastTradePrice;
+    if (hash === undefined || hash === '') return { claim: undefined, lastTradePrice };
+    const hashed = {
+      market: this.#conditionIdRead!,
+      assetId: this.#assetIdRead!,
+      timestamp: String(this.#timestampMs),
+      bids: this.#textOf(this.#sides.bids),
+      asks: this.#textOf(this.#sides.asks),
+      minOrderSize: MIN_ORDER_SIZE,
+      negRisk: false,
+    };
+    return { claim: { hash, hashed, tickSize, lastTradePrice, isComplete: false }, lastTradePrice };
+  }
+
+  #textOf({ start, end }: { readonly start: number; readonly end: number }): string {
+    // Without the white space of a recorder.
+    return decoder.decode(this.#cursor.bytes.subarray(start, end)).replaceAll(/\s/g, '');
+  }
+
   /** Takes the object of the line. True if it has every needed field once, and all its values are plain. */
   #takeFields(): boolean {
     const cursor = this.#cursor;
@@ -163,6 +199,9 @@ export class BookScanner {
     this.#assetIdRead = undefined;
     this.#id = undefined;
     this.#mirrored = false;
+    this.#hash = undefined;
+    this.#tickSize = undefined;
+    this.#lastTradePrice = undefined;
     const { needed } = this.#format;
     let seen = 0;
     if (!cursor.take(BRACE_OPENS)) return false;
@@ -193,9 +232,9 @@ export class BookScanner {
         this.#timestampMs = this.#takeInstant();
         return this.#timestampMs !== NOT_PLAIN;
       case BIDS:
-        return this.#next.bids.take(cursor, this.#before().bids, this.#before().text, -1);
+        return this.#takeSide('bids', -1);
       case ASKS:
-        return this.#next.asks.take(cursor, this.#before().asks, this.#before().text, 1);
+        return this.#takeSide('asks', 1);
       case ID:
         this.#id = cursor.integer();
         return this.#id >= 1;
@@ -205,9 +244,35 @@ export class BookScanner {
       case MIRRORED:
         this.#mirrored = cursor.takeAll(TRUE);
         return this.#mirrored || cursor.takeAll(FALSE);
+      case HASH:
+        this.#hash = this.#takeText();
+        return this.#hash !== undefined;
+      case TICK_SIZE:
+        this.#tickSize = this.#takeText();
+        return this.#tickSize !== undefined;
+      case LAST_TRADE_PRICE:
+        this.#lastTradePrice = this.#takeText();
+        return this.#lastTradePrice !== undefined;
       default:
         return (cursor.bytes[cursor.at] === QUOTE ? cursor.text() : cursor.digits()) !== NOT_PLAIN;
     }
+  }
+
+  #takeSide(name: 'bids' | 'asks', away: -1 | 1): boolean {
+    const cursor = this.#cursor;
+    const place = this.#sides[name];
+    const before = this.#before();
+    place.start = cursor.at + 1;
+    const isTaken = this.#next[name].take(cursor, before[name], before.text, away);
+    place.end = cursor.at - 1;
+    return isTaken;
+  }
+
+  #takeText(): string | undefined {
+    const cursor = this.#cursor;
+    const start = cursor.at + 1;
+    const end = cursor.text();
+    return end === NOT_PLAIN ? undefined : decoder.decode(cursor.bytes.subarray(start, end));
   }
 
   #takeInstant(): number {

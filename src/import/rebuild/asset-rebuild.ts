@@ -4,7 +4,7 @@ import { refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
 import { hashedLevels } from '../../venue/book-hash.ts';
-import type { BookMessage, Change } from '../../venue/book-message-parser.ts';
+import { type BookMessage, type Change, lastTradePriceIn } from '../../venue/book-message-parser.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
 import { changesBetween } from '../../venue/level-change.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
@@ -45,7 +45,7 @@ export interface AssetTarget {
   readonly assetId: string;
 }
 
-/** A message, or part of one, about one asset. A book ends two parts of its item, any other message one. */
+/** A message, or part of one, about one asset. A book ends three parts of its item, any other message one. */
 export type AssetEvent = Timed & { readonly item: SourceItem } & (
     | { readonly kind: 'change'; readonly change: Change }
     | { readonly kind: 'book'; readonly message: BookMessage }
@@ -54,6 +54,12 @@ export type AssetEvent = Timed & { readonly item: SourceItem } & (
   );
 type BookEvent = Extract<AssetEvent, { kind: 'book' }>;
 type ChangeEvent = Extract<AssetEvent, { kind: 'change' }>;
+
+interface Judgement {
+  readonly verdict: 'kept' | 'damaged' | 'rebuilt is right';
+  /** As messages write it. */
+  readonly lastTradePrice?: string | undefined;
+}
 
 /** The effect of all events of one timestamp. */
 interface Moment {
@@ -235,10 +241,12 @@ export class AssetRebuild {
 
   /** A full book needs no other message: it is stored at its own time, however late it is. */
   #keepLateBook({ message, item }: BookEvent, sink: RecordSink): void {
-    if (this.#judge(message, undefined) === 'damaged') {
+    const { verdict, lastTradePrice } = this.#judge(message, undefined);
+    if (verdict === 'damaged') {
       this.#refuse(item, sink);
       return;
     }
+    this.#keepLastTrade(message.timestampMs, lastTradePrice, item, sink);
     this.#add(this.#snapshot(message.timestampMs, message.book, message.droppedLevels), [item], sink);
     sink.finish(item);
   }
@@ -298,13 +306,14 @@ export class AssetRebuild {
     const { timestampMs } = moment;
     const isFirst = this.#book === undefined;
     const isEqual = this.#book !== undefined && sameBook(this.#book, message.book);
-    const verdict = this.#judge(message, isEqual || !this.#isChannel ? undefined : this.#book);
+    const { verdict, lastTradePrice } = this.#judge(message, isEqual || !this.#isChannel ? undefined : this.#book);
     if (verdict === 'damaged' || verdict === 'rebuilt is right') {
       this.#refuse(item, sink);
       if (verdict === 'rebuilt is right') this.#confirm(timestampMs, sink);
       else if (!isFirst) this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
       return;
     }
+    this.#keepLastTrade(timestampMs, lastTradePrice, item, sink);
     this.#book ??= new EditableBook();
     if (isFirst) this.#firstBookMs = timestampMs;
     if (!this.#isChannel) {
@@ -364,10 +373,17 @@ export class AssetRebuild {
     this.#presumed = [];
   }
 
-  /** Rejects a damaged book: ends both parts of its item. */
+  #keepLastTrade(timestampMs: number, text: string | undefined, item: SourceItem, sink: RecordSink): void {
+    const price = lastTradePriceIn(text);
+    if (price === undefined) sink.finish(item);
+    else this.#add({ type: 'lastTradePrice', ...this.#target, timestampMs, id: undefined, price }, [item], sink);
+  }
+
+  /** Rejects a damaged book: ends all parts of its item. */
   #refuse(item: SourceItem, sink: RecordSink): void {
     this.#checks.booksDamaged += 1;
     sink.reject(item, 'the book is damaged: its hash does not match its levels');
+    sink.finish(item);
     sink.finish(item);
   }
 
@@ -492,20 +508,24 @@ export class AssetRebuild {
   /**
    * Judges a recorded book by its hash. `rebuilt`: the book rebuilt from the changes, if it differs. If the hash matches that book,
    * the recorded one is damaged and the rebuilt one is right. If it matches neither, it proves damage only if the message states
-   * everything that the hash depends on, and other hashes of such messages matched.
+   * everything that the hash depends on, and other hashes of such messages matched. Of a book that is kept, the price of the last
+   * trade is the one that its hash proves, else the one that it states.
    */
-  #judge({ claim, book }: BookMessage, rebuilt: OrderBook | undefined): 'kept' | 'damaged' | 'rebuilt is right' {
-    if (claim === undefined) return 'kept';
+  #judge({ claim, book, lastTradePrice }: BookMessage, rebuilt: OrderBook | undefined): Judgement {
+    if (claim === undefined) return { verdict: 'kept', lastTradePrice };
     // The recorder may have changed the order of levels or the spelling of numbers.
-    if (this.#hashes.isHashOf(claim) || this.#hashes.isHashOf(claim, book)) {
+    const proven = this.#hashes.lastTradePriceOf(claim) ?? this.#hashes.lastTradePriceOf(claim, book);
+    if (proven !== undefined) {
       this.#checks.hashesVerified += 1;
       if (claim.isComplete) this.#checks.completeHashesVerified += 1;
-      return 'kept';
+      return { verdict: 'kept', lastTradePrice: proven };
     }
-    if (rebuilt !== undefined && this.#hashes.isHashOf(claim, rebuilt)) return 'rebuilt is right';
-    if (claim.isComplete && this.#checks.completeHashesVerified > 0) return 'damaged';
+    if (rebuilt !== undefined && this.#hashes.lastTradePriceOf(claim, rebuilt) !== undefined) {
+      return { verdict: 'rebuilt is right' };
+    }
+    if (claim.isComplete && this.#checks.completeHashesVerified > 0) return { verdict: 'damaged' };
     this.#checks.hashesUnverifiable += 1;
-    return 'kept';
+    return { verdict: 'kept', lastTradePrice };
   }
 }
 

@@ -3,7 +3,6 @@ import type { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
-import { BookHasher } from '../../venue/book-hash.ts';
 import {
   type AssetMessage,
   assetOf,
@@ -37,7 +36,6 @@ const WAITING_MAX = 262_144;
  */
 export class ChannelRebuild {
   readonly #checks = new RebuildChecks();
-  readonly #hasher = new BookHasher();
   readonly #every: SnapshotPace;
   /** By asset id; the asset whose last message is oldest comes first. */
   readonly #assets = new Map<string, AssetRebuild>();
@@ -88,13 +86,13 @@ export class ChannelRebuild {
   }
 
   #takeBookMessage(kind: BookKind, frame: Fields, line: number, sink: RecordSink): void {
-    if (kind === 'book') this.#takeBook(frame, sink.item(kind, line, 2), sink);
+    if (kind === 'book') this.#takeBook(frame, sink.item(kind, line, 3), sink);
     else if (kind === 'price_change') this.#takeChanges(frame, line, sink);
     else if (kind === 'last_trade_price') sink.take(kind, line, () => [this.#trade(frame, sink)]);
     else this.#takeTickOrBest(kind, frame, sink.item(kind, line), sink);
   }
 
-  /** Its item has one part for the book and one for the gap that the book may reveal. */
+  /** Its item has a part for the book, one for the gap that it may reveal, and one for the price of the last trade. */
   #takeBook(frame: Fields, item: SourceItem, sink: RecordSink): void {
     const isTaken = this.#orReject(item, sink, () => {
       const message = bookMessage(frame);
@@ -102,7 +100,9 @@ export class ChannelRebuild {
       const { timestampMs } = message;
       this.#push(target, { kind: 'book', isLast: true, timestampMs, message, item }, sink);
     });
-    if (!isTaken) sink.finish(item);
+    if (isTaken) return;
+    sink.finish(item);
+    sink.finish(item);
   }
 
   /** Its item has a part per change: they may be about different assets. */
@@ -165,7 +165,7 @@ export class ChannelRebuild {
   }
 
   #newAsset(target: AssetTarget): AssetRebuild {
-    const hashes = new HashSearch(this.#tradesOf(target.conditionId), this.#hasher);
+    const hashes = new HashSearch(this.#tradesOf(target.conditionId));
     return new AssetRebuild(target, this.#every, this.#checks, hashes);
   }
 

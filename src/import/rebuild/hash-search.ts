@@ -1,11 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import {
-  type BookHash,
-  type BookHasher,
-  type HashedBook,
-  hashedLevels,
-  tradePriceText,
-} from '../../venue/book-hash.ts';
+import { type BookHash, type HashedBook, hashedLevels, hashesOf, tradePriceText } from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -19,6 +13,7 @@ const PRICE_TEXTS = Array.from({ length: 1000 }, (_, thousandths) => tradePriceT
 
 /** Prices of the last trade in the order in which they are tried, for each tick again. */
 type Prices = () => Iterable<string>;
+type HashTest = (hash: string) => boolean;
 
 /**
  * Checks whether a hash is the hash of a book. It also depends on the tick and the last trade's price, which messages do not state:
@@ -26,51 +21,55 @@ type Prices = () => Iterable<string>;
  */
 export class HashSearch {
   readonly #trades: MarketTrades;
-  readonly #hasher: BookHasher;
   /** Prices of the last trade that matched, the latest first. */
   readonly #recent: string[] = [];
   #tickSize: string | undefined;
   #failedSearches = 0;
 
-  constructor(trades: MarketTrades, hasher: BookHasher) {
+  constructor(trades: MarketTrades) {
     this.#trades = trades;
-    this.#hasher = hasher;
   }
 
   noteTick(tickSize: string): void {
     this.#tickSize = tickSize;
   }
 
-  /** Whether the hash of a recorded book matches its own levels or, if given, `levels` instead. */
-  isHashOf({ hash, hashed, tickSize, lastTradePrice }: HashClaim, levels?: OrderBook): boolean {
+  /**
+   * The last trade's price, in the hash's notation, with which the hash of a recorded book matches its own levels or, if given,
+   * `levels` instead: it is proven, as far as SHA-1 proves. Empty before the first trade; undefined if the hash does not match.
+   */
+  lastTradePriceOf({ hash, hashed, tickSize, lastTradePrice }: HashClaim, levels?: OrderBook): string | undefined {
     const other = levels === undefined ? undefined : hashedLevels(levels);
     // The book's own levels were checked before.
-    if (other !== undefined && other.bids === hashed.bids && other.asks === hashed.asks) return false;
-    const hashOf = this.#hasher.of({ ...hashed, ...other });
-    const wanted = new Set([hash]);
+    if (other !== undefined && other.bids === hashed.bids && other.asks === hashed.asks) return undefined;
+    const hashOf = hashesOf({ ...hashed, ...other });
+    const isWanted = (found: string) => found === hash;
     const tickSizes = tickSize === undefined ? this.#likelyTicks() : [tickSize];
-    if (lastTradePrice !== undefined) return this.#isFound(hashOf, wanted, () => [lastTradePrice], tickSizes);
-    const likely = this.#likelyPrices(Number(hashed.timestamp));
-    if (this.#isFound(hashOf, wanted, () => likely, tickSizes)) return true;
-    return this.#isFoundAnywhere(hashOf, wanted, tickSize === undefined ? this.#everyTick() : [tickSize]);
+    if (lastTradePrice !== undefined) return this.#found(hashOf, isWanted, () => [lastTradePrice], tickSizes);
+    const likely = () => this.#likelyPrices(Number(hashed.timestamp));
+    return (
+      this.#found(hashOf, isWanted, likely, tickSizes) ??
+      this.#foundAnywhere(hashOf, isWanted, tickSize === undefined ? this.#everyTick() : [tickSize])
+    );
   }
 
   /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
   isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
-    const hashOf = this.#hasher.of(book);
-    const likely = this.#likelyPrices(Number(book.timestamp));
-    if (this.#isFound(hashOf, hashes, () => likely, this.#likelyTicks())) return true;
-    if (thoroughly) return this.#isFound(hashOf, hashes, () => this.#everyPrice(), this.#everyTick());
+    const hashOf = hashesOf(book);
+    const isWanted = (hash: string) => hashes.has(hash);
+    const likely = () => this.#likelyPrices(Number(book.timestamp));
+    if (this.#found(hashOf, isWanted, likely, this.#likelyTicks()) !== undefined) return true;
+    if (thoroughly) return this.#found(hashOf, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
     // No price is likely while no trade is known.
-    return this.#recent.length === 0 && this.#isFoundAnywhere(hashOf, hashes, this.#everyTick());
+    return this.#recent.length === 0 && this.#foundAnywhere(hashOf, isWanted, this.#everyTick()) !== undefined;
   }
 
   /** Tries a thousand prices, which takes a millisecond; stops trying after FAILED_SEARCHES_MAX failures in a row. */
-  #isFoundAnywhere(hashOf: BookHash, hashes: ReadonlySet<string>, tickSizes: readonly string[]): boolean {
-    if (this.#failedSearches >= FAILED_SEARCHES_MAX) return false;
-    const isFound = this.#isFound(hashOf, hashes, () => this.#everyPrice(), tickSizes);
-    this.#failedSearches = isFound ? 0 : this.#failedSearches + 1;
-    return isFound;
+  #foundAnywhere(hashOf: BookHash, isWanted: HashTest, tickSizes: readonly string[]): string | undefined {
+    if (this.#failedSearches >= FAILED_SEARCHES_MAX) return undefined;
+    const found = this.#found(hashOf, isWanted, () => this.#everyPrice(), tickSizes);
+    this.#failedSearches = found === undefined ? this.#failedSearches + 1 : 0;
+    return found;
   }
 
   #likelyTicks(): readonly string[] {
@@ -82,10 +81,13 @@ export class HashSearch {
     return [...this.#likelyTicks(), ...TICK_SIZES.filter((tickSize) => !this.#likelyTicks().includes(tickSize))];
   }
 
-  #likelyPrices(timestampMs: number): readonly string[] {
-    const [last, ...others] = this.#recent;
-    const known = last === undefined ? [] : [last];
-    return [...new Set([...known, ...this.#trades.pricesAround(timestampMs), ...others, ''])];
+  /** Most books have the price that matched last, so the others are found only if they are needed. */
+  *#likelyPrices(timestampMs: number): Generator<string> {
+    const [last] = this.#recent;
+    if (last !== undefined) yield last;
+    yield* this.#trades.pricesAround(timestampMs);
+    yield* this.#recent.slice(1);
+    yield '';
   }
 
   /** No price and every price, the most likely first: whole cents outward from the last price and from its complement, then the others. */
@@ -105,16 +107,17 @@ export class HashSearch {
     }
   }
 
-  #isFound(hashOf: BookHash, hashes: ReadonlySet<string>, prices: Prices, tickSizes: readonly string[]): boolean {
+  /** The price of the last trade with which the book has one of the hashes. */
+  #found(hashOf: BookHash, isWanted: HashTest, prices: Prices, tickSizes: readonly string[]): string | undefined {
     for (const tickSize of tickSizes) {
       for (const lastTradePrice of prices()) {
-        if (!hashes.has(hashOf({ tickSize, lastTradePrice }))) continue;
+        if (!isWanted(hashOf({ tickSize, lastTradePrice }))) continue;
         this.#tickSize = tickSize;
         this.#noteMatch(lastTradePrice);
-        return true;
+        return lastTradePrice;
       }
     }
-    return false;
+    return undefined;
   }
 
   #noteMatch(price: string): void {

@@ -1,10 +1,9 @@
-import { tradePriceText } from '../../venue/book-hash.ts';
+import { TRADE_DELAY_MAX_MS, tradePriceText } from '../../venue/book-hash.ts';
 
 /** Trades kept per market: about 15 seconds of busy trading. */
 const TRADES_MAX = 256;
 
-/** A trade may belong to a book if it is at most this much after or before it. Usually it is 20 ms after it. */
-const AFTER_MS = 250;
+/** A trade may belong to a book that is at most this much later, or TRADE_DELAY_MAX_MS earlier. */
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
 const NEAR_MAX = 8;
@@ -27,7 +26,10 @@ export class MarketTrades {
   pricesAround(timestampMs: number): string[] {
     const expectedMs = timestampMs + USUAL_DELAY_MS;
     const near = this.#trades
-      .filter((trade) => trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + AFTER_MS)
+      .filter(
+        (trade) =>
+          trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + TRADE_DELAY_MAX_MS,
+      )
       .sort((a, b) => Math.abs(a.timestampMs - expectedMs) - Math.abs(b.timestampMs - expectedMs))
       .slice(0, NEAR_MAX);
     return near.flatMap(({ price }) => [tradePriceText(price), tradePriceText(1 - price)]);

@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { OUTCOMES } from '../../../src/domain/outcome.ts';
+import { priceCodec } from '../../../src/segment/price-segment.ts';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
-import { booksOf } from '../../support/imported.ts';
+import { booksOf, marketOf } from '../../support/imported.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, UP_ASSET } from '../../support/sample-records.ts';
+import { venueHash } from '../rebuild/venue-messages.ts';
 
 const message = (asset: string, size: string) =>
   JSON.stringify({
@@ -54,6 +56,44 @@ test('messages of any spelling are read alike, whether they are scanned as bytes
   for (const { book } of stored) {
     expect(book).toEqual({ bidPrices: [0.4], bidSizes: [1.5], askPrices: [0.9], askSizes: [20] });
   }
+});
+
+test('the price of the last trade is the one that a message states, or that its hash proves, however it is spelled', async () => {
+  using directory = temporaryDirectory();
+  const bids = [{ price: '0.4', size: '1.5' }];
+  const head = { market: CONDITION_ID, asset_id: UP_ASSET };
+  const hashed = (offsetMs: number, lastTrade: string) => {
+    const frame = { ...head, timestamp: String(START_MS + offsetMs), bids, asks: [], event_type: 'book' };
+    return { ...frame, hash: venueHash(frame, { lastTrade }) };
+  };
+  const data = [
+    JSON.stringify(hashed(0, '0.490')),
+    JSON.stringify({ ...hashed(1, '0.870'), note: 'ü' }),
+    JSON.stringify(hashed(2, '0.130')).replaceAll(',', ', '),
+    JSON.stringify({ ...hashed(3, '0.500'), tick_size: '0.01', last_trade_price: '0.500' }),
+    JSON.stringify({ ...hashed(4, '0.510'), hash: 'ab', last_trade_price: '0.510' }),
+    JSON.stringify({ ...hashed(5, ''), last_trade_price: '' }),
+    JSON.stringify({ ...hashed(6, ''), hash: 'ab' }),
+  ];
+  const books = join(directory.path, 'books.parquet');
+  writeFileSync(books, Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'raw_data', data, type: 'STRING' }] })));
+  writeFileSync(join(directory.path, 'markets.ndjson'), JSON.stringify(sampleMarket()));
+  using place = temporaryArchive();
+  const { total, records } = await importPaths(place.archive, books);
+  expect(total).toMatchObject({ stored: 8, rejected: 0 });
+  expect(records).toMatchObject({ snapshot: 7, lastTradePrice: 5 });
+  const market = marketOf(place.archive, sampleMarket().slug);
+  const stored = [...place.archive.prices.slices(market, 'up', 'last-trade', 0, START_MS + 100)].flatMap(
+    ({ payload, from, to }) => priceCodec.decode(payload).slice(from, to),
+  );
+  expect(stored.map(({ timestampMs, price }) => [timestampMs - START_MS, price])).toEqual([
+    [0, 0.49],
+    [1, 0.87],
+    [2, 0.13],
+    [3, 0.5],
+    [4, 0.51],
+  ]);
+  expect((await importPaths(place.archive, books)).total).toMatchObject({ stored: 0, duplicate: 8 });
 });
 
 test('messages in a column of type JSON are read like those in a column of text', async () => {

@@ -199,8 +199,8 @@ describe('changes', () => {
     expect(up).toEqual([FIRST_SEEN, seen(1, '0.48:30 0.4:10', '0.6:5')]);
     expect(down).toEqual([seen(0, '0.3:1', ''), seen(1, '0.3:1', '0.9:4')]);
     expect(sink.items.map(({ added, finished }) => [added, finished])).toEqual([
-      [1, 1],
-      [1, 1],
+      [1, 2],
+      [1, 2],
       [2, 0],
       [0, 1],
     ]);
@@ -594,7 +594,7 @@ describe('full books without changes', () => {
     expect({ gaps, reasons }).toEqual({ gaps: [], reasons: [] });
     expect(bestBids(up)).toBe('0 0.48:30, 5000 0.47:1, 9000 0.47:1, 9000 0.46:1');
     const books = sink.items.filter(({ kind }) => kind === 'book');
-    expect(books.map(({ added, finished }) => [added, finished])).toEqual(Array(4).fill([1, 1]));
+    expect(books.map(({ added, finished }) => [added, finished])).toEqual(Array(4).fill([1, 2]));
   });
 
   test('of one outcome are complete although the other one has changes', async () => {
@@ -868,4 +868,57 @@ test('memory is bounded: with too many assets the one whose last message is olde
   await readAll(codec, sink, [...books, ...withoutMarket].map(json));
   expect(sink.reasons()).toEqual(['the change is before the first book of this asset']);
   expect(sink.recordsOf('snapshot')).toHaveLength(assetIds.length + 1);
+});
+
+describe('the price of the last trade in a book', () => {
+  const HASHED = { hash: venueHash(FIRST, { lastTrade: '0.130' }) };
+  const STATED = { tick_size: '0.01', last_trade_price: '0.490' };
+
+  test.each([
+    ['that the message states', STATED, 0.49],
+    ['that its hash proves', HASHED, 0.13],
+    ['that it states, although another one is stated than its hash proves', { ...HASHED, ...STATED }, 0.49],
+    ['that it states as a number', { last_trade_price: 0.49 }, 0.49],
+    ['"" before the first trade', { ...HASHED, hash: venueHash(FIRST), last_trade_price: '' }, undefined],
+    ['"0"', { last_trade_price: '0' }, undefined],
+    ['that is no price', { last_trade_price: 'none' }, undefined],
+    ['above 1', { last_trade_price: '1.5' }, undefined],
+    ['that neither the message nor its hash tells', { hash: 'ab'.repeat(20) }, undefined],
+  ] as const)('%s', async (_, fields, price) => {
+    const { sink, up } = await read([[{ ...FIRST, ...fields }]]);
+    expect(up).toEqual([FIRST_SEEN]);
+    expect(sink.records.filter(({ type }) => type === 'lastTradePrice')).toEqual(
+      price === undefined
+        ? []
+        : [
+            {
+              ...{ type: 'lastTradePrice', conditionId: CONDITION_ID, outcome: 'up', assetId: UP_ASSET },
+              ...{ timestampMs: START_MS, id: undefined, price },
+            },
+          ],
+    );
+  });
+
+  test('is kept of every book, also of one that changes nothing and of one that comes late, and not of a damaged one', async () => {
+    const whole = { min_order_size: '5', tick_size: '0.01', neg_risk: false };
+    const stated = (offsetMs: number, price: string) => {
+      const frame = book(offsetMs, BIDS, ASKS);
+      return { ...frame, ...whole, last_trade_price: price, hash: venueHash(frame, { lastTrade: price }) };
+    };
+    const { sink, up } = await read([
+      [
+        ...[stated(0, '0.490'), change(1, buy('0.4', '10')), stated(5, '0.490'), stated(7, '0.500')],
+        ...[change(9000, buy('0.4', '11')), stated(6, '0.510'), { ...stated(9001, '0.9'), hash: 'ab'.repeat(20) }],
+      ],
+    ]);
+    const kept = sink.records.flatMap((record) => (record.type === 'lastTradePrice' ? [record] : []));
+    expect(kept.map(({ timestampMs, price }) => [timestampMs - START_MS, price]).sort()).toEqual([
+      [0, 0.49],
+      [5, 0.49],
+      [6, 0.51],
+      [7, 0.5],
+    ]);
+    expect(up.map(({ timestampMs }) => timestampMs - START_MS).sort()).toEqual([0, 6, 9000]);
+    expect(sink.reasons()).toEqual(['the book is damaged: its hash does not match its levels']);
+  });
 });

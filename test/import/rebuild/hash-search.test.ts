@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import { HashSearch } from '../../../src/import/rebuild/hash-search.ts';
 import { MarketTrades } from '../../../src/import/rebuild/market-trades.ts';
-import { BookHasher } from '../../../src/venue/book-hash.ts';
 import { bookMessage } from '../../../src/venue/book-message-parser.ts';
 import { book, type Frame, venueHash } from './venue-messages.ts';
 
@@ -12,30 +11,30 @@ function claimOf(frame: Frame) {
 }
 
 test('a hash is found with every tick and every price of the last trade, whatever matched before', () => {
-  const search = new HashSearch(new MarketTrades(), new BookHasher());
+  const search = new HashSearch(new MarketTrades());
   for (let thousandths = 1; thousandths < 1000; thousandths += 37) {
     for (const tick of ['0.01', '0.001']) {
       const hash = venueHash(BOOK, { tick, lastTrade: (thousandths / 1000).toFixed(3) });
-      expect(search.isHashOf(claimOf({ ...BOOK, hash }))).toBe(true);
+      expect(search.lastTradePriceOf(claimOf({ ...BOOK, hash }))).toBeDefined();
     }
   }
-  expect(search.isHashOf(claimOf({ ...BOOK, hash: venueHash(BOOK) }))).toBe(true);
+  expect(search.lastTradePriceOf(claimOf({ ...BOOK, hash: venueHash(BOOK) }))).toBeDefined();
 });
 
 test('no other hash is found, and a book in the buffer before it changes nothing', () => {
-  const search = new HashSearch(new MarketTrades(), new BookHasher());
+  const search = new HashSearch(new MarketTrades());
   const long = book(
     0,
     Array.from({ length: 500 }, (_, index) => [`0.${1000 + index}`, '1'] as const),
     '',
   );
-  expect(search.isHashOf(claimOf({ ...long, hash: venueHash(long) }))).toBe(true);
-  expect(search.isHashOf(claimOf({ ...BOOK, hash: venueHash(long) }))).toBe(false);
-  expect(search.isHashOf(claimOf({ ...BOOK, hash: venueHash(BOOK, { lastTrade: '0.500' }) }))).toBe(true);
+  expect(search.lastTradePriceOf(claimOf({ ...long, hash: venueHash(long) }))).toBeDefined();
+  expect(search.lastTradePriceOf(claimOf({ ...BOOK, hash: venueHash(long) }))).toBeUndefined();
+  expect(search.lastTradePriceOf(claimOf({ ...BOOK, hash: venueHash(BOOK, { lastTrade: '0.500' }) }))).toBeDefined();
 });
 
 test('levels that are not plain digits are hashed as JSON writes them', () => {
   const odd = { ...BOOK, bids: [{ price: '1e-1', size: '1' }] };
-  const search = new HashSearch(new MarketTrades(), new BookHasher());
-  expect(search.isHashOf(claimOf({ ...odd, hash: venueHash(odd) }))).toBe(true);
+  const search = new HashSearch(new MarketTrades());
+  expect(search.lastTradePriceOf(claimOf({ ...odd, hash: venueHash(odd) }))).toBeDefined();
 });
