@@ -16,8 +16,10 @@ import {
   type KnownBook,
   type LastTrade,
   lastTradeAt,
+  laterStated,
   type MirrorMode,
   recordedBookAt,
+  tradeInBook,
 } from './market-state.ts';
 import type { TickChange, TickSizes } from './tick-sizes.ts';
 
@@ -40,7 +42,8 @@ export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
 export interface OutcomeState {
   /** The next event may edit the book. */
   readonly known: KnownBook | undefined;
-  readonly lastTrade: LastTrade | undefined;
+  /** As the outcome's book has it, see `tradeInBook`. */
+  readonly lastTrade: { readonly price: number } | undefined;
 }
 
 /**
@@ -59,6 +62,10 @@ export class MarketPlayback {
   /** The outcomes' own series. */
   readonly #books: Readonly<Record<Outcome, BookCursor>>;
   readonly #trades: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
+  readonly #lastTrades: Record<Outcome, LastTrade | undefined>;
+  /** The prices of the last trade that the books of each outcome state. */
+  readonly #statements: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
+  readonly #stated: Record<Outcome, PriceRecord | undefined>;
   readonly #gaps: Lookahead<Gap>;
   #tick: TickChange | undefined;
   #tickSize: string;
@@ -73,12 +80,17 @@ export class MarketPlayback {
     const recorded = byOutcome((outcome) => recordedBookAt(archive, market, outcome, atMs));
     this.#state = byOutcome((outcome) => {
       const known = chosenBook(recorded[outcome], recorded[otherOutcome(outcome)], mirror);
-      const lastTrade = lastTradeAt(archive, market, outcome, atMs);
-      return { known: known && { ...known, book: EditableBook.of(known.book) }, lastTrade };
+      return { known: known && { ...known, book: EditableBook.of(known.book) }, lastTrade: undefined };
     });
     this.#books = byOutcome((outcome) => {
       return new BookCursor(snapshots.slices(market, outcome, atMs + 1, INSTANT_MAX_MS), recorded[outcome]?.book);
     });
+    this.#lastTrades = byOutcome((outcome) => lastTradeAt(archive, market, outcome, atMs));
+    this.#stated = byOutcome((outcome) => prices.latest(market, outcome, 'last-trade', atMs));
+    this.#statements = byOutcome((outcome) => {
+      return new Lookahead(recordsIn(prices.slices(market, outcome, 'last-trade', atMs + 1, INSTANT_MAX_MS)));
+    });
+    this.#setTradesInBooks();
     this.#trades = byOutcome((outcome) => {
       return new Lookahead(recordsIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
     });
@@ -104,9 +116,28 @@ export class MarketPlayback {
   /** Returns the next event, which must exist, and applies it to the state. */
   next(): PlaybackEvent {
     const timestampMs = this.#nextMs!;
+    this.reach(timestampMs);
     const event = this.#take(timestampMs);
     this.#nextMs = this.#earliest();
     return event;
+  }
+
+  /** Applies what is no event, up to an instant: no event before it may be left. */
+  reach(instantMs: InstantMs): void {
+    for (const outcome of OUTCOMES) {
+      const statements = this.#statements[outcome];
+      if (!(statements.next !== undefined && statements.next.timestampMs <= instantMs)) continue;
+      do this.#stated[outcome] = statements.take();
+      while (statements.next !== undefined && statements.next.timestampMs <= instantMs);
+      this.#setTradesInBooks();
+    }
+  }
+
+  #setTradesInBooks(): void {
+    for (const outcome of OUTCOMES) {
+      const stated = laterStated(this.#stated[outcome], this.#stated[otherOutcome(outcome)]);
+      this.#state[outcome].lastTrade = tradeInBook(this.#lastTrades[outcome], stated);
+    }
   }
 
   #earliest(): InstantMs | undefined {
@@ -188,19 +219,21 @@ export class MarketPlayback {
   #takeTrade(outcome: Outcome): PlaybackEvent {
     const record = this.#trades[outcome].take();
     const { price, timestampMs } = record;
-    const other = this.#state[otherOutcome(outcome)];
-    this.#state[outcome].lastTrade = { price, timestampMs, isOwn: true };
+    const last = this.#lastTrades;
+    const other = otherOutcome(outcome);
+    last[outcome] = { price, timestampMs, isOwn: true };
     // If both outcomes have a trade at one time, each keeps its own.
-    if (other.lastTrade?.isOwn !== true || other.lastTrade.timestampMs !== timestampMs) {
-      other.lastTrade = { price: complement(price), timestampMs, isOwn: false };
+    if (last[other]?.isOwn !== true || last[other].timestampMs !== timestampMs) {
+      last[other] = { price: complement(price), timestampMs, isOwn: false };
     }
+    this.#setTradesInBooks();
     return { kind: 'trade', timestampMs, outcome, record };
   }
 }
 
 interface EditableState {
   known: (KnownBook & { readonly book: EditableBook }) | undefined;
-  lastTrade: LastTrade | undefined;
+  lastTrade: OutcomeState['lastTrade'];
 }
 
 function byOutcome<T>(make: (outcome: Outcome) => T): Record<Outcome, T> {

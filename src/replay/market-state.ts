@@ -3,8 +3,10 @@ import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import { BookReader, bookOf } from '../segment/book-decoder.ts';
+import type { PriceRecord } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { TRADE_DELAY_MAX_MS } from '../venue/book-hash.ts';
 
 export interface KnownBook {
   readonly book: OrderBook;
@@ -85,4 +87,36 @@ export function lastTradeAt(
   }
   if (other === undefined) return undefined;
   return { price: complement(other.price), timestampMs: other.timestampMs, isOwn: false };
+}
+
+/**
+ * The last price of the last trade that a book of either outcome states up to an instant; if both state one at that time, the
+ * outcome's own. The venue's books of both outcomes have the same price, so it is never complemented (1,800 of 1,800 pairs of books of
+ * one time in polymarket-BTC5min-database).
+ */
+export function statedTradeAt(
+  { prices }: Pick<Archive, 'prices'>,
+  market: StoredMarket,
+  outcome: Outcome,
+  instantMs: InstantMs,
+): PriceRecord | undefined {
+  const own = prices.latest(market, outcome, 'last-trade', instantMs);
+  return laterStated(own, prices.latest(market, otherOutcome(outcome), 'last-trade', instantMs));
+}
+
+/** The later one of the prices that the books of an outcome and of the other one state. */
+export function laterStated(own: PriceRecord | undefined, other: PriceRecord | undefined): PriceRecord | undefined {
+  return own === undefined || (other !== undefined && other.timestampMs > own.timestampMs) ? other : own;
+}
+
+/**
+ * The price of the last trade in an outcome's book: the last one that a book states, unless a trade is later. The message of a trade
+ * follows the book that counts it, so a trade shortly after a book is not later.
+ */
+export function tradeInBook(
+  trade: LastTrade | undefined,
+  stated: PriceRecord | undefined,
+): { readonly price: number } | undefined {
+  if (trade === undefined || stated === undefined) return stated ?? trade;
+  return trade.timestampMs > stated.timestampMs + TRADE_DELAY_MAX_MS ? trade : stated;
 }

@@ -7,6 +7,7 @@ import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
+import { booksInCapture, recordedPrices } from './recorded-hashes.ts';
 import { RecordingConnection, rethrow } from './recording-connection.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
@@ -73,6 +74,7 @@ test.skipIf(CAPTURE === undefined)(
     expect(connection.closings).toEqual([]);
 
     const client = new DocumentedClient(...pairs);
+    client.recordedPriceAt = recordedPrices(booksInCapture(directory));
     const wanted = Map.groupBy(books, ({ timestamp }) => Number(timestamp));
     let compared = 0;
     let lastMs = 0;

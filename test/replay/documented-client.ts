@@ -68,6 +68,8 @@ export class DocumentedClient {
   readonly books = new Map<string, ClientBook>();
   readonly faults: string[] = [];
   readonly hashesChecked = { right: 0 };
+  /** The price of the last trade in the market of an asset, if the recorded books tell it: most messages do not state it. */
+  recordedPriceAt: (assetId: string, timestampMs: number) => string | undefined = () => undefined;
   readonly #ticks = new Map<string, string>();
   readonly #lastTrades = new Map<string, LastTrade>();
   readonly #others: ReadonlyMap<string, string>;
@@ -167,7 +169,7 @@ export class DocumentedClient {
   #hashOf(market: string, assetId: string, { bids, asks, timestamp }: ClientBook): string {
     const ascending = (side: Side) => [...side].sort((a, b) => Number(a[0]) - Number(b[0]));
     const levels = (side: [string, string][]) => side.map(([price, size]) => ({ price, size }));
-    const price = this.#lastTrades.get(assetId)?.price ?? '';
+    const price = this.recordedPriceAt(assetId, Number(timestamp)) ?? this.#lastTrades.get(assetId)?.price ?? '';
     const summary = {
       market,
       asset_id: assetId,

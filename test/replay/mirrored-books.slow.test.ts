@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { MirrorMode } from '../../src/replay/market-state.ts';
@@ -11,6 +10,7 @@ import { marketOf } from '../support/imported.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
+import { booksInParquet, recordedPrices, type VenueBook } from './recorded-hashes.ts';
 import { RecordingConnection, rethrow } from './recording-connection.ts';
 import { tardisServer } from './tardis-server.ts';
 import { venueServer } from './venue-server.ts';
@@ -26,28 +26,16 @@ interface Level {
   readonly size: string;
 }
 
-interface RawBook {
-  readonly asset_id: string;
-  readonly timestamp: string;
+interface RawBook extends VenueBook {
   readonly timestampMs: number;
-  readonly bids: readonly Level[];
-  readonly asks: readonly Level[];
 }
 
 type Sides = Pick<RawBook, 'timestampMs' | 'bids' | 'asks'>;
 
 /** The messages of the market as they were received. */
 async function rawBooks(): Promise<RawBook[]> {
-  const files = readdirSync(REAL_BOOKS!).filter((name) => name.startsWith(SLUG));
-  const rows = await Promise.all(
-    files.map(async (name) =>
-      parquetReadObjects({ file: await asyncBufferFromFile(join(REAL_BOOKS!, name)), columns: ['raw_data'] }),
-    ),
-  );
-  return rows.flat().map(({ raw_data }) => {
-    const book = JSON.parse(String(raw_data)) as RawBook;
-    return { ...book, timestampMs: Number(book.timestamp) };
-  });
+  const books = await booksInParquet(REAL_BOOKS!, SLUG);
+  return books.map((book) => ({ ...book, timestampMs: Number(book.timestamp) }));
 }
 
 /** 1 - price, in digits. */
@@ -187,8 +175,10 @@ describe.skipIf(REAL_BOOKS === undefined)('a market whose outcomes were recorded
     const filters = ['book', 'price_change'].map((channel) => ({ channel, symbols: clobTokenIds }));
     const lines = await tardis.lines('/replay', { ...options, filters });
     const native = lines.flatMap((line) => (line === '' ? [] : [JSON.stringify(JSON.parse(line).message)]));
+    const priceAt = recordedPrices(raw);
     for (const frames of [await framesOf(server.replay, clobTokenIds), native]) {
       const client = new DocumentedClient(clobTokenIds);
+      client.recordedPriceAt = priceAt;
       let compared = 0;
       let lastMs = 0;
       const compare = () => {

@@ -14,6 +14,13 @@ interface Timed {
   readonly id: number;
 }
 
+interface OracleTrade {
+  readonly price: number;
+  readonly timestampMs: number;
+  readonly side: string;
+  readonly feeRateBps: number | undefined;
+}
+
 interface Trade extends Timed {
   readonly price: number;
   readonly trade?: { readonly side: 'buy' | 'sell' | undefined; readonly feeRateBps: number | undefined } | undefined;
@@ -27,6 +34,7 @@ export interface OracleBook {
 }
 
 const exactly = (price: number) => Math.round(price * SCALE);
+const mirrored = (price: number) => (SCALE - exactly(price)) / SCALE;
 const textOf = (scaled: number) => String(scaled / SCALE);
 
 /**
@@ -36,6 +44,8 @@ const textOf = (scaled: number) => String(scaled / SCALE);
 export class VenueOracle {
   readonly #books: Record<Outcome, readonly (Timed & { readonly book: OrderBook })[]>;
   readonly #trades: Record<Outcome, readonly Trade[]>;
+  /** The prices of the last trade that books state. */
+  readonly #stated: Record<Outcome, readonly Trade[]>;
   /** By every book of either outcome. */
   readonly #decimals: readonly (readonly [timestampMs: number, decimals: number])[];
 
@@ -44,12 +54,13 @@ export class VenueOracle {
   constructor(archive: Archive, slug: string, mode: MirrorMode = 'fresh') {
     this.#mode = mode;
     const market = marketOf(archive, slug);
-    const tradesOf = (outcome: Outcome) =>
-      [...archive.prices.slices(market, outcome, 'trade', ...EVER)].flatMap(({ payload, from, to }) =>
+    const pricesOf = (outcome: Outcome, kind: 'trade' | 'last-trade') =>
+      [...archive.prices.slices(market, outcome, kind, ...EVER)].flatMap(({ payload, from, to }) =>
         priceCodec.decode(payload).slice(from, to),
       );
     this.#books = { up: booksOf(archive, slug, 'up'), down: booksOf(archive, slug, 'down') };
-    this.#trades = { up: tradesOf('up'), down: tradesOf('down') };
+    this.#trades = { up: pricesOf('up', 'trade'), down: pricesOf('down', 'trade') };
+    this.#stated = { up: pricesOf('up', 'last-trade'), down: pricesOf('down', 'last-trade') };
     this.#decimals = OUTCOMES.flatMap((outcome) =>
       this.#books[outcome].map(({ timestampMs, book }) => {
         const decimals = [...book.bidPrices, ...book.askPrices].map(
@@ -102,18 +113,38 @@ export class VenueOracle {
     return { bid: textOf(bid), ask: textOf(ask), mid: textOf((bid + ask) / 2), spread: textOf(ask - bid) };
   }
 
-  lastTradeAt(
-    outcome: Outcome,
-    nowMs: number,
-  ): { price: number; side: string; feeRateBps: number | undefined } | undefined {
+  /** The last trade that was recorded. */
+  recordedTradeAt(outcome: Outcome, nowMs: number): OracleTrade | undefined {
     const own = lastOf(this.#trades[outcome], nowMs);
     const other = lastOf(this.#trades[outcome === 'up' ? 'down' : 'up'], nowMs);
-    if (own !== undefined && (other?.timestampMs ?? 0) <= own.timestampMs) {
-      return { price: own.price, side: own.trade?.side?.toUpperCase() ?? '', feeRateBps: own.trade?.feeRateBps };
-    }
-    if (other === undefined) return undefined;
-    const side = other.trade?.side && (other.trade.side === 'buy' ? 'SELL' : 'BUY');
-    return { price: (SCALE - exactly(other.price)) / SCALE, side: side ?? '', feeRateBps: other.trade?.feeRateBps };
+    const isOwn = own !== undefined && (other?.timestampMs ?? 0) <= own.timestampMs;
+    const last = isOwn ? own : other;
+    if (last === undefined) return undefined;
+    const { timestampMs, price, trade: { side = '', feeRateBps } = {} } = last;
+    if (isOwn) return { price, timestampMs, side: side.toUpperCase(), feeRateBps };
+    return { price: mirrored(price), timestampMs, side: side && (side === 'buy' ? 'SELL' : 'BUY'), feeRateBps };
+  }
+
+  /** The same; or the price that a book states since, if it belongs to no outcome of that trade. */
+  lastTradeAt(outcome: Outcome, nowMs: number): Omit<OracleTrade, 'timestampMs'> | undefined {
+    const trade = this.recordedTradeAt(outcome, nowMs);
+    const stated = this.#statedAt(outcome, nowMs);
+    const isKnown = trade !== undefined && [trade.price, mirrored(trade.price)].includes(stated?.price ?? Number.NaN);
+    if (stated === undefined || isKnown || stated.timestampMs < (trade?.timestampMs ?? 0)) return trade;
+    return { price: stated.price, side: '', feeRateBps: trade?.feeRateBps };
+  }
+
+  /** The price of the last trade in the outcome's book: stated, unless a trade is more than 250 ms later. */
+  priceInBookAt(outcome: Outcome, nowMs: number): number | undefined {
+    const trade = this.recordedTradeAt(outcome, nowMs);
+    const stated = this.#statedAt(outcome, nowMs);
+    return (trade?.timestampMs ?? 0) > (stated?.timestampMs ?? 0) + 250 ? trade?.price : (stated ?? trade)?.price;
+  }
+
+  #statedAt(outcome: Outcome, nowMs: number): Trade | undefined {
+    const own = lastOf(this.#stated[outcome], nowMs);
+    const other = lastOf(this.#stated[outcome === 'up' ? 'down' : 'up'], nowMs);
+    return (other?.timestampMs ?? 0) > (own?.timestampMs ?? 0) ? other : own;
   }
 
   tickAt(nowMs: number): string {

@@ -69,9 +69,9 @@ async function expectAsOracle(
   });
   const sent = await Promise.all(paths.map((path) => server.ask(path)));
   const trade = oracle.lastTradeAt(outcome, nowMs);
-  const last = trade?.price;
+  const last = oracle.priceInBookAt(outcome, nowMs);
   expect(await server.json(`/last-trade-price?token_id=${assetId}`)).toEqual({
-    price: String(last ?? 0.5),
+    price: String(trade?.price ?? 0.5),
     side: trade?.side ?? '',
   });
   if (book === undefined) {

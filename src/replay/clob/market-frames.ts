@@ -1,4 +1,5 @@
 import { decimalText } from '../../domain/decimal.ts';
+import type { InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../../domain/outcome.ts';
 import { bestPricesOf, isNewTop } from '../../venue/best-prices.ts';
@@ -42,8 +43,9 @@ export class MarketFrames {
     this.#around = { up: opens + entry('up'), down: opens + entry('down'), between: `"},${entry('down')}` };
   }
 
-  /** A subscription's first message: the book. Undefined before the first book. */
-  opening(outcome: Outcome): string | undefined {
+  /** A subscription's first message: the book at an instant. Undefined before the first book. */
+  opening(outcome: Outcome, atMs: InstantMs): string | undefined {
+    this.playback.reach(atMs);
     return this.playback.state(outcome).known === undefined
       ? undefined
       : this.#books[outcome].opening(this.#context(outcome));

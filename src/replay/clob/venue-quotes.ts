@@ -1,11 +1,14 @@
 import { decimalText } from '../../domain/decimal.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
+import { complement } from '../../domain/mirrored-book.ts';
 import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
+import type { TradeDetails } from '../../domain/trade.ts';
+import type { PriceRecord } from '../../segment/price-segment.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
-import { type KnownBook, lastTradeAt } from '../market-state.ts';
+import { type KnownBook, type LastTrade, lastTradeAt, statedTradeAt, tradeInBook } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
 /** An asset that is traded at an instant, with its book at that time. */
@@ -53,7 +56,10 @@ export class VenueQuotes {
     return book.summary({
       timestampMs: known.timestampMs + this.#replay.shiftMs,
       tickSize: this.#replay.ticks.at(market, this.#nowMs),
-      lastTrade: lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
+      lastTrade: tradeInBook(
+        lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
+        statedTradeAt(this.#replay.archive, market, outcome, this.#nowMs),
+      ),
     });
   }
 
@@ -74,18 +80,31 @@ export class VenueQuotes {
     return best && spreadText(best);
   }
 
-  /** Also of a resolved market; undefined before the first trade. A trade of the other outcome has the opposite side. */
+  /**
+   * Also of a resolved market; undefined before the first trade. A trade of the other outcome has the opposite side. If a book states
+   * another trade since, its price as it is, without a side.
+   */
   lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     if (found === undefined) return undefined;
     const { market, outcome } = found;
     const last = lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
+    const stated = statedTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
+    const { side, feeRateBps } = last === undefined ? {} : this.#detailsOf(market, outcome, last);
+    if (stated !== undefined && (last === undefined || isNewer(stated, last))) {
+      return { price: decimalText(stated.price), side: undefined, feeRateBps };
+    }
     if (last === undefined) return undefined;
-    const { isOwn, price, timestampMs } = last;
+    return {
+      price: decimalText(last.price),
+      side: side && ((side === 'buy') === last.isOwn ? 'BUY' : 'SELL'),
+      feeRateBps,
+    };
+  }
+
+  #detailsOf(market: StoredMarket, outcome: Outcome, { isOwn, timestampMs }: LastTrade): Partial<TradeDetails> {
     const recordedOf = isOwn ? outcome : otherOutcome(outcome);
-    const record = this.#replay.archive.prices.latest(market, recordedOf, 'trade', timestampMs);
-    const { side, feeRateBps } = record?.trade ?? {};
-    return { price: decimalText(price), side: side && ((side === 'buy') === isOwn ? 'BUY' : 'SELL'), feeRateBps };
+    return this.#replay.archive.prices.latest(market, recordedOf, 'trade', timestampMs)?.trade ?? {};
   }
 
   /**
@@ -118,4 +137,11 @@ export class VenueQuotes {
     this.#traded.set(assetId, asset);
     return asset;
   }
+}
+
+/** Whether a book states another trade than the last recorded one. A book may have the price of either outcome. */
+function isNewer(stated: PriceRecord, last: LastTrade): boolean {
+  return (
+    stated.timestampMs >= last.timestampMs && stated.price !== last.price && stated.price !== complement(last.price)
+  );
 }

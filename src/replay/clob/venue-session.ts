@@ -180,7 +180,7 @@ export class VenueSession {
 
   /** Sends the books that subscriptions begin with: one message, an array. */
   #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
-    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome) ?? []);
+    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome, this.#positionMs) ?? []);
     if (books.length > 0) this.#send(`[${books.join(',')}]`);
   }
 

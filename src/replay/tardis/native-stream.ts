@@ -1,5 +1,5 @@
 import { assetIdOf } from '../../domain/market.ts';
-import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import { OUTCOMES } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
@@ -75,7 +75,7 @@ export class NativeStream implements TardisStream {
         for (const assetId of event.playback.market.clobTokenIds) this.#wanted.delete(assetId);
         return [];
       case 'books':
-        return this.#openings(event.playback, event.outcomes);
+        return this.#openings(event);
       case 'recorded':
         return this.#messages(event);
       case 'listed':
@@ -87,11 +87,11 @@ export class NativeStream implements TardisStream {
   }
 
   /** One message, an array, as at the beginning of a subscription at the venue. */
-  #openings(playback: MarketPlayback, outcomes: readonly Outcome[]): string[] {
+  #openings({ playback, outcomes, localMs }: Extract<FeedEvent, { kind: 'books' }>): string[] {
     const frames = this.#frames.get(playback)!;
     const books = outcomes
       .filter((outcome) => this.#wants('book', assetIdOf(playback.market, outcome)))
-      .flatMap((outcome) => frames.opening(outcome) ?? []);
+      .flatMap((outcome) => frames.opening(outcome, localMs) ?? []);
     return books.length === 0 ? [] : [`[${books.join(',')}]`];
   }
 
