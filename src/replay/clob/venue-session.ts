@@ -4,10 +4,10 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
+import { type ClockedMessages, ClockedSender } from '../clocked-sender.ts';
 import type { Connection } from '../connection.ts';
-import { QueuedTask, TASK_MS, type WorkQueue } from '../fair-queue.ts';
+import type { WorkQueue } from '../fair-queue.ts';
 import type { Replay } from '../replay.ts';
-import type { Follower } from '../replay-clock.ts';
 import { MarketFrames } from './market-frames.ts';
 
 /** A market and its subscribed outcomes; `atMs` is the time of its next event, Infinity after the last one. */
@@ -25,34 +25,24 @@ const CLOSED_BY_GAP = 1012;
 const INVALID_OPERATION = 'INVALID OPERATION';
 const POLICY_VIOLATION = 1008;
 const INVALID_SUBSCRIPTION = 'invalid subscription payload';
-const GOING_AWAY = 1001;
-const INTERNAL_ERROR = 1011;
 
 /**
  * One client of the venue's market channel on a replay. Its subscriptions begin with the books at the clock's instant and
  * follow the clock. A client that does not keep up gets events later, without an effect on others. When the clock jumps, all
  * subscriptions start again with the books of the new instant.
  */
-export class VenueSession {
+export class VenueSession implements ClockedMessages {
   readonly #replay: Replay;
   readonly #connection: Connection;
-  readonly #nowMs: () => number;
-  readonly #failed: (error: unknown) => void;
+  readonly #sender: ClockedSender;
   readonly #subscriptions = new Map<number, Subscription>();
-  readonly #stopListening: readonly (() => void)[];
   readonly #upcoming = new Agenda<Subscription>();
-  readonly #task: QueuedTask;
-  #follower: Follower | undefined;
   #custom = false;
   #wantsDump = true;
   #hasSubscribed = false;
   #hasOpened = false;
-  /** All events up to this instant were sent. */
-  #positionMs: InstantMs;
   /** All announcements up to this instant were sent. */
   #announcedMs: InstantMs;
-  #isBlocked = false;
-  #isClosed = false;
   #rank = 0;
 
   /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
@@ -65,58 +55,49 @@ export class VenueSession {
   ) {
     this.#replay = replay;
     this.#connection = connection;
-    this.#nowMs = monotonicMs;
-    this.#failed = failed;
-    this.#positionMs = replay.clock.nowMs;
-    this.#announcedMs = this.#positionMs;
-    this.#task = new QueuedTask(queue, () => this.#guarded(() => this.#sendDue()));
-    this.#stopListening = [
-      replay.clock.onChange((change) => {
-        if (change === 'jump') this.#guarded(() => this.#restart());
-        else this.#schedule();
-      }),
-      replay.onStop(() => this.#close(GOING_AWAY, 'the replay was stopped')),
-    ];
+    this.#announcedMs = replay.clock.nowMs;
+    this.#sender = new ClockedSender({ replay, connection, queue, monotonicMs, failed }, this);
   }
 
   /** A frame from the client. */
   received(text: string): void {
     const request = channelRequest(text);
-    if (this.#isClosed || request === undefined) return;
+    if (this.#sender.isClosed || request === undefined) return;
     if (request.kind === 'ping') this.#answerPing();
     else if (request.kind === 'unsubscribe') this.#unsubscribe(request.assetIds);
-    else if (request.isOpening && this.#hasOpened && this.#replay.options.strict) this.#send(INVALID_OPERATION);
+    else if (request.isOpening && this.#hasOpened && this.#replay.options.strict) this.#sender.send(INVALID_OPERATION);
     else this.#subscribe(request);
   }
 
   #answerPing(): void {
     if (this.#hasSubscribed || !this.#replay.options.strict) this.#connection.send('PONG');
-    else this.#close(POLICY_VIOLATION, INVALID_SUBSCRIPTION);
+    else this.#sender.close(POLICY_VIOLATION, INVALID_SUBSCRIPTION);
   }
 
   /** The client has read all waiting messages. */
   drained(): void {
-    this.#isBlocked = false;
-    this.#schedule();
+    this.#sender.drained();
   }
 
   closed(): void {
-    this.#isClosed = true;
-    for (const stop of this.#stopListening) stop();
-    this.#follower?.leave();
-    this.#task.cancel();
+    this.#sender.closed();
+  }
+
+  get nextMs(): InstantMs {
+    const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
+    return Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs);
   }
 
   #subscribe({ isOpening, assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
     this.#hasSubscribed = true;
     this.#hasOpened ||= isOpening;
     // Events that are due go to the earlier subscriptions only.
-    this.#sendDue();
-    if (this.#isClosed) return;
-    if (custom && !this.#custom) this.#announcedMs = this.#positionMs;
+    this.#sender.sendDue();
+    if (this.#sender.isClosed) return;
+    if (custom && !this.#custom) this.#announcedMs = this.#sender.positionMs;
     this.#custom = custom ?? this.#custom;
     this.#wantsDump = initialDump ?? this.#wantsDump;
-    if (this.#follower === undefined) this.#startAtClock();
+    if (!this.#sender.isFollowing) this.#startAtClock();
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
@@ -128,9 +109,9 @@ export class VenueSession {
       subscription.listening[found.outcome] = true;
       opened.push([subscription, found.outcome]);
     }
-    this.#followOrLeave();
+    this.#follow();
     if (this.#wantsDump) this.#sendOpenings(opened);
-    this.#schedule();
+    this.#sender.schedule();
   }
 
   #unsubscribe(assetIds: readonly string[]): void {
@@ -144,22 +125,16 @@ export class VenueSession {
       this.#subscriptions.delete(market.key);
       this.#upcoming.remove((each) => each === subscription);
     }
-    this.#followOrLeave();
+    this.#follow();
   }
 
-  /** A follower without subscriptions is up to date at once: it would move a clock with the speed 'max' to its end. */
-  #followOrLeave(): void {
-    if (this.#custom || this.#subscriptions.size > 0) {
-      this.#follower ??= this.#replay.clock.follow(this.#positionMs);
-      return;
-    }
-    this.#follower?.leave();
-    this.#follower = undefined;
+  #follow(): void {
+    this.#sender.follow(this.#custom || this.#subscriptions.size > 0);
   }
 
   #startAtClock(): void {
-    this.#positionMs = this.#replay.clock.nowMs;
-    this.#announcedMs = this.#positionMs;
+    this.#sender.startAtClock();
+    this.#announcedMs = this.#sender.positionMs;
   }
 
   #subscribedAssets(): number {
@@ -169,7 +144,7 @@ export class VenueSession {
   }
 
   #open(market: StoredMarket, listening = { up: false, down: false }): Subscription {
-    const playback = this.#replay.playback(market, this.#positionMs);
+    const playback = this.#replay.playback(market, this.#sender.positionMs);
     const frames = new MarketFrames(playback, this.#replay.shiftMs, this.#replay.prices);
     this.#rank += 1;
     const subscription = { market, frames, listening, atMs: playback.nextMs ?? Infinity, rank: this.#rank };
@@ -180,14 +155,12 @@ export class VenueSession {
 
   /** Sends the books that subscriptions begin with: one message, an array. */
   #sendOpenings(opened: readonly (readonly [Subscription, Outcome])[]): void {
-    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome, this.#positionMs) ?? []);
-    if (books.length > 0) this.#send(`[${books.join(',')}]`);
+    const books = opened.flatMap(([{ frames }, outcome]) => frames.opening(outcome, this.#sender.positionMs) ?? []);
+    if (books.length > 0) this.#sender.send(`[${books.join(',')}]`);
   }
 
-  #restart(): void {
-    this.#task.cancel();
-    if (this.#follower === undefined) return;
-    this.#startAtClock();
+  restart(): void {
+    this.#announcedMs = this.#sender.positionMs;
     this.#upcoming.remove(() => true);
     const subscriptions = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
@@ -197,48 +170,10 @@ export class VenueSession {
       for (const outcome of OUTCOMES) if (listening[outcome]) opened.push([subscription, outcome]);
     }
     this.#sendOpenings(opened);
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) this.#task.cancel();
-    else this.#task.run();
-  }
-
-  /** Sends due events for at most TASK_MS, and schedules the rest. */
-  #sendDue(): void {
-    this.#task.cancel();
-    if (this.#isClosed || this.#isBlocked || this.#follower === undefined) return;
-    const { clock } = this.#replay;
-    const dueMs = clock.dueMs;
-    const untilMs = this.#nowMs() + TASK_MS;
-    let isDone = false;
-    this.#connection.together(() => {
-      do isDone = this.#sendSome(dueMs);
-      while (!isDone && !this.#isBlocked && !this.#isClosed && this.#nowMs() < untilMs);
-    });
-    if (this.#isClosed || this.#isBlocked) return;
-    if (!isDone) {
-      this.#task.run();
-      return;
-    }
-    this.#moveTo(dueMs);
-    const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
-    const waitMs = clock.realMsUntil(Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs));
-    if (waitMs !== undefined) this.#task.runIn(waitMs);
-  }
-
-  #guarded(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.#close(INTERNAL_ERROR, 'something went wrong here');
-      this.#failed(error);
-    }
   }
 
   /** Sends a few events that are due at `dueMs`; true if no more are due. */
-  #sendSome(dueMs: InstantMs): boolean {
+  sendSome(dueMs: InstantMs): boolean {
     for (let i = 0; i < EVENTS_PER_CLOCK_CHECK; i += 1) {
       const { nextMs } = this.#upcoming;
       this.#announceUntil(Math.min(nextMs, dueMs));
@@ -248,16 +183,16 @@ export class VenueSession {
       const event = frames.playback.next();
       subscription.atMs = frames.playback.nextMs ?? Infinity;
       this.#upcoming.add(subscription);
-      for (const frame of frames.framesOf(event, listening, this.#custom)) this.#send(frame);
+      for (const frame of frames.framesOf(event, listening, this.#custom)) this.#sender.send(frame);
       // No other event of this time is left.
-      if (this.#upcoming.nextMs > event.timestampMs) this.#moveTo(event.timestampMs);
+      if (this.#upcoming.nextMs > event.timestampMs) this.#sender.moveTo(event.timestampMs);
       if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
         // A client that connects again begins after all events of this time, and does not meet the same gap again.
-        this.#moveTo(event.timestampMs);
-        this.#close(CLOSED_BY_GAP, 'the recording has a gap here');
+        this.#sender.moveTo(event.timestampMs);
+        this.#sender.close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
       }
-      if (this.#isBlocked) return false;
+      if (this.#sender.isBlocked) return false;
     }
     return false;
   }
@@ -267,22 +202,8 @@ export class VenueSession {
     const { shiftMs } = this.#replay;
     for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      this.#send(frameOf(this.#replay.asSent(this.#replay.marketByKey(marketKey)), timestampMs + shiftMs));
+      this.#sender.send(frameOf(this.#replay.asSent(this.#replay.marketByKey(marketKey)), timestampMs + shiftMs));
     }
     this.#announcedMs = untilMs;
-  }
-
-  #moveTo(instantMs: InstantMs): void {
-    this.#positionMs = instantMs;
-    this.#follower?.reached(instantMs);
-  }
-
-  #close(code: number, reason: string): void {
-    this.#connection.close(code, reason);
-    this.closed();
-  }
-
-  #send(text: string): void {
-    if (!this.#connection.send(text)) this.#isBlocked = true;
   }
 }
