@@ -27,7 +27,7 @@ import { maskedTarget } from './plugins/secret-mask.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
-import { SOCKET_OPTIONS } from './replay/socket.ts';
+import { refuseMissingSocket, SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
 import { headOf, Responder } from './response/responder.ts';
 import type { ResponseSettings } from './response/response.ts';
@@ -184,7 +184,10 @@ export function createApp(appDeps: AppDeps) {
         settings.observer = new ObservedRequest(observation, request, requestId, address);
       }
       refuseMalformed(request, allowedHosts);
-      if (replay !== undefined) refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
+      if (replay !== undefined) {
+        refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
+        refuseMissingSocket(request, paths);
+      }
       if (cors?.isPreflight(request) === true) {
         // Preflights have no key.
         rateLimit.chargePreflight({ request, set, server });

@@ -3,14 +3,14 @@ import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
-import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
-import type { SegmentSlice } from '../segment/segment-header.ts';
+import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type BestPrices, bestPricesOf } from '../venue/best-prices.ts';
 import { EditableBook } from '../venue/editable-book.ts';
 import { changesBetween, type LevelChange } from '../venue/level-change.ts';
 import { BookCursor } from './book-cursor.ts';
+import { Lookahead } from './lookahead.ts';
 import {
   chosenBook,
   type KnownBook,
@@ -88,11 +88,11 @@ export class MarketPlayback {
     this.#lastTrades = byOutcome((outcome) => lastTradeAt(archive, market, outcome, atMs));
     this.#stated = byOutcome((outcome) => prices.latest(market, outcome, 'last-trade', atMs));
     this.#statements = byOutcome((outcome) => {
-      return new Lookahead(recordsIn(prices.slices(market, outcome, 'last-trade', atMs + 1, INSTANT_MAX_MS)));
+      return new Lookahead(pricesIn(prices.slices(market, outcome, 'last-trade', atMs + 1, INSTANT_MAX_MS)));
     });
     this.#setTradesInBooks();
     this.#trades = byOutcome((outcome) => {
-      return new Lookahead(recordsIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
+      return new Lookahead(pricesIn(prices.slices(market, outcome, 'trade', atMs + 1, INSTANT_MAX_MS)));
     });
     this.#gaps = new Lookahead(gapsBeginningAfter(archive, market, atMs));
     this.#tickSize = ticks.at(market, atMs);
@@ -247,26 +247,4 @@ function mirroredChange({ isBid, price, size }: LevelChange): LevelChange {
 /** Earlier gaps do not count: a client that connects now was not connected then. */
 function* gapsBeginningAfter({ gaps }: Archive, market: StoredMarket, atMs: InstantMs): Generator<Gap> {
   for (const gap of gaps.within(market.key, atMs + 1, INSTANT_MAX_MS)) if (gap.fromMs > atMs) yield gap;
-}
-
-function* recordsIn(slices: Iterable<SegmentSlice>): Generator<PriceRecord> {
-  for (const { payload, from, to } of slices) yield* priceCodec.decode(payload).slice(from, to);
-}
-
-class Lookahead<T> {
-  readonly #items: Iterator<T>;
-  /** Undefined after the last one. */
-  next: T | undefined;
-
-  constructor(items: Iterable<T>) {
-    this.#items = items[Symbol.iterator]();
-    this.next = this.#items.next().value;
-  }
-
-  /** Removes and returns the next item, which must exist. */
-  take(): T {
-    const taken = this.next!;
-    this.next = this.#items.next().value;
-    return taken;
-  }
 }

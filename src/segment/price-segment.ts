@@ -7,6 +7,7 @@ import {
   readSegmentHeader,
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
+  type SegmentSlice,
   writeSegmentHeader,
 } from './segment-header.ts';
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
@@ -32,6 +33,11 @@ export const priceCodec: SegmentCodec<PriceRecord> = {
   decode: decodePrices,
   same: (a, b) => a.price === b.price && sameTrade(a.trade, b.trade),
 };
+
+/** The prices of slices, in order. */
+export function* pricesIn(slices: Iterable<SegmentSlice>): Generator<PriceRecord> {
+  for (const { payload, from, to } of slices) yield* decodePrices(payload).slice(from, to);
+}
 
 function encodePrices(records: readonly PriceRecord[], from: number, countMax: number): EncodedSegment {
   const detailed = records.slice(from, from + DETAILED_RECORDS).some(({ trade }) => trade !== undefined);

@@ -102,6 +102,17 @@ export class Prices {
     }));
   }
 
+  /** Every price of a coin from one source between two times, see Segments.slices. */
+  slicesOfSource(symbol: string, source: string, fromMs: number, toMs: number): Iterable<SegmentSlice> {
+    return this.#segments.slices(this.#series.findCoin(symbol, source), fromMs, toMs);
+  }
+
+  /** The last price of a coin from one source that is not later than `timestampMs`. */
+  latestOfSource(symbol: string, source: string, timestampMs: InstantMs): PriceRecord | undefined {
+    const found = this.#segments.nearest(this.#series.findCoin(symbol, source), timestampMs, 'before');
+    return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
+  }
+
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomePrice> {
     return recordPage(this.#segments, sources, query, priceCodec, (record, { outcome, kind }) => ({
       ...record,

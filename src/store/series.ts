@@ -90,8 +90,11 @@ export class SeriesCatalog {
     return this.#sql.coins.all().map((row) => row.symbol);
   }
 
+  findCoin(symbol: string, source: string): number | undefined {
+    return this.ofCoin(symbol).find((series) => series.source === source)?.seriesId;
+  }
+
   ensureCoin(symbol: string, source: string): number {
-    const known = this.ofCoin(symbol).find((series) => series.source === source);
-    return known?.seriesId ?? this.#sql.addCoin.get(symbol, source)!.series_id;
+    return this.findCoin(symbol, source) ?? this.#sql.addCoin.get(symbol, source)!.series_id;
   }
 }

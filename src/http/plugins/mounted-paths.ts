@@ -6,6 +6,8 @@ interface MountedRoute {
   readonly path: string;
 }
 
+/** The router's method of sockets. */
+const SOCKET = 'WS';
 /** In the order of an Allow header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
@@ -24,11 +26,20 @@ export class MountedPaths {
    * with a star.
    */
   methodsAt(pathname: string): string | undefined {
-    this.#methods ??= this.#routes().map(({ method, path }) => ({ method, pattern: patternOf(path) }));
-    const mounted = new Set(this.#methods.flatMap(({ method, pattern }) => (pattern.test(pathname) ? method : [])));
+    const mounted = this.#methodsOf(pathname);
     if (mounted.has('GET')) mounted.add('HEAD');
     const allowed = METHODS.filter((method) => mounted.has(method));
     return allowed.length === 0 ? undefined : [...allowed, 'OPTIONS'].join(', ');
+  }
+
+  /** Whether a client may open a WebSocket at a path. Ignores a trailing slash. */
+  hasSocketAt(pathname: string): boolean {
+    return this.#methodsOf(pathname).has(SOCKET);
+  }
+
+  #methodsOf(pathname: string): Set<string> {
+    this.#methods ??= this.#routes().map(({ method, path }) => ({ method, pattern: patternOf(path) }));
+    return new Set(this.#methods.flatMap(({ method, pattern }) => (pattern.test(pathname) ? method : [])));
   }
 }
 

@@ -1,5 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
+import type { MountedPaths } from '../plugins/mounted-paths.ts';
+import { pathOf } from '../request-target.ts';
 
 /** Receives a socket's events in order, and none after `closed`. */
 export interface SocketSession {
@@ -73,6 +75,19 @@ export function lowerUpgrade({ request: { headers } }: Pick<SocketContext, 'requ
   const upgrade = headers.get('upgrade');
   if (upgrade !== null && upgrade !== WEBSOCKET && upgrade.toLowerCase() === WEBSOCKET)
     headers.set('upgrade', WEBSOCKET);
+}
+
+/**
+ * Throws 'not-found' for a request of a socket at a path that has none. Without this it would get the page or the document of that
+ * path, and its client would say only that the answer is no socket's.
+ */
+export function refuseMissingSocket(request: Request, paths: MountedPaths): void {
+  const wantsSocket = request.headers.get('upgrade')?.toLowerCase() === WEBSOCKET;
+  if (!wantsSocket || paths.hasSocketAt(pathOf(request))) return;
+  throw new DomainError(
+    'not-found',
+    'there is no WebSocket at this path: /ws/market, /rtds, /ws/btcusdt@trade and /stream are some; see /docs/manual/replay',
+  );
 }
 
 /** Opens and counts the sockets of a process, and closes them all at once. */

@@ -1,43 +1,26 @@
 import { Elysia } from 'elysia';
 import { VenueSession } from '../../replay/clob/venue-session.ts';
-import type { WorkQueue } from '../../replay/fair-queue.ts';
-import type { Replay } from '../../replay/replay.ts';
-import type { Replays } from '../../replay/replays.ts';
-import { replayIn } from '../plugins/access.ts';
-import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
+import { RtdsSession } from '../../replay/rtds/rtds-session.ts';
+import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
+import { refusePlainGet } from './socket.ts';
 
-const PATH = '/ws/market';
+const MARKET_PATH = '/ws/market';
+const RTDS_PATH = '/rtds';
+/** At its own host RTDS has the root; a plain GET of the root has another answer. */
+const ROOT = '/';
 
-interface VenueSocketDeps {
-  readonly replays: Replays;
-  readonly sockets: Sockets;
-  readonly monotonicMs: () => number;
-  /** The queue for the work of a request's key. */
-  readonly queueOf: (request: Request) => WorkQueue;
-  /** Whether the sender of a request may still listen to a replay. */
-  readonly mayListen: (request: Request, replay: Replay) => boolean;
-}
-
-/** The venue's market channel: each socket is a session of the replay that its path names. */
-export function venueSocketController({ replays, sockets, monotonicMs, queueOf, mayListen }: VenueSocketDeps) {
-  const replayOf = ({ params }: SocketContext) => replays.find(replayIn(params));
-  const hooks = sockets.hooks(
-    (connection, context) => {
-      const replay = replayOf(context);
-      const session = new VenueSession(replay, connection, queueOf(context.request), monotonicMs, sockets.failed);
-      replay.clients += 1;
-      const leave = replays.clients.join('client', replay.id);
-      const closed = () => {
-        session.closed();
-        replay.clients -= 1;
-        leave();
-      };
-      return { received: (text) => session.received(text), drained: () => session.drained(), closed };
-    },
-    (context) => {
-      const replay = replayOf(context);
-      return () => mayListen(context.request, replay);
-    },
+/** The venue's market channel and RTDS: each socket is a session of the replay that its path names. */
+export function venueSocketController(deps: ReplaySocketDeps) {
+  const market = replaySocketHooks(
+    deps,
+    ({ replay, connection, queue, monotonicMs, failed }) =>
+      new VenueSession(replay, connection, queue, monotonicMs, failed),
   );
-  return new Elysia({ name: 'venue-socket' }).ws(PATH, hooks).get(PATH, refusePlainGet);
+  const rtds = replaySocketHooks(deps, (session) => new RtdsSession(session));
+  return new Elysia({ name: 'venue-socket' })
+    .ws(MARKET_PATH, market)
+    .get(MARKET_PATH, refusePlainGet)
+    .ws(RTDS_PATH, rtds)
+    .get(RTDS_PATH, refusePlainGet)
+    .ws(ROOT, rtds);
 }

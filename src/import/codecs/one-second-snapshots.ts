@@ -1,6 +1,7 @@
 import { standInConditionId } from '../../domain/condition-id.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
+import { BINANCE, CHAINLINK, COINBASE } from '../../domain/publisher.ts';
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import {
   attempt,
@@ -21,7 +22,7 @@ import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { type Line, linesOf } from '../parse/lines.ts';
-import { BINANCE, CHAINLINK, COINBASE, coinPrice, usdPrice } from '../parse/spot-price.ts';
+import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import type { RecordSink } from '../record-sink.ts';
 
 const TYPES = ['slot', 'orderbook_snapshot', 'ticker', 'market_price', 'resolution', 'remaining'] as const;

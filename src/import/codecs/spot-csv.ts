@@ -1,10 +1,11 @@
 import { isCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
 import { instantField } from '../../record/fields.ts';
 import { knownCoin } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns, readRows } from '../parse/csv.ts';
-import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, coinPrice, feedPrice, PYTH } from '../parse/spot-price.ts';
+import { coinPrice, feedPrice } from '../parse/spot-price.ts';
 
 const TIME = 'feed_ts_ms';
 const VALUES = ['value', 'full_accuracy_value'];

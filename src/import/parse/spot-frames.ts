@@ -1,17 +1,8 @@
 import { parseFigure } from '../../domain/decimal.ts';
+import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
 import { type Fields, instantField, isFields, rejected, stated } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
-import {
-  BINANCE,
-  CHAINLINK,
-  COINBASE,
-  chainlinkTwap,
-  coinOfPair,
-  coinPrice,
-  feedPrice,
-  PYTH,
-  usdPrice,
-} from './spot-price.ts';
+import { coinOfPair, coinPrice, feedPrice, usdPrice } from './spot-price.ts';
 
 /** The coin prices of one frame. The feeds are the venue's (Chainlink and Binance), Binance's, Coinbase's and Pyth's. */
 export interface SpotFrame {

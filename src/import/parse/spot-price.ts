@@ -3,12 +3,6 @@ import { parseFigure } from '../../domain/decimal.ts';
 import { figure, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 
-/** Publishers of coin prices in USD: the sources of coin price records. */
-export const CHAINLINK = 'chainlink';
-export const BINANCE = 'binance';
-export const COINBASE = 'coinbase';
-export const PYTH = 'pyth';
-
 /** A higher number is not accepted as a coin's price. */
 const PRICE_MAX = 1e12;
 /** `full_accuracy_value` is the price times 10 to this power. */
@@ -16,11 +10,6 @@ const FULL_ACCURACY_DECIMALS = 18;
 const FULL_ACCURACY = /^\d{1,60}$/;
 /** The feed of Binance publishes the exact price itself: `61035.86000000`. */
 const PLAIN_ACCURACY = /^\d{1,40}\.\d{1,40}$/;
-
-/** The source name of Chainlink's average over the last `seconds`. */
-export function chainlinkTwap(seconds: number): string {
-  return `${CHAINLINK}-twap-${seconds}s`;
-}
 
 export function coinPrice(symbol: string, source: string, timestampMs: number, price: number): RecordedItem {
   return { type: 'coinPrice', symbol, source, timestampMs, id: undefined, price };

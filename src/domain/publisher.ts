@@ -1,0 +1,10 @@
+/** Publishers of coin prices in USD: the sources of coin price records. */
+export const CHAINLINK = 'chainlink';
+export const BINANCE = 'binance';
+export const COINBASE = 'coinbase';
+export const PYTH = 'pyth';
+
+/** The source name of Chainlink's average over the last `seconds`. */
+export function chainlinkTwap(seconds: number): string {
+  return `${CHAINLINK}-twap-${seconds}s`;
+}

@@ -1,0 +1,18 @@
+/** Items in order, of which the next can be seen before it is taken. */
+export class Lookahead<T> {
+  readonly #items: Iterator<T>;
+  /** Undefined after the last one. */
+  next: T | undefined;
+
+  constructor(items: Iterable<T>) {
+    this.#items = items[Symbol.iterator]();
+    this.next = this.#items.next().value;
+  }
+
+  /** Removes and returns the next item, which must exist. */
+  take(): T {
+    const taken = this.next!;
+    this.next = this.#items.next().value;
+    return taken;
+  }
+}

@@ -1,0 +1,104 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import { BINANCE, CHAINLINK, chainlinkTwap } from '../../domain/publisher.ts';
+import { type PriceRecord, pricesIn } from '../../segment/price-segment.ts';
+import { type RtdsSubscription, rtdsRequest } from '../../venue/rtds-request-parser.ts';
+import { type RtdsTopic, rtdsHistory, rtdsRefusal, rtdsUpdate } from '../../venue/rtds-writer.ts';
+import type { SessionDeps } from '../clocked-sender.ts';
+import { type CoinPriceStream, CoinPriceStreams } from '../coin-price-streams.ts';
+import type { Connection } from '../connection.ts';
+import type { Replay } from '../replay.ts';
+
+/** A topic, and the source of its prices in recordings. */
+interface RecordedTopic extends RtdsTopic {
+  readonly source: string;
+}
+
+const TOPICS: readonly RecordedTopic[] = [
+  { name: 'crypto_prices', quote: 'usdt', source: BINANCE },
+  { name: 'crypto_prices_chainlink', quote: '/usd', source: CHAINLINK },
+  { name: 'crypto_prices_twap_thirty', quote: '/usd', source: chainlinkTwap(30), windowSeconds: 30 },
+  { name: 'crypto_prices_twap_sixty', quote: '/usd', source: chainlinkTwap(60), windowSeconds: 60 },
+];
+const TYPES: ReadonlySet<string> = new Set(['*', 'update']);
+/** The venue's histories have the prices of the last minute. Of more prices than this number they have the latest. */
+const HISTORY_MS = 60_000;
+const HISTORY_PRICES_MAX = 10_000;
+/** The venue's words (rs-clob-client-v2#108). */
+const INVALID_REQUEST = 'Invalid request body';
+
+/**
+ * One client of RTDS on a replay: the coin prices of the replay's coins at its clock. For each symbol of a filter it first gets
+ * the prices of the last minute, as from the venue, and again when the clock jumps. A topic that recordings do not have is
+ * refused; a symbol without a recorded price has no messages, as an unknown one at the venue.
+ */
+export class RtdsSession {
+  readonly #replay: Replay;
+  readonly #connection: Connection;
+  readonly #streams: CoinPriceStreams;
+
+  constructor(deps: SessionDeps) {
+    this.#replay = deps.replay;
+    this.#connection = deps.connection;
+    this.#streams = new CoinPriceStreams(deps);
+  }
+
+  /** A frame from the client. */
+  received(text: string): void {
+    if (this.#streams.sender.isClosed) return;
+    const request = rtdsRequest(text);
+    if (request === undefined) this.#refuse(INVALID_REQUEST);
+    else if (request.kind !== 'ping') for (const each of request.subscriptions) this.#change(request.kind, each);
+    else if (request.wantsAnswer) this.#connection.send('PONG');
+  }
+
+  drained(): void {
+    this.#streams.sender.drained();
+  }
+
+  closed(): void {
+    this.#streams.sender.closed();
+  }
+
+  #change(kind: 'subscribe' | 'unsubscribe', subscription: RtdsSubscription): void {
+    const topic = TOPICS.find(({ name }) => name === subscription.topic);
+    if (topic === undefined || !TYPES.has(subscription.type)) {
+      const known = TOPICS.map(({ name }) => name).join(', ');
+      this.#refuse(`recordings do not have this topic or type: subscribe to type update of one of ${known}`);
+      return;
+    }
+    const streams = this.#streamsOf(topic, subscription.symbols);
+    if (kind === 'subscribe') this.#streams.add(streams);
+    else this.#streams.remove(streams.keys());
+  }
+
+  /** Those of the symbols that are coins of the replay, by topic and symbol. */
+  #streamsOf(topic: RecordedTopic, symbols: readonly string[] | undefined): Map<string, CoinPriceStream> {
+    const streams = new Map<string, CoinPriceStream>();
+    for (const coin of this.#replay.coins) {
+      const symbol = `${coin}${topic.quote}`;
+      if (symbols !== undefined && !symbols.includes(symbol)) continue;
+      streams.set(`${topic.name} ${symbol}`, {
+        coin,
+        source: topic.source,
+        messageOf: (price, shiftMs) => rtdsUpdate(topic, symbol, shifted(price, shiftMs)),
+        ...(symbols !== undefined && { openingAt: (atMs) => this.#history(coin, topic, symbol, atMs) }),
+      });
+    }
+    return streams;
+  }
+
+  #history(coin: string, { source }: RecordedTopic, symbol: string, atMs: InstantMs): string | undefined {
+    const { archive, shiftMs } = this.#replay;
+    const slices = archive.prices.slicesOfSource(coin, source, atMs - HISTORY_MS + 1, atMs);
+    const prices = [...pricesIn(slices)].slice(-HISTORY_PRICES_MAX).map((price) => shifted(price, shiftMs));
+    return prices.length === 0 ? undefined : rtdsHistory(symbol, prices, atMs + shiftMs);
+  }
+
+  #refuse(message: string): void {
+    this.#connection.send(rtdsRefusal(message));
+  }
+}
+
+function shifted({ timestampMs, price }: PriceRecord, shiftMs: number) {
+  return { timestampMs: timestampMs + shiftMs, price };
+}

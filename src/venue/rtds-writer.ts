@@ -1,0 +1,52 @@
+import type { InstantMs } from '../domain/instant.ts';
+
+/** A price of a symbol as RTDS publishes it; `timestampMs` is the publisher's time. */
+interface RtdsPrice {
+  readonly timestampMs: InstantMs;
+  readonly price: number;
+}
+
+/** A topic of coin prices: `btcusdt` of Binance, `btc/usd` of Chainlink. */
+export interface RtdsTopic {
+  readonly name: string;
+  /** Follows the coin in a symbol. */
+  readonly quote: string;
+  /** Of a topic of averages: the length of their window. */
+  readonly windowSeconds?: number;
+}
+
+/** The venue names a connection in each update; all connections to a replay have this name, since all get the same bytes. */
+const CONNECTION_ID = 'replay';
+/** The first messages have this topic, whatever topic the client has subscribed to. */
+const HISTORY_TOPIC = 'crypto_prices';
+
+/**
+ * An update as RTDS sends it, with its order of fields. It has no `full_accuracy_value`, since recordings are kept as the number
+ * `value`.
+ */
+export function rtdsUpdate({ name, windowSeconds }: RtdsTopic, symbol: string, price: RtdsPrice): string {
+  const payload = {
+    symbol,
+    timestamp: price.timestampMs,
+    value: price.price,
+    ...(windowSeconds === undefined ? {} : { window_s: windowSeconds }),
+  };
+  const update = { connection_id: CONNECTION_ID, payload, timestamp: price.timestampMs, topic: name, type: 'update' };
+  return JSON.stringify(update);
+}
+
+/** The first message about a symbol: its latest prices. `sentMs` is the time of the message. */
+export function rtdsHistory(symbol: string, prices: readonly RtdsPrice[], sentMs: InstantMs): string {
+  const data = prices.map(({ timestampMs, price }) => ({ timestamp: timestampMs, value: price }));
+  return JSON.stringify({
+    payload: { data, symbol },
+    timestamp: sentMs,
+    topic: HISTORY_TOPIC,
+    type: 'subscribe',
+  });
+}
+
+/** The answer to a request that is refused. */
+export function rtdsRefusal(message: string): string {
+  return JSON.stringify({ message });
+}
