@@ -124,9 +124,9 @@ export class Batch<S> {
   }
 
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
-    const { symbol, source, timestampMs, id = 0, price } = item;
+    const { symbol, source, timestampMs, id = 0, price, trade } = item;
     const series = this.#coins.getOrInsertComputed(`${symbol}/${source}`, () => ({ symbol, source, records: [] }));
-    this.#enter(series.records, { timestampMs, id, price, entry });
+    this.#enter(series.records, { timestampMs, id, price, trade, entry });
   }
 
   #addOutcomeRecord(item: Extract<RecordedItem, { outcome: Outcome }>, entry: Entry<S>): void {

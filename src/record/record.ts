@@ -55,6 +55,8 @@ interface CoinPriceRecord {
   readonly timestampMs: number;
   readonly id: number | undefined;
   readonly price: number;
+  /** Details of a trade of the coin, as far as the recording has them. The size is a number of coins. */
+  readonly trade?: TradeDetails | undefined;
 }
 
 interface GapRecord {

@@ -79,6 +79,8 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
         source: line.source,
         timestamp_ms: ms(line.timestamp),
         price: line.price,
+        size: line.size ?? null,
+        side: line.side ?? null,
       });
       continue;
     }

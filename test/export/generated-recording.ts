@@ -72,6 +72,8 @@ interface CoinPriceLine extends Timed {
   readonly symbol: string;
   readonly source: string;
   readonly price: number;
+  readonly size?: number;
+  readonly side?: 'buy' | 'sell';
 }
 
 type RecordLine = SnapshotLine | QuoteLine | PriceLine | LastTradePriceLine | CoinPriceLine;
@@ -105,7 +107,9 @@ export function generatedRecording(seed: number): Line[] {
     for (const source of ['chainlink', 'a, "b"'].slice(below(3))) {
       for (let i = 0, ms = T0; i < below(60); i += 1, ms += below(3) * 700) {
         const price = random() < 0.1 ? 1234.5678901234567 : (below(1e9) + 1) / 10 ** below(8);
-        lines.push({ type: 'coinPrice', id: id(), symbol, source, timestamp: iso(ms), price });
+        // A second price of one time is another trade only if it has other details.
+        const trade = source === 'chainlink' ? {} : { size: (below(1e9) + 1) / 1e6, side: 'sell' as const };
+        lines.push({ type: 'coinPrice', id: id(), symbol, source, timestamp: iso(ms), price, ...trade });
       }
     }
     for (let number = below(4); number > 0; number -= 1) lines.push(...anyMarket(symbol, number));

@@ -39,7 +39,8 @@ const TABLES = {
     price REAL NOT NULL
   `,
   coin_prices: `
-    id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, price REAL NOT NULL
+    id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, price REAL NOT NULL,
+    size REAL, side TEXT
   `,
 } as const;
 type Table = keyof typeof TABLES;
@@ -112,7 +113,9 @@ export class SqliteWriter implements ExportWriter, Disposable {
     return valueSeries(labels.type, (record) => {
       const { id, timestampMs } = record;
       if (labels.type === 'coinPrice') {
-        if ('price' in record) coinPrices.run(id, labels.symbol, labels.source, timestampMs, record.price);
+        if (!('price' in record)) return;
+        const { size = null, side = null } = record.trade ?? {};
+        coinPrices.run(id, labels.symbol, labels.source, timestampMs, record.price, size, side);
         return;
       }
       const start = [id, labels.conditionId, labels.outcome, timestampMs];

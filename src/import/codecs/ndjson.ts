@@ -101,6 +101,7 @@ export function parseRecord(value: unknown): RecordedItem {
         timestampMs: instantField(value, 'timestamp'),
         id: recordIdField(value),
         price: figure(value.price, 'price'),
+        trade: tradeFields(value, OWN_TRADE_NAMES),
       };
     case 'gap':
       return { type: 'gap', conditionId: conditionIdField(value), gap: gapFields(value) };

@@ -1,6 +1,16 @@
 import { parseFigure } from '../../domain/decimal.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
-import { type Fields, instantField, isFields, rejected, stated } from '../../record/fields.ts';
+import { type TradeDetails, tradeDetails } from '../../domain/trade.ts';
+import {
+  booleanField,
+  type Fields,
+  instantField,
+  isFields,
+  nonNegative,
+  optional,
+  rejected,
+  stated,
+} from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { coinOfPair, coinPrice, feedPrice, usdPrice } from './spot-price.ts';
 
@@ -71,15 +81,26 @@ function rtdsSeries(topic: string, payload: Fields): { readonly symbol: string; 
   return { symbol, source: chainlinkTwap(seconds) };
 }
 
-/** Binance: `{e: 'trade', s: 'BTCUSDT', p, T}`, alone or as `data` of a combined stream. */
+/** Binance: `{e: 'trade', s: 'BTCUSDT', p, q, T, m}`, alone or as `data` of a combined stream. */
 function binanceFrame(frame: Fields): SpotFrame | undefined {
   const trade = typeof frame.stream === 'string' && isFields(frame.data) ? frame.data : frame;
   if ((trade.e !== 'trade' && trade.e !== 'aggTrade') || !('p' in trade)) return undefined;
   const symbol = coinOfPair(trade.s, '', 'usdt');
   return {
     kind: 'binance price',
-    items: [coinPrice(symbol, BINANCE, instantField(trade, 'T'), usdPrice(trade.p, 'p'))],
+    items: [coinPrice(symbol, BINANCE, instantField(trade, 'T'), usdPrice(trade.p, 'p'), binanceTrade(trade))],
   };
+}
+
+/** `q` is a number of coins; `m` says that the buyer was the maker, so that the taker sold. */
+function binanceTrade(trade: Fields): TradeDetails | undefined {
+  const isSale = optional(trade, 'm', booleanField);
+  return tradeDetails({
+    size: stated(trade, 'q') === undefined ? undefined : nonNegative(trade.q, 'q') || undefined,
+    side: isSale === undefined ? undefined : isSale ? 'sell' : 'buy',
+    feeRateBps: undefined,
+    transactionHash: undefined,
+  });
 }
 
 /** Coinbase: `{type: 'ticker', product_id: 'BTC-USD', price, time}`, and its heartbeats and acknowledgements. */

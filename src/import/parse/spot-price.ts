@@ -1,5 +1,6 @@
 import { isCoin } from '../../domain/coin.ts';
 import { parseFigure } from '../../domain/decimal.ts';
+import type { TradeDetails } from '../../domain/trade.ts';
 import { figure, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 
@@ -11,8 +12,14 @@ const FULL_ACCURACY = /^\d{1,60}$/;
 /** The feed of Binance publishes the exact price itself: `61035.86000000`. */
 const PLAIN_ACCURACY = /^\d{1,40}\.\d{1,40}$/;
 
-export function coinPrice(symbol: string, source: string, timestampMs: number, price: number): RecordedItem {
-  return { type: 'coinPrice', symbol, source, timestampMs, id: undefined, price };
+export function coinPrice(
+  symbol: string,
+  source: string,
+  timestampMs: number,
+  price: number,
+  trade?: TradeDetails,
+): RecordedItem {
+  return { type: 'coinPrice', symbol, source, timestampMs, id: undefined, price, trade };
 }
 
 /** `value`: a JSON number or a decimal text. Throws 'rejected-record' if it is not a price. */

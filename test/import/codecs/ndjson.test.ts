@@ -154,6 +154,10 @@ describe('a record of each type is parsed as it was written', () => {
       timestampMs: START_MS + 4123,
       id: undefined,
       price: 76211.8,
+      trade: undefined,
+    });
+    expect(parsed(sampleCoinPrice({ size: 0.5, side: 'SELL' }), 'coinPrice')).toMatchObject({
+      trade: { size: 0.5, side: 'sell' },
     });
   });
 

@@ -191,6 +191,20 @@ function framePrices(frame: unknown) {
   });
 }
 
+test('a trade of Binance has its number of coins and the side of its taker, as far as the frame has them', () => {
+  const trade = { e: 'trade', s: 'ETHUSDT', p: '2285.17', T: AT_MS };
+  const details = (more: object) =>
+    spotFrame({ ...trade, ...more })?.items.map((item) => 'trade' in item && item.trade);
+  const side = { size: undefined, side: undefined, feeRateBps: undefined, transactionHash: undefined };
+  expect(details({ q: '0.00390000', m: true })).toEqual([{ ...side, size: 0.0039, side: 'sell' }]);
+  expect(details({ q: '12', m: false })).toEqual([{ ...side, size: 12, side: 'buy' }]);
+  expect(details({ m: false })).toEqual([{ ...side, side: 'buy' }]);
+  expect(details({ q: '0.00000000' })).toEqual([undefined]);
+  expect(details({})).toEqual([undefined]);
+  expect(() => details({ q: 'many' })).toThrow('q');
+  expect(() => details({ m: 'yes' })).toThrow('m is');
+});
+
 describe('a frame of a price feed', () => {
   const payload = {
     symbol: 'btc/usd',
