@@ -4,8 +4,10 @@ import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { dataApiController } from './data-api.ts';
+import { binanceController } from './binance.ts';
 import { gammaController } from './gamma.ts';
 import { callerPlugin, refuseWithoutAccess, scopeOf } from './replay-access.ts';
+import type { ReplaySocketDeps } from './replay-socket.ts';
 import { replaysController } from './replays.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
@@ -48,15 +50,15 @@ export function replayPaths(deps: ReplayPathsDeps) {
   // tardis-machine's paths replay the whole archive.
   const wholeArchive = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
+  const socketDeps: ReplaySocketDeps = {
+    ...{ replays, sockets, monotonicMs, queueOf },
+    mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
+  };
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseWithoutAccess(caller, scopeOf(replays.find(replayIn(params)))))
-    .use(
-      venueSocketController({
-        ...{ replays, sockets, monotonicMs, queueOf },
-        mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
-      }),
-    )
+    .use(venueSocketController(socketDeps))
+    .use(binanceController(socketDeps))
     .use(venueRestController({ replays }))
     .use(gammaController({ replays }))
     .use(dataApiController({ replays }));
