@@ -71,9 +71,10 @@ function startCommand(terminal: Terminal): Command {
 
 function helpOf(words: string): string {
   return `
-One port has the venue's WebSocket (/ws/market) and REST interface, the API as
-of the clock's instant (/v1), and the list of replays (/v1/replays), which the
-other commands change. Servers, imports and other replays may use the same data
+One port has the venue's WebSocket (/ws/market), RTDS (/rtds) and REST interface,
+Binance's trades (/ws/btcusdt@trade, /stream, /api/v3), the API as of the clock's
+instant (/v1), and the list of replays (/v1/replays), which the other commands
+change. Servers, imports and other replays may use the same data
 meanwhile. SIGTERM or SIGINT stops the process.
 
 On loopback no key is needed. On any other address every request needs a key
@@ -139,10 +140,12 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
 
 function announce(terminal: Terminal, options: ReplayOptions, origin: string, replays: Replays, replay: Replay): void {
   const resource = replayResource(replays, replay);
-  const socket = `${origin.replace(/^http/, 'ws')}/ws/market`;
+  const sockets = origin.replace(/^http/, 'ws');
+  const [socket, rtds, binance] = [`${sockets}/ws/market`, `${sockets}/rtds`, `${sockets}/stream`];
   const curl = curlLine(replay, origin, !isLoopback(options.host));
   if (options.json === true) {
-    terminal.out(json({ address: origin, data: options.data, replay: resource, rest: origin, socket, curl }));
+    const addresses = { address: origin, data: options.data, replay: resource, rest: origin, socket, rtds, binance };
+    terminal.out(json({ ...addresses, curl }));
     return;
   }
   const { markets, coins, standIns, from, to, speed, state, now } = resource;
@@ -151,6 +154,8 @@ function announce(terminal: Terminal, options: ReplayOptions, origin: string, re
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
 WebSocket   ${socket}
 REST        ${origin}
+RTDS        ${rtds}
+Binance     ${binance}
 ${standInsLine(standIns)}${curl}
 `,
   );

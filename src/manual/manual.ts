@@ -1,4 +1,5 @@
 import accounts from './accounts.md' with { type: 'text' };
+import bots from './bots.md' with { type: 'text' };
 import configuration from './configuration.md' with { type: 'text' };
 import accountsPicture from './dashboard-accounts.png' with { type: 'file' };
 import keysPicture from './dashboard-keys.png' with { type: 'file' };
@@ -29,6 +30,7 @@ const TEXTS = {
   recordings,
   replay,
   venue,
+  bots,
   install,
   configuration,
   accounts,

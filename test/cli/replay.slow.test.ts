@@ -108,6 +108,8 @@ describe('bookreel replay', () => {
       replay: expect.objectContaining({ coins: ['eth'], markets: 1, speed: 'max', isFirst: true }),
       rest: said.address,
       socket: `${String(said.address).replace('http', 'ws')}/ws/market`,
+      rtds: `${String(said.address).replace('http', 'ws')}/rtds`,
+      binance: `${String(said.address).replace('http', 'ws')}/stream`,
       curl: `curl '${said.address}/markets/${ETH_ID}'`,
     });
     expect((await fetch(`${said.address}/markets/${ETH_ID}`)).status).toBe(200);

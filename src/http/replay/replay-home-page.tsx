@@ -7,6 +7,9 @@ import type { ShownReplay } from './replay-resource.ts';
 /** Absolute URLs. */
 export interface ReplayAddresses {
   readonly socket: string;
+  readonly rtds: string;
+  /** Its combined streams. */
+  readonly binance: string;
   readonly clob: string;
   readonly gamma: string;
   readonly api: string;
@@ -31,11 +34,13 @@ interface ReplayHomeContent {
 
 /** `/` of a process that replays, for people. */
 export function replayHomePage({ version, description, addresses, shown, commands }: ReplayHomeContent): string {
-  const { socket, clob, gamma, api, tardis } = addresses;
+  const { socket, rtds, binance, clob, gamma, api, tardis } = addresses;
   const named = [
     ['Market channel', socket],
     ['CLOB', clob],
     ['Gamma', gamma],
+    ['RTDS', rtds],
+    ['Binance', binance],
     ['HTTP API, as of the clock', api],
     ['tardis-machine', Object.values(tardis).join(', ')],
   ] as const;

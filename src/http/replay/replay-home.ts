@@ -27,13 +27,15 @@ const ReplayHome = Type.Object(
   { $id: 'ReplayHome', description: 'A process that replays, and its addresses.' },
 );
 
-/** Addresses for bots; under /replays/{replay} the first four are those of any replay. */
+/** Addresses for bots; under /replays/{replay} the first six are those of any replay. */
 function addressesOf(origin: string): ReplayAddresses {
   const socket = origin.replace(/^http/, 'ws');
   return {
     socket: `${socket}/ws/market`,
     clob: `${origin}/clob`,
     gamma: `${origin}/gamma`,
+    rtds: `${socket}/rtds`,
+    binance: `${socket}/stream`,
     api: `${origin}/v1`,
     replays: `${origin}/v1/replays`,
     tardis: {

@@ -63,6 +63,8 @@ export const ReplayResource = Type.Object(
       {
         rest: Type.String({ description: 'The venue’s REST interface.' }),
         socket: Type.String({ description: 'The venue’s market channel.' }),
+        rtds: Type.String({ description: 'The venue’s real-time data socket.' }),
+        binance: Type.String({ description: 'Binance’s combined streams.' }),
         api: Type.String({ description: 'This API, at the instant of its clock.' }),
       },
       { description: 'Its paths.' },
@@ -141,7 +143,13 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     markets: marketCount,
     standIns,
     clients: replay.clients,
-    paths: { rest: `/replays/${id}`, socket: `/replays/${id}/ws/market`, api: `/replays/${id}/v1` },
+    paths: {
+      rest: `/replays/${id}`,
+      socket: `/replays/${id}/ws/market`,
+      rtds: `/replays/${id}/rtds`,
+      binance: `/replays/${id}/stream`,
+      api: `/replays/${id}/v1`,
+    },
   };
 }
 

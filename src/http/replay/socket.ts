@@ -86,7 +86,7 @@ export function refuseMissingSocket(request: Request, paths: MountedPaths): void
   if (!wantsSocket || paths.hasSocketAt(pathOf(request))) return;
   throw new DomainError(
     'not-found',
-    'there is no WebSocket at this path: /ws/market, /rtds, /ws/btcusdt@trade and /stream are some; see /docs/manual/replay',
+    'there is no WebSocket at this path: /ws/market, /rtds, /ws/btcusdt@trade and /stream are some; see /docs/bots',
   );
 }
 

@@ -36,7 +36,7 @@ test('the page of a process that replays names its replays, their clocks and the
   for (const path of ['/clob', '/gamma', '/v1', '/replay', '/replay-normalized']) {
     expect(text).toMatch(new RegExp(`${replaying.origin}${path}[<,]`));
   }
-  for (const path of ['/ws/market', '/ws-replay', '/ws-replay-normalized']) {
+  for (const path of ['/ws/market', '/rtds', '/stream', '/ws-replay', '/ws-replay-normalized']) {
     expect(text).toMatch(new RegExp(`${socket}${path}[<,]`));
   }
   for (const verb of ['pause', 'seek', 'step', 'speed', 'resume', 'create'])

@@ -95,6 +95,8 @@ describe('a replay', () => {
       paths: {
         rest: `/replays/${replay.id}`,
         socket: `/replays/${replay.id}/ws/market`,
+        rtds: `/replays/${replay.id}/rtds`,
+        binance: `/replays/${replay.id}/stream`,
         api: `/replays/${replay.id}/v1`,
       },
     });
