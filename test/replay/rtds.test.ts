@@ -254,6 +254,17 @@ describe('a client of RTDS', () => {
     expect(connection.frames).toHaveLength(2);
   });
 
+  test('gets all subscriptions of one frame from the same instant on, also while the clock runs at speed max', async () => {
+    using place = await recorded();
+    using replayed = replayOf(place.archive);
+    replayed.clock.resume();
+    const topics = ['crypto_prices_chainlink', 'crypto_prices'];
+    const frame = { action: 'subscribe', subscriptions: topics.map((topic) => ({ topic, type: '*' })) };
+    const { connection } = clientOf(replayed.replay, JSON.stringify(frame));
+    await untilEnd(replayed.replay);
+    expect(updatesIn(connection.frames).map(([, , value]) => value)).toEqual([13, 14, 2000.5, 16, 15]);
+  });
+
   test('follows the clock: pauses, speeds, steps and jumps, after which it gets the history again', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive, { speed: 2 });

@@ -25,6 +25,7 @@ const HISTORY_MS = 60_000;
 const HISTORY_PRICES_MAX = 10_000;
 /** The venue's words (rs-clob-client-v2#108). */
 const INVALID_REQUEST = 'Invalid request body';
+const UNRECORDED = `recordings do not have this topic or type: subscribe to type update of one of ${TOPICS.map(({ name }) => name).join(', ')}`;
 
 /**
  * One client of RTDS on a replay: the coin prices of the replay's coins at its clock. For each symbol of a filter it first gets
@@ -47,7 +48,7 @@ export class RtdsSession {
     if (this.#streams.sender.isClosed) return;
     const request = rtdsRequest(text);
     if (request === undefined) this.#refuse(INVALID_REQUEST);
-    else if (request.kind !== 'ping') for (const each of request.subscriptions) this.#change(request.kind, each);
+    else if (request.kind !== 'ping') this.#change(request.kind, request.subscriptions);
     else if (request.wantsAnswer) this.#connection.send('PONG');
   }
 
@@ -59,14 +60,15 @@ export class RtdsSession {
     this.#streams.sender.closed();
   }
 
-  #change(kind: 'subscribe' | 'unsubscribe', subscription: RtdsSubscription): void {
-    const topic = TOPICS.find(({ name }) => name === subscription.topic);
-    if (topic === undefined || !TYPES.has(subscription.type)) {
-      const known = TOPICS.map(({ name }) => name).join(', ');
-      this.#refuse(`recordings do not have this topic or type: subscribe to type update of one of ${known}`);
-      return;
+  /** Together: at speed max one after the other would be sent to its end before the next begins. */
+  #change(kind: 'subscribe' | 'unsubscribe', subscriptions: readonly RtdsSubscription[]): void {
+    const streams = new Map<string, CoinPriceStream>();
+    for (const { topic: name, type, symbols } of subscriptions) {
+      const topic = TOPICS.find((known) => known.name === name);
+      if (topic === undefined || !TYPES.has(type)) this.#refuse(UNRECORDED);
+      // Of two entries about a symbol the first counts.
+      else for (const [key, stream] of this.#streamsOf(topic, symbols)) streams.getOrInsert(key, stream);
     }
-    const streams = this.#streamsOf(topic, subscription.symbols);
     if (kind === 'subscribe') this.#streams.add(streams);
     else this.#streams.remove(streams.keys());
   }

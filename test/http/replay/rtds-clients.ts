@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 const MODULES = join(import.meta.dir, '../../venue-client/node_modules');
 const VENUE = join(MODULES, '@polymarket/real-time-data-client/dist/index.js');
+const PLATFORM = join(MODULES, '@polymarket/client/dist/index.js');
 const ANOTHER = join(MODULES, 'polymarket-websocket-client/dist/esm/index.js');
 
 /** A message of RTDS as the clients pass it on. */
@@ -42,10 +43,23 @@ interface OtherLibrary {
   readonly RtdsClient: new (options: { url: string }) => OtherRtdsClient;
 }
 
-/** Whether the clients are installed, which `make test` does; otherwise tests that need them are skipped. */
-export const HAS_RTDS_CLIENTS = existsSync(VENUE) && existsSync(ANOTHER);
+interface PlatformLibrary {
+  readonly forkEnvironmentConfig: (fork: { readonly name: string; readonly rtds: { readonly ws: string } }) => object;
+  readonly createPublicClient: (options: { readonly environment: object }) => {
+    subscribe(
+      subscriptions: readonly { readonly topic: string; readonly symbols?: readonly string[] }[],
+    ): Promise<AsyncIterable<RtdsMessage> & { close(): Promise<void> }>;
+  };
+}
 
-/** The venue's own client of RTDS, and one that others wrote. */
-export async function rtdsLibraries(): Promise<VenueLibrary & OtherLibrary> {
-  return { ...((await import(VENUE)) as VenueLibrary), ...((await import(ANOTHER)) as OtherLibrary) };
+/** Whether the clients are installed, which `make test` does; otherwise tests that need them are skipped. */
+export const HAS_RTDS_CLIENTS = [VENUE, PLATFORM, ANOTHER].every((path) => existsSync(path));
+
+/** The venue's own client of RTDS, its client of all its interfaces, and a client that others wrote. */
+export async function rtdsLibraries(): Promise<VenueLibrary & PlatformLibrary & OtherLibrary> {
+  return {
+    ...((await import(VENUE)) as VenueLibrary),
+    ...((await import(PLATFORM)) as PlatformLibrary),
+    ...((await import(ANOTHER)) as OtherLibrary),
+  };
 }

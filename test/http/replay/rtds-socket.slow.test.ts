@@ -63,6 +63,23 @@ describe.skipIf(!HAS_RTDS_CLIENTS)('unmodified clients of RTDS', () => {
     },
   );
 
+  test('the venue’s client of all its interfaces accepts every update', async () => {
+    const { forkEnvironmentConfig, createPublicClient } = await rtdsLibraries();
+    await using replaying = await startReplaying(fill);
+    const replay = replaying.replays.create(OPTIONS);
+    const environment = forkEnvironmentConfig({ name: 'replay', rtds: { ws: addressOf(replaying, '/rtds') } });
+    const topics = ['prices.crypto.binance', 'prices.crypto.chainlink'] as const;
+    const handle = await createPublicClient({ environment }).subscribe(topics.map((topic) => ({ topic })));
+    // At speed max the clock waits for its first client.
+    replay.clock.resume();
+    const messages: RtdsMessage[] = [];
+    for await (const message of handle) if (messages.push(message) === 30) break;
+    for (const [i, value] of [76_100, 76_000].entries()) {
+      expect(valuesOf(messages, topics[i]!).map(Number)).toEqual(expectedOf(value));
+    }
+    await handle.close();
+  });
+
   test('another client gets the updates that it has subscribed to', async () => {
     const { RtdsClient } = await rtdsLibraries();
     await using replaying = await startReplaying(fill);
@@ -110,7 +127,15 @@ describe('a WebSocket', () => {
     await using replaying = await startReplaying(fill);
     const { id } = replaying.replays.create(OPTIONS);
     for (const path of SOCKETS) expect([path, await opens(replaying, path)]).toEqual([path, 'opens']);
-    for (const path of ['/docs', '/time', '/v1/coins', '/nothing', '/ws', '/rtds/more', `/replays/${id}/time`]) {
+    for (const path of [
+      '/docs',
+      '/time',
+      '/v1/coins',
+      '/nothing',
+      '/ws/market/more',
+      '/rtds/more',
+      `/replays/${id}/time`,
+    ]) {
       expect([path, await opens(replaying, path)]).toEqual([path, '404']);
       const answer = await replaying.ask('GET', path, undefined, { connection: 'Upgrade', upgrade: 'WebSocket' });
       expect(((await answer.json()) as { detail: string }).detail).toStartWith('there is no WebSocket at this path: ');
