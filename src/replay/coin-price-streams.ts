@@ -61,6 +61,7 @@ export class CoinPriceStreams implements ClockedMessages {
   remove(names: Iterable<string>): void {
     for (const name of names) {
       const removed = this.#subscriptions.get(name);
+      if (removed === undefined) continue;
       this.#subscriptions.delete(name);
       this.#upcoming.remove((each) => each === removed);
     }

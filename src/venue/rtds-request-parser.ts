@@ -13,8 +13,8 @@ export type RtdsRequest =
   | { readonly kind: 'ping'; readonly wantsAnswer: boolean }
   | { readonly kind: 'subscribe' | 'unsubscribe'; readonly subscriptions: readonly RtdsSubscription[] };
 
-/** Entries of one frame, and symbols of one entry. */
-const ITEMS_MAX = 1000;
+/** Entries of one frame, and symbols of one entry: more than the venue has topics and symbols. */
+const ITEMS_MAX = 100;
 
 /**
  * Parses a frame of a client; undefined for a request that the venue refuses. `PING` is answered; the venue's own client sends

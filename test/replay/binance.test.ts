@@ -129,6 +129,12 @@ describe('a client of Binance’s streams', () => {
     [{ method: 'SET_PROPERTY', params: ['combined', true, 1], id: 4 }, 2, 'too many parameters', 4],
     [{ method: 'GET_PROPERTY', params: ['combined', true], id: 4 }, 2, 'too many parameters', 4],
     [{ method: 'GET_PROPERTY', params: ['separate'], id: 4 }, 0, 'Unknown property', 4],
+    [
+      { method: 'SUBSCRIBE', params: Array.from({ length: 1025 }, (_, i) => `c${i}usdt@trade`), id: 4 },
+      2,
+      'invalid stream',
+      4,
+    ],
     // Nothing of these was recorded.
     ...[
       'btcusdt@bookTicker',

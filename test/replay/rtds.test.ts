@@ -203,6 +203,8 @@ describe('a client of RTDS', () => {
     request('subscribe', 'crypto_prices', { filters: ['btcusdt'] }),
     request('subscribe', 'crypto_prices', { filters: '{"symbol":7}' }),
     request('subscribe', 'crypto_prices', { filters: '{"symbol":' }),
+    request('subscribe', 'crypto_prices', { filters: Array.from({ length: 101 }, (_, i) => `c${i}usdt`).join(',') }),
+    JSON.stringify({ action: 'subscribe', subscriptions: Array(101).fill({ topic: 'crypto_prices', type: '*' }) }),
   ])('is refused as by the venue with %s', async (frame) => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
@@ -220,6 +222,7 @@ describe('a client of RTDS', () => {
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
     const subscriptions = [
+      { topic, type },
       { topic, type },
       { topic: 'crypto_prices', type: 'update' },
     ];

@@ -56,7 +56,7 @@ export class BinanceSession {
     switch (request.method) {
       case 'SUBSCRIBE': {
         const names = new Set([...this.#streams.names, ...request.streams]);
-        if (unknownStream(this.#replay, request.streams) !== undefined || names.size > STREAMS_MAX) {
+        if (names.size > STREAMS_MAX || unknownStream(this.#replay, request.streams) !== undefined) {
           throw new BinanceError(2, 'Invalid request: invalid stream', request.id);
         }
         this.#subscribe(request.streams);

@@ -63,12 +63,14 @@ export class RtdsSession {
   /** Together: at speed max one after the other would be sent to its end before the next begins. */
   #change(kind: 'subscribe' | 'unsubscribe', subscriptions: readonly RtdsSubscription[]): void {
     const streams = new Map<string, CoinPriceStream>();
+    let isRefused = false;
     for (const { topic: name, type, symbols } of subscriptions) {
       const topic = TOPICS.find((known) => known.name === name);
-      if (topic === undefined || !TYPES.has(type)) this.#refuse(UNRECORDED);
+      if (topic === undefined || !TYPES.has(type)) isRefused = true;
       // Of two entries about a symbol the first counts.
       else for (const [key, stream] of this.#streamsOf(topic, symbols)) streams.getOrInsert(key, stream);
     }
+    if (isRefused) this.#refuse(UNRECORDED);
     if (kind === 'subscribe') this.#streams.add(streams);
     else this.#streams.remove(streams.keys());
   }
