@@ -13,6 +13,8 @@ import { START_MS, sampleCoinPrice, sampleMarket } from '../support/sample-recor
 import { RecordingConnection, rethrow } from './recording-connection.ts';
 
 const SESSIONS = realRecording('sessions-15m');
+/** A multiple of the window, so that the replay starts at its first instant. */
+const SHIFT_MS = 1_200_000;
 const OPTIONS: ReplayOptions = { ...EVERYTHING, fromMs: START_MS, toMs: START_MS + 600_000, speed: 'max' };
 const ETH = { symbol: 'eth', conditionId: `0x${'cd34'.repeat(16)}`, slug: 'eth-updown-5m-1776323400' };
 const ETH_MARKET = sampleMarket({ ...ETH, clobTokenIds: ['31', '32'] });
@@ -34,7 +36,7 @@ function replayOf(archive: Archive, options: Partial<ReplayOptions> = {}) {
   const replay = new Replay(
     archive,
     { ...OPTIONS, ...options },
-    { monotonicMs: () => 0, wallMs: () => START_MS + 5e6 },
+    { monotonicMs: () => 0, wallMs: () => START_MS + SHIFT_MS },
   );
   return { replay, clock: replay.clock, [Symbol.dispose]: () => replay.stop() };
 }
@@ -86,7 +88,10 @@ describe('a client of Binance’s streams', () => {
     await untilEnd(replayed.replay);
     const at = START_MS + 2000 + replayed.replay.shiftMs;
     const data = `{"e":"trade","E":${at},"s":"ETHUSDT","p":"2285.17000000","T":${at},"m":false}`;
-    expect([replayed.replay.shiftMs, connection.frames]).toEqual([5e6, [`{"stream":"ethusdt@trade","data":${data}}`]]);
+    expect([replayed.replay.shiftMs, connection.frames]).toEqual([
+      SHIFT_MS,
+      [`{"stream":"ethusdt@trade","data":${data}}`],
+    ]);
     expect(ask({ method: 'SET_PROPERTY', params: ['combined', false], id: 2 })).toEqual({ result: null, id: 2 });
     expect(ask({ method: 'GET_PROPERTY', params: ['combined'], id: 'a-3' })).toEqual({ result: false, id: 'a-3' });
     connection.frames.length = 0;

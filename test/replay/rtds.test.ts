@@ -14,7 +14,8 @@ import { START_MS, sampleCoinPrice, sampleMarket } from '../support/sample-recor
 import { RecordingConnection, rethrow } from './recording-connection.ts';
 
 const SESSIONS = realRecording('sessions-15m');
-const SHIFT_MS = 1_000_000;
+/** A multiple of the window, so that the replay starts at its first instant. */
+const SHIFT_MS = 1_200_000;
 
 interface Update {
   readonly connection_id: string;
