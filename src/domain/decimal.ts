@@ -113,3 +113,15 @@ export function decimalText(value: number): string {
   if (value >= 1e-6 || value === 0) return String(value);
   return value.toFixed(DECIMAL_PLACES_MAX).replace(/0+$/, '');
 }
+
+/** The sum of non-negative decimals, rounded once: exact up to 15 significant digits, else the nearest double. */
+export function sumOfDecimals(values: readonly number[]): number {
+  const total = values.reduce((sum, value) => sum + smallestUnits(value), 0n);
+  return Number(`${total}e-${DECIMAL_PLACES_MAX}`);
+}
+
+/** A decimal in units of its last possible place. */
+function smallestUnits(value: number): bigint {
+  const [whole = '', fraction = ''] = decimalText(value).split('.');
+  return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
+}

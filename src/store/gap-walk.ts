@@ -1,0 +1,32 @@
+import type { Gap } from '../domain/gap.ts';
+import type { InstantMs } from '../domain/instant.ts';
+
+/** Gaps read in a step: about a millisecond. */
+const STEP_GAPS = 1000;
+
+/** Passes gaps, which ascend by their start. */
+export class GapWalk {
+  readonly #gaps: Iterator<Gap>;
+  #next: IteratorResult<Gap>;
+  /** The latest end of the gaps that were passed. */
+  #endMs = -Infinity;
+
+  constructor(gaps: Iterable<Gap>) {
+    this.#gaps = gaps[Symbol.iterator]();
+    this.#next = this.#gaps.next();
+  }
+
+  /** Passes the gaps that begin at or before an instant, in steps. */
+  *pass(instantMs: InstantMs): Generator<void, void> {
+    for (let passed = 1; this.#next.done !== true && this.#next.value.fromMs <= instantMs; passed += 1) {
+      this.#endMs = Math.max(this.#endMs, this.#next.value.toMs);
+      this.#next = this.#gaps.next();
+      if (passed % STEP_GAPS === 0) yield;
+    }
+  }
+
+  /** Whether a passed gap touches the time from `fromMs` to the last instant of `pass`. */
+  touchesFrom(fromMs: InstantMs): boolean {
+    return this.#endMs >= fromMs;
+  }
+}
