@@ -37,6 +37,7 @@ import { billingController } from './v1/billing.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
 import { exportController } from './v1/export.ts';
+import { heatmapController } from './v1/heatmap.ts';
 import { Lookup } from './v1/lookup.ts';
 import { marketsController } from './v1/markets.ts';
 import { pricesController } from './v1/prices.ts';
@@ -141,6 +142,7 @@ export function createApp(appDeps: AppDeps) {
     .use(snapshotsController(deps))
     .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))
     .use(coverageController(deps, () => clocks().wallMs))
+    .use(heatmapController(deps))
     .use(pricesController(deps))
     .use(quotesController(deps))
     .use(exportController(deps, logCut('export')))

@@ -205,6 +205,7 @@ export function accessTests(suite: Suite): void {
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/snapshots`],
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/snapshots/at/${T0}`],
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/coverage`],
+      ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/heatmap`],
       ['snapshots', (coin: string) => `/v1/${coin}/markets/0x1/stream`],
       ['quotes', (coin: string) => `/v1/${coin}/markets/0x1/quotes`],
       ['export', (coin: string) => `/v1/${coin}/markets/0x1/export`],

@@ -104,6 +104,7 @@ export function asOfTests(suite: Suite): void {
           '/quotes',
           '/prices',
           '/coverage',
+          '/heatmap',
           '/export',
           '/stream',
           `/snapshots/at/${T0}`,

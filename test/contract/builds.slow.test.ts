@@ -45,6 +45,7 @@ const PATHS = [
   `${market}/snapshots/at/${T0}`,
   `${market}/snapshots/at`,
   `${market}/coverage`,
+  `${market}/heatmap`,
   `${market}/prices`,
   `/v1/btc/markets/${RECORDED.conditionId}/quotes`,
   `${market}/export`,

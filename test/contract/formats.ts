@@ -20,6 +20,8 @@ const QUESTIONS: readonly string[] = [
   `${market}/prices`,
   `${market}/quotes?limit=1000`,
   `${market}/coverage`,
+  `${market}/heatmap`,
+  `${market}/heatmap?columns=7&outcome=down`,
   `/v1/btc/markets/${EMPTY.conditionId}/coverage`,
   `/v1/btc/markets/${EMPTY.conditionId}/snapshots`,
   `/v1/btc/markets/${RECORDED.conditionId}/prices?order=desc`,

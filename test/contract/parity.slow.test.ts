@@ -13,6 +13,7 @@ const KINDS = [
   '/snapshots?limit=1000',
   `/snapshots/at/${T0 + 3000}`,
   '/coverage',
+  '/heatmap?columns=40',
   '/stream?speed=max&depth=3',
   '/export',
   '/export?format=parquet',

@@ -69,6 +69,21 @@ const OUTCOME_COVERAGE: Shape = {
     value === null || hasShape(value, { from: 'instant', to: 'instant', milliseconds: 'number' }),
 };
 
+const HEAT_MAP_COLUMN: Shape = {
+  from: 'instant',
+  to: 'instant',
+  gap: 'boolean',
+  id: (value: unknown) => value === null || KINDS.digits(value),
+  timestamp: 'instant?',
+  bidPrice: 'number?',
+  askPrice: 'number?',
+  mid: 'number?',
+  bidRows: listOf(isNumber),
+  bidSizes: listOf(isNumber),
+  askRows: listOf(isNumber),
+  askSizes: listOf(isNumber),
+};
+
 /** The records of the contract, field by field. The API document is compared with the same table. */
 export const SHAPES = {
   Market: {
@@ -117,6 +132,18 @@ export const SHAPES = {
     gapCount: 'number',
     gaps: listOf((gap) => hasShape(gap, { from: 'instant', to: 'instant', reason: 'text' })),
   },
+  HeatMap: {
+    assetId: 'digits',
+    conditionId: 'hex',
+    slug: 'text',
+    symbol: 'text',
+    outcome: 'outcome',
+    timeframe: 'text',
+    from: 'instant',
+    to: 'instant',
+    prices: listOf(isNumber),
+    columns: listOf((column) => hasShape(column, HEAT_MAP_COLUMN)),
+  },
   Tier: {
     id: 'text',
     name: 'text',
@@ -147,6 +174,10 @@ function hasShape(value: unknown, shape: Shape): boolean {
 
 export function isCoverage(value: unknown): boolean {
   return hasShape(value, SHAPES.Coverage);
+}
+
+export function isHeatMap(value: unknown): boolean {
+  return hasShape(value, SHAPES.HeatMap);
 }
 
 function expectShape(records: readonly unknown[], name: keyof typeof SHAPES): void {

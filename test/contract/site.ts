@@ -31,6 +31,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   depth: '3',
   mode: 'after',
   asOf: String(T0 + 1),
+  columns: '7',
   maxDistance: '50',
   ts: `${T0},${new Date(T0 + 60_000).toISOString()}`,
 };

@@ -7,6 +7,7 @@ import { coinTests } from './coins.ts';
 import { coverageTests } from './coverage.ts';
 import { exportTests } from './export.ts';
 import { formatTests } from './formats.ts';
+import { heatMapTests } from './heatmap.ts';
 import { malformedHttpTests } from './malformed-http.ts';
 import { marketFilterTests } from './market-filters.ts';
 import { pageTests } from './pages.ts';
@@ -62,6 +63,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     describe('sampling', () => samplingTests(suite));
     describe('as of an instant', () => asOfTests(suite));
     describe('coverage', () => coverageTests(suite));
+    describe('heat map', () => heatMapTests(suite));
     describe('export', () => exportTests(suite));
     describe('stream', () => streamTests(suite));
     describe('parameters', () => parameterTests(suite));

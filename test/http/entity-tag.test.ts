@@ -13,7 +13,7 @@ import { type Service, startService } from './service.ts';
 
 const MARKET = `/v1/btc/markets/${CONDITION_ID}`;
 const PRICE_PATHS = [MARKET, `${MARKET}/prices`];
-const BOOK_PATHS = [`${MARKET}/snapshots`, `${MARKET}/coverage`];
+const BOOK_PATHS = [`${MARKET}/snapshots`, `${MARKET}/coverage`, `${MARKET}/heatmap`];
 const LATER = { timestamp: '2026-04-16T07:12:00.000Z' };
 const FORMATS = [{}, { accept: 'application/msgpack' }, { 'accept-encoding': 'zstd' }] as const;
 /** The first answer is made, the second one fills the cache, the third one comes from it. */

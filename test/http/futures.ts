@@ -122,6 +122,7 @@ export const QUESTIONS: readonly (readonly [
   ],
   [fc.constant(`${MARKET_PATH}/stream`), { ...window, outcome, depth, speed: fc.constant('max') }],
   [fc.constant(`${MARKET_PATH}/coverage`), {}],
+  [fc.constant(`${MARKET_PATH}/heatmap`), { ...window, outcome, columns: maybe(fc.integer({ min: 1, max: 90 })) }],
   [fc.constant(`${MARKET_PATH}/prices`), { ...series, outcome }],
   [fc.constant(`${MARKET_PATH}/quotes`), { ...series, outcome }],
   [fc.constantFrom('/v1/btc/prices', '/v1/eth/prices'), series],

@@ -91,7 +91,14 @@ describe('a key as of an instant', () => {
   test('gets no cached answer of other keys, and no 304 for their entity tags', async () => {
     using client = await serviceWith(KNOWN, later(1));
     const series = ['/snapshots', '/quotes', '/prices'].map((kind) => `${kind}?order=desc`);
-    const ofMarket = ['', ...series, '/snapshots?order=desc&interval=1s', `/snapshots/at/${LATE_MS}`, '/coverage'];
+    const ofMarket = [
+      '',
+      ...series,
+      '/snapshots?order=desc&interval=1s',
+      `/snapshots/at/${LATE_MS}`,
+      '/coverage',
+      '/heatmap',
+    ];
     const paths = ofMarket.map((kind) => `${MARKET_PATH}${kind}`);
     for (const path of [...paths, '/v1/btc/prices?order=desc', '/v1/btc/markets']) {
       const sent = new Set<string>();
@@ -120,9 +127,17 @@ describe('a service with the limit of a clock', () => {
     client.holdTo(KNOWN_MS);
     const paths = [
       ...['/v1/btc/markets', '/v1/btc/markets?skip=6000', '/v1/btc/markets?skip=60000', '/v1/btc/prices'],
-      ...['', '/snapshots', '/snapshots/at/5', '/snapshots/at?ts=5', '/coverage', '/prices', '/quotes', '/export'].map(
-        (kind) => `${MARKET_PATH}${kind}`,
-      ),
+      ...[
+        '',
+        '/snapshots',
+        '/snapshots/at/5',
+        '/snapshots/at?ts=5',
+        '/coverage',
+        '/heatmap',
+        '/prices',
+        '/quotes',
+        '/export',
+      ].map((kind) => `${MARKET_PATH}${kind}`),
       ...['/v1/billing/tiers', `${MARKET_PATH}?asOf=5`, '/v1/nothing', '/v1/btc/markets?limit=0'],
     ];
     for (const path of paths) {

@@ -36,7 +36,16 @@ const LATER = [
 test('as of an instant, a repeated slug is the market that had it then', async () => {
   using then = await serviceWith(THEN);
   using later = await serviceWith([...THEN, ...LATER]);
-  for (const path of ['', '/snapshots', `/snapshots/at/${START_MS}`, '/quotes', '/coverage', '/export', '/stream']) {
+  for (const path of [
+    '',
+    '/snapshots',
+    `/snapshots/at/${START_MS}`,
+    '/quotes',
+    '/coverage',
+    '/heatmap',
+    '/export',
+    '/stream',
+  ]) {
     for (const asOfMs of [START_MS - 1, START_MS + 1000, START_MS + YEAR_MS - 86_400_001]) {
       const known = await then.ask(`${SLUG}${path}?asOf=${asOfMs}`);
       expect(known.status).toBe(200);

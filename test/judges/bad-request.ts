@@ -68,6 +68,7 @@ function validDraft(random: Random, words: Vocabulary): Draft {
       `${market}/snapshots`,
       `${market}/snapshots/at/${words.atMs}`,
       `${market}/coverage`,
+      `${market}/heatmap`,
       `${market}/prices`,
       `${market}/quotes`,
       `${market}/export`,

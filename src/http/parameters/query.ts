@@ -1,3 +1,4 @@
+import { HEAT_MAP_COLUMNS_DEFAULT, HEAT_MAP_COLUMNS_MAX } from '../../domain/heat-map.ts';
 import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
@@ -102,6 +103,11 @@ export const QUERY = {
   outcome: optional(
     { ...word(OUTCOMES), read: parseOutcome },
     'Only records of this outcome. Upper and lower case are the same.',
+  ),
+  columns: parameter(
+    integer(1, HEAT_MAP_COLUMNS_MAX),
+    'Number of columns. A window of fewer milliseconds has one column for each of them.',
+    { default: HEAT_MAP_COLUMNS_DEFAULT, example: 2 },
   ),
   order: parameter(word(['asc', 'desc']), 'By (timestamp, id), ascending or descending.', { default: 'asc' }),
   interval: optional(

@@ -269,6 +269,7 @@ describe('the API of a process that replays', () => {
     `/btc/markets/${CONDITION_ID}/prices?limit=1000`,
     `/btc/markets/${CONDITION_ID}/quotes?limit=1000`,
     `/btc/markets/${CONDITION_ID}/coverage`,
+    `/btc/markets/${CONDITION_ID}/heatmap`,
     `/btc/markets/${CONDITION_ID}/export?format=ndjson`,
   ];
 

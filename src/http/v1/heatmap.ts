@@ -1,0 +1,150 @@
+import { Elysia } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
+import {
+  type ColumnResource,
+  type HeatMap,
+  type HeatMapColumn,
+  type HeatMapQuery,
+  HeatMapResource,
+} from '../../domain/heat-map.ts';
+import { formatInstant, INSTANT_MAX_MS, type InstantMs, instantOrNull } from '../../domain/instant.ts';
+import { assetIdOf } from '../../domain/market.ts';
+import { midOf } from '../../domain/quote.ts';
+import { ArchiveView } from '../../store/archive-view.ts';
+import { heatMapSteps } from '../../store/heat-map.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { dataOf, described } from '../openapi/described.ts';
+import { EXAMPLE_MARKET } from '../openapi/examples.ts';
+import { parameters } from '../parameters/parameter.ts';
+import { QUERY } from '../parameters/query.ts';
+import { documentPieces } from '../response/document-pieces.ts';
+import type { Negotiated } from '../response/responder.ts';
+import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controller.ts';
+import { refused } from './pagination.ts';
+import { Slots } from './slots.ts';
+
+const { from, to, columns, outcome, asOf } = QUERY;
+const HEAT_MAP_QUERY = parameters({ from, to, columns, outcome, asOf });
+
+/** Maximum number of heat maps that are made in turns at the same time. Each takes up to 40 MB. */
+const HEAT_MAPS_MAX = 32;
+/** Maximum number of these with one key. */
+export const HEAT_MAPS_PER_KEY_MAX = 8;
+/** A column has at most 346 rows of both sides: this number is encoded in under a millisecond. */
+const COLUMNS_IN_PIECE_MAX = 16;
+
+const HeatMapAnswer = dataOf('HeatMapAnswer', 'The heat map of one outcome.', HeatMapResource);
+
+/** The books of a market's outcome over time, for a picture. */
+export function heatmapController(deps: ControllerDeps) {
+  const { access, archive, responder, nextTurn } = deps;
+  const slots = new Slots('heat maps', { max: HEAT_MAPS_MAX, perKeyMax: HEAT_MAPS_PER_KEY_MAX });
+
+  /** The bytes of the heat map, in a view of its own, with the market as it is there. */
+  const madeInTurns = async ({ conditionId }: StoredMarket, query: HeatMapQuery, { format, keyId }: Negotiated) => {
+    await nextTurn(keyId);
+    using view = new ArchiveView(archive.database.path);
+    const market = view.markets.findByConditionId(conditionId);
+    if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
+    const steps = heatMapSteps(view, market, query);
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) await nextTurn(keyId);
+    const { columns, ...fields } = heatMapResource(market, query, step.value);
+    const list = { fields, name: 'columns', items: columns, itemsMax: COLUMNS_IN_PIECE_MAX };
+    const pieces: Uint8Array[] = [];
+    for (const piece of documentPieces(responder, format, list)) {
+      pieces.push(piece);
+      await nextTurn(keyId);
+    }
+    return { market, body: new Uint8Array(Buffer.concat(pieces)) };
+  };
+
+  return new Elysia({ name: 'heatmap' }).use(access).get(
+    '/v1/:coin/markets/:conditionId/heatmap',
+    ({ params, query, exchange, asOfMs }) =>
+      answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
+        const requested = heatMapQueryOf(query, market, asOfMs);
+        return ({ negotiated, etag }) => {
+          const first = heatMapSteps(archive, market, requested).next();
+          if (first.done === true) {
+            const data = heatMapResource(market, requested, first.value);
+            return responder.giveDocument({ data }, negotiated, etag);
+          }
+          const { state } = archive.database;
+          const release = slots.take(exchange.keyId, exchange.set.headers);
+          return madeInTurns(market, requested, negotiated)
+            .finally(release)
+            .then(({ market: shown, body }) => {
+              // An import may have changed the market since: the tag is that of the state that is shown.
+              const isSame = shown.revision === market.revision;
+              const tag = asOfMs === undefined ? responder.entityTag(shown, negotiated) : undefined;
+              return archive.database.readShared(() =>
+                responder.give(body, negotiated, tag, isSame ? state : Number.NaN),
+              );
+            });
+        };
+      }),
+    {
+      grant: 'snapshots',
+      params: MARKET_PATH,
+      query: HEAT_MAP_QUERY,
+      detail: described('heatmap', {
+        summary: 'Heat map of a market',
+        description: `The books of one outcome over time, as a grid: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
+        answer: HeatMapAnswer,
+        examples: {
+          twoColumns: `${EXAMPLE_MARKET}/heatmap?from=1767868300000&to=2026-01-08T10:31:59.999Z&columns=2&outcome=up`,
+        },
+      }),
+    },
+  );
+}
+
+/** Throws 'invalid-parameter' for a window without an instant that can be written. */
+function heatMapQueryOf(
+  { from, to, columns, outcome = 'up' }: typeof HEAT_MAP_QUERY.static,
+  market: StoredMarket,
+  asOfMs: InstantMs | undefined,
+): HeatMapQuery {
+  const fromMs = from ?? market.startMs;
+  const toMs = to ?? Math.max(market.endMs, market.startMs);
+  if (fromMs > INSTANT_MAX_MS) throw refused('from', 'must not be after the year 9999');
+  if (toMs > INSTANT_MAX_MS) throw refused('to', 'must not be after the year 9999');
+  if (fromMs <= toMs) return { outcome, fromMs, toMs, columns, asOfMs };
+  throw from === undefined
+    ? refused('to', 'must not be earlier than the start of the market: give from too')
+    : refused('from', 'must not be later than the end of the market: give to too');
+}
+
+function heatMapResource(market: StoredMarket, query: HeatMapQuery, { prices, columns }: HeatMap): HeatMapResource {
+  const { conditionId, slug, symbol, timeframe } = market;
+  return {
+    assetId: assetIdOf(market, query.outcome),
+    conditionId,
+    slug,
+    symbol,
+    outcome: query.outcome,
+    timeframe,
+    from: formatInstant(query.fromMs),
+    to: formatInstant(query.toMs),
+    prices: [...prices],
+    columns: columns.map(columnResource),
+  };
+}
+
+function columnResource({ fromMs, toMs, hasGap, book }: HeatMapColumn): ColumnResource {
+  return {
+    from: formatInstant(fromMs),
+    to: formatInstant(toMs),
+    gap: hasGap,
+    id: book === undefined ? null : String(book.id),
+    timestamp: instantOrNull(book?.timestampMs),
+    bidPrice: book?.bidPrice ?? null,
+    askPrice: book?.askPrice ?? null,
+    mid: (book && midOf(book)) ?? null,
+    bidRows: [...(book?.bids.rows ?? [])],
+    bidSizes: [...(book?.bids.sizes ?? [])],
+    askRows: [...(book?.asks.rows ?? [])],
+    askSizes: [...(book?.asks.sizes ?? [])],
+  };
+}
