@@ -1,7 +1,12 @@
 import { powerOfTen, sumOfDecimals } from '../domain/decimal.ts';
-import { FINE_ROW_OF, type SideRows } from '../domain/heat-map.ts';
+import { FINE_ROW_OF } from '../domain/heat-map.ts';
 import type { Ladder } from './ladder.ts';
 import { DOUBLES, divisorOf } from './scale.ts';
+
+interface RowSums {
+  readonly rows: number[];
+  readonly sizes: number[];
+}
 
 interface Scales {
   readonly priceScale: number;
@@ -12,7 +17,7 @@ const THOUSANDTHS_SCALE = 3;
 const CENTS_SCALE = 2;
 
 /** Sums the sizes of a side by row (FINE_ROW_PRICES). Best row first, exact as `sumOfDecimals`. */
-export function rowSums({ values, length }: Ladder, { priceScale, sizeScale }: Scales): SideRows {
+export function rowSums({ values, length }: Ladder, { priceScale, sizeScale }: Scales): RowSums {
   const rowAt = rowsBy(priceScale);
   const divisor = divisorOf(sizeScale);
   const rows: number[] = [];

@@ -8,7 +8,6 @@ import {
   type HeatMap,
   type HeatMapColumn,
   type HeatMapQuery,
-  type SideRows,
 } from '../domain/heat-map.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { BookReader } from '../segment/book-decoder.ts';
@@ -39,8 +38,10 @@ export function* heatMapSteps(
   const shownMs = timeOf(snapshots.nearest(market, outcome, startMs, 'before')) ?? startMs;
   const gapWalk = new GapWalk(gaps.within(market.key, Math.min(shownMs, startMs), endMs, asOfMs));
   const walk = new BookWalk(snapshots, market, outcome);
-  const books: ColumnBook[] = [];
   const columns: HeatMapColumn[] = [];
+  /** Of the books in `columns`: fine rows, until it is known whether whole cents suffice. */
+  const rowsOfSides: number[][] = [];
+  let book: ColumnBook | undefined;
   let isFine = false;
   let levels = 0;
   let stepEnd = STEP_BYTES;
@@ -51,47 +52,29 @@ export function* heatMapSteps(
       fromMs <= lastMs &&
       walk.moveTo(atMs) &&
       (walk.timestampMs === atMs || !gapWalk.touchesFrom(walk.timestampMs + 1));
-    if (isKnown && books.at(-1)?.id !== walk.id) {
+    if (isKnown && book?.id !== walk.id) {
       const { reader } = walk;
-      books.push(columnBook(walk));
+      const [bids, asks] = [rowSums(reader.bids, reader), rowSums(reader.asks, reader)];
+      rowsOfSides.push(bids.rows, asks.rows);
+      book = { id: walk.id, timestampMs: walk.timestampMs, ...bestPrices(reader), bids, asks };
       isFine ||= hasFinePrice(reader.bids, reader) || hasFinePrice(reader.asks, reader);
       levels += reader.bids.length + reader.asks.length;
     }
-    columns.push({ fromMs, toMs, hasGap: gapWalk.touchesFrom(fromMs), book: isKnown ? books.at(-1) : undefined });
+    columns.push({ fromMs, toMs, hasGap: gapWalk.touchesFrom(fromMs), book: isKnown ? book : undefined });
     const done = walk.bytesRead + LEVEL_BYTES * levels;
     if (done < stepEnd) continue;
     yield;
     stepEnd = done + STEP_BYTES;
   }
-  return isFine ? { prices: FINE_ROW_PRICES, columns } : inCents(columns, books);
+  if (isFine) return { prices: FINE_ROW_PRICES, columns };
+  for (const rows of rowsOfSides) for (let i = 0; i < rows.length; i += 1) rows[i] = centRowOf(rows[i]!);
+  return { prices: CENT_ROW_PRICES, columns };
 }
 
-function columnBook({ reader, id, timestampMs }: BookWalk): ColumnBook {
-  const { bids, asks } = reader;
-  return {
-    id,
-    timestampMs,
-    bidPrice: bestPrice(bids, reader),
-    askPrice: bestPrice(asks, reader),
-    bids: rowSums(bids, reader),
-    asks: rowSums(asks, reader),
-  };
-}
-
-function bestPrice({ values, length }: Ladder, { priceScale }: BookReader): number | undefined {
-  return length === 0 ? undefined : values[0]! / powerOfTen(priceScale);
-}
-
-/** The heat map with rows of whole cents. Columns that share a book still do. */
-function inCents(columns: readonly HeatMapColumn[], books: readonly ColumnBook[]): HeatMap {
-  const inCentRows = ({ rows, sizes }: SideRows) => ({ rows: rows.map(centRowOf), sizes });
-  const converted = new Map(
-    books.map((book) => [book, { ...book, bids: inCentRows(book.bids), asks: inCentRows(book.asks) }]),
-  );
-  return {
-    prices: CENT_ROW_PRICES,
-    columns: columns.map((column) => ({ ...column, book: column.book && converted.get(column.book) })),
-  };
+function bestPrices(reader: BookReader): Pick<ColumnBook, 'bidPrice' | 'askPrice'> {
+  const one = powerOfTen(reader.priceScale);
+  const best = ({ values, length }: Ladder) => (length === 0 ? undefined : values[0]! / one);
+  return { bidPrice: best(reader.bids), askPrice: best(reader.asks) };
 }
 
 function timeOf(found: Found | undefined): InstantMs | undefined {

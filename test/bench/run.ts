@@ -6,6 +6,7 @@ import { accountsSection, measureAccounts } from './accounts.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
+import { heatMapSection, measureHeatMaps } from './heat-map.ts';
 import { compareOverHttp } from './http/compare.ts';
 import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
 import { measureFormats } from './http/formats.ts';
@@ -54,6 +55,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   segments: async ({ corpus }) => segmentsFormatSection(await measureSegmentsFormat(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
+  heatmaps: async () => heatMapSection(await measureHeatMaps(say)),
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
   observation: async () => observationSection(await measureObservation()),
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),

@@ -8,10 +8,10 @@ const COMMA = Buffer.from(',');
  * The bytes of `{data: {...fields, [name]: items}}` in pieces, as `Responder.encode` makes them at once. A piece has at most
  * `itemsMax` items.
  */
-export function* documentPieces(
+export function* documentPieces<T>(
   responder: Responder,
   format: Format,
-  { fields, name, items, itemsMax }: ListDocument,
+  { fields, name, items, resourceOf, itemsMax }: ListDocument<T>,
 ): Generator<Uint8Array> {
   const isJson = format === 'json';
   // In msgpack a list begins with its length, and a zero is one byte.
@@ -19,16 +19,19 @@ export function* documentPieces(
   const empty = responder.encode({ data: { ...fields, [name]: zeros } }, format);
   yield empty.subarray(0, empty.length - (isJson ? JSON_END.length : zeros.length));
   for (let from = 0; from < items.length; from += itemsMax) {
-    const encoded = items.slice(from, from + itemsMax).map((item) => responder.encode(item, format).slice());
+    const encoded = items
+      .slice(from, from + itemsMax)
+      .map((item) => responder.encode(resourceOf(item), format).slice());
     yield Buffer.concat(isJson ? encoded.flatMap((item, i) => (from + i === 0 ? [item] : [COMMA, item])) : encoded);
   }
   if (isJson) yield JSON_END;
 }
 
 /** A document whose `data` has one long list, as its last field. */
-interface ListDocument {
+interface ListDocument<T> {
   readonly fields: object;
   readonly name: string;
-  readonly items: readonly unknown[];
+  readonly items: readonly T[];
+  readonly resourceOf: (item: T) => object;
   readonly itemsMax: number;
 }

@@ -116,17 +116,35 @@ export class Responder {
     etag?: EntityTag,
     state: number = this.#cache.state,
   ): Response | Promise<Response> {
-    const give = (packed: Uint8Array<ArrayBuffer> | undefined) => {
-      const bytes = packed ?? body;
-      const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
-      const cached = this.#cache.offer(negotiated.question, bytes, packed !== undefined, state);
-      return this.notModified(negotiated, tag) ?? send(cached?.body ?? bytes, packed !== undefined, negotiated, tag);
-    };
     const isSlow = negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX;
     // Copied: the next answer overwrites the bytes.
     return isSlow
-      ? gzipElsewhere(body.slice(), { level: GZIP_LEVEL }).then(viewOf).then(give)
-      : give(compress(body, negotiated.encoding));
+      ? this.giveLarge(body.slice(), negotiated, etag, state)
+      : this.#give(body, compress(body, negotiated.encoding), negotiated, etag, state);
+  }
+
+  /** `give` for bytes that do not change: another thread compresses them. */
+  async giveLarge(
+    body: Uint8Array<ArrayBuffer>,
+    negotiated: Negotiated,
+    etag: EntityTag | undefined,
+    state: number,
+  ): Promise<Response> {
+    const packed = await compressElsewhere(body, negotiated.encoding);
+    return this.#give(body, packed, negotiated, etag, state);
+  }
+
+  #give(
+    body: Uint8Array<ArrayBuffer>,
+    packed: Uint8Array<ArrayBuffer> | undefined,
+    negotiated: Negotiated,
+    etag: EntityTag | undefined,
+    state: number,
+  ): Response {
+    const bytes = packed ?? body;
+    const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
+    const cached = this.#cache.offer(negotiated.question, bytes, packed !== undefined, state);
+    return this.notModified(negotiated, tag) ?? send(cached?.body ?? bytes, packed !== undefined, negotiated, tag);
   }
 
   /** `give` for a document. */
@@ -162,6 +180,16 @@ function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));
   return Bun.gzipSync(body, { level: GZIP_LEVEL });
+}
+
+/** `compress` in another thread. */
+async function compressElsewhere(
+  body: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (encoding === 'identity') return undefined;
+  if (encoding === 'zstd') return viewOf(await Bun.zstdCompress(body, { level: ZSTD_LEVEL }));
+  return viewOf(await gzipElsewhere(body, { level: GZIP_LEVEL }));
 }
 
 /**

@@ -49,14 +49,15 @@ export function heatmapController(deps: ControllerDeps) {
     const steps = heatMapSteps(view, market, query);
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) await nextTurn(keyId);
-    const { columns, ...fields } = heatMapResource(market, query, step.value);
-    const list = { fields, name: 'columns', items: columns, itemsMax: COLUMNS_IN_PIECE_MAX };
+    const { columns: items, ...map } = step.value;
+    const fields = heatMapFields(market, query, map);
+    const list = { fields, name: 'columns', items, resourceOf: columnResource, itemsMax: COLUMNS_IN_PIECE_MAX };
     const pieces: Uint8Array[] = [];
     for (const piece of documentPieces(responder, format, list)) {
       pieces.push(piece);
       await nextTurn(keyId);
     }
-    return { market, body: new Uint8Array(Buffer.concat(pieces)) };
+    return { market, body: Buffer.concat(pieces) };
   };
 
   return new Elysia({ name: 'heatmap' }).use(access).get(
@@ -67,7 +68,8 @@ export function heatmapController(deps: ControllerDeps) {
         return ({ negotiated, etag }) => {
           const first = heatMapSteps(archive, market, requested).next();
           if (first.done === true) {
-            const data = heatMapResource(market, requested, first.value);
+            const { columns, ...map } = first.value;
+            const data = { ...heatMapFields(market, requested, map), columns: columns.map(columnResource) };
             return responder.giveDocument({ data }, negotiated, etag);
           }
           const { state } = archive.database;
@@ -78,9 +80,7 @@ export function heatmapController(deps: ControllerDeps) {
               // An import may have changed the market since: the tag is that of the state that is shown.
               const isSame = shown.revision === market.revision;
               const tag = asOfMs === undefined ? responder.entityTag(shown, negotiated) : undefined;
-              return archive.database.readShared(() =>
-                responder.give(body, negotiated, tag, isSame ? state : Number.NaN),
-              );
+              return responder.giveLarge(body, negotiated, tag, isSame ? state : Number.NaN);
             });
         };
       }),
@@ -116,7 +116,11 @@ function heatMapQueryOf(
     : refused('from', 'must not be later than the end of the market: give to too');
 }
 
-function heatMapResource(market: StoredMarket, query: HeatMapQuery, { prices, columns }: HeatMap): HeatMapResource {
+function heatMapFields(
+  market: StoredMarket,
+  query: HeatMapQuery,
+  { prices }: Pick<HeatMap, 'prices'>,
+): Omit<HeatMapResource, 'columns'> {
   const { conditionId, slug, symbol, timeframe } = market;
   return {
     assetId: assetIdOf(market, query.outcome),
@@ -128,7 +132,6 @@ function heatMapResource(market: StoredMarket, query: HeatMapQuery, { prices, co
     from: formatInstant(query.fromMs),
     to: formatInstant(query.toMs),
     prices: [...prices],
-    columns: columns.map(columnResource),
   };
 }
 
