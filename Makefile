@@ -19,11 +19,11 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 # --splitting: modules of `await import()` are loaded when they are needed, not at every start.
 BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig --define SOURCE_DATE_EPOCH=$(or $(SOURCE_DATE_EPOCH),0)
 
-# src/package is around the executable, not in it.
-SOURCES := $(shell find src fixtures -path src/package -prune -o -type f -print 2>/dev/null)
+# src/package and the picture of the README are not in the executable.
+SOURCES := $(shell find src fixtures -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in pay token test check format fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
+.PHONY: help install build run sign-in pay token test check format picture fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -86,6 +86,13 @@ check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead cod
 
 format: install ## format the files and apply safe fixes
 	$(BUN) run format
+
+PICTURED := simulated-btc-updown-5m-1767868200
+picture: build ## draw the README's picture again
+	rm -rf dist/picture
+	$(BINARY) seed --data dist/picture
+	$(BINARY) plot $(PICTURED) -o fixtures/heat-map.svg --force --data dist/picture
+	chmod 644 fixtures/heat-map.svg
 
 fixtures: install ## generate the simulated recordings again
 	$(BUN) fixtures/simulate.ts

@@ -16,10 +16,12 @@ import { keyCommand } from './key.ts';
 import { manualCommand } from './manual.ts';
 import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
+import { plotCommand } from './plot.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
 import { applySettings } from './settings.ts';
+import { showCommand } from './show.ts';
 import { errorLine, printable, type Terminal, withoutPasswords } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { usageCommand } from './usage.ts';
@@ -56,6 +58,8 @@ Examples:
       billingCommand,
       importCommand,
       exportCommand,
+      showCommand,
+      plotCommand,
       replayCommand,
     ],
     ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],

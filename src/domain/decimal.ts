@@ -116,8 +116,20 @@ export function decimalText(value: number): string {
 
 /** The sum of non-negative decimals, rounded once: exact up to 15 significant digits, else the nearest double. */
 export function sumOfDecimals(values: readonly number[]): number {
-  const total = values.reduce((sum, value) => sum + smallestUnits(value), 0n);
-  return Number(`${total}e-${DECIMAL_PLACES_MAX}`);
+  return fromSmallestUnits(values.reduce((sum, value) => sum + smallestUnits(value), 0n));
+}
+
+/** For each of these decimals the sum up to it, as `sumOfDecimals`. */
+export function runningSums(values: readonly number[]): number[] {
+  let sum = 0n;
+  return values.map((value) => {
+    sum += smallestUnits(value);
+    return fromSmallestUnits(sum);
+  });
+}
+
+function fromSmallestUnits(units: bigint): number {
+  return Number(`${units}e-${DECIMAL_PLACES_MAX}`);
 }
 
 /** A decimal in units of its last possible place. */

@@ -59,11 +59,12 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
 }
 
 /** The end of the last silence. A resolved market has ended: its answer does not depend on the clock. */
-function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
+export function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): InstantMs {
   return winner === undefined ? nowMs : endMs;
 }
 
-function coverageResource(
+/** A market's coverage as an answer; the last silence lasts until `untilMs`. */
+export function coverageResource(
   { market, outcomes, contradictions, gapCount, gaps }: MarketCoverage,
   untilMs: InstantMs,
 ): CoverageResource {

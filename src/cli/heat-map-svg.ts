@@ -1,0 +1,208 @@
+import { CENT_ROW_PRICES, type HeatMap, type HeatMapColumn, type SideRows } from '../domain/heat-map.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { midOf } from '../domain/quote.ts';
+
+/** A heat map with its labels. */
+export interface Plot {
+  readonly title: string;
+  readonly map: HeatMap;
+  /** Both inclusive. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+}
+
+/** In pixels; the grid is scaled to its area. */
+const WIDTH = 1240;
+const HEIGHT = 560;
+const AREA = { left: 56, top: 44, width: 1000, height: 456 };
+const LEGEND_LEFT = AREA.left + AREA.width + 24;
+
+/** Blues and Oranges of ColorBrewer, from small to large sizes: persons of any colour vision tell them apart. */
+const BID_COLOURS = ['#deebf7', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'];
+const ASK_COLOURS = ['#fee6ce', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
+
+const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
+const TIME_STEPS_MS = [
+  ...[1, 10, 100, 500, SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND],
+  ...[MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY],
+];
+const TIME_LABELS_MAX = 9;
+const PRICE_LABELS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+
+/**
+ * The heat map as a picture: time to the right in UTC, price upwards, bids blue and asks orange, the darker the more shares rest
+ * there. A colour is for at least half of the size of the next darker one. Gaps are hatched, and times without a book are grey.
+ */
+export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
+  const largest = largestSize(map);
+  const shownMs = toMs - fromMs + 1;
+  const x = (ms: InstantMs) => AREA.left + ((ms - fromMs) / shownMs) * AREA.width;
+  const y = (price: number) => AREA.top + (1 - price) * AREA.height;
+  const columnX = map.columns.map((column) => x(column.fromMs));
+  const edges = [...columnX, AREA.left + AREA.width];
+  const lines = [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, sans-serif" font-size="13" fill="#1f2328" role="img" aria-labelledby="title">`,
+    `<title id="title">${escaped(title)}</title>`,
+    '<defs><pattern id="gap" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" fill="#fff"/><rect width="2" height="7" fill="#57606a"/></pattern></defs>',
+    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
+    `<text x="${AREA.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>`,
+    // Grey remains where there is no book.
+    ranges(map.columns, ({ book }) => book !== undefined, edges, '#fff', '#eaeef2'),
+    ...[BID_COLOURS, ASK_COLOURS].flatMap((colours, side) =>
+      cells(map, (book) => (side === 0 ? book.bids : book.asks), colours, largest, edges, y),
+    ),
+    ranges(map.columns, ({ hasGap }) => hasGap, edges, 'url(#gap)'),
+    midpoints(map.columns, edges, y),
+    ...timeAxis(fromMs, toMs, x),
+    ...PRICE_LABELS.map((price) => {
+      const at = y(price).toFixed(1);
+      return `<path d="M${AREA.left - 5} ${at}h5" stroke="#57606a"/><text x="${AREA.left - 9}" y="${at}" dy="4" text-anchor="end">${price}</text>`;
+    }),
+    `<rect x="${AREA.left}" y="${AREA.top}" width="${AREA.width}" height="${AREA.height}" fill="none" stroke="#57606a"/>`,
+    ...legend(largest),
+    '</svg>',
+  ];
+  return `${lines.filter((line) => line !== '').join('\n')}\n`;
+}
+
+function largestSize({ columns }: HeatMap): number {
+  let largest = 0;
+  for (const { book } of columns) {
+    for (const { sizes } of book === undefined ? [] : [book.bids, book.asks]) largest = Math.max(largest, ...sizes);
+  }
+  return largest;
+}
+
+/** The index of a size's colour. */
+function shade(size: number, largest: number): number {
+  return Math.max(0, BID_COLOURS.length - 1 - Math.floor(Math.log2(largest / size)));
+}
+
+/** One path per colour; cells of one row and colour that follow each other are one rectangle. */
+function cells(
+  { prices, columns }: HeatMap,
+  sideOf: (book: NonNullable<HeatMapColumn['book']>) => SideRows,
+  colours: readonly string[],
+  largest: number,
+  edges: readonly number[],
+  y: (price: number) => number,
+): string[] {
+  const paths = colours.map(() => '');
+  // A row of whole cents has one price: it is drawn around it. A finer row begins with its lowest price.
+  const shift = prices === CENT_ROW_PRICES ? 0.005 : 0;
+  const top = (row: number) => y(Math.min(1, (prices[row + 1] ?? 1.01) - shift));
+  const bottom = (row: number) => y(Math.max(0, prices[row]! - shift));
+  const open = new Map<number, { shade: number; from: number }>();
+  const close = (row: number, to: number) => {
+    const { shade: colour, from } = open.get(row)!;
+    const [left, width] = [edges[from]!, edges[to]! - edges[from]!];
+    paths[colour] +=
+      `M${left.toFixed(1)} ${top(row).toFixed(1)}h${width.toFixed(1)}V${bottom(row).toFixed(1)}h-${width.toFixed(1)}z`;
+    open.delete(row);
+  };
+  for (const [i, { book }] of columns.entries()) {
+    const side = book === undefined ? undefined : sideOf(book);
+    const shades = new Map(side?.rows.map((row, nth) => [row, shade(side.sizes[nth]!, largest)]));
+    for (const [row, current] of open) if (shades.get(row) !== current.shade) close(row, i);
+    for (const [row, colour] of shades) if (!open.has(row)) open.set(row, { shade: colour, from: i });
+  }
+  for (const row of [...open.keys()]) close(row, columns.length);
+  return paths.flatMap((path, i) =>
+    path === '' ? [] : [`<path fill="${colours[i]}" shape-rendering="crispEdges" d="${path}"/>`],
+  );
+}
+
+/** Rectangles of full height over the columns that `accepts`, over a background if one is given. */
+function ranges(
+  columns: readonly HeatMapColumn[],
+  accepts: (column: HeatMapColumn) => boolean,
+  edges: readonly number[],
+  fill: string,
+  background?: string,
+): string {
+  let path = '';
+  for (let from = 0; from < columns.length; from += 1) {
+    if (!accepts(columns[from]!)) continue;
+    let to = from + 1;
+    while (to < columns.length && accepts(columns[to]!)) to += 1;
+    const [left, width] = [edges[from]!.toFixed(1), (edges[to]! - edges[from]!).toFixed(1)];
+    path += `M${left} ${AREA.top}h${width}v${AREA.height}h-${width}z`;
+    from = to;
+  }
+  const behind =
+    background === undefined
+      ? ''
+      : `<rect x="${AREA.left}" y="${AREA.top}" width="${AREA.width}" height="${AREA.height}" fill="${background}"/>`;
+  return path === '' ? behind : `${behind}<path fill="${fill}" d="${path}"/>`;
+}
+
+/** A line through the midpoints, broken where there is none. */
+function midpoints(columns: readonly HeatMapColumn[], edges: readonly number[], y: (price: number) => number): string {
+  let path = '';
+  let isBroken = true;
+  for (const [i, { book }] of columns.entries()) {
+    const mid = book && midOf(book);
+    if (mid !== undefined) {
+      path += `${isBroken ? 'M' : 'L'}${edges[i]!.toFixed(1)} ${y(mid).toFixed(1)}H${edges[i + 1]!.toFixed(1)}`;
+    }
+    isBroken = mid === undefined;
+  }
+  if (path === '') return '';
+  return `<path fill="none" stroke="#fff" stroke-width="4" d="${path}"/><path fill="none" stroke="#1f2328" stroke-width="1.6" d="${path}"/>`;
+}
+
+function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => number): string[] {
+  const stepMs =
+    TIME_STEPS_MS.find((step) => (toMs - fromMs) / step <= TIME_LABELS_MAX) ??
+    Math.ceil((toMs - fromMs) / TIME_LABELS_MAX / DAY) * DAY;
+  const lines: string[] = [];
+  const bottom = AREA.top + AREA.height;
+  for (let atMs = Math.ceil(fromMs / stepMs) * stepMs; atMs <= toMs; atMs += stepMs) {
+    const at = x(atMs).toFixed(1);
+    lines.push(
+      `<path d="M${at} ${bottom}v5" stroke="#57606a"/><text x="${at}" y="${bottom + 20}" text-anchor="middle">${timeLabel(atMs, stepMs)}</text>`,
+    );
+  }
+  const day = formatInstant(fromMs).slice(0, 10);
+  lines.push(`<text x="${AREA.left + AREA.width / 2}" y="${bottom + 42}" text-anchor="middle">${day}, UTC</text>`);
+  return lines;
+}
+
+function timeLabel(atMs: InstantMs, stepMs: number): string {
+  const text = formatInstant(atMs);
+  if (stepMs >= DAY) return text.slice(0, 10);
+  return text.slice(11, stepMs >= MINUTE ? 16 : stepMs >= SECOND ? 19 : 23);
+}
+
+function legend(largest: number): string[] {
+  const swatch = (top: number, fill: string, text: string) =>
+    `<rect x="${LEGEND_LEFT}" y="${top}" width="14" height="14" fill="${fill}" stroke="#d0d7de"/><text x="${LEGEND_LEFT + 20}" y="${top + 12}">${text}</text>`;
+  const lines = [
+    `<path d="M${LEGEND_LEFT} ${AREA.top + 8}h14" stroke="#1f2328" stroke-width="1.6"/><text x="${LEGEND_LEFT + 20}" y="${AREA.top + 12}">midpoint</text>`,
+    swatch(AREA.top + 22, 'url(#gap)', 'gap'),
+    swatch(AREA.top + 44, '#eaeef2', 'no book'),
+  ];
+  if (largest === 0) return lines;
+  for (const [side, colours, top] of [
+    ['asks', ASK_COLOURS, AREA.top + 84],
+    ['bids', BID_COLOURS, AREA.top + 276],
+  ] as const) {
+    lines.push(`<text x="${LEGEND_LEFT}" y="${top}">shares of ${side}</text>`);
+    for (const [nth, colour] of colours.toReversed().entries()) {
+      const isSmallest = nth === colours.length - 1;
+      const size = largest / 2 ** (isSmallest ? nth : nth + 1);
+      lines.push(swatch(top + 8 + nth * 19, colour, `${isSmallest ? 'up to' : 'more than'} ${rounded(size)}`));
+    }
+  }
+  return lines;
+}
+
+/** Two significant digits: a label, not a value. */
+function rounded(size: number): string {
+  const value = Number(size.toPrecision(2));
+  return value >= 1e6 ? `${value / 1e6}M` : value >= 10_000 ? `${value / 1000}k` : String(value);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,114 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { instant } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain/heat-map.ts';
+import { formatInstant, type InstantMs, parsePlainInteger } from '../domain/instant.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { NewFile } from '../export/new-file.ts';
+import type { Archive } from '../store/archive.ts';
+import { heatMapSteps } from '../store/heat-map.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { heatMapSvg } from './heat-map-svg.ts';
+import { namedMarket } from './named-market.ts';
+import { json, type Terminal } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface PlotOptions extends GlobalOptions {
+  readonly outcome: Outcome;
+  readonly from?: InstantMs;
+  readonly to?: InstantMs;
+  readonly columns: number;
+  readonly output: string;
+  readonly force?: boolean;
+}
+
+/** The picture has two pixels for each. */
+const COLUMNS_DEFAULT = 500;
+const STDOUT = '-';
+
+export function plotCommand(terminal: Terminal): Command {
+  return new Command('plot')
+    .description('draw the books of a market over time as an SVG picture: a heat map')
+    .argument('<market>', 'conditionId or slug')
+    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
+    .option('--from <time>', 'start, inclusive; default: the start of the market', instant)
+    .option('--to <time>', 'end, inclusive; default: the end of the market', instant)
+    .option('--columns <number>', `number of columns, 1 to ${HEAT_MAP_COLUMNS_MAX}`, columnCount, COLUMNS_DEFAULT)
+    .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
+    .option('--force', 'replace the file if it exists')
+    .addHelpText(
+      'after',
+      `
+Time goes to the right, in UTC, and price upwards. Bids are blue and asks are
+orange, the darker the more shares rest at a price at that time. The line is the
+midpoint. Gaps of the recording are hatched, and times without a book are grey.
+
+Examples:
+  $ bookreel plot btc-updown-5m-1776323400 -o book.svg
+  $ bookreel plot btc-updown-5m-1776323400 --outcome down --from 2026-04-16T07:12:00Z -o end.svg`,
+    )
+    .action(async (name: string, _, command: Command) => {
+      const options = command.optsWithGlobals<PlotOptions>();
+      await withArchive(terminal, options, { create: false }, async (archive) => {
+        const { market, query, map } = drawn(archive, name, options);
+        const title = `${market.slug}, ${query.outcome}`;
+        const svg = Buffer.from(heatMapSvg({ title, map, fromMs: query.fromMs, toMs: query.toMs }));
+        if (options.output === STDOUT) {
+          await terminal.write(svg);
+          return;
+        }
+        using file = new NewFile(options.output, options.force === true);
+        file.write(svg);
+        file.commit();
+        const { columns } = map;
+        const [from, to] = [formatInstant(query.fromMs), formatInstant(query.toMs)];
+        const books = columns.filter(({ book }) => book !== undefined).length;
+        const report = {
+          file: options.output,
+          conditionId: market.conditionId,
+          from,
+          to,
+          columns: columns.length,
+          books,
+        };
+        terminal.out(
+          options.json === true
+            ? json(report)
+            : `${columns.length} columns from ${from} to ${to}, ${books} of them with a book, written to '${options.output}'\n`,
+        );
+      });
+    });
+}
+
+function drawn(archive: Archive, name: string, options: PlotOptions) {
+  return archive.database.read(() => {
+    const market = namedMarket(archive, name);
+    const query = queryOf(market, options);
+    return { market, query, map: wholeHeatMap(archive, market, query) };
+  });
+}
+
+/** Throws 'invalid-parameter' for a window without an instant. */
+function queryOf(market: StoredMarket, { outcome, from, to, columns }: PlotOptions): HeatMapQuery {
+  const query = { outcome, fromMs: from ?? market.startMs, toMs: to ?? market.endMs, columns, asOfMs: undefined };
+  if (query.fromMs <= query.toMs) return query;
+  const { fromMs, toMs } = query;
+  throw new DomainError(
+    'invalid-parameter',
+    `the picture would begin at ${formatInstant(fromMs)}, after its end at ${formatInstant(toMs)}: change --from or --to`,
+  );
+}
+
+function wholeHeatMap(archive: Archive, market: StoredMarket, query: HeatMapQuery): HeatMap {
+  const steps = heatMapSteps(archive, market, query);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+function columnCount(text: string): number {
+  const count = parsePlainInteger(text);
+  if (count !== undefined && count >= 1 && count <= HEAT_MAP_COLUMNS_MAX) return count;
+  throw new InvalidArgumentError(`It must be an integer from 1 to ${HEAT_MAP_COLUMNS_MAX}.`);
+}

@@ -1,0 +1,195 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { instant, speed } from '../config.ts';
+import type { CoverageResource } from '../domain/coverage.ts';
+import { formatInstant, INSTANT_MAX_MS, type InstantMs, parsePlainInteger } from '../domain/instant.ts';
+import { assetIdOf, marketResource } from '../domain/market.ts';
+import { LEVELS_MAX, type OrderBook, type SnapshotResource } from '../domain/orderbook.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { coverageResource, untilOf } from '../http/v1/coverage.ts';
+import type { Speed } from '../replay/replay-clock.ts';
+import { BookReader, bookOf } from '../segment/book-decoder.ts';
+import type { Archive } from '../store/archive.ts';
+import { Coverages } from '../store/coverage.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import type { Found } from '../store/series-walk.ts';
+import { ladderText } from './ladder-text.ts';
+import { namedMarket } from './named-market.ts';
+import { countOf, json, type Terminal, table } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface ShowOptions extends GlobalOptions {
+  readonly at?: InstantMs;
+  readonly outcome: Outcome;
+  readonly depth: number;
+  readonly follow?: boolean;
+  readonly speed: Speed;
+}
+
+/** The book of an outcome at an instant. */
+interface ShownBook {
+  readonly id: number;
+  readonly timestampMs: InstantMs;
+  readonly book: OrderBook;
+}
+
+const DEPTH_DEFAULT = 10;
+/** Gaps in the text; --json has more. */
+const GAPS_SHOWN_MAX = 10;
+/** A terminal is repainted at most this often. */
+const FRAME_MS = 100;
+/** The longest delay that a timer takes. */
+const WAIT_MS_MAX = 2 ** 31 - 1;
+/** To the first column of the first line, and erase everything after it. */
+const REPAINT = '\u001b[H\u001b[J';
+
+export function showCommand(terminal: Terminal): Command {
+  return new Command('show')
+    .description('print a market: its coverage, and its book at an instant')
+    .argument('<market>', 'conditionId or slug')
+    .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
+    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
+    .option('--depth <levels>', 'number of levels of each side, the best ones', levelCount, DEPTH_DEFAULT)
+    .option('--follow', 'play the books from --at on, or from the first one')
+    .option('--speed <number>', 'playback speed: 0.1 to 1000, 1 is real time; max: every book at once', speed, 1)
+    .addHelpText(
+      'after',
+      `
+The ladder has asks above bids. TOTAL is the size of a level and of all better
+ones; the bars show it, and together they are the depth chart of the book. With
+--follow, --json prints one snapshot per line.
+
+Examples:
+  $ bookreel show btc-updown-5m-1776323400
+  $ bookreel show btc-updown-5m-1776323400 --at 2026-04-16T07:12:00Z --outcome down --json
+  $ bookreel show btc-updown-5m-1776323400 --follow --speed 10`,
+    )
+    .action(async (name: string, _, command: Command) => {
+      const options = command.optsWithGlobals<ShowOptions>();
+      await withArchive(terminal, options, { create: false }, async (archive) => {
+        const market = archive.database.read(() => namedMarket(archive, name));
+        if (options.follow === true) await follow(terminal, archive, market, options);
+        else await show(terminal, archive, market, options);
+      });
+    });
+}
+
+async function show(terminal: Terminal, archive: Archive, market: StoredMarket, options: ShowOptions): Promise<void> {
+  const { outcome, at = INSTANT_MAX_MS, depth } = options;
+  const coverages = new Coverages(archive.database.path, nextTurn);
+  const covered = await coverages.of(market);
+  const coverage = coverageResource(covered, untilOf(covered.market, terminal.clock()));
+  const shown = archive.database.read(() => bookAt(archive, market, outcome, at));
+  if (options.json === true) {
+    const snapshot = shown === undefined ? null : snapshotResource(market, outcome, shown);
+    terminal.out(json({ market: marketResource(market), coverage, snapshot }));
+    return;
+  }
+  terminal.out(`${headingOf(market)}\n${coverageText(coverage)}\n${bookText(outcome, shown, depth)}`);
+}
+
+/** Plays the books until the last one: repainted in place on a terminal, elsewhere one after another. */
+async function follow(
+  terminal: Terminal,
+  archive: Archive,
+  market: StoredMarket,
+  { at = 0, outcome, depth, speed, json: isJson }: ShowOptions,
+): Promise<void> {
+  const find = (instantMs: InstantMs, mode: 'before' | 'after') =>
+    archive.database.read(() => bookAt(archive, market, outcome, instantMs, mode));
+  let shown = find(at, 'before') ?? find(at, 'after');
+  if (shown === undefined) {
+    terminal.out(isJson === true ? '' : bookText(outcome, undefined, depth));
+    return;
+  }
+  const startMs = Math.max(at, shown.timestampMs);
+  const startedMs = terminal.clock();
+  for (;;) {
+    if (isJson === true) terminal.out(`${JSON.stringify(snapshotResource(market, outcome, shown))}\n`);
+    else if (terminal.outIsTerminal) terminal.out(`${REPAINT}${headingOf(market)}\n${bookText(outcome, shown, depth)}`);
+    else terminal.out(`${bookText(outcome, shown, depth)}\n`);
+    const next = find(shown.timestampMs + 1, 'after');
+    if (next === undefined) return;
+    if (speed === 'max') {
+      await nextTurn();
+      shown = next;
+      continue;
+    }
+    const dueMs = startedMs + (next.timestampMs - startMs) / speed;
+    await Bun.sleep(Math.min(Math.max(FRAME_MS, dueMs - terminal.clock()), WAIT_MS_MAX));
+    // Books that were due meanwhile are not shown: their changes are in the last of them.
+    const nowMs = Math.floor(startMs + (terminal.clock() - startedMs) * speed);
+    shown = find(Math.max(nowMs, next.timestampMs), 'before') ?? next;
+  }
+}
+
+/** The book that `…/snapshots/at/{ts}?mode=…` finds; undefined without one. */
+function bookAt(
+  { snapshots }: Archive,
+  market: StoredMarket,
+  outcome: Outcome,
+  instantMs: InstantMs,
+  mode: 'before' | 'after' = 'before',
+): ShownBook | undefined {
+  const found = snapshots.nearest(market, outcome, instantMs, mode);
+  return found === undefined ? undefined : decoded(found);
+}
+
+function decoded({ payload, head, index }: Found): ShownBook {
+  const reader = new BookReader(payload, head);
+  reader.advanceTo(index);
+  return { id: head.ids[index]!, timestampMs: head.timestamps[index]!, book: bookOf(reader) };
+}
+
+function snapshotResource(
+  market: StoredMarket,
+  outcome: Outcome,
+  { id, timestampMs, book }: ShownBook,
+): SnapshotResource {
+  const levels = (prices: readonly number[], sizes: readonly number[]) =>
+    prices.map((price, level) => ({ price, size: sizes[level]! }));
+  return {
+    id: String(id),
+    assetId: assetIdOf(market, outcome),
+    conditionId: market.conditionId,
+    symbol: market.symbol,
+    outcome,
+    timeframe: market.timeframe,
+    timestamp: formatInstant(timestampMs),
+    bids: levels(book.bidPrices, book.bidSizes),
+    asks: levels(book.askPrices, book.askSizes),
+  };
+}
+
+function headingOf({ slug, conditionId, startMs, endMs, winner }: StoredMarket): string {
+  const window = `${formatInstant(startMs)} to ${formatInstant(endMs)}`;
+  return `${slug}\n${conditionId}\n${window}, ${winner === undefined ? 'unresolved' : `winner ${winner}`}\n`;
+}
+
+function coverageText({ outcomes, gapCount, gaps }: CoverageResource): string {
+  const headings = ['OUTCOME', 'SNAPSHOTS', 'FIRST', 'LAST', 'ONE-SIDED', 'CROSSED', 'LONGEST SILENCE'];
+  const rows = outcomes.map(({ outcome, mirrored, count, first, last, oneSided, crossed, longestSilence }) => [
+    mirrored ? `${outcome} (mirrored)` : outcome,
+    String(count),
+    first ?? '-',
+    last ?? '-',
+    String(oneSided),
+    String(crossed),
+    longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`,
+  ]);
+  const lines = gaps.slice(0, GAPS_SHOWN_MAX).map(({ from, to, reason }) => `gap ${from} to ${to}: ${reason}\n`);
+  const more = gapCount - lines.length;
+  return `${table(headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
+}
+
+function bookText(outcome: Outcome, shown: ShownBook | undefined, depth: number): string {
+  if (shown === undefined) return `no book of ${outcome} is recorded at that time\n`;
+  const { id, timestampMs, book } = shown;
+  return `${outcome} at ${formatInstant(timestampMs)}, snapshot ${id}\n${ladderText(book, depth)}`;
+}
+
+function levelCount(text: string): number {
+  const count = parsePlainInteger(text);
+  if (count !== undefined && count >= 1 && count <= LEVELS_MAX) return count;
+  throw new InvalidArgumentError(`It must be an integer from 1 to ${LEVELS_MAX}.`);
+}
