@@ -2,9 +2,9 @@ import { type Account, hasOneOwner } from '../domain/account.ts';
 import type { ApiKey } from '../domain/api-key.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
+import { type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { DAY_MS } from '../domain/usage.ts';
-import type { IssuedKey, NewKey } from '../store/api-keys.ts';
+import { type IssuedKey, isUsable, type NewKey, type SettableField } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { changeAccount, createAccount } from './administration.ts';
@@ -126,38 +126,65 @@ function revoke(change: Change, id: string): ApiKey {
   return after;
 }
 
-/** Pins a key to a tier; undefined: it has the tier of its account. Throws 'not-found', or 'invalid-parameter' for an unknown or retired tier. */
-export function pinKey(change: Change, id: string, tier: string | undefined): ApiKey {
-  const { apiKeys, database, tiers } = change.registry;
+/** Fields of a key that change; an undefined one is removed: the key has the tier of its account, or no end. */
+export type KeyEdit = { readonly [Field in SettableField]?: ApiKey[Field] };
+
+/**
+ * Changes a key by a command. Throws 'not-found' without such a key, 'invalid-parameter' for an unknown or retired tier, an unprintable name
+ * or an end in the past, 'conflict' for a revoked key, or if an expired key would be valid again and its account has too many keys.
+ */
+export function changeKey(change: Change, id: string, edit: KeyEdit): ApiKey {
+  const { registry, nowMs } = change;
+  const { apiKeys, database } = registry;
   return database.write(() => {
-    const pinned = apiKeys.setTier(id, tier === undefined ? undefined : tiers.offered(tier).id);
-    record(change, 'key.set', pinned.accountId, { key: id, tier: tier ?? null });
-    return pinned;
+    const before = apiKeys.changeable(id);
+    refuseInvalid(registry, nowMs, edit);
+    const after = { ...before, ...edit };
+    if (!isUsable(before, nowMs) && isUsable(after, nowMs)) {
+      refuseTooManyKeys(change, { id: before.accountId, email: before.account });
+    }
+    apiKeys.update(after);
+    // The audit has no names of keys: they are removed with their account.
+    record(change, 'key.set', before.accountId, {
+      key: id,
+      ...('tier' in edit && { tier: edit.tier ?? null }),
+      ...('requestsPerMinute' in edit && { requestsPerMinute: edit.requestsPerMinute ?? null }),
+      ...('expiresMs' in edit && { expires: instantOrNull(edit.expiresMs) }),
+      ...('name' in edit && { named: edit.name !== undefined }),
+    });
+    return after;
   });
 }
 
-function issue(change: Change, { id: accountId, email, disabledMs }: Account, request: Omit<NewKey, 'accountId'>) {
+function issue(change: Change, account: Account, request: Omit<NewKey, 'accountId'>) {
   const { registry, nowMs } = change;
-  const { apiKeys, keysPerAccount, tiers } = registry;
-  const { name, tier, expiresMs = Infinity } = request;
-  refuseUnprintableName(name);
-  if (tier !== undefined) tiers.offered(tier);
-  if (expiresMs <= nowMs) {
-    throw new DomainError('invalid-parameter', 'the end of the key is in the past: choose a later instant');
-  }
+  const { id: accountId, email, disabledMs } = account;
+  refuseInvalid(registry, nowMs, request);
   if (disabledMs !== undefined) {
     throw new DomainError('conflict', `the account '${email}' is disabled: enable it first`);
   }
-  if (apiKeys.countUsable(accountId, nowMs) >= keysAllowed(registry, email)) {
-    const orAllowed = change.actor === undefined ? ', or set --keys-per-account' : '';
-    throw new DomainError(
-      'conflict',
-      `'${email}' may not have more than ${keysPerAccount} valid keys: revoke one first${orAllowed}`,
-    );
-  }
-  const issued = apiKeys.create({ ...request, accountId }, nowMs);
-  record(change, 'key.create', accountId, { key: issued.apiKey.id, tier: tier ?? null });
+  refuseTooManyKeys(change, account);
+  const issued = registry.apiKeys.create({ ...request, accountId }, nowMs);
+  record(change, 'key.create', accountId, { key: issued.apiKey.id, tier: request.tier ?? null });
   return issued;
+}
+
+/** Throws 'invalid-parameter'. */
+function refuseInvalid({ tiers }: Registry, nowMs: InstantMs, { name, tier, expiresMs = Infinity }: KeyEdit): void {
+  refuseUnprintableName(name);
+  if (tier !== undefined) tiers.offered(tier);
+  if (expiresMs > nowMs) return;
+  throw new DomainError('invalid-parameter', 'the end of the key is in the past: choose a later instant');
+}
+
+/** Throws 'conflict' if the account may not have another valid key. */
+function refuseTooManyKeys({ registry, nowMs, actor }: Change, { id, email }: Pick<Account, 'id' | 'email'>): void {
+  if (registry.apiKeys.countUsable(id, nowMs) < keysAllowed(registry, email)) return;
+  const orAllowed = actor === undefined ? ', or set --keys-per-account' : '';
+  throw new DomainError(
+    'conflict',
+    `'${email}' may not have more than ${registry.keysPerAccount} valid keys: revoke one first${orAllowed}`,
+  );
 }
 
 /** Maximum number of valid keys of an account; Infinity: there is none. */

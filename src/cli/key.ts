@@ -1,5 +1,5 @@
-import { Command } from 'commander';
-import { createKey, pinKey, revokeKey, rotateKey } from '../account/account-keys.ts';
+import { Command, InvalidArgumentError } from 'commander';
+import { changeKey, createKey, type KeyEdit, revokeKey, rotateKey } from '../account/account-keys.ts';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import { OPERATOR_EMAIL } from '../domain/account.ts';
 import type { ApiKey } from '../domain/api-key.ts';
@@ -11,8 +11,8 @@ import { openRegistry, type Registry } from '../store/registry.ts';
 import { json, type Terminal, table } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-/** As the tier of `key set`: the tier of the key's account. */
-const OF_ACCOUNT = 'account';
+/** Words of `key set` that remove a value: the key has the tier of its account, its tier's number of requests, or no end. */
+const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 
 interface KeyOptions extends GlobalOptions {
   readonly newAccountTier: string;
@@ -26,6 +26,14 @@ interface CreateOptions extends KeyOptions {
   readonly rpm?: number;
   readonly asOf?: InstantMs;
   readonly expires?: InstantMs;
+}
+
+interface SetOptions extends KeyOptions {
+  readonly tier?: string;
+  readonly name?: string;
+  /** A `value` of undefined removes it. */
+  readonly rpm?: { readonly value: number | undefined };
+  readonly expires?: { readonly value: InstantMs | undefined };
 }
 
 /** The last use of keys, by their id; a server stores it within a minute. */
@@ -82,21 +90,23 @@ export function keyCommand(terminal: Terminal): Command {
   key
     .command('set')
     .argument('<id>', "id of the key: see 'bookreel key list'")
-    .description('change the tier of a key; a running server uses the change at once')
-    .requiredOption(
-      '--tier <id>',
-      `tier of the key, whatever its account has; or ${OF_ACCOUNT}: the tier of its account`,
-    )
+    .description('change a key; a running server uses the change at once')
+    .option('--tier <id>', `tier of the key, whatever its account has; ${OF_ACCOUNT}: the tier of its account`)
+    .option('--name <text>', 'name of the key; empty: none')
+    .option('--rpm <number>', `requests per minute; ${OF_TIER}: the tier's number`, valueOr(OF_TIER, requestsPerMinute))
+    .option('--expires <instant>', `the key is refused from then on; ${NEVER}: it has no end`, valueOr(NEVER, instant))
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel key set key_abcdefghij --tier pro\n  $ bookreel key set key_abcdefghij --tier account',
+      '\nExamples:\n  $ bookreel key set key_abcdefghij --tier pro --rpm 500\n  $ bookreel key set key_abcdefghij --expires 2027-01-01 --name laptop\n  $ bookreel key set key_abcdefghij --tier account --rpm tier --expires never',
     )
     .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<KeyOptions & { readonly tier: string }>();
+      const options = command.optsWithGlobals<SetOptions>();
+      const edit = editOf(options);
+      if (Object.keys(edit).length === 0) {
+        throw new DomainError('invalid-parameter', 'nothing to change: add --tier, --name, --rpm or --expires');
+      }
       using registry = openRegistry(options.data, { ...options, create: false });
-      const tier = options.tier === OF_ACCOUNT ? undefined : options.tier;
-      const changed = pinKey({ registry, nowMs: terminal.clock() }, id, tier);
-      printKeys(terminal, options, registry, [changed]);
+      printKeys(terminal, options, registry, [changeKey({ registry, nowMs: terminal.clock() }, id, edit)]);
     });
   key
     .command('rotate')
@@ -122,6 +132,29 @@ export function keyCommand(terminal: Terminal): Command {
       else terminal.err(`key ${id} is revoked\n`);
     });
   return key;
+}
+
+/** Reads a value, or the word that removes it. */
+function valueOr<T>(word: string, read: (text: string) => T) {
+  return (text: string) => {
+    if (text === word) return { value: undefined };
+    try {
+      return { value: read(text) };
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw new InvalidArgumentError(error.message.replace(/\.$/, `, or ${word}.`));
+    }
+  };
+}
+
+/** The fields that the command names. */
+function editOf({ tier, name, rpm, expires }: SetOptions): KeyEdit {
+  return {
+    ...(tier !== undefined && { tier: tier === OF_ACCOUNT ? undefined : tier }),
+    ...(name !== undefined && { name: name === '' ? undefined : name }),
+    ...(rpm !== undefined && { requestsPerMinute: rpm.value }),
+    ...(expires !== undefined && { expiresMs: expires.value }),
+  };
 }
 
 function printIssued(

@@ -7,7 +7,9 @@ import type { KeySecret } from './key-secret.ts';
 type KeyRow = Omit<ApiKey, OptionalField> & {
   readonly [Field in OptionalField]: Exclude<ApiKey[Field], undefined> | null;
 };
-type OptionalField = 'name' | 'tier' | 'requestsPerMinute' | 'asOfMs' | 'expiresMs' | 'rotatedMs' | 'revokedMs';
+type OptionalField = SettableField | 'asOfMs' | 'rotatedMs' | 'revokedMs';
+/** The fields that `update` changes. */
+export type SettableField = 'name' | 'tier' | 'requestsPerMinute' | 'expiresMs';
 
 /** A new key. The program has `key` itself only here; the archive stores its digest. */
 export interface IssuedKey {
@@ -41,7 +43,9 @@ export class ApiKeys {
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
-      setTier: database.query<never, [string | null, string]>('UPDATE api_keys SET tier_id = ? WHERE key_id = ?'),
+      update: database.query<never, (string | number | null)[]>(
+        'UPDATE api_keys SET (name, tier_id, requests_per_minute, expires_ms) = (?, ?, ?, ?) WHERE key_id = ?',
+      ),
       any: database.query<KeyRow, []>(`${SELECT} LIMIT 1`),
       insert: database.query<never, (string | number | Uint8Array | null)[]>(
         `INSERT INTO api_keys (key_id, account_id, tier_id, name, digest, prefix, requests_per_minute, as_of_ms, created_ms,
@@ -118,19 +122,22 @@ export class ApiKeys {
 
   /** Gives the key with `id` a new secret; the old one is refused from then on. Within a write transaction. */
   rotate(id: string, nowMs: number): IssuedKey {
-    if (this.#mustFind(id).revokedMs !== undefined) {
-      throw new DomainError('conflict', `key '${id}' was revoked, which is final: create a new one`);
-    }
+    this.changeable(id);
     const key = generateKey();
     this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
     return { apiKey: this.#mustFind(id), key };
   }
 
-  /** Pins the key with `id` to a tier; undefined: it has the tier of its account. Within a write transaction. */
-  setTier(id: string, tier: string | undefined): ApiKey {
-    this.#mustFind(id);
-    this.#sql.setTier.run(tier ?? null, id);
-    return this.#mustFind(id);
+  /** The key, to change it. Throws 'not-found' without such a key, 'conflict' for a revoked one. */
+  changeable(id: string): ApiKey {
+    const found = this.#mustFind(id);
+    if (found.revokedMs === undefined) return found;
+    throw new DomainError('conflict', `key '${id}' was revoked, which is final: create a new one`);
+  }
+
+  /** Replaces the settable fields of the key with this id. Within a write transaction. */
+  update({ id, name, tier, requestsPerMinute, expiresMs }: Pick<ApiKey, 'id' | SettableField>): void {
+    this.#sql.update.run(name ?? null, tier ?? null, requestsPerMinute ?? null, expiresMs ?? null, id);
   }
 
   /** Refuses the key with `id` from now on; revoking twice changes nothing. Within a write transaction. */
@@ -155,7 +162,8 @@ export class ApiKeys {
   }
 }
 
-function isUsable({ revokedMs, expiresMs = Infinity }: ApiKey, nowMs: number): boolean {
+/** Whether a key is neither revoked nor expired. */
+export function isUsable({ revokedMs, expiresMs = Infinity }: ApiKey, nowMs: number): boolean {
   return revokedMs === undefined && nowMs < expiresMs;
 }
 

@@ -22,7 +22,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'key.create': ({ key, tier }) => `Created the key ${key}${tier === null ? '' : ` with the tier ${tier}`}`,
   'key.revoke': ({ key }) => `Revoked the key ${key}`,
   'key.rotate': ({ key }) => `Rotated the key ${key}`,
-  'key.set': ({ key, tier }) => `Gave the key ${key} ${tier === null ? 'the tier of its account' : `the tier ${tier}`}`,
+  'key.set': (detail) => `Gave the key ${detail.key} ${keyText(detail)}`,
   'payment.fail': ({ payment }) => `The payment ${payment} failed: it can never be mined`,
   'payment.finish': ({ payment }) => `The payment ${payment} is final`,
   'payment.revoke': ({ payment, tier }) =>
@@ -58,6 +58,18 @@ function by(method: Value): string {
 function untilText(until: Value): string {
   const untilMs = parseIso(String(until));
   return untilMs === undefined ? 'without an end' : `until ${timeText(untilMs)}`;
+}
+
+/** The fields of a key that were changed; a value of null was removed. */
+function keyText({ tier, requestsPerMinute, expires, named }: AuditDetail): string {
+  const rpm = requestsPerMinute === null ? "its tier's number of" : numberText(Number(requestsPerMinute));
+  const endMs = parseIso(String(expires));
+  return [
+    ...(tier === undefined ? [] : [tier === null ? 'the tier of its account' : `the tier ${tier}`]),
+    ...(requestsPerMinute === undefined ? [] : [`${rpm} requests per minute`]),
+    ...(expires === undefined ? [] : [endMs === undefined ? 'no end' : `the end ${timeText(endMs)}`]),
+    ...(named === undefined ? [] : [named === true ? 'another name' : 'no name']),
+  ].join(', ');
 }
 
 function tierText({ tier, name, requestsPerMinute, coins, routes, monthlyPriceUsd, place }: AuditDetail): string {

@@ -1,12 +1,23 @@
 import { expect, test } from 'bun:test';
-import { createKey, createOwnKey, keysOf, revokeKey, rotateKey } from '../../src/account/account-keys.ts';
+import {
+  changeKey,
+  createKey,
+  createOwnKey,
+  type KeyEdit,
+  keysOf,
+  revokeKey,
+  rotateKey,
+} from '../../src/account/account-keys.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import { retireTier } from '../../src/account/tier-catalog.ts';
 import type { ErrorKind } from '../../src/domain/errors.ts';
+import { formatInstant } from '../../src/domain/instant.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { kindOf, lastEntry, person } from './persons.ts';
 
 const UNNAMED = { name: undefined };
+const NEW_KEY = { account: 'desk@example.com', name: undefined, tier: 'starter', requestsPerMinute: undefined };
 
 test('a person creates, lists, rotates and revokes keys of their account, with the tier of the account', () => {
   using held = temporaryArchive();
@@ -131,4 +142,83 @@ test('an account that was disabled since the request began gets no key', () => {
   const ada = person(held, 'ada@example.com');
   held.registry.database.write(() => held.registry.accounts.disable(ada.actor.account.id, NOW_MS));
   expect(() => createOwnKey(ada, UNNAMED)).toThrow("'ada@example.com' is disabled: enable it first");
+});
+
+test('a command changes the fields of a key that it names, and the audit has all but the name', () => {
+  using held = temporaryArchive();
+  const { registry } = held;
+  const change = { registry, nowMs: NOW_MS };
+  const { apiKey, key } = createKey(registry, NOW_MS, { ...NEW_KEY, name: 'old', requestsPerMinute: 5, asOfMs: 7 });
+  const { id } = apiKey;
+  const cases: readonly (readonly [KeyEdit, object])[] = [
+    [{ tier: 'pro' }, { tier: 'pro' }],
+    [{ requestsPerMinute: 900 }, { requestsPerMinute: 900 }],
+    [{ expiresMs: NOW_MS + 1 }, { expires: formatInstant(NOW_MS + 1) }],
+    [{ name: 'back tests' }, { named: true }],
+    [
+      { tier: undefined, name: undefined },
+      { tier: null, named: false },
+    ],
+    [
+      { requestsPerMinute: undefined, expiresMs: undefined },
+      { requestsPerMinute: null, expires: null },
+    ],
+  ];
+  let expected = apiKey;
+  for (const [edit, detail] of cases) {
+    expected = { ...expected, ...edit };
+    expect(changeKey(change, id, edit)).toEqual(expected);
+    expect(registry.apiKeys.find(id)).toEqual(expected);
+    expect(lastEntry(held)).toMatchObject({
+      action: 'key.set',
+      accountId: apiKey.accountId,
+      detail: { key: id, ...detail },
+    });
+    expect(registry.apiKeys.authenticate(key)).toEqual(expected);
+  }
+});
+
+test('a refused change of a key changes none of its fields', () => {
+  using held = temporaryArchive();
+  const { registry } = held;
+  const change = { registry, nowMs: NOW_MS };
+  const { apiKey } = createKey(registry, NOW_MS, NEW_KEY);
+  retireTier(change, 'starter');
+  const entries = registry.audit.list(100).length;
+  const refusals: readonly (readonly [KeyEdit, ErrorKind, string])[] = [
+    [{ tier: 'starter' }, 'invalid-parameter', "the tier 'starter' is retired: choose one of free, pro, enterprise"],
+    [{ tier: 'gold' }, 'invalid-parameter', "there is no tier 'gold'"],
+    [{ name: 'two\nlines' }, 'invalid-parameter', 'a name must have 1 to 100 printable characters'],
+    [{ expiresMs: NOW_MS }, 'invalid-parameter', 'the end of the key is in the past'],
+  ];
+  for (const [edit, kind, message] of refusals) {
+    const changing = () => changeKey(change, apiKey.id, { requestsPerMinute: 9, ...edit });
+    expect(kindOf(changing)).toBe(kind);
+    expect(changing).toThrow(message);
+  }
+  expect(() => changeKey(change, 'key_aaaaaaaaaa', { name: 'x' })).toThrow("there is no key 'key_aaaaaaaaaa'");
+  expect(registry.apiKeys.find(apiKey.id)).toEqual(apiKey);
+  expect(registry.audit.list(100)).toHaveLength(entries);
+  const revoked = revokeKey(change, apiKey.id);
+  expect(() => changeKey(change, apiKey.id, { tier: 'pro' })).toThrow('was revoked, which is final');
+  expect(registry.apiKeys.find(apiKey.id)).toEqual(revoked);
+});
+
+test('an expired key is valid again with a later end, unless its account has too many keys', () => {
+  using held = temporaryArchive();
+  using registry = openRegistry(held.path, { create: false, keysPerAccount: 2 });
+  const request = { ...NEW_KEY, account: 'ada@example.com' };
+  const { apiKey } = createKey(registry, NOW_MS, { ...request, expiresMs: NOW_MS + 1 });
+  const later = { registry, nowMs: NOW_MS + 5 };
+  const other = createKey(registry, later.nowMs, request);
+  const last = createKey(registry, later.nowMs, request);
+  const extend = () => changeKey(later, apiKey.id, { expiresMs: undefined });
+  expect(kindOf(extend)).toBe('conflict');
+  expect(extend).toThrow("'ada@example.com' may not have more than 2 valid keys");
+  // Other changes do not make it valid.
+  expect(changeKey(later, apiKey.id, { name: 'old' }).expiresMs).toBe(NOW_MS + 1);
+  // A valid key may be changed at the limit.
+  expect(changeKey(later, last.apiKey.id, { expiresMs: NOW_MS + 9 }).expiresMs).toBe(NOW_MS + 9);
+  revokeKey(later, other.apiKey.id);
+  expect(extend().expiresMs).toBeUndefined();
 });

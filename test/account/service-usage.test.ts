@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { deleteAccount } from '../../src/account/account-deletion.ts';
-import { createKey, pinKey } from '../../src/account/account-keys.ts';
+import { changeKey, createKey } from '../../src/account/account-keys.ts';
 import { usageOf } from '../../src/account/account-usage.ts';
 import { grantTier } from '../../src/account/administration.ts';
 import { serviceUsage } from '../../src/account/service-usage.ts';
@@ -50,7 +50,7 @@ test('usage by account and by tier is that of a scan of all requests, whenever i
         }
         if (isDeletedLast) remove();
         grantTier(change, keys[0]!.accountId, 'pro');
-        pinKey(change, keys[1]!.id, 'starter');
+        changeKey(change, keys[1]!.id, { tier: 'starter' });
         const [fromMs, toMs] = [NOW_MS - range.fromMs, NOW_MS - range.toMs];
         const beginMs = Math.min(fromMs, toMs) - (Math.min(fromMs, toMs) % DAY_MS);
         const scanned = (nameOf: (key: number) => string) => {

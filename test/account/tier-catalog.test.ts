@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { createKey, pinKey } from '../../src/account/account-keys.ts';
+import { changeKey, createKey } from '../../src/account/account-keys.ts';
 import { endGrant, grantTier } from '../../src/account/administration.ts';
 import { affectedByTier, changeTier, createTier, retireTier, type TierEdit } from '../../src/account/tier-catalog.ts';
 import { openRegistry } from '../../src/store/registry.ts';
@@ -159,11 +159,11 @@ test('who has a retired tier keeps it until the grant ends or the key changes, a
   expect(registry.tiers.list().map((tier) => tier.id)).toEqual(['free', 'starter', 'enterprise']);
   const refused = "the tier 'pro' is retired: choose one of free, starter, enterprise";
   expect(() => createKey(registry, NOW_MS, { ...KEY, tier: 'pro' })).toThrow(refused);
-  expect(() => pinKey(admin, followed.apiKey.id, 'pro')).toThrow(refused);
+  expect(() => changeKey(admin, followed.apiKey.id, { tier: 'pro' })).toThrow(refused);
   expect(() => grantTier(admin, id, 'pro')).toThrow(refused);
   expect(() => openRegistry(held.path, { create: false, newAccountTier: 'pro' })).toThrow(refused);
   endGrant(admin, id, grant.id);
-  pinKey(admin, pinned.apiKey.id, undefined);
+  changeKey(admin, pinned.apiKey.id, { tier: undefined });
   expect(tiers()).toEqual(['free', 'free']);
 });
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createKey, pinKey, revokeKey } from '../../src/account/account-keys.ts';
+import { changeKey, createKey, revokeKey } from '../../src/account/account-keys.ts';
 import { createAccount, disableAccount, grantTier, setRole } from '../../src/account/administration.ts';
 import { createTier } from '../../src/account/tier-catalog.ts';
 import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
@@ -149,7 +149,7 @@ function addExceptions(registry: Registry, nowMs: number): void {
     asOfMs: nowMs - 60 * DAY_MS,
     expiresMs: nowMs + 10 * DAY_MS,
   });
-  pinKey(monthAgo, replayed.apiKey.id, 'enterprise');
+  changeKey(monthAgo, replayed.apiKey.id, { tier: 'enterprise' });
   const former = createKey(registry, monthAgo.nowMs, { ...request, name: 'lost laptop' });
   revokeKey({ registry, nowMs: nowMs - 3 * DAY_MS }, former.apiKey.id);
   const disabled = registry.accounts.findByEmail('former@example.net')!;

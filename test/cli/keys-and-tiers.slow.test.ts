@@ -183,6 +183,59 @@ describe('key', () => {
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('was revoked');
   });
+
+  test('set changes what it names, and a running server follows', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const { key = '', id } = await json<KeyDocument>('key', 'create', '--tier', 'free', '--account', 'a@example.com');
+    await using server = await startServer(directory.path);
+    const answer = async () => {
+      const { status, headers } = await fetch(`${server.origin}/v1/eth/markets`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
+      return [status, headers.get('x-ratelimit-limit')];
+    };
+    const set = async (...args: string[]) => (await json<object[]>('key', 'set', id, ...args))[0];
+    expect(await answer()).toEqual([403, '10']);
+    expect(await set('--tier', 'pro', '--rpm', '77', '--name', 'laptop')).toMatchObject({
+      ...{ id, tier: 'pro', pinned: true, requestsPerMinute: 77, name: 'laptop', expiresAt: null },
+    });
+    // The archive has no coin: the key may ask for it, and there is none.
+    expect(await answer()).toEqual([404, '77']);
+    const expires = new Date(Date.now() + 3_600_000).toISOString();
+    expect(await set('--rpm', 'tier', '--expires', expires)).toMatchObject({
+      ...{ tier: 'pro', requestsPerMinute: null, name: 'laptop', expiresAt: expires },
+    });
+    expect(await answer()).toEqual([404, '300']);
+    expect(await set('--tier', 'account', '--name', '', '--expires', 'never')).toMatchObject({
+      ...{ tier: 'free', pinned: false, name: null, expiresAt: null },
+    });
+    expect(await answer()).toEqual([403, '10']);
+    const { stdout } = await run('key', 'set', id, '--name', 'server');
+    expect(stdout.split('\n')[1]).toMatch(new RegExp(`^${id} .* \\(free\\) .* server .* active$`));
+    expect(stdout).not.toContain(key);
+  });
+
+  test('set refuses words that it does not understand, and changes nothing', async () => {
+    using directory = temporaryDirectory();
+    const { run, json } = commandsOn(directory.path);
+    const { id } = await json<KeyDocument>('key', 'create', '--tier', 'free');
+    const before = (await run('key', 'list')).stdout;
+    const refusals: readonly (readonly [readonly string[], string])[] = [
+      [['--rpm', '0'], 'it must be an integer from 1 to 1000000, or tier'],
+      [['--expires', 'soon'], 'up to the year 9999, or never'],
+      [['--expires', '2020-01-01'], 'the end of the key is in the past'],
+      [['--name', 'two\nlines'], 'a name must have 1 to 100 printable characters'],
+      [['--tier', ''], "there is no tier '': choose one of free, starter, pro, enterprise"],
+    ];
+    for (const [args, reason] of refusals) {
+      const { code, stdout, stderr } = await run('key', 'set', id, '--rpm', '9', ...args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(reason);
+    }
+    expect((await run('key', 'set', id)).stderr).toContain('nothing to change: add --tier, --name, --rpm or --expires');
+    expect((await run('key', 'list')).stdout).toBe(before);
+  });
 });
 
 describe('tier', () => {
@@ -197,7 +250,7 @@ describe('tier', () => {
     expect(await ids()).toEqual(['free', 'starter', 'pro', 'gold', 'enterprise']);
     await run('account', 'create', 'ann@example.com');
     await run('account', 'grant', 'ann@example.com', '--tier', 'gold', '--until', '2100-01-01');
-    const key = (await run('key', 'create', '--tier', 'gold')).stdout.trim();
+    const { key = '', id: keyId } = await json<KeyDocument>('key', 'create', '--tier', 'gold');
     const affected = { accounts: [{ email: 'ann@example.com', endsAt: '2100-01-01T00:00:00.000Z' }], retiredAt: null };
     const shown = await json<{ keys: readonly object[] }>('tier', 'show', 'gold');
     expect(shown).toMatchObject({ id: 'gold', isOfNewAccounts: false, ...affected });
@@ -216,6 +269,7 @@ describe('tier', () => {
     expect([await ids(), await ids('--retired')]).toEqual([['free', 'starter', 'pro', 'enterprise'], ['gold']]);
     const refused = [
       await run('key', 'create', '--tier', 'gold'),
+      await run('key', 'set', keyId, '--tier', 'gold'),
       await run('account', 'grant', 'ann@example.com', '--tier', 'gold'),
     ];
     for (const { code, stderr } of refused) {

@@ -191,7 +191,7 @@ describe('an export whose market changes or cannot be read', () => {
       const { database, accounts, apiKeys } = registry;
       const losses = [
         (id: string) => apiKeys.revoke(id, NOW_MS),
-        (id: string) => apiKeys.setTier(id, 'free'),
+        (id: string) => apiKeys.update({ ...apiKeys.changeable(id), tier: 'free' }),
         (_: string, accountId: number) => accounts.disable(accountId, NOW_MS),
       ];
       for (const [index, lose] of losses.entries()) {

@@ -30,6 +30,16 @@ test.each<[string, AuditDetail, string]>([
   ['key.create', { key: 'key_1', tier: 'pro' }, 'Created the key key_1 with the tier pro'],
   ['key.set', { key: 'key_1', tier: null }, 'Gave the key key_1 the tier of its account'],
   ['key.set', { key: 'key_1', tier: 'pro' }, 'Gave the key key_1 the tier pro'],
+  [
+    'key.set',
+    { key: 'key_1', tier: 'pro', requestsPerMinute: 1200, expires: '2027-01-01T12:30:00.000Z', named: true },
+    'Gave the key key_1 the tier pro, 1,200 requests per minute, the end 2027-01-01 12:30 UTC, another name',
+  ],
+  [
+    'key.set',
+    { key: 'key_1', requestsPerMinute: null, expires: null, named: false },
+    "Gave the key key_1 its tier's number of requests per minute, no end, no name",
+  ],
   ['session.sign-in', { method: 'command' }, 'Signed in by a sign-in link'],
   ['session.sign-in', { method: 'corp' }, 'Signed in at corp'],
   ['session.end-all', { sessions: 1 }, 'Ended a session'],
