@@ -5,6 +5,9 @@ import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
 import { isCoin } from './domain/coin.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
+import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
+import { LEVELS_MAX } from './domain/orderbook.ts';
+import { OUTCOMES, type Outcome, parseOutcome } from './domain/outcome.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { LOG_LEVELS, type LogLevel } from './http/plugins/log.ts';
@@ -443,6 +446,7 @@ export const requestsPerMinute = integerFrom(1, REQUESTS_PER_MINUTE_MAX);
 export const entryId = integerFrom(1, 9_999_999_999);
 export const entryLimit = integerFrom(1, 10_000);
 export const catalogPlace = integerFrom(1, 1000);
+export const bookDepth = integerFrom(1, LEVELS_MAX);
 
 /** An instant of the years 1970 to 9999. */
 export function instant(text: string): InstantMs {
@@ -459,6 +463,20 @@ export function speed(text: string): number | 'max' {
   if (/^\d{1,4}(?:\.\d{1,3})?$/.test(text) && Number(text) >= SPEED_MIN && Number(text) <= SPEED_MAX)
     return Number(text);
   throw new InvalidArgumentError(`It must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max.`);
+}
+
+/** Milliseconds of the interval of a sampled series. */
+export function interval(text: string): number {
+  const intervalMs = parseInterval(text);
+  if (intervalMs === undefined) throw new InvalidArgumentError(`It must be ${INTERVAL_FORM}.`);
+  return intervalMs;
+}
+
+/** Accepts any case. */
+export function outcome(text: string): Outcome {
+  const parsed = parseOutcome(text);
+  if (parsed === undefined) throw new InvalidArgumentError(`It must be ${OUTCOMES.join(' or ')}.`);
+  return parsed;
 }
 
 /** A price in USD per month with at most two decimals. */

@@ -1,18 +1,20 @@
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { instant } from '../config.ts';
+import { bookDepth, instant, interval, outcome } from '../config.ts';
 import { canonicalCoin, isCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { ExportTally } from '../export/export.ts';
 import { type ByteSink, exportedBytes, send } from '../export/export-bytes.ts';
 import { contentOf, type FileContent } from '../export/file-name.ts';
-import { EXPORT_FORMATS, type ExportFormat, isText } from '../export/format.ts';
+import { EXPORT_FORMATS, type ExportFormat, isText, samplingRefusal } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
-import { selectionOf } from '../export/selection.ts';
+import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts';
 import type { Archive } from '../store/archive.ts';
+import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { countOf, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
@@ -23,6 +25,9 @@ interface ExportOptions extends GlobalOptions {
   readonly tf?: readonly Timeframe[];
   readonly from?: number;
   readonly to?: number;
+  readonly outcome?: Outcome;
+  readonly interval?: number;
+  readonly depth?: number;
   readonly format?: ExportFormat;
   readonly output: string;
   readonly zstd?: boolean;
@@ -41,6 +46,13 @@ export function exportCommand(terminal: Terminal): Command {
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
     .option('--from <time>', 'earliest timestamp, inclusive', instant)
     .option('--to <time>', 'latest timestamp, inclusive', instant)
+    .addOption(new Option('--outcome <name>', 'only records of this outcome').choices(OUTCOMES).argParser(outcome))
+    .option(
+      '--interval <length>',
+      'only the last record of each interval like 1s or 5m, of each outcome, kind and source',
+      interval,
+    )
+    .option('--depth <number>', 'only this number of levels per side, the best first', bookDepth)
     .addOption(
       new Option('--format <name>', "format of the file; without it, the file's name decides, else ndjson").choices(
         EXPORT_FORMATS,
@@ -70,12 +82,16 @@ the export goes to standard output.
 
 An export has the reference prices of its coins, unless --market or --tf is
 given. With --from or --to it leaves out markets without any record in that
-time, except those that --market names.
+time, except those that --market names. --outcome keeps gaps and reference
+prices, which belong to no outcome. Intervals begin at multiples of their length
+in Unix time. segments have all records and all levels: choose another format
+for --interval and --depth.
 
 Examples:
   $ bookreel export -o archive.ndjson.zst
   $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 -o btc.parquet
   $ bookreel export --market btc-updown-5m-1776323400 -o btc.segments
+  $ bookreel export --coin btc --outcome up --interval 1s --depth 10 -o btc.csv
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
     )
     .action(async (_, command: Command) => {
@@ -88,6 +104,8 @@ Examples:
         compression: options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined,
       });
       const { format, compression } = content;
+      const refusal = samplingRefusal(format, samplingOf(options));
+      if (refusal !== undefined) throw new DomainError('invalid-parameter', `--format ${refusal}`);
       if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
         const what = compression === undefined ? format : `${format} compressed with ${compression}`;
         throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
@@ -105,13 +123,13 @@ async function exportTo(
   archive: Archive,
 ): Promise<void> {
   if (options.output === STDOUT) {
-    const manifest = await exportInto(options, content, archive, terminal.write);
+    const manifest = await exportInto(terminal, options, content, archive, terminal.write);
     terminal.err(`${JSON.stringify(manifest)}\n`);
     return;
   }
   using file = new NewFile(options.output, options.force === true);
   using manifestFile = new NewFile(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
-  const manifest = await exportInto(options, content, archive, (bytes) => file.write(bytes));
+  const manifest = await exportInto(terminal, options, content, archive, (bytes) => file.write(bytes));
   manifestFile.write(Buffer.from(json(manifest)));
   // In this order a file never gets the manifest of another one, even when the process is killed in between.
   manifestFile.removeOld();
@@ -120,7 +138,9 @@ async function exportTo(
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
 }
 
+/** Exports with progress on stderr. There is none while data is written to a terminal: it would be painted over. */
 async function exportInto(
+  terminal: Terminal,
   options: ExportOptions,
   { format, compression }: FileContent,
   archive: Archive,
@@ -129,15 +149,53 @@ async function exportInto(
   const { coin, market: markets, tf, from: fromMs, to: toMs } = options;
   const scratch = options.output === STDOUT ? tmpdir() : dirname(options.output);
   const tally = new ExportTally();
+  const sampling = samplingOf(options);
   using _view = archive.database.beginView();
-  const selection = selectionOf(archive, { coins: coin, markets, timeframes: tf, fromMs, toMs });
-  const written = await send(exportedBytes(archive, selection, format, tally, scratch), compression, sink);
-  return manifestOf(format, compression, VERSION, tally, written);
+  const selection = selectionOf(archive, { coins: coin, markets, timeframes: tf, fromMs, toMs, sampling });
+  const marketsTotal = countMarkets(archive, selection);
+  let bytes = 0;
+  const counted: ByteSink = async (piece) => {
+    await sink(piece);
+    bytes += piece.length;
+  };
+  const isShown = !terminal.outIsTerminal || (options.output !== STDOUT && options.json !== true);
+  const show = progressOn(terminal);
+  const onStep = () => {
+    if (isShown) show((elapsedMs) => progressLine(tally, marketsTotal, bytes, elapsedMs));
+  };
+  try {
+    const pieces = exportedBytes(archive, selection, format, tally, { scratch, onStep });
+    const written = await send(pieces, compression, counted);
+    return manifestOf(format, compression, sampling, VERSION, tally, written);
+  } finally {
+    if (isShown) eraseLine(terminal);
+  }
+}
+
+function samplingOf({ outcome, interval: intervalMs, depth }: ExportOptions): Sampling {
+  return { outcome, intervalMs, depth };
+}
+
+/** What matters most comes first: a narrow terminal cuts the end off. */
+function progressLine(
+  { counts, marketsPassed }: ExportTally,
+  marketsTotal: number,
+  bytes: number,
+  elapsedMs: number,
+): string {
+  const written = `${countOf(recordsIn(counts), 'record')}, ${megabytes(bytes)} written`;
+  // A bar of one market would show nothing until it is complete.
+  if (marketsTotal < 2) return written;
+  return `${shareDone(marketsPassed / marketsTotal, countOf(marketsTotal, 'market'), elapsedMs)}: ${written}`;
+}
+
+function recordsIn({ market: _, ...records }: Manifest['counts']): number {
+  return Object.values(records).reduce((sum, count) => sum + count, 0);
 }
 
 function summaryOf({ counts, bytes }: Manifest): string {
-  const { market: markets, snapshot, ...others } = counts;
-  const records = Object.values(others).reduce((sum, count) => sum + count, snapshot);
+  const { market: markets, snapshot } = counts;
+  const records = recordsIn(counts);
   return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
 }
 

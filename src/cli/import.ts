@@ -13,7 +13,7 @@ import { explained } from '../store/database.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { eraseLine, progressOn } from './status-line.ts';
+import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { countOf, errorLine, json, printable, type Terminal, table } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
@@ -35,7 +35,6 @@ interface ImportCommandOptions extends StoringOptions {
 /** The options of an import, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
 
-const BAR_CHARS = 24;
 const MISSING_SHOWN = 20;
 const EXAMPLES_NAMED = 3;
 const KINDS_SHOWN = 10;
@@ -319,13 +318,5 @@ function progressLine(progress: ImportProgress, elapsedMs: number): string {
   const file = `file ${fileNumber} of ${files} (${printable(progress.file)})`;
   const counts = `${countOf(read, 'record')} read, ${stored} stored, ${rate} records/s, ${file}`;
   if (bytesTotal === undefined || bytesTotal === 0) return `${megabytes(bytesRead)}: ${counts}`;
-  const done = Math.min(1, bytesRead / bytesTotal);
-  const percent = `${Math.floor(done * 100)}`.padStart(3);
-  const bar = '#'.repeat(Math.floor(done * BAR_CHARS)).padEnd(BAR_CHARS, '.');
-  const left = done === 0 ? '' : `, ${Math.ceil((elapsedMs * (1 / done - 1)) / 1000)} s left`;
-  return `${percent} % [${bar}] of ${megabytes(bytesTotal)}${left}: ${counts}`;
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+  return `${shareDone(Math.min(1, bytesRead / bytesTotal), megabytes(bytesTotal), elapsedMs)}: ${counts}`;
 }

@@ -36,6 +36,20 @@ export function progressOn(terminal: Terminal): ShowProgress {
   };
 }
 
+const BAR_CHARS = 24;
+
+/** The part of a whole that is done (0 to 1), as a percentage and a bar, and an estimate of the time that is left. */
+export function shareDone(done: number, whole: string, elapsedMs: number): string {
+  const percent = `${Math.floor(done * 100)}`.padStart(3);
+  const bar = '#'.repeat(Math.floor(done * BAR_CHARS)).padEnd(BAR_CHARS, '.');
+  const left = done === 0 ? '' : `, ${Math.ceil((elapsedMs * (1 / done - 1)) / 1000)} s left`;
+  return `${percent} % [${bar}] of ${whole}${left}`;
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
 /** As much of a text as fits into this number of columns, of which some characters take two. */
 function cut(text: string, columns: number): string {
   let left = columns;

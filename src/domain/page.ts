@@ -21,10 +21,7 @@ export interface PageQuery {
   readonly after: Position | undefined;
   /** 1 … PAGE_LIMIT_MAX. */
   readonly limit: number;
-  /**
-   * Length of a bucket: a page has only the last record of each bucket, per series. Buckets begin at multiples of it (Unix
-   * time); `fromMs` and `toMs` cut off the first and the last one. Undefined: every record.
-   */
+  /** A page has only the last record of each bucket of this length, per series, see domain/interval.ts. Undefined: every record. */
   readonly intervalMs?: number | undefined;
 }
 

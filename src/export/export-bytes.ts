@@ -13,17 +13,27 @@ import { SqliteWriter } from './writers/sqlite.ts';
 /** Takes an export's bytes in order. It is called again when its promise has resolved. */
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
-/** An export in pieces. A piece is valid until the next one is requested. `scratch`: a directory for temporary files. */
+/** Where an export leaves temporary files, and how it says that it has gone on. */
+export interface ExportSurroundings {
+  /** An existing directory. */
+  readonly scratch: string;
+  /** Called after each step; the tally has what was written. */
+  readonly onStep?: () => void;
+}
+
+/** An export in pieces. A piece is valid until the next one is requested. */
 export async function* exportedBytes(
   archive: Archive,
   selection: ExportSelection,
   format: ExportFormat,
   tally: ExportTally,
-  scratch: string,
+  { scratch, onStep }: ExportSurroundings,
 ): AsyncGenerator<Uint8Array> {
+  const { depth } = selection.sampling;
   if (format !== 'sqlite') {
     const out = new ByteBuffer();
-    for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings()), tally)) {
+    for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings(), depth), tally)) {
+      onStep?.();
       if (out.length > 0) yield out.view();
       out.clear();
     }
@@ -33,10 +43,9 @@ export async function* exportedBytes(
   try {
     const path = join(directory, 'export.sqlite');
     explained(path, () => {
-      using writer = new SqliteWriter(path);
-      for (const _ of exportSteps(archive, selection, writer, tally)) {
-        // The writer writes to its file.
-      }
+      using writer = new SqliteWriter(path, depth);
+      // The writer writes to its file.
+      for (const _ of exportSteps(archive, selection, writer, tally)) onStep?.();
     });
     yield* Bun.file(path).stream();
   } finally {

@@ -2,14 +2,17 @@ import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import { NO_RECORDS, type RecordType } from '../record/record.ts';
-import type { SegmentSlice } from '../segment/segment-header.ts';
+import { firstAfter, type SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
+import { lastOfBuckets } from '../store/bucket-walk.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { type ExportSelection, marketsOf } from './selection.ts';
+import { type ExportSelection, marketsOf, type Sampling } from './selection.ts';
 import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-writer.ts';
 
 /** Counts the records that an export has written so far. */
 export class ExportTally {
+  /** The number of markets of the selection that are complete, also those that were left out. */
+  marketsPassed = 0;
   readonly counts = { ...NO_RECORDS };
   /** The first and the last timestamp of the records that have one. */
   firstMs: InstantMs | undefined;
@@ -40,8 +43,10 @@ export function* exportSteps(
   const steps = new StepCounter(writer);
   for (const coin of selection.coins) {
     if (selection.takesCoinPrices) yield* merged(coinSeries(archive, selection, writer, coin), steps, tally);
-    for (const market of marketsOf(archive, selection, coin))
+    for (const market of marketsOf(archive, selection, coin)) {
       yield* marketSteps(archive, selection, steps, tally, market);
+      tally.marketsPassed += 1;
+    }
   }
   writer.close?.();
   yield* steps.afterCall();
@@ -109,37 +114,69 @@ interface Series {
   next: number;
 }
 
-function coinSeries(archive: Archive, { fromMs, toMs }: ExportSelection, writer: ExportWriter, coin: string): Series[] {
+function coinSeries(
+  archive: Archive,
+  { fromMs, toMs, sampling }: ExportSelection,
+  writer: ExportWriter,
+  coin: string,
+): Series[] {
   return archive.prices
     .slicesOfCoin(coin, fromMs, toMs)
-    .flatMap(({ source, slices }) => openedSeries(writer, { type: 'coinPrice', symbol: coin, source }, slices));
+    .flatMap(({ source, slices }) =>
+      openedSeries(writer, { type: 'coinPrice', symbol: coin, source }, sampled(slices, sampling)),
+    );
 }
 
 function marketSeries(
   { snapshots, quotes, prices }: Archive,
-  { fromMs, toMs }: ExportSelection,
+  { fromMs, toMs, sampling }: ExportSelection,
   writer: ExportWriter,
   market: StoredMarket,
 ): Series[] {
-  return OUTCOMES.flatMap((outcome) => {
+  const { outcome: only } = sampling;
+  return OUTCOMES.filter((outcome) => only === undefined || outcome === only).flatMap((outcome) => {
     const labels = { conditionId: market.conditionId, outcome };
     const recordedFromMs = snapshots.recordedFromMs(market, outcome);
-    const mirrored = snapshots.slices(market, outcome, fromMs, Math.min(toMs, recordedFromMs - 1));
-    const recorded = snapshots.slices(market, outcome, Math.max(fromMs, recordedFromMs), toMs);
+    const books = (sinceMs: InstantMs) => sampled(snapshots.slices(market, outcome, sinceMs, toMs), sampling);
     return [
-      ...openedSeries(writer, { type: 'snapshot', ...labels, mirrored: true }, mirrored),
-      ...openedSeries(writer, { type: 'snapshot', ...labels }, recorded),
-      ...openedSeries(writer, { type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
+      ...openedSeries(
+        writer,
+        { type: 'snapshot', ...labels, mirrored: true },
+        endingBefore(books(fromMs), recordedFromMs),
+      ),
+      ...openedSeries(writer, { type: 'snapshot', ...labels }, books(Math.max(fromMs, recordedFromMs))),
+      ...openedSeries(
+        writer,
+        { type: 'quote', ...labels },
+        sampled(quotes.slices(market, outcome, fromMs, toMs), sampling),
+      ),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
-        openedSeries(writer, { type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
+        openedSeries(
+          writer,
+          { type: 'price', ...labels, kind },
+          sampled(prices.slices(market, outcome, kind, fromMs, toMs), sampling),
+        ),
       ),
       ...openedSeries(
         writer,
         { type: 'lastTradePrice', ...labels },
-        prices.slices(market, outcome, 'last-trade', fromMs, toMs),
+        sampled(prices.slices(market, outcome, 'last-trade', fromMs, toMs), sampling),
       ),
     ];
   });
+}
+
+function sampled(slices: Iterable<SegmentSlice>, { intervalMs }: Sampling): Iterable<SegmentSlice> {
+  return intervalMs === undefined ? slices : lastOfBuckets(slices, intervalMs);
+}
+
+/** The records of ascending slices that are earlier than `endMs`. They are sampled before: a bucket may have records of both sides. */
+function* endingBefore(slices: Iterable<SegmentSlice>, endMs: InstantMs): Generator<SegmentSlice> {
+  for (const slice of slices) {
+    const to = Math.min(slice.to, firstAfter(slice.head, { timestampMs: endMs, id: -1 }));
+    if (to > slice.from) yield { ...slice, to };
+    if (to < slice.to) return;
+  }
 }
 
 /** One series at its first record; none if the series has no records. */

@@ -2,6 +2,7 @@ import type { ByteBuffer } from '../segment/byte-buffer.ts';
 import { jsonOpenings } from '../segment/json-writer.ts';
 import type { LevelOpenings } from '../segment/level-openings.ts';
 import { msgpackOpenings } from '../segment/msgpack-writer.ts';
+import type { Sampling } from './selection.ts';
 import { CsvWriter } from './writers/csv.ts';
 import type { ExportWriter } from './writers/export-writer.ts';
 import { msgpackWriter, ndjsonWriter } from './writers/ndjson-msgpack.ts';
@@ -48,17 +49,31 @@ export function exportOpenings(): ExportOpenings {
   return { json: jsonOpenings(), msgpack: msgpackOpenings() };
 }
 
-/** Other writers may use `out` and `openings` between two steps; see `exportSteps`. */
-export function writerOf(format: StreamedFormat, out: ByteBuffer, openings: ExportOpenings): ExportWriter {
+/**
+ * Refuses formats that cannot be sampled, in a sentence about `format`: stored segments have all records and all levels. Undefined: it can
+ * be.
+ */
+export function samplingRefusal(format: ExportFormat, { intervalMs, depth }: Sampling): string | undefined {
+  if (format !== 'segments' || (intervalMs === undefined && depth === undefined)) return undefined;
+  return 'must not be segments with interval or depth: stored segments have all records and all levels';
+}
+
+/** Other writers may use `out` and `openings` between two steps; see `exportSteps`. For `depth` see Sampling. */
+export function writerOf(
+  format: StreamedFormat,
+  out: ByteBuffer,
+  openings: ExportOpenings,
+  depth: number | undefined,
+): ExportWriter {
   switch (format) {
     case 'ndjson':
-      return ndjsonWriter(out, openings.json);
+      return ndjsonWriter(out, openings.json, depth);
     case 'msgpack':
-      return msgpackWriter(out, openings.msgpack);
+      return msgpackWriter(out, openings.msgpack, depth);
     case 'csv':
-      return new CsvWriter(out);
+      return new CsvWriter(out, depth);
     case 'parquet':
-      return new ParquetRowsWriter(out);
+      return new ParquetRowsWriter(out, depth);
     case 'segments':
       return new SegmentsWriter(out);
   }

@@ -1,13 +1,21 @@
 import { formatInstant } from '../domain/instant.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { Compression } from './compression.ts';
 import type { ExportTally } from './export.ts';
 import type { WrittenBytes } from './export-bytes.ts';
 import type { ExportFormat } from './format.ts';
+import type { Sampling } from './selection.ts';
 
 /** Describes an export, so that it can be checked later. The same data always gives the same manifest. */
 export interface Manifest {
   readonly format: ExportFormat;
   readonly compression: Compression | null;
+  /** The outcome whose records were exported; null: both. */
+  readonly outcome: Outcome | null;
+  /** The length of the buckets of which the export has the last record of each series; null: it has all records. */
+  readonly intervalMs: number | null;
+  /** Maximum number of levels per side; null: all. */
+  readonly depth: number | null;
   /** Version of the program that wrote the export. */
   readonly bookreel: string;
   /** The number of records by type; a format may write a record as several rows. */
@@ -26,6 +34,7 @@ export interface Manifest {
 export function manifestOf(
   format: ExportFormat,
   compression: Compression | undefined,
+  { outcome, intervalMs, depth }: Sampling,
   version: string,
   { counts, firstMs, lastMs }: ExportTally,
   { content, written }: WrittenBytes,
@@ -33,6 +42,9 @@ export function manifestOf(
   return {
     format,
     compression: compression ?? null,
+    outcome: outcome ?? null,
+    intervalMs: intervalMs ?? null,
+    depth: depth ?? null,
     bookreel: version,
     counts: { ...counts },
     first: firstMs === undefined ? null : formatInstant(firstMs),

@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -14,6 +15,17 @@ export interface ExportRequest {
   /** Both inclusive. */
   readonly fromMs: InstantMs | undefined;
   readonly toMs: InstantMs | undefined;
+  readonly sampling: Sampling;
+}
+
+/** Which records of a series are exported, and how much of each. An undefined field does not restrict. */
+export interface Sampling {
+  /** Only its records; gaps and reference prices of coins belong to no outcome. */
+  readonly outcome: Outcome | undefined;
+  /** Only the last record of each bucket of this length, per series, see domain/interval.ts. */
+  readonly intervalMs: number | undefined;
+  /** Maximum number of levels per side of a snapshot, the best first. */
+  readonly depth: number | undefined;
 }
 
 /** The records of an export. Every coin and market in it exists in the archive. */
@@ -32,11 +44,12 @@ export interface ExportSelection {
   readonly isWindow: boolean;
   /** Markets and gaps are exported as they were known at this instant; undefined: now. */
   readonly asOfMs: InstantMs | undefined;
+  readonly sampling: Sampling;
 }
 
 /** Throws DomainError 'not-found' for a coin or market that the archive does not have. */
 export function selectionOf(archive: Archive, request: ExportRequest): ExportSelection {
-  const { coins, markets, timeframes, fromMs, toMs } = request;
+  const { coins, markets, timeframes, fromMs, toMs, sampling } = request;
   const known = coinsOf(archive);
   for (const coin of coins ?? []) {
     if (!known.includes(coin)) {
@@ -53,6 +66,7 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
     toMs: toMs ?? INSTANT_MAX_MS,
     isWindow: fromMs !== undefined || toMs !== undefined,
     asOfMs: undefined,
+    sampling,
   };
 }
 
@@ -61,6 +75,7 @@ export function selectionOfMarket(
   market: StoredMarket,
   fromMs: InstantMs,
   toMs: InstantMs,
+  sampling: Sampling,
   asOfMs?: InstantMs,
 ): ExportSelection {
   return {
@@ -72,6 +87,7 @@ export function selectionOfMarket(
     toMs,
     isWindow: true,
     asOfMs,
+    sampling,
   };
 }
 
@@ -89,6 +105,17 @@ export function* marketsOf(archive: Archive, selection: ExportSelection, coin: s
     if (isSelected(market)) yield market;
     market = archive.markets.after(coin, market);
   }
+}
+
+/** The number of selected markets, of which `isWindow` may leave some out. */
+export function countMarkets({ markets }: Archive, { coins, markets: named, timeframes }: ExportSelection): number {
+  if (named !== undefined) return named.filter(({ timeframe }) => timeframes?.includes(timeframe) ?? true).length;
+  const counts = coins.flatMap((coin) =>
+    timeframes === undefined
+      ? [markets.count(coin)]
+      : [...new Set(timeframes)].map((timeframe) => markets.count(coin, timeframe)),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function coinsOf({ markets, prices }: Archive): string[] {

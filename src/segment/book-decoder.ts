@@ -10,6 +10,7 @@ import {
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
   type SegmentHeader,
+  type SegmentSlice,
 } from './segment-header.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
@@ -72,6 +73,12 @@ export class BookReader {
     if (this.priceScale > DECIMAL_PLACES_MAX) throw damaged();
     this.#operations.read(input, this.sizeScale);
     this.#pad(payload);
+  }
+
+  /** Moves to the book before the first one of a slice. Slices of one segment, in their order, are read without opening it again. */
+  moveBefore({ payload, head, from }: SegmentSlice): void {
+    if (head !== this.head || from <= this.index) this.open(payload, head);
+    this.advanceTo(from - 1);
   }
 
   #pad(payload: Uint8Array): void {

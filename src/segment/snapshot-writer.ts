@@ -88,9 +88,8 @@ export abstract class SnapshotWriter {
   open(segment: SegmentSlice, labels: LabelBytes, depth = Infinity): void {
     this.#labels = labels;
     this.#depth = depth;
-    this.#reader.open(segment.payload, segment.head);
     // The books before the first one are decoded, not written.
-    this.#reader.advanceTo(segment.from - 1);
+    this.#reader.moveBefore(segment);
     this.#writtenAt = NOT_WRITTEN;
   }
 

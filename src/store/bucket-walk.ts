@@ -1,5 +1,6 @@
+import { bucketStartMs } from '../domain/interval.ts';
 import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
-import { firstAfter, type OpenSegment } from '../segment/segment-header.ts';
+import { firstAfter, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
 import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
 
 /** Takes the last record of each bucket, see PageQuery. Each takes two seeks, however many records its bucket has. */
@@ -74,6 +75,26 @@ export class BucketWalk extends Walk {
   }
 
   #beginOf(timestampMs: number): number {
-    return timestampMs - (timestampMs % this.#intervalMs);
+    return bucketStartMs(timestampMs, this.#intervalMs);
   }
+}
+
+/**
+ * The last record of each bucket of a series, for a caller that reads all of it: `slices` has its records in their order, from the
+ * first to the last one that the caller may see. Segments are read once, however many of their records are taken.
+ */
+export function* lastOfBuckets(slices: Iterable<SegmentSlice>, intervalMs: number): Generator<SegmentSlice> {
+  let last: SegmentSlice | undefined;
+  let lastStartMs = Number.NaN;
+  for (const slice of slices) {
+    const { timestamps } = slice.head;
+    for (let index = slice.from; index < slice.to; index += 1) {
+      const startMs = bucketStartMs(timestamps[index]!, intervalMs);
+      if (index + 1 < slice.to && timestamps[index + 1]! < startMs + intervalMs) continue;
+      if (last !== undefined && startMs !== lastStartMs) yield last;
+      last = { ...slice, from: index, to: index + 1 };
+      lastStartMs = startMs;
+    }
+  }
+  if (last !== undefined) yield last;
 }

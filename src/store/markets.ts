@@ -167,6 +167,10 @@ export class Markets {
       coins: database.query<{ symbol: string }, []>('SELECT DISTINCT symbol FROM markets ORDER BY symbol'),
       nextByKey: database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY),
       listOfSlug: database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG),
+      count: database.query<{ count: number }, [string]>('SELECT COUNT(*) AS count FROM markets WHERE symbol = ?'),
+      countOfTimeframe: database.query<{ count: number }, [string, Timeframe]>(
+        'SELECT COUNT(*) AS count FROM markets WHERE symbol = ? AND timeframe = ?',
+      ),
       knowsCoin: database.query<{ known: number }, [string]>(KNOWS_COIN),
       sentSpan: database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(SENT_SPAN),
       firstRecord: database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD),
@@ -280,6 +284,13 @@ export class Markets {
   /** A coin's markets one after another by (startMs, conditionId): the one after `previous`, or the first. */
   after(symbol: string, previous: ListPosition | undefined): StoredMarket | undefined {
     return marketOrNone(this.#sql.next.get(symbol, previous?.startMs ?? -1, previous?.conditionId ?? ''));
+  }
+
+  /** The number of a coin's markets, of one timeframe or of all. */
+  count(symbol: string, timeframe?: Timeframe): number {
+    const row =
+      timeframe === undefined ? this.#sql.count.get(symbol) : this.#sql.countOfTimeframe.get(symbol, timeframe);
+    return row!.count;
   }
 
   /** Coins with markets, by name. */

@@ -80,6 +80,33 @@ beforeAll(async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
+describe('a sampled export', () => {
+  test('is what the flags say, and its manifest states them', async () => {
+    const args = ['--market', LIGHT_CONDITION_ID, '--interval', '1s', '--depth', '1', '--outcome', 'UP'];
+    const { stdout, stderr } = await exported(data, args);
+    const [, ...lines] = Buffer.from(stdout).toString().trimEnd().split('\n');
+    const books = lines.map((line) => JSON.parse(line) as { timestamp: string; bids: unknown[]; asks: unknown[] });
+    // A snapshot of up every 20 ms: the last one of each second.
+    const expected = Array.from({ length: SNAPSHOTS / 100 }, (_, i) => LIGHT_START_MS + i * 1000 + 980);
+    expect(books.map(({ timestamp }) => Date.parse(timestamp))).toEqual(expected);
+    for (const { bids, asks } of books) expect([bids.length, asks.length]).toEqual([1, 1]);
+    expect(JSON.parse(stderr)).toMatchObject({ outcome: 'up', intervalMs: 1000, depth: 1, counts: { snapshot: 20 } });
+  });
+
+  test.each([
+    [['--interval', '1'], 'it must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d'],
+    [['--interval', '2d'], 'from 100ms to 1d'],
+    [['--depth', '0'], 'it must be an integer from 1 to 10001'],
+    [['--outcome', 'both'], 'it must be up or down'],
+    [['-o', 'x.segments', '--interval', '1s'], '--format must not be segments with interval or depth'],
+    [['--format', 'segments', '--depth', '5', '-o', 'x'], '--format must not be segments with interval or depth'],
+  ])('%j is refused', async (args, reason) => {
+    const { stdout, stderr, code } = await exported(data, args);
+    expect([code, stdout.length]).toEqual([2, 0]);
+    expect(stderr).toContain(reason);
+  });
+});
+
 describe('to standard output', () => {
   test('only records are written; the manifest is one line of JSON on stderr', async () => {
     const { stdout, stderr, code } = await exported(data);
@@ -89,7 +116,7 @@ describe('to standard output', () => {
     expect(stderr.split('\n').length).toBe(2);
     expect(JSON.parse(stderr) as Manifest).toEqual({
       format: 'ndjson',
-      compression: null,
+      ...{ compression: null, outcome: null, intervalMs: null, depth: null },
       bookreel: JSON.parse(readFileSync(join(import.meta.dir, '..', '..', 'package.json'), 'utf8')).version,
       counts: { market: 2, gap: 1, snapshot: SNAPSHOTS, quote: 0, price: 0, lastTradePrice: 0, coinPrice: 3 },
       first: new Date(LIGHT_START_MS).toISOString(),

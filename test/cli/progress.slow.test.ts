@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, finished, printed, runExecutable } from '../support/executable.ts';
@@ -72,6 +72,35 @@ describe('progress', () => {
     }
     expect(lines.at(-1)).toBe('');
     expect(screen.rows[0]).toStartWith('40001 records read');
+  });
+
+  test('of an export has a bar of its markets, and its data goes elsewhere', async () => {
+    using directory = temporaryDirectory();
+    const cwd = directory.path;
+    writeLightRecording(join(cwd, 'light.ndjson'), 12_000);
+    const other = { ...LIGHT_MARKET, conditionId: '0xcd', slug: 'other', clobTokenIds: ['21', '22'] };
+    writeFileSync(join(cwd, 'other.ndjson'), JSON.stringify({ ...other, startTime: 0 }));
+    await printed(['import', 'light.ndjson', 'other.ndjson', '--data', 'data'], { cwd });
+    expect((await finished(['mkfifo', join(cwd, 'pipe')], {})).code).toBe(0);
+    const screen = new Screen(200);
+    const command = `'${EXECUTABLE}' export --format csv --data data > pipe`;
+    const child = Bun.spawn(['sh', '-c', command], {
+      cwd,
+      terminal: { cols: 200, rows: 20, data: (_: unknown, bytes: Uint8Array) => screen.write(bytes) },
+    });
+    // The export goes on when its data is read.
+    let text = '';
+    for await (const bytes of Bun.file(join(cwd, 'pipe')).stream()) {
+      text += Buffer.from(bytes).toString();
+      if (painted(screen).length === 0) await Bun.sleep(10);
+    }
+    expect(await child.exited).toBe(0);
+    child.terminal?.close();
+    const lines = painted(screen);
+    expect(lines[0]).toMatch(/^ 50 % \[#{12}\.{12}\] of 2 markets, \d+ s left: \d+ records, \d+\.\d MB written$/);
+    expect(lines.at(-1)).toBe('');
+    expect(screen.rows[0]).toStartWith('{"format":"csv"');
+    expect(text.split('\n')).toHaveLength(1 + 2 + 12_000 * 4 + 1);
   });
 
   test('stays on one row at every width, also when the width of the terminal changes', async () => {

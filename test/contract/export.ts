@@ -69,6 +69,34 @@ function expectedLines(market: MarketRecord): Line[] {
   return [marketLine, ...records];
 }
 
+/** A record of a page as a recording has it: without the fields of its market, and without those that are computed. */
+function ofRecording(kind: string, { assetId, symbol, timeframe, mid, spread, ...fields }: Line): Line {
+  return { ...fields, type: kind.slice(0, -1) };
+}
+
+/** Whether a record of a page is no quote and no midpoint that was derived from books: those are in pages only. */
+function isRecorded({ conditionId, outcome, kind, ...fields }: Line): boolean {
+  const isOfSeries = (record: { conditionId: string; outcome: string; kind?: string }) =>
+    record.conditionId.toLowerCase() === conditionId && record.outcome === outcome && record.kind === kind;
+  if ('bidPrice' in fields) return QUOTES.some(isOfSeries);
+  return 'price' in fields ? PRICES.some(isOfSeries) : true;
+}
+
+/** The rows of a flat table of these records. */
+function rowsOf(lines: readonly Line[]): number {
+  const rows = lines.map((line) => {
+    if (line.type === 'quote') return Math.max(1, Number(line.bidPrice !== null) + Number(line.askPrice !== null));
+    if (line.type !== 'snapshot') return 1;
+    return Math.max(1, (line.bids as unknown[]).length + (line.asks as unknown[]).length);
+  });
+  return rows.reduce((sum, count) => sum + count, 0);
+}
+
+async function rowsOfParquet({ bytes }: Reply): Promise<Record<string, unknown>[]> {
+  const compressors = { ZSTD: (page: Uint8Array) => Bun.zstdDecompressSync(new Uint8Array(page)) };
+  return await parquetReadObjects({ file: new Uint8Array(bytes).buffer, compressors });
+}
+
 async function unpackedStream(bytes: Uint8Array): Promise<unknown[]> {
   const stream = new UnpackrStream({ useRecords: false, mapsAsObjects: true });
   stream.end(Buffer.from(bytes));
@@ -111,18 +139,11 @@ export function exportTests(suite: Suite): void {
 
   test('csv and parquet have a row per level, and at least one row per record', async () => {
     const lines = linesOf(await get(pathOf(RECORDED)));
-    const rowsOf = (line: Line) => {
-      if (line.type === 'quote') return Math.max(1, Number(line.bidPrice !== null) + Number(line.askPrice !== null));
-      if (line.type !== 'snapshot') return 1;
-      return Math.max(1, (line.bids as unknown[]).length + (line.asks as unknown[]).length);
-    };
-    const rows = lines.reduce((sum, line) => sum + rowsOf(line), 0);
+    const rows = rowsOf(lines);
     const csv = await get(`${pathOf(RECORDED)}?format=csv`);
     expect(csv.text.split('\n').length).toBe(rows + 2);
     const parquet = await get(`${pathOf(RECORDED)}?format=parquet`);
-    const file = new Uint8Array(parquet.bytes).buffer;
-    const compressors = { ZSTD: (page: Uint8Array) => Bun.zstdDecompressSync(new Uint8Array(page)) };
-    const read = await parquetReadObjects({ file, compressors });
+    const read = await rowsOfParquet(parquet);
     expect(read.length).toBe(rows);
     expect([...new Set(read.map(({ type }) => type))].sort()).toEqual(['market', 'price', 'quote', 'snapshot']);
   });
@@ -134,6 +155,7 @@ export function exportTests(suite: Suite): void {
       [NEAREST, ''],
       [EMPTY, ''],
       [BOOKS, `&from=${T0 + 2000}&to=${T0 + 9000}`],
+      [BOOKS, '&outcome=down'],
     ] as const) {
       const { bytes } = await get(`${pathOf(market)}?format=segments${question}`);
       const found = await Array.fromAsync(readSnapshots(bytes));
@@ -146,6 +168,43 @@ export function exportTests(suite: Suite): void {
         cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
       }
       expect(found).toEqual(pages as typeof found);
+    }
+  });
+
+  test.each([
+    'interval=1s',
+    'interval=5s&outcome=down',
+    'interval=100ms&depth=1',
+    'outcome=UP',
+    'depth=2',
+    `interval=5s&depth=1&from=${T0 + 2001}&to=${T0 + 9000}`,
+    `interval=1d&asOf=${T0 + 6000}`,
+  ])('%s selects the records of the pages, in every format', async (query) => {
+    for (const market of [BOOKS, RECORDED, NEAREST]) {
+      const records: Line[] = [];
+      for (const kind of ['snapshots', 'quotes', 'prices']) {
+        const asked = kind === 'snapshots' ? query : query.replace(/&?depth=\d+/, '');
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const path: string = `/v1/${market.symbol}/markets/${market.conditionId}/${kind}?limit=50&${asked}${cursor}`;
+          const { data, nextCursor } = (await get(path)).json<{ data: Line[]; nextCursor: string | null }>();
+          records.push(...data.filter(isRecorded).map((record) => ofRecording(kind, record)));
+          cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
+        }
+      }
+      records.sort(
+        (a, b) =>
+          Date.parse(a.timestamp!) - Date.parse(b.timestamp!) || Number(BigInt(String(a.id)) - BigInt(String(b.id))),
+      );
+      const ndjson = linesOf(await get(`${pathOf(market)}?${query}`));
+      const found = ndjson.filter(({ type }) => type !== 'market' && type !== 'gap');
+      expect(found.length).toBeGreaterThan(0);
+      expect(found).toEqual(records);
+      const msgpack = await get(`${pathOf(market)}?${query}&format=msgpack`);
+      expect(await unpackedStream(msgpack.bytes)).toEqual(ndjson);
+      const csv = await get(`${pathOf(market)}?${query}&format=csv`);
+      expect(csv.text.split('\n').length).toBe(rowsOf(ndjson) + 2);
+      const parquet = await get(`${pathOf(market)}?${query}&format=parquet`);
+      expect((await rowsOfParquet(parquet)).length).toBe(rowsOf(ndjson));
     }
   });
 
@@ -243,7 +302,10 @@ export function exportTests(suite: Suite): void {
   });
 
   test('different answers have different tags', async () => {
-    const questions = [...NAMES.map((format) => `?format=${format}`), `?from=${T0 + 1}`, `?to=${T0 + 2}`];
+    const questions = [
+      ...NAMES.map((format) => `?format=${format}`),
+      ...[`?from=${T0 + 1}`, `?to=${T0 + 2}`, '?outcome=up', '?interval=1s', '?depth=1'],
+    ];
     const tags = new Set<string>();
     for (const question of questions) {
       for (const encoding of ['identity', 'gzip', 'zstd']) {
@@ -261,6 +323,10 @@ export function exportTests(suite: Suite): void {
     ['?format=sqlite', 400, 'format'],
     ['?format=NDJSON', 400, 'format'],
     [`?from=${T0 + 1}&to=${T0}`, 400, 'from'],
+    ['?format=segments&interval=1s', 400, 'format'],
+    ['?format=segments&depth=10', 400, 'format'],
+    ['?format=csv&depth=0', 400, 'depth'],
+    ['?interval=99ms', 400, 'interval'],
   ])('%s is refused with %d', async (query, status, name) => {
     for (const condition of [{}, { 'if-none-match': '*' }]) {
       const reply = await get(`${pathOf(BOOKS)}${query}`, { headers: condition });

@@ -100,6 +100,7 @@ function hasForm(text: string, form: string): boolean {
 
 const isTime = (text: string) => isInteger(text) || isIsoTime(text);
 const snapshots = `/v1/btc/markets/${BOOKS.conditionId}/snapshots`;
+const exported = `/v1/btc/markets/${BOOKS.conditionId}/export`;
 const oneOf =
   (...words: string[]) =>
   (text: string) =>
@@ -144,12 +145,20 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('from', '/v1/btc/prices', isTime, 'from of coin prices'),
   inQuery('outcome', snapshots, (text) => oneOf('up', 'down')(text.toLowerCase())),
   inQuery('outcome', `${snapshots}/at/${T0}`, (text) => oneOf('up', 'down')(text.toLowerCase()), 'outcome of nearest'),
+  inQuery('outcome', exported, (text) => oneOf('up', 'down')(text.toLowerCase()), 'outcome of an export'),
   inQuery('order', snapshots, oneOf('asc', 'desc')),
   inQuery('depth', snapshots, (text) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 10_001n),
+  inQuery(
+    'depth',
+    exported,
+    (text) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 10_001n,
+    'depth of an export',
+  ),
   inQuery('maxDistance', `${snapshots}/at/${T0}`, isInteger),
   inQuery('mode', `${snapshots}/at/${T0}`, oneOf('nearest', 'before', 'after')),
   // Those here that have a unit.
   inQuery('interval', snapshots, oneOf('1m', '5m', '15m', '1h', '4h', '24h', '1d')),
+  inQuery('interval', exported, oneOf('1m', '5m', '15m', '1h', '4h', '24h', '1d'), 'interval of an export'),
   // Nothing is recorded there: at the speed of the recording it would take as long.
   inQuery('speed', `/v1/btc/markets/${EMPTY.conditionId}/stream`, isSpeed),
   // No spelling here is a cursor of the service.

@@ -19,7 +19,7 @@ const PATHS: readonly { readonly path: string; readonly allowed: readonly string
   { path: `${market}/heatmap`, allowed: ['from', 'to', 'columns', 'outcome', 'asOf'] },
   { path: `${market}/prices`, allowed: [...SERIES, 'outcome'] },
   { path: `${market}/quotes`, allowed: [...SERIES, 'outcome'] },
-  { path: `${market}/export`, allowed: ['format', 'from', 'to', 'asOf'] },
+  { path: `${market}/export`, allowed: ['format', 'from', 'to', 'outcome', 'interval', 'depth', 'asOf'] },
   // Nothing is recorded there: at the speed of the recording it would take as long.
   { path: `/v1/btc/markets/${EMPTY.conditionId}/stream`, allowed: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'] },
   { path: '/v1/btc/prices', allowed: SERIES },

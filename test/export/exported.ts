@@ -1,9 +1,11 @@
 import { ExportTally } from '../../src/export/export.ts';
 import { exportedBytes } from '../../src/export/export-bytes.ts';
 import type { ExportFormat } from '../../src/export/format.ts';
-import { type ExportRequest, selectionOf } from '../../src/export/selection.ts';
+import { type ExportRequest, type Sampling, selectionOf } from '../../src/export/selection.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+
+export const NOT_SAMPLED: Sampling = { outcome: undefined, intervalMs: undefined, depth: undefined };
 
 /** The bytes of an export, the bytes per step, and its counts. */
 export async function exported(
@@ -18,11 +20,14 @@ export async function exported(
     markets: undefined,
     fromMs: undefined,
     toMs: undefined,
+    sampling: NOT_SAMPLED,
     ...request,
   };
   const tally = new ExportTally();
   const chunks: Buffer[] = [];
-  for await (const chunk of exportedBytes(archive, selectionOf(archive, whole), format, tally, scratch.path)) {
+  for await (const chunk of exportedBytes(archive, selectionOf(archive, whole), format, tally, {
+    scratch: scratch.path,
+  })) {
     chunks.push(Buffer.from(chunk));
   }
   return { bytes: Buffer.concat(chunks), steps: chunks.map((chunk) => chunk.length), tally };

@@ -86,6 +86,11 @@ export interface Narrowing {
   readonly markets?: readonly string[] | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
+  readonly sampling?: {
+    readonly outcome: Outcome | undefined;
+    readonly intervalMs: number | undefined;
+    readonly depth: number | undefined;
+  };
 }
 
 const T0 = Date.UTC(2026, 3, 16, 7, 10);
@@ -251,12 +256,23 @@ export function timesOf(line: Line): number[] {
 /** `lines` in the order of an export. */
 export function expectedExport(lines: readonly Line[], narrowing: Narrowing = {}): Line[] {
   const { coins, timeframes, markets, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER } = narrowing;
+  const { outcome, intervalMs, depth } = narrowing.sampling ?? {};
   const isWindow = narrowing.fromMs !== undefined || narrowing.toMs !== undefined;
   const within = (from: string, to: string) => Date.parse(from) <= toMs && Date.parse(to) >= fromMs;
   const records = lines
     .filter((line): line is RecordLine => line.type !== 'market' && line.type !== 'gap')
     .filter(({ timestamp }) => within(timestamp, timestamp))
-    .sort((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp) || Number(a.id) - Number(b.id));
+    .sort((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp) || Number(a.id) - Number(b.id))
+    .filter((line) => outcome === undefined || !('outcome' in line) || line.outcome === outcome)
+    .filter((line, index, all) => isLastOfInterval(line, all.slice(index + 1)))
+    .map((line) =>
+      line.type === 'snapshot' ? { ...line, bids: line.bids.slice(0, depth), asks: line.asks.slice(0, depth) } : line,
+    );
+  function isLastOfInterval(line: RecordLine, later: readonly RecordLine[]): boolean {
+    if (intervalMs === undefined) return true;
+    const bucketOf = ({ timestamp }: RecordLine) => Math.floor(Date.parse(timestamp) / intervalMs);
+    return !later.some((other) => seriesOf(other) === seriesOf(line) && bucketOf(other) === bucketOf(line));
+  }
   const all = lines.filter((line): line is MarketLine => line.type === 'market').sort(byStart);
   const known = [...new Set(lines.flatMap((line) => ('symbol' in line ? [line.symbol] : [])))].sort();
   const named = markets?.map((name) => name.toLowerCase());
@@ -286,6 +302,12 @@ export function expectedExport(lines: readonly Line[], narrowing: Narrowing = {}
       const ofCoin = records.filter((line) => line.type === 'coinPrice' && line.symbol === coin);
       return [...(isWhole ? ofCoin : []), ...ofMarkets];
     });
+}
+
+/** Names the series of a record. */
+function seriesOf(line: RecordLine): string {
+  if (line.type === 'coinPrice') return `${line.symbol} ${line.source}`;
+  return [line.type, line.conditionId, line.outcome, line.type === 'price' ? line.kind : ''].join(' ');
 }
 
 function byStart(a: MarketLine, b: MarketLine): number {

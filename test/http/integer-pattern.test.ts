@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { durationPattern, parseDuration } from '../../src/http/parameters/duration.ts';
+import { parseDuration } from '../../src/domain/duration.ts';
+import { durationPattern } from '../../src/http/parameters/duration.ts';
 import { integersBetween } from '../../src/http/parameters/integer-pattern.ts';
 
 const near = (centre: number) => fc.integer({ min: Math.max(0, centre - 12), max: centre + 12 });

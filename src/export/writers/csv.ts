@@ -1,9 +1,7 @@
 import { formatInstant } from '../../domain/instant.ts';
-import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/decimal-text.ts';
-import type { Ladder } from '../../segment/ladder.ts';
-import { STEP_BYTES } from './export-writer.ts';
+import { type ReadBook, type ReadSide, STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
 import { FlatWriter } from './flat-writer.ts';
 
@@ -31,8 +29,8 @@ export class CsvWriter extends FlatWriter {
   readonly stepBytes = STEP_BYTES;
   #hasHeader = false;
 
-  constructor(out: ByteBuffer) {
-    super();
+  constructor(out: ByteBuffer, depth: number | undefined) {
+    super(depth);
     this.out = out;
   }
 
@@ -41,15 +39,15 @@ export class CsvWriter extends FlatWriter {
     this.out.append(encoder.encode(`${cells(row, 0, FLAT_COLUMNS.length)}\n`));
   }
 
-  protected levels(row: FlatRow, reader: BookReader, from: number): number {
+  protected levels(row: FlatRow, book: ReadBook, from: number): number {
     this.#writeHeader();
-    const { bids, asks } = reader;
+    const { bids, asks } = book;
     const to = Math.min(from + LEVELS_AT_ONCE, bids.length + asks.length);
     const opening = cells(row, 0, LEVEL_FROM);
     const ending = encoder.encode(`,${cells(row, LEVEL_TO, FLAT_COLUMNS.length)}\n`);
-    this.#side({ opening: encoder.encode(`${opening},bid,`), ending }, reader, bids, from, Math.min(to, bids.length));
+    this.#side({ opening: encoder.encode(`${opening},bid,`), ending }, book, bids, from, Math.min(to, bids.length));
     const asksFrom = Math.max(0, from - bids.length);
-    this.#side({ opening: encoder.encode(`${opening},ask,`), ending }, reader, asks, asksFrom, to - bids.length);
+    this.#side({ opening: encoder.encode(`${opening},ask,`), ending }, book, asks, asksFrom, to - bids.length);
     return to;
   }
 
@@ -67,8 +65,8 @@ export class CsvWriter extends FlatWriter {
   /** Writes the levels `from` to `to` - 1 of a side; none if `to` ≤ `from`. All lines share `opening` and `ending`. */
   #side(
     { opening, ending }: { readonly opening: Uint8Array; readonly ending: Uint8Array },
-    { priceScale, sizeScale }: BookReader,
-    side: Ladder,
+    { priceScale, sizeScale }: ReadBook,
+    side: ReadSide,
     from: number,
     to: number,
   ): void {

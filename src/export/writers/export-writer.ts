@@ -5,9 +5,10 @@ import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
 import { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
+import type { Ladder } from '../../segment/ladder.ts';
 import { type PriceRecord, priceCodec } from '../../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../../segment/quote-segment.ts';
-import type { SegmentSlice } from '../../segment/segment-header.ts';
+import type { SegmentHeader, SegmentSlice } from '../../segment/segment-header.ts';
 import type { RecordingLabels } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 
@@ -50,19 +51,27 @@ export interface ExportWriter {
   continueWriting?(): boolean;
 }
 
-/** A writer of snapshots. `write` gets a reader positioned at the book to write; no object is created per level. */
-export function bookSeries(write: (reader: BookReader) => void): SeriesWriter {
+/** The book at which a reader is. Its ladders are valid until the reader moves. */
+export type ReadBook = Pick<BookReader, 'head' | 'index' | 'priceScale' | 'sizeScale'> &
+  Readonly<Record<'bids' | 'asks', ReadSide>>;
+/** The levels of a side, the best first, see Ladder. */
+export type ReadSide = Pick<Ladder, 'values' | 'length'>;
+
+/** A writer of snapshots with at most `depth` levels per side. `write` gets the book to write; no object is created per level. */
+export function bookSeries(depth: number | undefined, write: (book: ReadBook) => void): SeriesWriter {
   const reader = new BookReader();
   return {
-    open: (slice) => {
-      reader.open(slice.payload, slice.head);
-      reader.advanceTo(slice.from - 1);
-    },
+    open: (slice) => reader.moveBefore(slice),
     writeNext: () => {
       reader.advance();
-      write(reader);
+      write(depth === undefined ? reader : withDepth(reader, depth));
     },
   };
+}
+
+function withDepth({ head, index, priceScale, sizeScale, bids, asks }: ReadBook, depth: number): ReadBook {
+  const best = ({ values, length }: ReadSide) => ({ values, length: Math.min(length, depth) });
+  return { head, index, priceScale, sizeScale, bids: best(bids), asks: best(asks) };
 }
 
 /** A writer of quotes or prices. They are small: a segment is decoded at once. */
@@ -71,10 +80,12 @@ export function valueSeries(
   write: (record: QuoteRecord | PriceRecord) => void,
 ): SeriesWriter {
   let records: readonly (QuoteRecord | PriceRecord)[] = [];
+  let opened: SegmentHeader | undefined;
   let next = 0;
   return {
     open: (slice) => {
-      records = (type === 'quote' ? quoteCodec : priceCodec).decode(slice.payload);
+      if (slice.head !== opened) records = (type === 'quote' ? quoteCodec : priceCodec).decode(slice.payload);
+      opened = slice.head;
       next = slice.from;
     },
     writeNext: () => {

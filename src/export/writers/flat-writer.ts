@@ -1,16 +1,22 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
-import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';
+import {
+  bookSeries,
+  type ExportWriter,
+  type ReadBook,
+  type SeriesLabels,
+  type SeriesWriter,
+  valueSeries,
+} from './export-writer.ts';
 import type { FlatRow } from './flat-columns.ts';
 
 /** A book with levels that are not written yet. */
 interface OpenBook {
   readonly row: FlatRow;
-  readonly reader: BookReader;
+  readonly book: ReadBook;
   written: number;
 }
 
@@ -23,14 +29,20 @@ export abstract class FlatWriter implements ExportWriter {
   /** Rows that the last call left for `continueWriting`. */
   #row: FlatRow | undefined;
   #book: OpenBook | undefined;
+  readonly #depth: number | undefined;
+
+  /** For `depth` see Sampling. */
+  constructor(depth: number | undefined) {
+    this.#depth = depth;
+  }
 
   protected abstract row(row: FlatRow): void;
 
   /**
-   * Writes a row per level of the reader's book, bids first, starting at level `from`. `row` has the other columns. May stop
+   * Writes a row per level of a book, bids first, starting at level `from`. `row` has the other columns. May stop
    * before the last level. Returns the number of levels written so far.
    */
-  protected abstract levels(row: FlatRow, reader: BookReader, from: number): number;
+  protected abstract levels(row: FlatRow, book: ReadBook, from: number): number;
 
   abstract close(): void;
 
@@ -62,11 +74,11 @@ export abstract class FlatWriter implements ExportWriter {
         this.#row = second;
       });
     }
-    return bookSeries((reader) => {
-      const { head, index, bids, asks } = reader;
+    return bookSeries(this.#depth, (book) => {
+      const { head, index, bids, asks } = book;
       const row = rowOf(head.timestamps[index]!, head.ids[index]!);
       if (bids.length === 0 && asks.length === 0) this.row(row);
-      else this.#levels({ row, reader, written: 0 });
+      else this.#levels({ row, book, written: 0 });
     });
   }
 
@@ -79,9 +91,9 @@ export abstract class FlatWriter implements ExportWriter {
     return row !== undefined || book !== undefined;
   }
 
-  #levels(book: OpenBook): void {
-    const { row, reader } = book;
-    book.written = this.levels(row, reader, book.written);
-    this.#book = book.written < reader.bids.length + reader.asks.length ? book : undefined;
+  #levels(open: OpenBook): void {
+    const { row, book } = open;
+    open.written = this.levels(row, book, open.written);
+    this.#book = open.written < book.bids.length + book.asks.length ? open : undefined;
   }
 }

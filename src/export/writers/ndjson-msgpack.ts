@@ -22,9 +22,9 @@ interface RecordEncoding {
 }
 
 /** Writes bookreel's own format as lines of JSON. */
-export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
+export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings, depth: number | undefined): ExportWriter {
   const encoder = new TextEncoder();
-  return new RecordWriter(out, {
+  return new RecordWriter(out, depth, {
     record: (fields) => {
       out.append(encoder.encode(JSON.stringify(fields)));
       out.byte(NEWLINE);
@@ -36,10 +36,10 @@ export function ndjsonWriter(out: ByteBuffer, openings: LevelOpenings): ExportWr
 }
 
 /** Writes bookreel's own format as a stream of msgpack maps: the fields of the JSON lines, in the fewest bytes. */
-export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportWriter {
+export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings, depth: number | undefined): ExportWriter {
   // Plain maps, because only msgpackr can read msgpackr's records.
   const packr = new Packr({ useRecords: false, variableMapSize: true });
-  return new RecordWriter(out, {
+  return new RecordWriter(out, depth, {
     record: (fields) => {
       const stated = Object.entries(fields).filter(([, value]) => value !== undefined);
       out.append(packr.pack(Object.fromEntries(stated)));
@@ -52,10 +52,12 @@ export function msgpackWriter(out: ByteBuffer, openings: LevelOpenings): ExportW
 class RecordWriter implements ExportWriter {
   readonly out: ByteBuffer;
   readonly stepBytes = STEP_BYTES;
+  readonly #depth: number | undefined;
   readonly #encoding: RecordEncoding;
 
-  constructor(out: ByteBuffer, encoding: RecordEncoding) {
+  constructor(out: ByteBuffer, depth: number | undefined, encoding: RecordEncoding) {
     this.out = out;
+    this.#depth = depth;
     this.#encoding = encoding;
   }
 
@@ -76,7 +78,7 @@ class RecordWriter implements ExportWriter {
     const writer = snapshots();
     const labelBytes = bytesOf(labels);
     return {
-      open: (slice) => writer.open(slice, labelBytes),
+      open: (slice) => writer.open(slice, labelBytes, this.#depth),
       writeNext: () => {
         writer.writeNext();
         endSnapshot?.();

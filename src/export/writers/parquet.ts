@@ -1,9 +1,8 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import type { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
-import { STEP_BYTES } from './export-writer.ts';
+import { type ReadBook, STEP_BYTES } from './export-writer.ts';
 import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
 import { FlatWriter } from './flat-writer.ts';
 import { ParquetFooter } from './parquet-footer.ts';
@@ -69,8 +68,8 @@ export class ParquetRowsWriter extends FlatWriter {
   #closed = false;
   #ending: Generator<Uint8Array> | undefined;
 
-  constructor(out: ByteBuffer) {
-    super();
+  constructor(out: ByteBuffer, depth: number | undefined) {
+    super(depth);
     this.out = out;
   }
 
@@ -79,7 +78,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#put(cellsOf(row));
   }
 
-  protected levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: BookReader, from: number): number {
+  protected levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: ReadBook, from: number): number {
     this.#note(row);
     const to = Math.min(from + this.#groupRows - this.#rows, bids.length + asks.length);
     const cells = cellsOf(row);

@@ -1,12 +1,18 @@
 import { Database as Sqlite, type Statement } from 'bun:sqlite';
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
-import type { BookReader } from '../../segment/book-decoder.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
-import type { Ladder } from '../../segment/ladder.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { bookSeries, type ExportWriter, type SeriesLabels, type SeriesWriter, valueSeries } from './export-writer.ts';
+import {
+  bookSeries,
+  type ExportWriter,
+  type ReadBook,
+  type ReadSide,
+  type SeriesLabels,
+  type SeriesWriter,
+  valueSeries,
+} from './export-writer.ts';
 
 /** Tables and their columns. Times are Unix milliseconds, flags 0 or 1, level 1 is the best. NULL: no recording stated it. */
 const TABLES = {
@@ -67,8 +73,11 @@ export class SqliteWriter implements ExportWriter, Disposable {
   readonly #sqlite: Sqlite;
   readonly #inserts: Readonly<Record<Table, Statement<never, Value[]>>>;
 
-  /** `path` must not exist. */
-  constructor(path: string) {
+  readonly #depth: number | undefined;
+
+  /** `path` must not exist. For `depth` see Sampling. */
+  constructor(path: string, depth: number | undefined) {
+    this.#depth = depth;
     this.#sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true });
     for (const pragma of [`page_size = ${PAGE_BYTES}`, 'journal_mode = OFF', 'synchronous = OFF']) {
       this.#sqlite.run(`PRAGMA ${pragma}`);
@@ -101,13 +110,13 @@ export class SqliteWriter implements ExportWriter, Disposable {
     const { snapshots, levels, quotes, prices, last_trade_prices: lastTradePrices } = this.#inserts;
     const { coin_prices: coinPrices } = this.#inserts;
     if (labels.type === 'snapshot') {
-      return bookSeries((reader) => {
-        const { head, index, bids, asks } = reader;
+      return bookSeries(this.#depth, (book) => {
+        const { head, index, bids, asks } = book;
         const id = head.ids[index]!;
         const mirrored = Number(labels.mirrored === true);
         snapshots.run(id, labels.conditionId, labels.outcome, head.timestamps[index]!, mirrored);
-        forLevels(bids, reader, (position, price, size) => levels.run(id, 'bid', position, price, size));
-        forLevels(asks, reader, (position, price, size) => levels.run(id, 'ask', position, price, size));
+        forLevels(bids, book, (position, price, size) => levels.run(id, 'bid', position, price, size));
+        forLevels(asks, book, (position, price, size) => levels.run(id, 'ask', position, price, size));
       });
     }
     return valueSeries(labels.type, (record) => {
@@ -146,8 +155,8 @@ function bit(value: boolean | undefined): number | null {
 
 /** Calls `add` for each level of one side, best first. */
 function forLevels(
-  { values, length }: Ladder,
-  { priceScale, sizeScale }: BookReader,
+  { values, length }: ReadSide,
+  { priceScale, sizeScale }: ReadBook,
   add: (level: number, price: number, size: number) => void,
 ): void {
   const [priceDivisor, sizeDivisor] = [divisorOf(priceScale), divisorOf(sizeScale)];

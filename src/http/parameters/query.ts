@@ -1,12 +1,13 @@
 import { HEAT_MAP_COLUMNS_DEFAULT, HEAT_MAP_COLUMNS_MAX } from '../../domain/heat-map.ts';
 import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
+import { INTERVAL_FORM, INTERVAL_MS_MAX, INTERVAL_MS_MIN, parseInterval } from '../../domain/interval.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import { NEAREST_MODES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
-import { durationPattern, parseDuration } from './duration.ts';
+import { durationPattern } from './duration.ts';
 import { ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
 import { optional, type ParameterType, parameter, queryIn, Refused } from './parameter.ts';
 
@@ -18,7 +19,6 @@ export const CURSOR_REFUSAL =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
 export const TIME_FORMATS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
 
-const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
 /** The answer repeats each instant of a list, so these are limited to instants that can be written. */
@@ -112,8 +112,8 @@ export const QUERY = {
   order: parameter(word(['asc', 'desc']), 'By (timestamp, id), ascending or descending.', { default: 'asc' }),
   interval: optional(
     {
-      read: readInterval,
-      refusal: 'must be a whole number with a unit (ms, s, m, h, d) from 100ms to 1d',
+      read: parseInterval,
+      refusal: `must be ${INTERVAL_FORM}`,
       schema: matching(durationPattern(INTERVAL_MS_MIN, INTERVAL_MS_MAX)),
     },
     'Only the last record of each bucket of this length, with its own timestamp. Each outcome is sampled separately; so are each kind and each source of prices. Buckets begin at multiples of the interval in Unix time; from and to cut the first and the last bucket. From 100ms to 1d.',
@@ -206,12 +206,6 @@ export function queryValues(search: string, route: string): Record<string, unkno
 function readSpeed(text: string): Speed | undefined {
   if (text === 'max') return text;
   return SPEED_SHAPE.test(text) ? Number(text) : undefined;
-}
-
-function readInterval(text: string): number | undefined {
-  const intervalMs = parseDuration(text);
-  const isInBounds = intervalMs !== undefined && intervalMs >= INTERVAL_MS_MIN && intervalMs <= INTERVAL_MS_MAX;
-  return isInBounds ? intervalMs : undefined;
 }
 
 /** The instants of a list, in its order. */

@@ -1,0 +1,9 @@
+const DURATION = /^([1-9]\d{0,8})(ms|s|m|h|d)$/;
+/** The length of each unit of a duration. */
+export const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds of a whole number with a unit (ms, s, m, h, d) such as `100ms`, `5m`, `1d`; undefined for other texts. */
+export function parseDuration(text: string): number | undefined {
+  const match = DURATION.exec(text);
+  return match === null ? undefined : Number(match[1]) * UNIT_MS[match[2]!]!;
+}
