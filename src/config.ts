@@ -445,6 +445,7 @@ function hostName(text: string): string {
 export const requestsPerMinute = integerFrom(1, REQUESTS_PER_MINUTE_MAX);
 export const entryId = integerFrom(1, 9_999_999_999);
 export const entryLimit = integerFrom(1, 10_000);
+export const skipped = integerFrom(0, 999_999_999);
 export const catalogPlace = integerFrom(1, 1000);
 export const bookDepth = integerFrom(1, LEVELS_MAX);
 

@@ -22,8 +22,11 @@ async function main(): Promise<void> {
     err: (text) => process.stderr.write(text),
     write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
     outIsTerminal: process.stdout.isTTY === true,
+    outHasColour: process.stdout.isTTY === true && allowsColour(process.env),
+    errHasColour: process.stderr.isTTY === true && allowsColour(process.env),
     errIsTerminal: process.stderr.isTTY === true && process.env.TERM !== 'dumb',
     // Some terminals report a width of 0.
+    outColumns: () => process.stdout.columns || COLUMNS_ASSUMED,
     errColumns: () => process.stderr.columns || COLUMNS_ASSUMED,
     clock: () => Date.now(),
   });
@@ -32,6 +35,11 @@ async function main(): Promise<void> {
   // A reader that never takes the messages must not keep the process from stopping.
   await Promise.race([new Promise<void>((resolve) => process.stderr.end(() => resolve())), Bun.sleep(MESSAGES_MS)]);
   process.exit(code);
+}
+
+/** See https://no-color.org: a variable that is set and not empty turns colours off, whatever its value. */
+function allowsColour({ NO_COLOR = '', TERM }: NodeJS.ProcessEnv): boolean {
+  return NO_COLOR === '' && TERM !== 'dumb';
 }
 
 main();

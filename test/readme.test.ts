@@ -15,6 +15,9 @@ const program = createProgram({
   outIsTerminal: false,
   errIsTerminal: false,
   errColumns: () => 80,
+  outColumns: () => 80,
+  outHasColour: false,
+  errHasColour: false,
   clock: () => NOW_MS,
 });
 

@@ -6,7 +6,8 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
-import { countOf, json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 export interface LinkOptions extends GlobalOptions {
@@ -60,7 +61,11 @@ export function printSessions(
     lastUsedAt: formatInstant(lastUsedMs),
   }));
   const rows = documents.map((one) => [one.id, one.method, one.createdAt, one.lastUsedAt, one.userAgent ?? '']);
-  terminal.out(isJson === true ? json(documents) : table(['ID', 'METHOD', 'SIGNED IN', 'LAST USED', 'BROWSER'], rows));
+  terminal.out(
+    isJson === true
+      ? json(documents)
+      : table(terminal, ['ID', 'METHOD', 'SIGNED IN', 'LAST USED', { heading: 'BROWSER', cut: 'end' }], rows),
+  );
 }
 
 /** Ends all sessions of an account that is disabled. */

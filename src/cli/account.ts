@@ -32,9 +32,11 @@ import {
 } from './account-sign-in.ts';
 import { auditDocument, auditTable } from './audit.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
-import { json, printable, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
+const NAME = { heading: 'NAME', cut: 'end' } as const;
 const PAGE_MAX = 1000;
 /** Entries of the audit that `account show` prints. */
 const ENTRIES_MAX = 20;
@@ -111,7 +113,7 @@ export function accountCommand(terminal: Terminal): Command {
         if (page.length === 0) break;
       }
       const documents = accounts.map(accountDocument);
-      terminal.out(options.json === true ? json(documents) : accountTable(documents));
+      terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
     });
   onAccount('show', "show an account's tier, grants, keys, identities and latest audit entries", '', show);
   changing('disable', 'refuse all keys and end all sessions of an account, at once', '', (named, { data }) => {
@@ -238,7 +240,7 @@ at once.`,
     if (keys.length > 0) terminal.out('\n');
     if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
     printIdentities(terminal, identities);
-    if (audit.length > 0) terminal.out(`\n${auditTable(audit)}`);
+    if (audit.length > 0) terminal.out(`\n${auditTable(terminal, audit)}`);
   }
 
   function unlinkIssuer(named: Named, options: AccountOptions, issuer: string): void {
@@ -286,10 +288,10 @@ function printAccount(
 ): void {
   const changed = overviewOf(registry, nowMs, registry.accounts.find(account.id)!);
   const document = accountDocument(changed);
-  terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable([document]));
+  terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable(terminal, [document]));
 }
 
-function accountTable(documents: readonly ReturnType<typeof accountDocument>[]): string {
+function accountTable(terminal: Terminal, documents: readonly ReturnType<typeof accountDocument>[]): string {
   const rows = documents.map((account) => [
     account.email,
     account.name ?? '',
@@ -300,17 +302,17 @@ function accountTable(documents: readonly ReturnType<typeof accountDocument>[]):
     account.createdAt,
     account.disabledAt === null ? 'active' : `disabled ${account.disabledAt}`,
   ]);
-  return table(['EMAIL', 'NAME', 'ROLE', 'TIER', 'TIER ENDS', 'KEYS', 'CREATED', 'STATE'], rows);
+  return table(terminal, ['EMAIL', NAME, 'ROLE', 'TIER', 'TIER ENDS', 'KEYS', 'CREATED', 'STATE'], rows);
 }
 
 function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
   const rows = grants.map(grantDocument).map((one) => [one.id, one.tier, one.source, one.startsAt, one.endsAt ?? '']);
-  if (rows.length > 0) terminal.out(`\n${table(['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
+  if (rows.length > 0) terminal.out(`\n${table(terminal, ['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
 }
 
 function printIdentities(terminal: Terminal, identities: readonly LinkedIdentity[]): void {
-  const rows = identities.map(identityDocument).map((one) => [one.issuer, printable(one.subject), one.linkedAt]);
-  if (rows.length > 0) terminal.out(`\n${table(['ISSUER', 'SUBJECT', 'LINKED'], rows)}`);
+  const rows = identities.map(identityDocument).map((one) => [one.issuer, one.subject, one.linkedAt]);
+  if (rows.length > 0) terminal.out(`\n${table(terminal, ['ISSUER', 'SUBJECT', 'LINKED'], rows)}`);
 }
 
 function identityDocument({ issuer, subject, linkedMs }: LinkedIdentity) {

@@ -4,7 +4,8 @@ import { entryId, entryLimit } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openRegistry } from '../store/registry.ts';
-import { json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const LIMIT = 100;
@@ -33,7 +34,7 @@ export function auditCommand(terminal: Terminal): Command {
         throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
       }
       const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
-      terminal.out(isJson === true ? json(documents) : auditTable(documents));
+      terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
     });
 }
 
@@ -41,7 +42,7 @@ export function auditDocument({ id, atMs, action, actor, account, detail }: Audi
   return { id, at: formatInstant(atMs), action, actor: actor ?? null, account: account ?? null, detail };
 }
 
-export function auditTable(documents: readonly ReturnType<typeof auditDocument>[]): string {
+export function auditTable(terminal: Terminal, documents: readonly ReturnType<typeof auditDocument>[]): string {
   const rows = documents.map(({ id, at, action, actor, account, detail }) => [
     String(id),
     at,
@@ -50,5 +51,5 @@ export function auditTable(documents: readonly ReturnType<typeof auditDocument>[
     account ?? '',
     JSON.stringify(detail),
   ]);
-  return table(['ID', 'TIME', 'ACTION', 'ACTOR', 'ACCOUNT', 'DETAIL'], rows);
+  return table(terminal, ['ID', 'TIME', 'ACTION', 'ACTOR', 'ACCOUNT', { heading: 'DETAIL', cut: 'end' }], rows);
 }

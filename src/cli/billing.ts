@@ -8,7 +8,8 @@ import { paymentResource } from '../http/v1/billing-resource.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { openBilling, type PaymentOptions } from './payments.ts';
-import { countOf, errorLine, json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, errorLine, json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 type BillingOptions = GlobalOptions & PaymentOptions;
@@ -55,7 +56,7 @@ export function billingCommand(terminal: Terminal): Command {
       if (options.json === true) terminal.out(json(report));
       else {
         const rows = report.differences.map(({ payment = '', transaction = '', what }) => [payment, transaction, what]);
-        if (rows.length > 0) terminal.out(table(['PAYMENT', 'TRANSACTION', 'DIFFERENCE'], rows));
+        if (rows.length > 0) terminal.out(table(terminal, ['PAYMENT', 'TRANSACTION', 'DIFFERENCE'], rows));
         const compared = `${countOf(report.payments, 'payment')} and ${countOf(report.transfers, 'transfer')}`;
         terminal.out(`${compared} compared, ${countOf(report.differences.length, 'difference')}\n`);
       }
@@ -116,7 +117,7 @@ function printPayments(
     formatInstant(createdMs),
     transaction,
   ]);
-  terminal.out(table(['ID', 'ACCOUNT', 'TIER', 'PRICE', 'NETWORK', 'STATE', 'CREATED', 'TRANSACTION'], rows));
+  terminal.out(table(terminal, ['ID', 'ACCOUNT', 'TIER', 'PRICE', 'NETWORK', 'STATE', 'CREATED', 'TRANSACTION'], rows));
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {

@@ -8,7 +8,8 @@ import {
   type Origin,
 } from './given-settings.ts';
 import { startProblems } from './start-checks.ts';
-import { countOf, errorLine, json, printable, type Terminal, table, withoutPasswords } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, errorLine, json, printable, type Terminal, withoutPasswords } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
@@ -71,18 +72,19 @@ async function allProblems({ problems, values }: GivenSettings, nowMs: number): 
   return problems.length > 0 ? problems : await startProblems(values, nowMs);
 }
 
-function show({ out }: Terminal, command: Command, settings: readonly GivenSetting[]): void {
+function show(terminal: Terminal, command: Command, settings: readonly GivenSetting[]): void {
   const rows = settings.map(({ key, text, origin, from }) => ({
     setting: key,
     value: printable(withoutPasswords(text)),
     origin,
     from: from === undefined ? null : printable(from),
   }));
-  if (command.optsWithGlobals<GlobalOptions>().json === true) out(json(rows));
+  if (command.optsWithGlobals<GlobalOptions>().json === true) terminal.out(json(rows));
   else
-    out(
+    terminal.out(
       table(
-        ['SETTING', 'VALUE', 'ORIGIN'],
+        terminal,
+        ['SETTING', { heading: 'VALUE', cut: 'end' }, { heading: 'ORIGIN', cut: 'front' }],
         rows.map(({ setting, value, origin, from }) => [setting, value, from ?? origin]),
       ),
     );

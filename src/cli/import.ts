@@ -15,7 +15,8 @@ import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { countOf, errorLine, json, printable, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, errorLine, json, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
@@ -219,7 +220,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
   terminal.out(
     `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
   );
-  if (files.length > 0) terminal.out(table(HEADINGS, files.flatMap(rowsOf)));
+  if (files.length > 0) terminal.out(table(terminal, HEADINGS, files.flatMap(rowsOf)));
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
@@ -289,13 +290,23 @@ function kindsText(skipped: readonly string[]): string {
   return `${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
 }
 
-const HEADINGS = ['file', 'format', 'kind', 'read', 'stored', 'duplicate', 'rejected', 'ignored', 'gaps'];
+const HEADINGS = [
+  { heading: 'file', cut: 'front' },
+  'format',
+  'kind',
+  'read',
+  'stored',
+  'duplicate',
+  'rejected',
+  'ignored',
+  'gaps',
+] as const;
 
 /** One row per kind; the first one names the file. */
 function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
   const none = { kind: '', read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
   return (kinds.length === 0 ? [none] : kinds).map(({ kind, read, stored, duplicate, rejected, ignored }, index) => [
-    ...(index === 0 ? [printable(path), format] : ['', '']),
+    ...(index === 0 ? [path, format] : ['', '']),
     kind,
     ...[read, stored, duplicate, rejected, ignored].map(String),
     index === 0 ? String(gaps) : '',

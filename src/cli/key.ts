@@ -8,9 +8,11 @@ import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
+const NAME = { heading: 'NAME', cut: 'end' } as const;
 /** Words of `key set` that remove a value: the key has the tier of its account, its tier's number of requests, or no end. */
 const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 
@@ -201,7 +203,9 @@ export function printKeys(
     stateOf(key, nowMs),
   ]);
   const lastUsed = lastUses === undefined ? [] : ['LAST USED'];
-  terminal.out(table(['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', 'NAME', 'CREATED', ...lastUsed, 'STATE'], rows));
+  terminal.out(
+    table(terminal, ['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', NAME, 'CREATED', ...lastUsed, 'STATE'], rows),
+  );
 }
 
 function stateOf(

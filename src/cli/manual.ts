@@ -1,7 +1,8 @@
 import { Argument, Command } from 'commander';
 import { formatRows } from '../import/codecs.ts';
 import { manualPages, PAGE_NAMES } from '../manual/manual.ts';
-import { json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 export function manualCommand(terminal: Terminal): Command {
@@ -26,7 +27,8 @@ Examples:
       else
         terminal.out(
           table(
-            ['page', 'about'],
+            terminal,
+            ['page', { heading: 'about', cut: 'end' }],
             pages.map(({ name, summary }) => [name, summary]),
           ),
         );

@@ -14,6 +14,7 @@ import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { manualCommand } from './manual.ts';
+import { marketsCommand } from './markets.ts';
 import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
 import { plotCommand } from './plot.ts';
@@ -22,6 +23,7 @@ import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
 import { applySettings } from './settings.ts';
 import { showCommand } from './show.ts';
+import { statusCommand } from './status.ts';
 import { errorLine, printable, type Terminal, withoutPasswords } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { usageCommand } from './usage.ts';
@@ -56,6 +58,8 @@ Examples:
       usageCommand,
       auditCommand,
       billingCommand,
+      statusCommand,
+      marketsCommand,
       importCommand,
       exportCommand,
       showCommand,

@@ -7,7 +7,8 @@ import { isFields, parsedJson } from '../record/fields.ts';
 import type { Speed } from '../replay/replay-clock.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
-import { json, printable, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 /** The address of the process that replays, and the key for it. */
@@ -127,9 +128,18 @@ function pathOf(id: string): string {
 }
 
 function show(terminal: Terminal, command: Command, replays: readonly ReplayResource[]): void {
-  const rows = replays.map(({ id, state, now, from, to, speed: shown, markets, clients }) =>
-    [id, state, now, from, to, String(shown), String(markets), String(clients)].map(printable),
-  );
+  const rows = replays.map(({ id, state, now, from, to, speed: shown, markets, clients }) => [
+    id,
+    state,
+    now,
+    from,
+    to,
+    String(shown),
+    String(markets),
+    String(clients),
+  ]);
   const headings = ['replay', 'state', 'now', 'from', 'to', 'speed', 'markets', 'clients'];
-  terminal.out(command.optsWithGlobals<GlobalOptions>().json === true ? json(replays) : table(headings, rows));
+  terminal.out(
+    command.optsWithGlobals<GlobalOptions>().json === true ? json(replays) : table(terminal, headings, rows),
+  );
 }

@@ -50,8 +50,13 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+/** As much of the end of a text as fits into this number of columns. */
+export function cutFront(text: string, columns: number): string {
+  return [...cut([...text].reverse().join(''), columns)].reverse().join('');
+}
+
 /** As much of a text as fits into this number of columns, of which some characters take two. */
-function cut(text: string, columns: number): string {
+export function cut(text: string, columns: number): string {
   let left = columns;
   let end = 0;
   for (const character of text) {

@@ -1,3 +1,5 @@
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
+
 /** A command's output: data goes to `out`, messages go to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void;
@@ -5,12 +7,27 @@ export interface Terminal {
   /** For binary or large data. The bytes must not change until it settles, which is when the reader has taken them. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   readonly outIsTerminal: boolean;
+  /** The width of that terminal at this moment. */
+  readonly outColumns: () => number;
   /** Whether `err` is a terminal that a line can be rewritten on. */
   readonly errIsTerminal: boolean;
   /** The width of that terminal at this moment. */
   readonly errColumns: () => number;
+  /** Whether text of `out` and of `err` may have colours. */
+  readonly outHasColour: boolean;
+  readonly errHasColour: boolean;
+  /** Whether errors are JSON: the command has --json. */
+  readonly errorsAreJson?: boolean;
   /** Unix milliseconds. */
   readonly clock: () => number;
+}
+
+const STYLES = { bold: [1, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;
+
+/** A text in a style, where colours are shown. */
+export function styled(hasColour: boolean, style: keyof typeof STYLES, text: string): string {
+  const [on, off] = STYLES[style];
+  return hasColour ? `\u001b[${on}m${text}\u001b[${off}m` : text;
 }
 
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}]/gu;
@@ -30,17 +47,14 @@ export function errorLine(sentence: string): string {
   return `bookreel: ${sentence}\n`;
 }
 
-/** Rows under their headings, each column as wide as its longest cell. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [headings, ...rows];
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ');
-  return `${all.map((row) => line(row).trimEnd()).join('\n')}\n`;
-}
-
 /** `1 file`, `2 files`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** An instant in UTC to the minute, for tables; empty without one. */
+export function minuteText(instantMs: InstantMs | undefined): string {
+  return instantMs === undefined ? '' : formatInstant(instantMs).slice(0, 'YYYY-MM-DDTHH:MM'.length).replace('T', ' ');
 }
 
 export function json(value: unknown): string {

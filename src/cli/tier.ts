@@ -6,7 +6,8 @@ import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import { type Tier, tierResource } from '../domain/tier.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { keyDocument, printKeys } from './key.ts';
-import { json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 interface TierOptions extends GlobalOptions {
@@ -143,7 +144,7 @@ function printAffected(terminal: Terminal, options: GlobalOptions, registry: Reg
   if (tier.retiredMs !== undefined) terminal.out(`\nretired ${formatInstant(tier.retiredMs)}\n`);
   if (isOfNewAccounts) terminal.out('\nall accounts without a grant have this tier\n');
   const rows = accounts.map(({ email, endsMs }) => [email, endsMs === undefined ? '' : formatInstant(endsMs)]);
-  if (rows.length > 0) terminal.out(`\n${table(['ACCOUNT', 'TIER ENDS'], rows)}`);
+  if (rows.length > 0) terminal.out(`\n${table(terminal, ['ACCOUNT', 'TIER ENDS'], rows)}`);
   if (keys.length > 0) terminal.out('\n');
   if (keys.length > 0) printKeys(terminal, options, registry, keys);
 }
@@ -156,6 +157,6 @@ function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly 
     String(tier.requestsPerMinute),
     tier.monthlyPriceUsd === undefined ? (tier.priceNote ?? '') : `$${tier.monthlyPriceUsd}`,
   ]);
-  const headings = ['ID', 'COINS', 'ROUTES', 'RPM', 'PRICE'];
-  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(headings, rows));
+  const headings = ['ID', 'COINS', 'ROUTES', 'RPM', { heading: 'PRICE', cut: 'end' as const }];
+  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(terminal, headings, rows));
 }

@@ -4,7 +4,8 @@ import { addSettings, instant } from '../config.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import { openRegistry } from '../store/registry.ts';
-import { json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 interface UsageOptions extends GlobalOptions {
@@ -47,6 +48,6 @@ the tier that it has now. The usage of deleted accounts is one row.`,
         name ?? '(deleted accounts)',
         ...[sum.requests, sum.forbidden, sum.limited, sum.failed, sum.bytes].map(String),
       ]);
-      terminal.out(table([by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
+      terminal.out(table(terminal, [by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
     });
 }

@@ -5,7 +5,8 @@ import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import type { Terminal } from './terminal.ts';
 import {
   marketDocument,
   marketRows,
@@ -82,7 +83,7 @@ async function printed(terminal: Terminal, options: GlobalOptions, check: Check)
 async function printText(terminal: Terminal, check: Check): Promise<Verification> {
   const rows: string[][] = [];
   const verification = await check((market) => rows.push(...marketRows(market)));
-  if (rows.length > 0) terminal.out(table(HEADINGS, rows));
+  if (rows.length > 0) terminal.out(table(terminal, HEADINGS, rows));
   printProblems(terminal.out, verification);
   terminal.out(totalsLine(verification));
   return verification;

@@ -50,13 +50,7 @@ export interface ExportSelection {
 /** Throws DomainError 'not-found' for a coin or market that the archive does not have. */
 export function selectionOf(archive: Archive, request: ExportRequest): ExportSelection {
   const { coins, markets, timeframes, fromMs, toMs, sampling } = request;
-  const known = coinsOf(archive);
-  for (const coin of coins ?? []) {
-    if (!known.includes(coin)) {
-      throw new DomainError('not-found', `the archive has no records of the coin '${coin}': it has ${list(known)}`);
-    }
-  }
-  const selected = known.filter((coin) => coins === undefined || coins.includes(coin));
+  const selected = selectedCoins(archive, coins);
   return {
     coins: selected,
     markets: markets === undefined ? undefined : named(archive, selected, markets),
@@ -68,6 +62,16 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
     asOfMs: undefined,
     sampling,
   };
+}
+
+/** The coins of the archive, by name; only those of `coins` if it is given. Throws DomainError 'not-found' for a coin that it does not have. */
+export function selectedCoins({ recordedCoins }: Archive, coins: readonly string[] | undefined): string[] {
+  const known = recordedCoins.symbols();
+  for (const coin of coins ?? []) {
+    if (known.includes(coin)) continue;
+    throw new DomainError('not-found', `the archive has no records of the coin '${coin}': it has ${list(known)}`);
+  }
+  return known.filter((coin) => coins?.includes(coin) ?? true);
 }
 
 /** One market's records from `fromMs` to `toMs`, both inclusive. `toMs` must not be after `asOfMs`. */
@@ -116,10 +120,6 @@ export function countMarkets({ markets }: Archive, { coins, markets: named, time
       : [...new Set(timeframes)].map((timeframe) => markets.count(coin, timeframe)),
   );
   return counts.reduce((sum, count) => sum + count, 0);
-}
-
-function coinsOf({ markets, prices }: Archive): string[] {
-  return [...new Set([...markets.coins(), ...prices.coins()])].sort();
 }
 
 function named(archive: Archive, coins: readonly string[], names: readonly string[]): StoredMarket[] {

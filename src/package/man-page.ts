@@ -84,6 +84,9 @@ if (import.meta.main) {
     outIsTerminal: false,
     errIsTerminal: false,
     errColumns: () => 80,
+    outColumns: () => 80,
+    outHasColour: false,
+    errHasColour: false,
     clock: () => 0,
   });
   process.stdout.write(manPage(program, VERSION, date));

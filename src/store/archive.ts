@@ -6,6 +6,7 @@ import { GivenIds } from './ids.ts';
 import { Markets } from './markets.ts';
 import { Prices } from './prices.ts';
 import { Quotes } from './quotes.ts';
+import { recordCounter } from './record-counts.ts';
 import { RecordedCoins } from './recorded-coins.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
@@ -31,6 +32,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       markets,
       snapshots: new Snapshots(segments, series, snapshotTotals),
       snapshotTotals,
+      recordCounts: recordCounter(database),
       recordedCoins: new RecordedCoins(database, markets, prices, snapshotTotals),
       quotes: new Quotes(segments, series),
       prices,

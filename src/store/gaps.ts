@@ -12,6 +12,7 @@ export class Gaps {
   readonly #insert;
   readonly #count;
   readonly #last;
+  readonly #byCoin;
   readonly #page;
 
   constructor(database: Database) {
@@ -24,6 +25,9 @@ export class Gaps {
     );
     this.#last = database.query<{ lastMs: InstantMs | null }, [number]>(
       'SELECT MAX(to_ms) AS lastMs FROM gaps WHERE market_key = ?',
+    );
+    this.#byCoin = database.query<{ symbol: string; gaps: number }, []>(
+      'SELECT symbol, COUNT(*) AS gaps FROM gaps JOIN markets USING (market_key) GROUP BY symbol',
     );
     this.#page = database.query<Gap, [number, number, number, string, number, number, number]>(
       `SELECT from_ms AS fromMs, to_ms AS toMs, reason FROM gaps
@@ -44,6 +48,11 @@ export class Gaps {
   /** Gaps that had ended by `untilMs`. */
   count(marketKey: number, untilMs: number): number {
     return this.#count.get(marketKey, untilMs)?.gaps ?? 0;
+  }
+
+  /** The number of gaps in the markets of each coin that has any. */
+  countByCoin(): ReadonlyMap<string, number> {
+    return new Map(this.#byCoin.all().map(({ symbol, gaps }) => [symbol, gaps]));
   }
 
   /** When the last gap ended; 0 without gaps. */

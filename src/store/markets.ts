@@ -138,6 +138,8 @@ interface WalkedRow extends ListPosition {
   readonly isTaken: number;
 }
 
+const WALKED_AT_ONCE = 1000;
+
 /** Before every market. */
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
@@ -253,6 +255,16 @@ export class Markets {
     const rows = statement.all(...bounds);
     const keys = rows.flatMap(({ key, isTaken }) => (isTaken === 1 ? key : []));
     return { keys, last: rows.length < count ? undefined : rows.at(-1) };
+  }
+
+  /** The markets of a coin's list that the filter takes, see `walk`. */
+  *filtered(symbol: string, filter: MarketFilter, asOfMs?: InstantMs): Generator<StoredMarket> {
+    let from: ListPosition | undefined;
+    do {
+      const { keys, last } = this.walk(symbol, filter, WALKED_AT_ONCE, from, asOfMs);
+      for (const key of keys) yield this.byKey(key);
+      from = last;
+    } while (from !== undefined);
   }
 
   findByConditionId(conditionId: string): StoredMarket | undefined {

@@ -1,11 +1,13 @@
 import { Database, SQLiteError } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { refuseShared } from './data-directory.ts';
 import { explained } from './database.ts';
 
 export const LOCK_FILE = 'serve.lock';
+/** Maximum time for which `isTaken` of another process may hold the file. */
+const LOOK_MS_MAX = 250;
 
 /**
  * One server per data directory. The lock is an exclusive transaction on a database of its own: the operating system
@@ -26,12 +28,12 @@ export class ServeLock {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const sqlite = new Database(path, { create: true, readwrite: true });
       try {
-        sqlite.run('PRAGMA busy_timeout = 0');
+        sqlite.run(`PRAGMA busy_timeout = ${LOOK_MS_MAX}`);
         sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
         sqlite.run('BEGIN EXCLUSIVE');
       } catch (error) {
         sqlite.close();
-        if (!(error instanceof SQLiteError) || !(error.code ?? '').startsWith('SQLITE_BUSY')) throw error;
+        if (!isBusy(error)) throw error;
         throw new DomainError(
           'in-use',
           `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
@@ -41,8 +43,30 @@ export class ServeLock {
     });
   }
 
+  /** Whether a server uses the directory. Creates nothing, and does not keep a server from starting. */
+  static isTaken(directory: string): boolean {
+    const path = join(directory, LOCK_FILE);
+    if (!existsSync(path)) return false;
+    return explained(path, () => {
+      const sqlite = new Database(path, { readonly: true });
+      try {
+        sqlite.query('SELECT name FROM sqlite_schema').get();
+        return false;
+      } catch (error) {
+        if (isBusy(error)) return true;
+        throw error;
+      } finally {
+        sqlite.close();
+      }
+    });
+  }
+
   release(): void {
     this.#sqlite.run('ROLLBACK');
     this.#sqlite.close();
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY');
 }

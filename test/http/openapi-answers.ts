@@ -28,6 +28,9 @@ const TERMINAL = {
   outIsTerminal: false,
   errIsTerminal: false,
   errColumns: () => 80,
+  outColumns: () => 80,
+  outHasColour: false,
+  errHasColour: false,
   clock: () => NOW_MS,
 };
 

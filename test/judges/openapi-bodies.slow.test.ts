@@ -96,7 +96,9 @@ describe.skipIf(!IS_INSTALLED)(
       const judgeOf = await judges();
       using place = temporaryArchive();
       const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };
-      const noTerminal = { outIsTerminal: false, errIsTerminal: false, errColumns: () => 80 };
+      const widths = { outColumns: () => 80, errColumns: () => 80 };
+      const noColour = { outHasColour: false, errHasColour: false };
+      const noTerminal = { outIsTerminal: false, errIsTerminal: false, ...widths, ...noColour };
       await seed(
         { ...silent, ...noTerminal, clock: () => NOW_MS },
         { data: '', diskFloor: { text: '0', bytes: 0 } },

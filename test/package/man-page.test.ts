@@ -10,6 +10,9 @@ const SILENT = {
   outIsTerminal: false,
   errIsTerminal: false,
   errColumns: () => 80,
+  outColumns: () => 80,
+  outHasColour: false,
+  errHasColour: false,
   clock: () => 0,
 };
 

@@ -83,3 +83,16 @@ test('a missing data directory is created, accessible to its owner only', () => 
   expect((statSync(directory).mode & 0o777).toString(8)).toBe('700');
   lock.release();
 });
+
+test('another process sees whether a server runs, without a file of its own and without keeping one from starting', async () => {
+  using temporary = temporaryDirectory();
+  const { path } = temporary;
+  expect(ServeLock.isTaken(path)).toBe(false);
+  expect(statSync(join(path, 'serve.lock'), { throwIfNoEntry: false })).toBeUndefined();
+  const child = await holder(path);
+  expect(ServeLock.isTaken(path)).toBe(true);
+  child.kill('SIGKILL');
+  await child.exited;
+  expect(ServeLock.isTaken(path)).toBe(false);
+  ServeLock.take(path).release();
+});

@@ -46,6 +46,8 @@ export class Screen {
     else if (token === `${ESCAPE}[J`) {
       this.rows.splice(this.#row + 1);
       this.rows[this.#row] = this.rows[this.#row]!.slice(0, this.#column);
+    } else if (token.startsWith(ESCAPE) && token.endsWith('m')) {
+      // A style.
     } else if (token.startsWith(ESCAPE)) throw new Error(`unknown sequence ${JSON.stringify(token)}`);
     else this.#print(token);
   }

@@ -1,0 +1,103 @@
+import { Command } from 'commander';
+import { entryLimit, instant, skipped } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { marketResource } from '../domain/market.ts';
+import { marketAsOf, marketResourceAsOf } from '../domain/market-as-of.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { selectedCoins } from '../export/selection.ts';
+import type { Archive } from '../store/archive.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { coins, timeframes } from './export.ts';
+import { table } from './table.ts';
+import { json, minuteText, type Terminal } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+const LIMIT = 100;
+const HEADINGS = ['MARKET', 'START (UTC)', 'STATE', 'SNAPSHOTS'];
+
+interface MarketsOptions extends GlobalOptions {
+  readonly coin?: readonly string[];
+  readonly tf?: readonly Timeframe[];
+  readonly recorded?: boolean;
+  readonly closed?: boolean;
+  readonly from?: InstantMs;
+  readonly to?: InstantMs;
+  readonly asOf?: InstantMs;
+  readonly limit: number;
+  readonly skip: number;
+}
+
+export function marketsCommand(terminal: Terminal): Command {
+  return new Command('markets')
+    .description('list the markets of an archive, the latest of each coin first')
+    .option('--coin <list>', 'only these coins, like btc,eth', coins)
+    .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
+    .option('--recorded', 'only markets with order book snapshots')
+    .option('--no-recorded', 'only markets without order book snapshots')
+    .option('--closed', 'only markets in which trading has ended')
+    .option('--no-closed', 'only the others')
+    .option('--from <time>', 'only markets whose window ends then or later', instant)
+    .option('--to <time>', 'only markets whose window starts then or earlier', instant)
+    .option('--as-of <time>', 'as the archive was known then, without anything later', instant)
+    .option('--limit <number>', 'maximum number of markets', entryLimit, LIMIT)
+    .option('--skip <number>', 'number of markets to leave out at the beginning', skipped, 0)
+    .addHelpText(
+      'after',
+      `
+The filters are those of /v1/{coin}/markets. STATE is the winner of a resolved
+market. Markets with equal windows are by conditionId, which --json prints with
+all other fields.
+
+Examples:
+  $ bookreel markets --coin btc --tf 5m,15m --recorded
+  $ bookreel markets --from 2026-04-16 --to 2026-04-17 --no-recorded --json`,
+    )
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<MarketsOptions>();
+      if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
+        throw new DomainError('invalid-parameter', '--from must not be later than --to');
+      }
+      await withArchive(terminal, options, { create: false }, (archive) =>
+        archive.database.read(() => print(terminal, options, archive)),
+      );
+    });
+}
+
+function print(terminal: Terminal, options: MarketsOptions, archive: Archive): void {
+  const { asOf: asOfMs, limit, skip } = options;
+  const found: StoredMarket[] = [];
+  let position = 0;
+  for (const market of listed(archive, options)) {
+    position += 1;
+    if (position > skip) found.push(market);
+    if (found.length > limit) break;
+  }
+  const shown = found.slice(0, limit);
+  const countOfSnapshots = ({ key }: StoredMarket) => archive.snapshotTotals.count(key, asOfMs);
+  if (options.json === true) {
+    const resourceOf = (market: StoredMarket) =>
+      asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
+    terminal.out(json(shown.map((market) => ({ ...resourceOf(market), snapshotCount: countOfSnapshots(market) }))));
+    return;
+  }
+  const rows = shown.map((market) => {
+    const { winner, closed } = asOfMs === undefined ? market : marketAsOf(market, asOfMs);
+    const state = winner ?? (closed ? 'closed' : 'open');
+    return [market.slug, minuteText(market.startMs), state, String(countOfSnapshots(market))];
+  });
+  terminal.out(rows.length === 0 ? 'no market is like that\n' : table(terminal, HEADINGS, rows));
+  if (found.length > limit) terminal.err(`more markets follow: see them with --skip ${skip + limit}\n`);
+}
+
+/** The markets that the filters take, by coin, the latest of each coin first. */
+function* listed(archive: Archive, options: MarketsOptions): Generator<StoredMarket> {
+  const { tf, recorded, closed, from: fromMs = 0, to: toMs = Number.MAX_SAFE_INTEGER, asOf: asOfMs } = options;
+  const [only, ...others] = new Set(tf);
+  const filter = { timeframe: others.length === 0 ? only : undefined, recorded, closed, fromMs, toMs };
+  for (const coin of selectedCoins(archive, options.coin)) {
+    for (const market of archive.markets.filtered(coin, filter, asOfMs)) {
+      if (tf === undefined || tf.includes(market.timeframe)) yield market;
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { coinResource } from '../domain/recorded-coin.ts';
+import type { Archive } from '../store/archive.ts';
+import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
+import { ServeLock } from '../store/serve-lock.ts';
+import { megabytes } from './status-line.ts';
+import { table } from './table.ts';
+import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+const FILES = { recordings: RECORDINGS, accounts: ACCOUNTS, activity: ACTIVITY } as const;
+const HEADINGS = ['COIN', 'MARKETS', 'RECORDED', 'SNAPSHOTS', 'GAPS', 'FIRST (UTC)', 'LAST (UTC)'];
+
+interface StatusOptions extends GlobalOptions {
+  readonly records?: boolean;
+}
+
+export function statusCommand(terminal: Terminal): Command {
+  return new Command('status')
+    .description('show what an archive has, its size, and whether a server is running')
+    .option('--records', 'count the records of each kind too, which reads the whole archive')
+    .addHelpText(
+      'after',
+      `
+RECORDED markets have order book snapshots, and FIRST and LAST are those of the
+coin. It reads only, and works while a server is running.
+
+Examples:
+  $ bookreel status
+  $ bookreel status --records --json`,
+    )
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<StatusOptions>();
+      await withArchive(terminal, options, { create: false }, (archive) => print(terminal, options, archive));
+    });
+}
+
+function print(terminal: Terminal, options: StatusOptions, archive: Archive): void {
+  const { data } = options;
+  const running = ServeLock.isTaken(data);
+  const bytes = {
+    recordings: bytesOf(data, 'recordings'),
+    accounts: bytesOf(data, 'accounts'),
+    activity: bytesOf(data, 'activity'),
+  };
+  const { coins, records } = archive.database.readShared(() => {
+    const gaps = archive.gaps.countByCoin();
+    return {
+      coins: archive.recordedCoins.all().map((coin) => ({ ...coin, gaps: gaps.get(coin.symbol) ?? 0 })),
+      records: options.records === true ? archive.recordCounts() : undefined,
+    };
+  });
+  if (options.json === true) {
+    const documents = coins.map(({ gaps, ...coin }) => ({ ...coinResource(coin), gaps }));
+    terminal.out(json({ data, server: { running }, bytes, coins: documents, ...(records && { records }) }));
+    return;
+  }
+  const sizes = Object.entries(bytes).map(([name, count]) => `${megabytes(count)} of ${name}`);
+  terminal.out(
+    `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
+  );
+  const rows = coins.map(({ symbol, markets, recordedMarkets, snapshots, gaps, firstMs, lastMs }) => [
+    symbol,
+    ...[markets, recordedMarkets, snapshots, gaps].map(String),
+    ...[firstMs, lastMs].map(minuteText),
+  ]);
+  terminal.out(rows.length === 0 ? 'nothing is recorded\n' : table(terminal, HEADINGS, rows));
+  if (records === undefined) return;
+  const { snapshots, quotes, prices, coinPrices } = records;
+  const counts = [countOf(snapshots, 'snapshot'), countOf(quotes, 'quote'), countOf(prices, 'price')];
+  terminal.out(`${counts.join(', ')}, ${countOf(coinPrices, 'reference price')}\n`);
+}
+
+/** The size of a database with its write-ahead log; 0 without it. */
+function bytesOf(data: string, name: keyof typeof FILES): number {
+  const path = join(data, FILES[name].name);
+  const sizes = [path, `${path}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0);
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

@@ -1,0 +1,26 @@
+import type { Database } from './database.ts';
+
+/** The number of stored records of each kind. Quotes and midpoints that are derived from snapshots are not among them. */
+export interface RecordCounts {
+  readonly snapshots: number;
+  readonly quotes: number;
+  readonly prices: number;
+  readonly coinPrices: number;
+}
+
+/** Returns a function that counts the records; it reads the row of each segment, which is nearly the whole file. */
+export function recordCounter(database: Database): () => RecordCounts {
+  const counts = database.query<{ kind: string; records: number }, []>(
+    'SELECT kind, SUM(records) AS records FROM segments JOIN series USING (series_id) GROUP BY kind',
+  );
+  return () => {
+    const rows = new Map(counts.all().map(({ kind, records }) => [kind, records]));
+    const of = (kind: string) => rows.get(kind) ?? 0;
+    return {
+      snapshots: of('book'),
+      quotes: of('quote'),
+      prices: of('mid') + of('trade'),
+      coinPrices: of('coin-price'),
+    };
+  };
+}
