@@ -1,5 +1,5 @@
-import { run } from './cli/program.ts';
-import { errorLine } from './cli/terminal.ts';
+import { hasJsonFlag, run } from './cli/program.ts';
+import { printError, type Terminal } from './cli/terminal.ts';
 
 /** Only the owner may read files and directories that this program creates. */
 const OWNER_ONLY = 0o077;
@@ -9,15 +9,8 @@ const COLUMNS_ASSUMED = 80;
 
 async function main(): Promise<void> {
   process.umask(OWNER_ONLY);
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // A reader that wants no more (`| head`) is not a failure.
-    if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(errorLine(`standard output cannot be written (${error.code}): the output above is lost`));
-    process.exit(1);
-  });
-  // A server continues when nothing reads its log any more.
-  process.stderr.on('error', () => undefined);
-  const code = await run(process.argv.slice(2), {
+  const argv = process.argv.slice(2);
+  const terminal: Terminal = {
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),
     write: (bytes) => new Promise((resolve) => process.stdout.write(bytes, () => resolve())),
@@ -29,7 +22,17 @@ async function main(): Promise<void> {
     outColumns: () => process.stdout.columns || COLUMNS_ASSUMED,
     errColumns: () => process.stderr.columns || COLUMNS_ASSUMED,
     clock: () => Date.now(),
+  };
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A reader that wants no more (`| head`) is not a failure.
+    if (error.code === 'EPIPE') process.exit(0);
+    const sentence = `standard output cannot be written (${error.code}): the output above is lost`;
+    printError({ ...terminal, errorsAreJson: hasJsonFlag(argv) }, sentence, 'unavailable');
+    process.exit(1);
   });
+  // A server continues when nothing reads its log any more.
+  process.stderr.on('error', () => undefined);
+  const code = await run(argv, terminal);
   // A slow reader of a pipe takes output after the command has ended; without this the rest would be lost with the process.
   await new Promise<void>((resolve) => process.stdout.end(() => resolve()));
   // A reader that never takes the messages must not keep the process from stopping.

@@ -6,7 +6,7 @@ import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { countOf, errorLine, json, printable, type Terminal } from './terminal.ts';
+import { countOf, json, printError, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -126,17 +126,15 @@ async function copied<T>(
     return await work(async (directory) => {
       const verification = await verifyDirectory(directory, { clock: terminal.clock });
       if (verification.totals.damage === 0) return;
-      printProblems(terminal.err, verification);
-      terminal.err(
-        errorLine(
-          printable(`the copy of '${source}' is not kept because of the problems above: restore an earlier backup`),
-        ),
-      );
+      const printProblem = (line: string) => printError(terminal, line.trimEnd(), 'unreadable');
+      printProblems(terminal.errorsAreJson === true ? printProblem : terminal.err, verification);
+      const sentence = `the copy of '${source}' is not kept because of the problems above: restore an earlier backup`;
+      printError(terminal, sentence, 'unreadable');
       throw new ExitWith(EXIT.verification);
     });
   } catch (error) {
     if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || saysDamaged(error))) throw error;
-    terminal.err(errorLine(printable(error.message)));
+    printError(terminal, error.message, error.kind);
     throw new ExitWith(EXIT.verification);
   }
 }

@@ -9,7 +9,7 @@ import { openRegistry, type Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { openBilling, type PaymentOptions } from './payments.ts';
 import { table } from './table.ts';
-import { countOf, errorLine, json, type Terminal } from './terminal.ts';
+import { countOf, json, printError, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 type BillingOptions = GlobalOptions & PaymentOptions;
@@ -89,7 +89,7 @@ function onChains(
     .action(async (_, self: Command) => {
       const options = self.optsWithGlobals<BillingOptions>();
       using registry = openRegistry(options.data, { create: false });
-      const logError = (line: string) => terminal.err(errorLine(line));
+      const logError = (line: string) => printError(terminal, line, 'failed');
       const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
       if (billing === undefined)
         throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');

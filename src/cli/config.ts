@@ -9,7 +9,7 @@ import {
 } from './given-settings.ts';
 import { startProblems } from './start-checks.ts';
 import { table } from './table.ts';
-import { countOf, errorLine, json, printable, type Terminal, withoutPasswords } from './terminal.ts';
+import { countOf, json, printable, printError, type Terminal, withoutPasswords } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
@@ -96,7 +96,7 @@ function summaryOf(settings: readonly GivenSetting[]): string {
   return `${countOf(settings.length, 'setting')} (${[...counts].map(([of, { length }]) => `${length} of ${of}`).join(', ')})`;
 }
 
-function refuse({ err }: Terminal, problems: readonly string[]): void {
-  for (const problem of problems) err(errorLine(printable(problem)));
+function refuse(terminal: Terminal, problems: readonly string[]): void {
+  for (const problem of problems) printError(terminal, problem, 'invalid-parameter');
   if (problems.length > 0) throw new ExitWith(EXIT.usage);
 }

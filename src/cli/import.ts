@@ -16,7 +16,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { table } from './table.ts';
-import { countOf, errorLine, json, printable, type Terminal } from './terminal.ts';
+import { countOf, json, printable, printError, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
@@ -210,7 +210,7 @@ export async function importSources(
 export function printReport(terminal: Terminal, options: GlobalOptions, report: ImportReport): void {
   if (options.json === true) terminal.out(json(report));
   else printText(terminal, report);
-  for (const failure of failuresOf(report)) terminal.err(errorLine(failure));
+  for (const failure of failuresOf(report)) printError(terminal, failure, 'failed');
 }
 
 function printText(terminal: Terminal, report: ImportReport): void {

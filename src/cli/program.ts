@@ -24,7 +24,7 @@ import { serveCommand } from './serve.ts';
 import { applySettings } from './settings.ts';
 import { showCommand } from './show.ts';
 import { statusCommand } from './status.ts';
-import { errorLine, printable, type Terminal, withoutPasswords } from './terminal.ts';
+import { printError, type Terminal, withoutPasswords } from './terminal.ts';
 import { tierCommand } from './tier.ts';
 import { usageCommand } from './usage.ts';
 import { verifyCommand } from './verify.ts';
@@ -41,7 +41,7 @@ export function createProgram(terminal: Terminal): Command {
       'after',
       `
 Exit codes: 0 success, 1 failure, 2 wrong usage, 3 problems were found, 4 the
-data directory is in use.
+data directory is in use. With --json an error is one line of JSON.
 
 Examples:
   $ bookreel serve --demo
@@ -75,8 +75,9 @@ Examples:
       .exitOverride()
       .configureOutput({
         writeOut: terminal.out,
-        writeErr: terminal.err,
-        outputError: (message) => terminal.err(errorLine(printable(withoutPasswords(usageSentence(command, message))))),
+        writeErr: terminal.errorsAreJson === true ? missingCommand(terminal, command) : terminal.err,
+        outputError: (message) =>
+          printError(terminal, withoutPasswords(usageSentence(command, message)), 'invalid-parameter'),
       })
       .configureHelp({ ...command.configureHelp(), showGlobalOptions: true });
   }
@@ -84,18 +85,34 @@ Examples:
 }
 
 /** Runs one command. One that fails says why in one sentence on stderr. */
-export async function run(argv: readonly string[], terminal: Terminal): Promise<ExitCode> {
+export async function run(argv: readonly string[], given: Terminal): Promise<ExitCode> {
+  // Arguments that cannot be parsed are an error too.
+  const terminal = { ...given, errorsAreJson: hasJsonFlag(argv) };
   try {
     await createProgram(terminal).parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof DomainError) terminal.err(errorLine(printable(error.message)));
+    if (error instanceof DomainError) printError(terminal, error.message, error.kind);
     else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
       const trace = error instanceof Error ? error.stack : String(error);
-      terminal.err(errorLine(`this is a defect, please report it: ${trace}`));
+      printError(terminal, `this is a defect, please report it: ${trace}`, 'internal');
     }
     return exitCodeFor(error);
   }
+}
+
+export function hasJsonFlag(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return argv.slice(0, end === -1 ? argv.length : end).includes('--json');
+}
+
+/** The parser prints help, in several pieces, where a command has only commands and none is named. */
+function missingCommand(terminal: Terminal, command: Command): () => void {
+  let isPrinted = false;
+  return () => {
+    if (!isPrinted) printError(terminal, `a command is missing; see '${wordsOf(command)} --help'`, 'invalid-parameter');
+    isPrinted = true;
+  };
 }
 
 /** The parser's message about wrong usage, as one sentence that says what to do. */

@@ -12,9 +12,9 @@ const CUT_MARK = '…';
 const CUT_COLUMNS_MIN = 12;
 
 /**
- * Rows under their headings, each column as wide as its widest cell. Where a terminal is too narrow for that, columns without any value are
- * left out, then cells are cut, and if that is not enough each row becomes a block with a line per cell, as psql does. Elsewhere tables are
- * always whole.
+ * Rows under their headings, each column as wide as its widest cell. Where a terminal is too narrow for that, columns with no value but 0 are
+ * left out, then instants end with their minute, then cells are cut, and if that is not enough each row becomes a block with a line per
+ * cell, as psql does. Elsewhere tables are always whole.
  */
 export function table(
   { outIsTerminal, outColumns, outHasColour }: Pick<Terminal, 'outIsTerminal' | 'outColumns' | 'outHasColour'>,
@@ -23,10 +23,13 @@ export function table(
 ): string {
   const whole = { columns, rows: rows.map((row) => row.map(printable)) };
   const limit = outIsTerminal ? outColumns() : Infinity;
-  const shown = widthOf(widthsOf(whole)) <= limit ? whole : withoutEmpty(whole);
-  const widths = cutWidths(shown, limit);
+  const short = [withoutEmpty, withoutSeconds].reduce<Cells>(
+    (cells, shortened) => (widthOf(widthsOf(cells)) <= limit ? cells : shortened(cells)),
+    whole,
+  );
+  const widths = cutWidths(short, limit);
   const bold = (text: string) => styled(outHasColour, 'bold', text);
-  return widths === undefined ? blocks(shown, limit, bold) : lines(shown, widths, bold);
+  return widths === undefined ? blocks(whole, limit, bold) : lines(short, widths, bold);
 }
 
 interface Cells {
@@ -48,8 +51,14 @@ function widthOf(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, (widths.length - 1) * SPACE.length);
 }
 
+const INSTANT = /(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d\.\d{3}Z/g;
+
+function withoutSeconds({ columns, rows }: Cells): Cells {
+  return { columns, rows: rows.map((row) => row.map((cell) => cell.replace(INSTANT, '$1 $2Z'))) };
+}
+
 function withoutEmpty({ columns, rows }: Cells): Cells {
-  const hasValue = columns.map((_, index) => rows.some((row) => row[index] !== ''));
+  const hasValue = columns.map((_, index) => rows.some((row) => row[index] !== '' && row[index] !== '0'));
   const kept = <T>(items: readonly T[]) => items.filter((_, index) => hasValue[index]);
   return { columns: kept(columns), rows: rows.map(kept) };
 }
@@ -90,7 +99,8 @@ function filled(cell: string, width: number, column: Column): string {
 /** Each row as a block, without its empty cells. */
 function blocks({ columns, rows }: Cells, limit: number, bold: Style): string {
   const headings = columns.map(headingOf);
-  const width = Math.max(...headings.map((heading) => Bun.stringWidth(heading)));
+  const shown = headings.filter((_, index) => rows.some((row) => row[index] !== ''));
+  const width = Math.max(0, ...shown.map((heading) => Bun.stringWidth(heading)));
   const block = (row: Row) =>
     row.flatMap((cell, index) =>
       cell === ''

@@ -1,3 +1,4 @@
+import type { ErrorKind } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 
 /** A command's output: data goes to `out`, messages go to `err`. */
@@ -42,9 +43,20 @@ export function withoutPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:@/]*):\S*@/g, '$1:…@');
 }
 
-/** An error as every command writes it on stderr. `sentence` says what to do; pass text from outside through `printable` first. */
-export function errorLine(sentence: string): string {
-  return `bookreel: ${sentence}\n`;
+/** Of errors without a kind of their own: `failed`: the command did not do all of its work; `internal`: a defect. */
+export type FailureKind = ErrorKind | 'failed' | 'internal';
+
+/**
+ * Writes an error on stderr, as every command does. `sentence` says what to do. With --json it is one line with an object: `error` is the
+ * sentence, as in the answers of the API, and `kind` says what programs may distinguish.
+ */
+export function printError(
+  { err, errHasColour, errorsAreJson }: Pick<Terminal, 'err' | 'errHasColour' | 'errorsAreJson'>,
+  sentence: string,
+  kind: FailureKind,
+): void {
+  if (errorsAreJson === true) err(`${JSON.stringify({ error: sentence, kind })}\n`);
+  else err(`${styled(errHasColour, 'red', 'bookreel:')} ${kind === 'internal' ? sentence : printable(sentence)}\n`);
 }
 
 /** `1 file`, `2 files`. */

@@ -173,6 +173,7 @@ describe('to a terminal', () => {
   const onTerminal = async (...args: string[]) => {
     const screen = new Screen(200);
     const child = Bun.spawn([EXECUTABLE, 'export', '--data', data, '--coin', 'eth', ...args], {
+      env: { ...process.env, NO_COLOR: '1' },
       terminal: { cols: 200, rows: 20, data: (_, bytes) => screen.write(bytes) },
     });
     const code = await child.exited;

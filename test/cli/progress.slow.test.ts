@@ -40,11 +40,11 @@ async function until(happened: () => boolean | Promise<boolean>, feed: () => voi
   }
 }
 
-function onTerminal(args: readonly string[], cwd: string, columns: number) {
+function onTerminal(args: readonly string[], cwd: string, columns: number, noColor = '') {
   const screen = new Screen(columns);
   const child = Bun.spawn([EXECUTABLE, ...args], {
     cwd,
-    env: { ...process.env, TERM: 'xterm' },
+    env: { ...process.env, TERM: 'xterm', NO_COLOR: noColor },
     terminal: { cols: columns, rows: 20, data: (_: unknown, bytes: Uint8Array) => screen.write(bytes) },
   });
   return { child, screen };
@@ -188,5 +188,19 @@ describe('progress', () => {
     expect(screen.written).not.toContain('\u001b');
     expect(JSON.parse(screen.written)).toMatchObject({ ok: true });
     expect(JSON.parse(await printed(['verify', '--json', '--data', 'data'], { cwd }))).toMatchObject({ ok: true });
+  });
+});
+
+describe('colours', () => {
+  test.each([
+    ['', '\u001b[31mbookreel:\u001b[39m there is no archive'],
+    ['1', 'bookreel: there is no archive'],
+    ['0', 'bookreel: there is no archive'],
+  ])('are shown on a terminal, with NO_COLOR=%j only if it is empty', async (noColor, expected) => {
+    using directory = temporaryDirectory();
+    const { child, screen } = onTerminal(['status', '--data', 'none'], directory.path, 200, noColor);
+    expect(await child.exited).toBe(1);
+    child.terminal?.close();
+    expect(screen.written).toStartWith(expected);
   });
 });
