@@ -15,7 +15,8 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Found } from '../store/series-walk.ts';
 import { ladderText } from './ladder-text.ts';
 import { namedMarket } from './named-market.ts';
-import { countOf, json, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, json, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface ShowOptions extends GlobalOptions {
@@ -85,7 +86,7 @@ async function show(terminal: Terminal, archive: Archive, market: StoredMarket, 
     terminal.out(json({ market: marketResource(market), coverage, snapshot }));
     return;
   }
-  terminal.out(`${headingOf(market)}\n${coverageText(coverage)}\n${bookText(outcome, shown, depth)}`);
+  terminal.out(`${headingOf(market)}\n${coverageText(terminal, coverage)}\n${bookText(outcome, shown, depth)}`);
 }
 
 /** Plays the books until the last one: repainted in place on a terminal, elsewhere one after another. */
@@ -166,7 +167,7 @@ function headingOf({ slug, conditionId, startMs, endMs, winner }: StoredMarket):
   return `${slug}\n${conditionId}\n${window}, ${winner === undefined ? 'unresolved' : `winner ${winner}`}\n`;
 }
 
-function coverageText({ outcomes, gapCount, gaps }: CoverageResource): string {
+function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: CoverageResource): string {
   const headings = ['OUTCOME', 'SNAPSHOTS', 'FIRST', 'LAST', 'ONE-SIDED', 'CROSSED', 'LONGEST SILENCE'];
   const rows = outcomes.map(({ outcome, mirrored, count, first, last, oneSided, crossed, longestSilence }) => [
     mirrored ? `${outcome} (mirrored)` : outcome,
@@ -177,9 +178,11 @@ function coverageText({ outcomes, gapCount, gaps }: CoverageResource): string {
     String(crossed),
     longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`,
   ]);
-  const lines = gaps.slice(0, GAPS_SHOWN_MAX).map(({ from, to, reason }) => `gap ${from} to ${to}: ${reason}\n`);
+  const lines = gaps
+    .slice(0, GAPS_SHOWN_MAX)
+    .map(({ from, to, reason }) => `gap ${from} to ${to}: ${printable(reason)}\n`);
   const more = gapCount - lines.length;
-  return `${table(headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
+  return `${table(terminal, headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
 }
 
 function bookText(outcome: Outcome, shown: ShownBook | undefined, depth: number): string {
