@@ -59,6 +59,7 @@ export class PresentLog implements Disposable {
     const opened = replay.windowsStarting(afterMs, nowMs).filter(({ endMs }) => !isNew || endMs > nowMs);
     for (const { key } of opened.slice(0, NAMED_MAX)) {
       const market = archive.database.read(() => replay.marketByKey(key));
+      if (market === undefined) continue;
       const { slug } = replay.asSent(market);
       this.#log.info(`replay ${id}: ${slug} is the recorded market ${market.slug}, ${market.conditionId}`);
     }

@@ -119,10 +119,11 @@ export class ClockedSender {
     const dueMs = clock.dueMs;
     const untilMs = this.#nowMs() + TASK_MS;
     let isDone = false;
-    this.#connection.together(() => {
+    const sendAll = () => {
       do isDone = this.#messages.sendSome(dueMs);
       while (!isDone && !this.#isBlocked && !this.#isClosed && this.#nowMs() < untilMs);
-    });
+    };
+    this.#connection.together(() => this.#replay.archive.database.read(sendAll));
     if (this.#isClosed || this.#isBlocked) return;
     if (!isDone) {
       this.#task.run();

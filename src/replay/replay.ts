@@ -167,9 +167,10 @@ export class Replay {
     return { market, outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
   }
 
-  /** The market with an asset id for each outcome, see `withAssetIds`. */
-  marketByKey(key: number): StoredMarket {
-    return withAssetIds(this.archive.markets.byKey(key));
+  /** The market with an asset id for each outcome, see `withAssetIds`; undefined if it was deleted. */
+  marketByKey(key: number): StoredMarket | undefined {
+    const market = this.archive.markets.byKey(key);
+    return market && withAssetIds(market);
   }
 
   /** Whether this replay has the market, and it is listed at `instantMs`. */
@@ -182,10 +183,10 @@ export class Replay {
     return this.#markets.get(key)?.listedMs ?? Infinity;
   }
 
-  /** The markets that are listed at an instant, by the start of their windows. */
+  /** The markets that are listed at an instant and not deleted, by the start of their windows. */
   listedAt(instantMs: InstantMs): StoredMarket[] {
     const listed = [...this.#markets].filter(([, { listedMs }]) => listedMs <= instantMs);
-    return listed.map(([key]) => this.marketByKey(key));
+    return listed.flatMap(([key]) => this.marketByKey(key) ?? []);
   }
 
   /** The announcements after `afterMs` up to `untilMs`, inclusive, in order. */
@@ -240,9 +241,11 @@ export class Replay {
     const { nowMs, span } = this.clock;
     let earliestMs = Math.min(span.toMs, this.nextAnnouncementMs(nowMs) ?? Infinity);
     for (const [key, { firstMs, lastMs }] of this.#markets) {
-      // Most markets have ended, or have not begun.
+      // Most markets have ended, or have not begun; one that was deleted has no events.
       if (firstMs >= earliestMs || lastMs <= nowMs) continue;
-      earliestMs = Math.min(earliestMs, this.playback(this.marketByKey(key), nowMs).nextMs ?? Infinity);
+      const market = this.marketByKey(key);
+      if (market === undefined) continue;
+      earliestMs = Math.min(earliestMs, this.playback(market, nowMs).nextMs ?? Infinity);
     }
     this.clock.stepTo(earliestMs);
     if (this.#wantedMs !== undefined) this.#wantedMs = this.clock.nowMs;

@@ -16,7 +16,7 @@ import { StoredDetails } from './market-details.ts';
 
 /** A market as this archive stores it. */
 export interface StoredMarket extends StatedMarket {
-  /** Its id within this archive. */
+  /** Its id within this archive, ascending in the order of storing. A market that is deleted and imported again gets another one. */
   readonly key: number;
   /** A new number after every change to the market or to a record of it. */
   readonly revision: number;
@@ -42,6 +42,11 @@ type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField |
 
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
+/**
+ * Above all others, and at a random distance: an open stream or replay of a deleted market must not find another one, and the next
+ * number would be that of a deleted market.
+ */
+const NEW_KEY = '(SELECT IFNULL(MAX(market_key), 0) FROM markets) + 1 + (random() & 1048575)';
 
 /** In the order of `valuesOf`. */
 const WRITTEN = `condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,
@@ -177,7 +182,7 @@ export class Markets {
       sentSpan: database.query<{ first_ms: number | null; last_ms: number | null }, [number]>(SENT_SPAN),
       firstRecord: database.query<{ first_ms: number | null }, [number]>(FIRST_RECORD),
       insert: database.query<MarketRow, (string | number | null)[]>(
-        `INSERT INTO markets (${WRITTEN}) VALUES (${VALUES}) RETURNING ${COLUMNS}`,
+        `INSERT INTO markets (market_key, ${WRITTEN}) VALUES (${NEW_KEY}, ${VALUES}) RETURNING ${COLUMNS}`,
       ),
       update: database.query<MarketRow, (string | number | null)[]>(
         `UPDATE markets SET (${WRITTEN}) = (${VALUES}) WHERE market_key = ? RETURNING ${COLUMNS}`,
@@ -208,9 +213,9 @@ export class Markets {
     return rows.map(toMarket);
   }
 
-  /** The market with `key`, which must be one that this archive gave. */
-  byKey(key: number): StoredMarket {
-    return toMarket(this.#sql.byKey.get(key)!);
+  /** The market with `key`, which this archive gave; undefined if it was deleted. */
+  byKey(key: number): StoredMarket | undefined {
+    return marketOrNone(this.#sql.byKey.get(key));
   }
 
   /** The position of the `count`th market of such a list, undefined when the list has fewer. */

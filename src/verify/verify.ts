@@ -166,7 +166,9 @@ class Verifier {
     this.#guarded(place, () =>
       this.#database.read(() => {
         // Reads the market again, in the same view as its records.
-        const market = this.#markets.afterKey(named.key - 1) ?? named;
+        const market = this.#markets.byKey(named.key);
+        // Deleted since it was named.
+        if (market === undefined) return;
         const observed = this.#observe(market, place);
         this.#options.onMarket?.(observed);
       }),

@@ -112,7 +112,7 @@ function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: str
 }
 
 function objectsOf({ replay, nowMs }: VenueQuestion, { objectOf }: Noun, entries: readonly CatalogEntry[]): object[] {
-  return entries.map(({ key }) => listedObject(replay, replay.marketByKey(key), nowMs, objectOf));
+  return entries.map(({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
 }
 
 function notFound(by: string): VenueRefusal {

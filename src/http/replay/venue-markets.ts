@@ -20,7 +20,7 @@ export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: Ga
   const wanted = list.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = list.endsWith('simplified-') ? simplifiedMarket : venueMarket;
   const keys = wanted.slice(from, from + PAGE_MARKETS);
-  const data = keys.map(({ key }) => listedObject(replay, replay.marketByKey(key), nowMs, objectOf));
+  const data = keys.map(({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
   const next = from + data.length;
   const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
   return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
@@ -51,7 +51,7 @@ export function marketByToken({ replay, nowMs }: VenueQuestion, assetId: string)
 export function marketOf({ replay, nowMs }: VenueQuestion, conditionId: string): StoredMarket {
   const market = replay.archive.markets.findByConditionId(conditionId);
   if (market === undefined || !replay.hasListed(market, nowMs)) throw notFound();
-  return replay.marketByKey(market.key);
+  return replay.marketByKey(market.key)!;
 }
 
 function notFound(): VenueRefusal {

@@ -107,7 +107,7 @@ export function marketsController(deps: ControllerDeps) {
       const { keys, last } = markets.walk(coin, filter, count, after, asOfMs);
       // One more than requested shows whether more follow.
       const wanted = keys.slice(left, left + limit + 1 - walked.data.length);
-      const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key), requested))];
+      const data = [...walked.data, ...wanted.map((key) => resourceOf(archive, markets.byKey(key)!, requested))];
       if (data.length > limit || last === undefined) return answer(data);
       return proceed({ data, left: Math.max(0, left - keys.length), after: last });
     });

@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
@@ -54,6 +55,7 @@ export class SnapshotStream {
    * Writes events that are due, all or the first of them, and the end event after the last one. Writes nothing later than
    * `latestMs`, and no event after the first `eventsMax` of the stream, except the end event. Returns the real milliseconds until
    * the next event is due; 'limit' if it is due and `eventsMax` is reached; undefined if no event may follow.
+   * Throws 'not-found' if the market was deleted.
    */
   writeSlice(writer: EventWriter, latestMs: InstantMs | undefined, eventsMax: number): number | 'limit' | undefined {
     this.#refresh();
@@ -106,6 +108,7 @@ export class SnapshotStream {
   /** Reads the market again if it changed: it may have other labels and new gaps. */
   #refresh(): void {
     const market = this.#archive.markets.byKey(this.#market.key);
+    if (market === undefined) throw new DomainError('not-found', 'the market was deleted during the stream');
     if (market.revision === this.#market.revision) return;
     this.#market = market;
     this.#gaps = this.#gapsToCome();

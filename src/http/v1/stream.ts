@@ -77,7 +77,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       query: parameters({ from, to, speed, outcome, depth, asOf }),
       detail: described('stream', {
         summary: 'Order book snapshots of a market as server-sent events',
-        description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. Each ${EVENTS_PER_REQUEST} snapshots and gaps count as one request: when the limit of requests per minute is reached, the stream pauses until the next minute of the key. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
+        description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, when the market is deleted, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. Each ${EVENTS_PER_REQUEST} snapshots and gaps count as one request: when the limit of requests per minute is reached, the stream pauses until the next minute of the key. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
         content: { 'text/event-stream': Text },
         headers: ['X-Accel-Buffering'],
         examples: {
@@ -104,8 +104,8 @@ function positionOf(lastEventId: string | null, scope: string): StreamPosition |
 }
 
 /**
- * The bytes of a stream. It ends without `event: end` if the server is stopping, the key lost its access, the replay was
- * stopped, or the next events are later than the answer may show. The next request of the client gets the reason.
+ * The bytes of a stream. It ends without `event: end` if the server is stopping, the key lost its access, the market was deleted,
+ * the replay was stopped, or the next events are later than the answer may show. The next request of the client gets the reason.
  */
 async function* chunksOf(
   { archive, clocks, isDraining, nextTurn }: StreamDeps,
@@ -144,7 +144,7 @@ async function* chunksOf(
   }
 }
 
-/** Undefined if the stream follows the clock of a replay, and this replay was stopped. */
+/** Undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
 function nextSlice(
   archive: Archive,
   writer: EventWriter,
@@ -157,7 +157,7 @@ function nextSlice(
     const waitMs = archive.database.read(() => stream.writeSlice(writer, latestMs, eventsMax));
     return { waitMs, slice: writer.taken() };
   } catch (error) {
-    // Only the look-up of the replay throws this.
+    // Only the look-ups of the replay and of the market throw this.
     if (error instanceof DomainError && error.kind === 'not-found') return undefined;
     throw error;
   }

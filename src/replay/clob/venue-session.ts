@@ -24,12 +24,13 @@ const CLOSED_BY_GAP = 1012;
 /** The venue's answers where it is stricter; nautilus_trader#4864 has the close. */
 const INVALID_OPERATION = 'INVALID OPERATION';
 const POLICY_VIOLATION = 1008;
+const INTERNAL_ERROR = 1011;
 const INVALID_SUBSCRIPTION = 'invalid subscription payload';
 
 /**
  * One client of the venue's market channel on a replay. Its subscriptions begin with the books at the clock's instant and
  * follow the clock. A client that does not keep up gets events later, without an effect on others. When the clock jumps, all
- * subscriptions start again with the books of the new instant.
+ * subscriptions start again with the books of the new instant. When a subscribed market is deleted, the connection closes.
  */
 export class VenueSession implements ClockedMessages {
   readonly #replay: Replay;
@@ -44,6 +45,8 @@ export class VenueSession implements ClockedMessages {
   /** All announcements up to this instant were sent. */
   #announcedMs: InstantMs;
   #rank = 0;
+  /** Of the archive, when the subscribed markets were looked up. */
+  #version: number | undefined;
 
   /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
   constructor(
@@ -160,6 +163,7 @@ export class VenueSession implements ClockedMessages {
   }
 
   restart(): void {
+    if (this.#closesForDeletion()) return;
     this.#announcedMs = this.#sender.positionMs;
     this.#upcoming.remove(() => true);
     const subscriptions = [...this.#subscriptions.values()];
@@ -174,6 +178,7 @@ export class VenueSession implements ClockedMessages {
 
   /** Sends a few events that are due at `dueMs`; true if no more are due. */
   sendSome(dueMs: InstantMs): boolean {
+    if (this.#closesForDeletion()) return true;
     for (let i = 0; i < EVENTS_PER_CLOCK_CHECK; i += 1) {
       const { nextMs } = this.#upcoming;
       this.#announceUntil(Math.min(nextMs, dueMs));
@@ -201,9 +206,24 @@ export class VenueSession implements ClockedMessages {
     if (!this.#custom || untilMs <= this.#announcedMs) return;
     const { shiftMs } = this.#replay;
     for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
+      const market = this.#replay.marketByKey(marketKey);
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      this.#sender.send(frameOf(this.#replay.asSent(this.#replay.marketByKey(marketKey)), timestampMs + shiftMs));
+      if (market !== undefined) this.#sender.send(frameOf(this.#replay.asSent(market), timestampMs + shiftMs));
     }
     this.#announcedMs = untilMs;
+  }
+
+  /** Whether a subscribed market was deleted: its playback would look like that of a market without further records. */
+  #closesForDeletion(): boolean {
+    const { database, markets } = this.#replay.archive;
+    const { version } = database;
+    if (version === this.#version) return false;
+    this.#version = version;
+    for (const { market } of this.#subscriptions.values()) {
+      if (markets.byKey(market.key) !== undefined) continue;
+      this.#sender.close(INTERNAL_ERROR, `market ${market.conditionId} was deleted`);
+      return true;
+    }
+    return false;
   }
 }

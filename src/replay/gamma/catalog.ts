@@ -97,7 +97,7 @@ function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
  * Call it within Database.readShared.
  */
 export function listedSeries(replay: Replay, entries: readonly CatalogEntry[], nowMs: InstantMs) {
-  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.marketByKey(key), nowMs));
+  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.marketByKey(key)!, nowMs));
   return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
     .map((members) => {
       const { series } = members[0]!;

@@ -97,20 +97,23 @@ export class TardisFeed {
   }
 
   keep(isWanted: (market: StoredMarket) => boolean): void {
-    const { markets } = this.#archive;
-    this.#included = this.#included.filter((key) => isWanted(withAssetIds(markets.byKey(key))));
-    this.#planned.remove(({ marketKey }) => !isWanted(withAssetIds(markets.byKey(marketKey))));
+    const isKept = (key: number) => {
+      const market = this.#archive.markets.byKey(key);
+      return market !== undefined && isWanted(withAssetIds(market));
+    };
+    this.#included = this.#included.filter(isKept);
+    this.#planned.remove(({ marketKey }) => !isKept(marketKey));
     for (const { playback } of [...this.#opened.values()]) if (!isWanted(playback.market)) this.#close(playback);
   }
 
-  /** Throws 'conflict' when an open market has changed. */
+  /** Throws 'conflict' when an open market has changed or was deleted. One that is deleted before it is opened is left out. */
   check(): void {
     const { database, markets } = this.#archive;
     const { version } = database;
     if (version === this.#version) return;
     this.#version = version;
     for (const { market } of [...this.#opened.values()].map(({ playback }) => playback)) {
-      if (markets.byKey(market.key).revision === market.revision) continue;
+      if (markets.byKey(market.key)?.revision === market.revision) continue;
       throw new DomainError('conflict', `market ${market.conditionId} changed while it was replayed`);
     }
   }
@@ -148,6 +151,7 @@ export class TardisFeed {
         continue;
       }
       const market = this.#archive.markets.byKey(key);
+      if (market === undefined) continue;
       this.#planned.remove(({ marketKey }) => marketKey === key);
       this.#announce(market, this.#positionMs);
       this.#examine(market, this.#positionMs - 1, true);
@@ -192,7 +196,9 @@ export class TardisFeed {
 
   #begin({ kind, atMs, marketKey }: Planned): FeedEvent {
     this.#positionMs = atMs;
-    const market = withAssetIds(this.#archive.markets.byKey(marketKey));
+    const found = this.#archive.markets.byKey(marketKey);
+    if (found === undefined) return this.#rest();
+    const market = withAssetIds(found);
     if (kind !== 'open') return { kind, market, localMs: atMs };
     this.#open(market, atMs - 1);
     return this.#waiting.shift()!;
