@@ -12,6 +12,8 @@ const PAGE_BYTES = 8192;
 /** A command waits this long for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
+/** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
+const INCREMENTAL = 2;
 /** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
 const VIEW_MS_MAX = 0.5;
 /** An upgrade waits this long for another one, and tries again after random parts of the second time. */
@@ -229,6 +231,35 @@ export class Database {
     }
   }
 
+  /**
+   * Removes the pages from the file that are free now. Within `write`. False: a version before 0.3.0 created the file, which keeps
+   * its pages for later records until `rebuild`.
+   */
+  giveBack(): boolean {
+    if (this.#pragma('auto_vacuum') !== INCREMENTAL) return false;
+    this.#sqlite.query('PRAGMA incremental_vacuum').all();
+    return true;
+  }
+
+  /** The bytes of the file that are in use, and those that it keeps for later records. */
+  pageBytes(): { readonly used: number; readonly free: number } {
+    const [pages, free] = [this.#pragma('page_count'), this.#pragma('freelist_count')];
+    return { used: (pages - free) * PAGE_BYTES, free: free * PAGE_BYTES };
+  }
+
+  /**
+   * Writes the whole file again without free pages; from then on `giveBack` works. Others may read meanwhile, and not write. Takes
+   * as much of the disk as the file has bytes in use for a temporary copy, and as much again for the write-ahead log.
+   */
+  rebuild(): void {
+    this.#endShared();
+    explained(this.path, () => {
+      this.#refuseReplaced();
+      this.#sqlite.run('PRAGMA auto_vacuum = INCREMENTAL');
+      this.#sqlite.run('VACUUM');
+    });
+  }
+
   /** Writes one state of the archive to a missing or empty file, while others may write. The copy needs no other files. */
   copyInto(path: string): void {
     this.#endShared();
@@ -255,6 +286,10 @@ export class Database {
 
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #pragma(name: 'auto_vacuum' | 'page_count' | 'freelist_count'): number {
+    return this.#sqlite.query<Record<string, number>, []>(`PRAGMA ${name}`).get()![name]!;
   }
 
   /** SQLite continues to use files that were deleted or replaced, and would never see the writes of others to the new ones. */
@@ -404,7 +439,8 @@ function connect(path: string, file: DatabaseFile): Sqlite {
   return closedOnError(sqlite, () => {
     sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-    isNew(sqlite, path, file);
+    // Before the first table: later it needs `rebuild`.
+    if (isNew(sqlite, path, file)) sqlite.run('PRAGMA auto_vacuum = INCREMENTAL');
     return sqlite;
   });
 }

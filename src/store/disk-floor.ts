@@ -30,7 +30,7 @@ export function refuseLowDisk(directory: string, floor: DiskFloor): void {
 }
 
 /** What a user without special rights may still write. */
-function freeBytes(directory: string): number {
+export function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
 }

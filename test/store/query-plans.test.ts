@@ -3,6 +3,7 @@ import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../
 import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
+import * as deletion from '../../src/store/deletion.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
@@ -35,6 +36,42 @@ test.each<[string, string, ...string[]]>([
   ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['DELETE_SEGMENT', DELETE_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['NEXT_POSITIONS', NEXT_POSITIONS, `${SEGMENTS} COVERING INDEX segments_by_position (`],
+  [
+    'MARKET_SIZE',
+    deletion.MARKET_SIZE,
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    `${SEGMENTS} INDEX segments_by_position (`,
+  ],
+  ['PRICES_SIZE', deletion.PRICES_SIZE, `${SEGMENTS} INDEX segments_by_position (`],
+  [
+    'DELETE_PRICES',
+    deletion.DELETE_PRICES,
+    `${SEGMENTS} INTEGER PRIMARY KEY (`,
+    'LIST SUBQUERY',
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+  ],
+  [
+    'DELETE_MARKET_SEGMENTS',
+    deletion.DELETE_MARKET_SEGMENTS,
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+    'LIST SUBQUERY',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+  ],
+  // The others are the tables that may refer to what is deleted.
+  [
+    'DELETE_MARKET_SERIES',
+    deletion.DELETE_MARKET_SERIES,
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+  ],
+  ['DELETE_GAPS', deletion.DELETE_GAPS, 'SEARCH gaps USING PRIMARY KEY ('],
+  [
+    'DELETE_MARKET',
+    deletion.DELETE_MARKET,
+    `${MARKETS} INTEGER PRIMARY KEY`,
+    'SEARCH gaps USING PRIMARY KEY (',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+  ],
   ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
   ['SKIP_MARKETS', markets.SKIP_MARKETS, `${MARKETS} COVERING INDEX markets_by_coin (`],

@@ -1,0 +1,283 @@
+import type { InstantMs } from '../domain/instant.ts';
+import { isSimulated, SIMULATED } from '../domain/simulated.ts';
+import { priceCodec } from '../segment/price-segment.ts';
+import type { Archive } from './archive.ts';
+import type { Database } from './database.ts';
+import type { Markets, StoredMarket } from './markets.ts';
+import { Segments } from './segments.ts';
+import { SeriesCatalog } from './series.ts';
+
+/** What to delete; an undefined field does not restrict, and all others must match. */
+export interface DeletionFilter {
+  /** Keys of markets, ascending. With them no coin prices are deleted. */
+  readonly marketKeys: readonly number[] | undefined;
+  /** In lower case. */
+  readonly coins: readonly string[] | undefined;
+  /** Coin prices of these sources; with 'simulated' the simulated markets too, otherwise no markets. */
+  readonly sources: readonly string[] | undefined;
+  /**
+   * Markets whose window ended by then, with all their records. Of a coin's prices those before that instant, or before the start
+   * of its first market that ends later; the last price until there is kept, since it is the price at that instant.
+   */
+  readonly beforeMs: InstantMs | undefined;
+}
+
+/** Numbers of what a deletion takes. */
+export interface DeletionTotals {
+  markets: number;
+  /** Recorded and mirrored snapshots, quotes, prices and gaps of the markets; not what is derived from snapshots. */
+  records: number;
+  coinPrices: number;
+  /** Of stored segments, also of derived records. */
+  bytes: number;
+}
+
+/** What a deletion takes of a coin. */
+export interface CoinDeletion extends DeletionTotals {
+  readonly symbol: string;
+  /** Start of the first window and end of the last one; undefined without markets. */
+  firstMs: InstantMs | undefined;
+  lastMs: InstantMs | undefined;
+}
+
+interface PriceSeries {
+  readonly symbol: string;
+  readonly source: string;
+  readonly seriesId: number;
+  /** Its prices before this instant are deleted. */
+  readonly untilMs: InstantMs;
+}
+
+interface Size {
+  readonly records: number | null;
+  readonly bytes: number | null;
+}
+
+/** Markets that are examined, and bytes of segments that are deleted, in one transaction: some 50 ms. One market is never divided. */
+const MARKETS_PER_STEP = 1000;
+const BYTES_PER_STEP = 4 * 1024 * 1024;
+/** Segments of coin prices that are deleted in one transaction: as many bytes at most. */
+const SEGMENTS_PER_STEP = 2048;
+
+export const MARKET_SIZE = `SELECT SUM(IIF(kind IN ('derived-quote', 'derived-mid'), 0, records)) AS records,
+  SUM(LENGTH(payload)) AS bytes FROM series JOIN segments USING (series_id) WHERE market_key = ?`;
+export const PRICES_SIZE = 'SELECT SUM(LENGTH(payload)) AS bytes FROM segments WHERE series_id = ? AND last_ms < ?';
+export const DELETE_PRICES = `DELETE FROM segments WHERE segment_id IN (
+    SELECT segment_id FROM segments WHERE series_id = ? AND last_ms < ? ORDER BY last_ms, last_id LIMIT ${SEGMENTS_PER_STEP}
+  ) RETURNING records, LENGTH(payload) AS bytes`;
+export const DELETE_EMPTY_SERIES = `DELETE FROM series WHERE series_id = ?1
+  AND NOT EXISTS (SELECT 1 FROM segments WHERE series_id = ?1)`;
+export const DELETE_MARKET_SEGMENTS =
+  'DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE market_key = ?)';
+export const DELETE_MARKET_SERIES = 'DELETE FROM series WHERE market_key = ?';
+export const DELETE_GAPS = 'DELETE FROM gaps WHERE market_key = ?';
+export const DELETE_MARKET = 'DELETE FROM markets WHERE market_key = ?';
+
+/**
+ * Deletes markets with all their records, and prices of coins. Each transaction takes whole markets, and gives the disk space back:
+ * whenever a deletion is killed, each market is there or gone, and no page of the file stays empty. Ids of records are not given
+ * again.
+ */
+export class Deletion {
+  readonly #database: Database;
+  readonly #markets: Markets;
+  readonly #gaps: Archive['gaps'];
+  readonly #filter: DeletionFilter;
+  readonly #segments: Segments;
+  readonly #sql;
+  /** The sources of all coin prices in the archive. */
+  readonly sources: readonly string[];
+  readonly #prices: readonly PriceSeries[];
+  /** Whether the file gave its free pages back. */
+  #givesBack = true;
+
+  constructor({ database, markets, gaps, recordedCoins }: Archive, filter: DeletionFilter) {
+    this.#database = database;
+    this.#markets = markets;
+    this.#gaps = gaps;
+    this.#filter = filter;
+    this.#segments = new Segments(database);
+    const series = new SeriesCatalog(database);
+    this.#sql = {
+      marketSize: database.query<Size, [number]>(MARKET_SIZE),
+      pricesSize: database.query<Pick<Size, 'bytes'>, [number, number]>(PRICES_SIZE),
+      firstKept: database.query<{ startMs: InstantMs | null }, [string, number]>(
+        'SELECT MIN(start_ms) AS startMs FROM markets WHERE symbol = ? AND end_ms > ?',
+      ),
+      rest: database.query<{ markets: number; prices: number }, []>(
+        `SELECT (SELECT COUNT(*) FROM markets) AS markets,
+          (SELECT COUNT(*) FROM series WHERE symbol IS NOT NULL) AS prices`,
+      ),
+      ofMarket: [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET].map((sql) =>
+        database.query<never, [number]>(sql),
+      ),
+      prices: database.query<{ records: number; bytes: number }, [number, number]>(DELETE_PRICES),
+      emptySeries: database.query<never, [number]>(DELETE_EMPTY_SERIES),
+    };
+    const recorded = database.read(() =>
+      recordedCoins
+        .symbols()
+        .flatMap((symbol) =>
+          series
+            .ofCoin(symbol)
+            .map((prices) => ({ symbol, ...prices, untilMs: this.#untilMs(symbol, prices.seriesId) })),
+        ),
+    );
+    this.sources = [...new Set(recorded.map(({ source }) => source))].sort();
+    const { marketKeys, coins, sources } = filter;
+    this.#prices = recorded.filter(
+      ({ symbol, source }) =>
+        marketKeys === undefined && (coins?.includes(symbol) ?? true) && (sources?.includes(source) ?? true),
+    );
+  }
+
+  /** What the deletion takes, by coin, and whether the archive would have no market, or without markets no price, left. */
+  count(): { readonly coins: readonly CoinDeletion[]; readonly isEverything: boolean } {
+    const coins = new Map<string, CoinDeletion>();
+    let markets = 0;
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const from: number = after;
+      after = this.#database.read(() =>
+        this.#walk(from, (market) => {
+          markets += 1;
+          const { records, bytes } = this.#sizeOf(market);
+          const coin = coinIn(coins, market.symbol);
+          add(coin, { markets: 1, records, coinPrices: 0, bytes });
+          coin.firstMs = Math.min(coin.firstMs ?? Infinity, market.startMs);
+          coin.lastMs = Math.max(coin.lastMs ?? 0, market.endMs);
+          return bytes;
+        }),
+      );
+    }
+    let emptied = 0;
+    for (const { symbol, seriesId, untilMs } of this.#prices) {
+      const { coinPrices, bytes, isAll } = this.#database.read(() => this.#sizeOfPrices(seriesId, untilMs));
+      if (isAll) emptied += 1;
+      if (coinPrices > 0) add(coinIn(coins, symbol), { markets: 0, records: 0, coinPrices, bytes });
+    }
+    const rest = this.#database.read(() => this.#sql.rest.get()!);
+    const isEverything = markets === rest.markets && (markets > 0 || emptied === rest.prices);
+    return { coins: [...coins.values()].sort((a, b) => (a.symbol < b.symbol ? -1 : 1)), isEverything };
+  }
+
+  /**
+   * Deletes in order: markets as they were stored, then prices from the oldest on. After each transaction it yields what was deleted
+   * so far. Others may write between two of them.
+   */
+  *run(): Generator<Readonly<DeletionTotals>> {
+    const done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const from: number = after;
+      after = this.#step(done, (step) =>
+        this.#walk(from, (market) => {
+          const { records, bytes } = this.#sizeOf(market);
+          add(step, { markets: 1, records, coinPrices: 0, bytes });
+          for (const statement of this.#sql.ofMarket) statement.run(market.key);
+          return bytes;
+        }),
+      );
+      yield done;
+    }
+    for (const prices of this.#prices) {
+      while (this.#step(done, (step) => this.#deletePrices(prices, step))) yield done;
+      yield done;
+    }
+  }
+
+  /** Whether the file gave the space of everything that `run` deleted back, see Database.giveBack. */
+  get givesBack(): boolean {
+    return this.#givesBack;
+  }
+
+  /** One transaction, added to `done` once it is committed. */
+  #step<T>(done: DeletionTotals, work: (step: DeletionTotals) => T): T {
+    const step: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
+    const result = this.#database.write(() => {
+      const worked = work(step);
+      if (step.markets + step.coinPrices > 0) this.#givesBack = this.#database.giveBack();
+      return worked;
+    });
+    add(done, step);
+    return result;
+  }
+
+  /**
+   * Calls `take` for the markets of the filter among the next ones after the key `after`; it returns the bytes of their segments.
+   * Returns the last key, or undefined at the end.
+   */
+  #walk(after: number, take: (market: StoredMarket) => number): number | undefined {
+    let key = after;
+    let bytes = 0;
+    for (let examined = 0; examined < MARKETS_PER_STEP && bytes < BYTES_PER_STEP; examined += 1) {
+      const market = this.#next(key);
+      if (market === undefined) return undefined;
+      key = market.key;
+      if (this.#matches(market)) bytes += take(market);
+    }
+    return key;
+  }
+
+  #next(after: number): StoredMarket | undefined {
+    const { marketKeys } = this.#filter;
+    if (marketKeys === undefined) return this.#markets.afterKey(after);
+    for (const key of marketKeys) {
+      const market = key > after ? this.#markets.byKey(key) : undefined;
+      // Another command may have deleted it.
+      if (market !== undefined) return market;
+    }
+    return undefined;
+  }
+
+  #matches(market: StoredMarket): boolean {
+    const { coins, sources, beforeMs } = this.#filter;
+    if (coins !== undefined && !coins.includes(market.symbol)) return false;
+    if (sources !== undefined && !(sources.includes(SIMULATED) && isSimulated(market))) return false;
+    return beforeMs === undefined || market.endMs <= beforeMs;
+  }
+
+  #sizeOf({ key }: StoredMarket): { readonly records: number; readonly bytes: number } {
+    const { records, bytes } = this.#sql.marketSize.get(key)!;
+    return { records: (records ?? 0) + this.#gaps.count(key, Number.MAX_SAFE_INTEGER), bytes: bytes ?? 0 };
+  }
+
+  #sizeOfPrices(seriesId: number, untilMs: InstantMs) {
+    const { bytes } = this.#sql.pricesSize.get(seriesId, untilMs)!;
+    return {
+      coinPrices: this.#segments.until(seriesId, untilMs - 1).count,
+      bytes: bytes ?? 0,
+      isAll: this.#segments.nearest(seriesId, untilMs, 'after') === undefined,
+    };
+  }
+
+  /** False when nothing of the series is left to delete. */
+  #deletePrices({ seriesId, untilMs }: PriceSeries, step: DeletionTotals): boolean {
+    const deleted = this.#sql.prices.all(seriesId, untilMs);
+    for (const { records, bytes } of deleted) add(step, { markets: 0, records: 0, coinPrices: records, bytes });
+    if (deleted.length === SEGMENTS_PER_STEP) return true;
+    // The rest is in the segment in which the instant lies.
+    step.coinPrices += this.#segments.remove(seriesId, 0, untilMs, priceCodec);
+    this.#sql.emptySeries.run(seriesId);
+    return false;
+  }
+
+  #untilMs(symbol: string, seriesId: number): InstantMs {
+    const { beforeMs } = this.#filter;
+    if (beforeMs === undefined) return Number.MAX_SAFE_INTEGER;
+    const { startMs } = this.#sql.firstKept.get(symbol, beforeMs)!;
+    const untilMs = Math.min(beforeMs, startMs ?? Infinity);
+    const last = this.#segments.nearest(seriesId, untilMs, 'before');
+    return last?.head.timestamps[last.index] ?? untilMs;
+  }
+}
+
+function coinIn(coins: Map<string, CoinDeletion>, symbol: string): CoinDeletion {
+  const none = { markets: 0, records: 0, coinPrices: 0, bytes: 0, firstMs: undefined, lastMs: undefined };
+  return coins.getOrInsertComputed(symbol, () => ({ symbol, ...none }));
+}
+
+function add(totals: DeletionTotals, { markets, records, coinPrices, bytes }: DeletionTotals): void {
+  totals.markets += markets;
+  totals.records += records;
+  totals.coinPrices += coinPrices;
+  totals.bytes += bytes;
+}
