@@ -20,7 +20,7 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
-  /** The contradiction, if a market record contradicts the archive. */
+  /** The reason if a market record contradicts the archive, or the market of a record was deleted after `add`. */
   refusal: string | undefined;
 }
 
@@ -178,7 +178,11 @@ export class Batch<S> {
 
   /** The new records of a market, of which it stores the gaps. For several `parts` see `seriesOf`. */
   #additionsOfMarket(conditionId: string, parts: readonly MarketRecords<S>[]): Addition<S>[] {
-    const market = this.#archive.markets.findByConditionId(conditionId)!;
+    const market = this.#archive.markets.findByConditionId(conditionId);
+    if (market === undefined) {
+      this.#refuseDeleted(conditionId, parts);
+      return [];
+    }
     const additions = OUTCOMES.flatMap((outcome) =>
       KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
     );
@@ -187,6 +191,17 @@ export class Batch<S> {
     const isChanged = additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
     if (isChanged) this.#archive.markets.touch(market.key);
     return additions;
+  }
+
+  /** Another command deleted the market while its records were read. */
+  #refuseDeleted(conditionId: string, parts: readonly MarketRecords<S>[]): void {
+    this.#known.forget(conditionId);
+    const entries = parts.flatMap(({ series, gaps }) => [
+      ...series.flatMap(({ records }) => entriesOf(records)),
+      ...entriesOf(gaps),
+    ]);
+    for (const entry of entries)
+      entry.refusal = `market ${conditionId} was deleted during the import: import this again`;
   }
 
   #additionTo(market: StoredMarket, { kind, outcome, records }: Series<S>): Addition<S> {
@@ -236,6 +251,10 @@ function addition<R extends Position, S>(
   add: (records: readonly R[]) => void,
 ): Addition<S> {
   return { records, store: () => add(records) };
+}
+
+function entriesOf<S>(items: readonly { readonly entry: Entry<S> }[]): Entry<S>[] {
+  return items.map(({ entry }) => entry);
 }
 
 function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -46,6 +46,18 @@ export class KnownMarkets {
     return this.#byConditionId.get(conditionId) ?? this.keep(this.#archive.markets.findByConditionId(conditionId));
   }
 
+  /** Call it when the archive does not have the market any more. */
+  forget(conditionId: string): void {
+    const market = this.#byConditionId.get(conditionId);
+    if (market === undefined) return;
+    this.#byConditionId.delete(conditionId);
+    const name = market.slug.toLowerCase();
+    for (const slug of [name, windowName(name, market.startMs)]) {
+      if (this.#bySlug.get(slug)?.conditionId === conditionId) this.#bySlug.delete(slug);
+    }
+    for (const assetId of market.clobTokenIds) this.#byAsset.delete(assetId);
+  }
+
   /** Call it for a record of a market whose market record, or its assets, are not known. */
   addMissing(conditionId: string): void {
     if (this.#missing.size < MISSING_MAX) this.#missing.add(conditionId);
