@@ -67,7 +67,7 @@ test('a socket that is subscribed to a deleted market is closed, and sends nothi
   await Bun.sleep(0);
   await deleteAndImport(place.path);
   const sent = up.connection.frames.length;
-  const closings = [[1011, `market ${sampleMarket().conditionId} was deleted`]];
+  const closings: [number, string][] = [[1011, `market ${sampleMarket().conditionId} was deleted`]];
   // One session goes on sending, the other one begins again.
   nowMs = 400_000;
   up.session.drained();
