@@ -131,8 +131,9 @@ paint: build $(JUDGE_PACKAGES) ## measure how fast Chromium shows the pages of u
 screenshots: build $(JUDGE_PACKAGES) ## take pictures of every page in Chromium into dist/screenshots, and those of the manual into src/manual
 	$(BUN) test/browser/screenshots.ts
 
-crash: build ## kill 1,000 imports at random moments (CRASH_KILLS), and write test/crash/RESULTS.md
+crash: build ## kill 1,000 imports (CRASH_KILLS) and 1,000 deletions (CRASH_DELETIONS) at random moments, and write test/crash/*.md
 	$(BUN) test/crash/run.ts
+	$(BUN) test/crash/run-deletions.ts
 
 deb: build ## write the Debian package into dist
 	src/package/deb.sh $(BINARY) $$(dpkg --print-architecture) dist

@@ -7,6 +7,7 @@ import { backupCommand, restoreCommand } from './backup.ts';
 import { billingCommand } from './billing.ts';
 import { completionCommand } from './completion.ts';
 import { configCommand } from './config.ts';
+import { deleteCommand } from './delete.ts';
 import { doctorCommand } from './doctor.ts';
 import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
@@ -64,6 +65,7 @@ Examples:
       exportCommand,
       showCommand,
       plotCommand,
+      deleteCommand,
       replayCommand,
     ],
     ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],

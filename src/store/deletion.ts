@@ -65,7 +65,7 @@ export const PRICES_SIZE = 'SELECT SUM(LENGTH(payload)) AS bytes FROM segments W
 export const DELETE_PRICES = `DELETE FROM segments WHERE segment_id IN (
     SELECT segment_id FROM segments WHERE series_id = ? AND last_ms < ? ORDER BY last_ms, last_id LIMIT ${SEGMENTS_PER_STEP}
   ) RETURNING records, LENGTH(payload) AS bytes`;
-export const DELETE_EMPTY_SERIES = `DELETE FROM series WHERE series_id = ?1
+const DELETE_EMPTY_SERIES = `DELETE FROM series WHERE series_id = ?1
   AND NOT EXISTS (SELECT 1 FROM segments WHERE series_id = ?1)`;
 export const DELETE_MARKET_SEGMENTS =
   'DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE market_key = ?)';

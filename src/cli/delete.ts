@@ -1,0 +1,197 @@
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command } from 'commander';
+import { instant } from '../config.ts';
+import { DomainError } from '../domain/errors.ts';
+import { formatInstant } from '../domain/instant.ts';
+import type { Archive } from '../store/archive.ts';
+import { type CoinDeletion, Deletion, type DeletionTotals } from '../store/deletion.ts';
+import { freeBytes } from '../store/disk-floor.ts';
+import { coins, market } from './export.ts';
+import { eraseLine, progressOn } from './status-line.ts';
+import { countOf, json, printable, type Terminal, table } from './terminal.ts';
+import { type GlobalOptions, withArchive } from './with-archive.ts';
+
+interface DeleteOptions extends GlobalOptions {
+  readonly market?: readonly string[];
+  readonly coin?: readonly string[];
+  readonly source?: readonly string[];
+  readonly before?: number;
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const HEADINGS = ['COIN', 'MARKETS', 'FROM', 'TO', 'RECORDS', 'COIN PRICES', 'BYTES'];
+/** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
+const PAUSE = 0.5;
+
+export function deleteCommand(terminal: Terminal): Command {
+  return new Command('delete')
+    .description('delete recordings, and give their disk space back')
+    .option('--market <name>', 'this market, by conditionId or slug; may be repeated', market)
+    .option('--coin <list>', 'markets and reference prices of these coins, like btc,eth', coins)
+    .option(
+      '--source <name>',
+      "reference prices of this source; with 'simulated' the simulated markets too; may be repeated",
+      (name: string, before: readonly string[] = []) => [...before, name],
+    )
+    .option('--before <time>', 'markets whose window ended by then, and earlier reference prices', instant)
+    .option('--all', 'everything that matches, even if it is the whole archive')
+    .option('--dry-run', 'count without deleting')
+    .addHelpText(
+      'after',
+      `
+Filters are combined: only what matches all of them is deleted. The command
+prints what it deletes, then deletes it. A market goes with all its records,
+also those after its window. --before keeps the reference prices that a later
+market of the coin needs, and the last price until then. To delete the whole
+archive needs --all, also if other filters match all of it.
+
+A server, imports and other commands may run meanwhile. Each market is there or
+gone, even if the command is killed: run it again for the rest. A request for a
+deleted market gets a 404, and an open stream or replay of it ends. A deleted
+market can be imported again; its records get new ids. Backups keep it.
+
+A file that bookreel 0.2 created is written again after its first deletion,
+which needs twice the space of what is left; imports wait for that.
+
+Examples:
+  $ bookreel delete --before 2026-01-01 --dry-run
+  $ bookreel delete --coin sol --before 2026-04-01
+  $ bookreel delete --market btc-updown-5m-1776323400
+  $ bookreel delete --source simulated`,
+    )
+    .action(async (_, command: Command) => {
+      const options = command.optsWithGlobals<DeleteOptions>();
+      const filters = [options.market, options.coin, options.source, options.before, options.all];
+      if (filters.every((filter) => filter === undefined)) {
+        throw new DomainError(
+          'invalid-parameter',
+          'name what to delete with --market, --coin, --source or --before, or give --all for the whole archive',
+        );
+      }
+      await withArchive(terminal, options, { create: false }, (archive) => deleteFrom(terminal, options, archive));
+    });
+}
+
+async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: Archive): Promise<void> {
+  const { database } = archive;
+  const deletion = new Deletion(archive, {
+    marketKeys: options.market === undefined ? undefined : keysOf(archive, options.market),
+    coins: options.coin,
+    sources: options.source,
+    beforeMs: options.before,
+  });
+  const { coins: counted, isEverything } = deletion.count();
+  if (counted.length === 0) throw nothingFound(archive, deletion);
+  const isDryRun = options.dryRun === true;
+  if (options.json !== true) terminal.out(table(HEADINGS, counted.map(rowOf)));
+  if (isEverything && options.all !== true) {
+    throw new DomainError('conflict', 'nothing was deleted: this is the whole archive; add --all if that is intended');
+  }
+  const before = statSync(database.path).size;
+  const deleted = isDryRun ? undefined : await deleteCounted(terminal, deletion, sumOf(counted));
+  if (deleted !== undefined) {
+    if (!deletion.givesBack) rebuild(terminal, archive);
+    database.checkpoint();
+  }
+  const after = statSync(database.path).size;
+  if (options.json === true) {
+    const fileBytes = { before, after };
+    terminal.out(json({ coins: counted.map(documentOf), deleted: deleted ?? null, dryRun: isDryRun, fileBytes }));
+  } else if (deleted === undefined) {
+    terminal.err('dry run: nothing was deleted\n');
+  } else {
+    terminal.out(`${sentenceOf(deleted)} deleted; the database had ${before} bytes and has ${after}\n`);
+  }
+  const { used, free } = database.pageBytes();
+  if (deleted !== undefined && after > used + free) {
+    terminal.err(`${after - used - free} more bytes are given back when nothing reads the earlier state any more\n`);
+  }
+}
+
+async function deleteCounted(terminal: Terminal, deletion: Deletion, total: DeletionTotals): Promise<DeletionTotals> {
+  const show = progressOn(terminal);
+  let done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
+  let startMs = terminal.clock();
+  try {
+    for (const reached of deletion.run()) {
+      done = reached;
+      show(
+        () =>
+          `${done.markets} of ${countOf(total.markets, 'market')} deleted, ${done.coinPrices} of ${total.coinPrices} coin prices`,
+      );
+      await delay(Math.max(1, (terminal.clock() - startMs) * PAUSE));
+      startMs = terminal.clock();
+    }
+  } finally {
+    eraseLine(terminal);
+  }
+  return done;
+}
+
+/** Writes a file that cannot give its pages back again, if there is space for that. */
+function rebuild(terminal: Terminal, { database }: Archive): void {
+  const { used, free } = database.pageBytes();
+  if (free === 0) return;
+  const needed = 2 * used;
+  if (freeBytes(dirname(database.path)) < needed) {
+    terminal.err(
+      `the database keeps ${free} bytes for later imports: to give them back, the next deletion needs ${needed} free bytes on the disk\n`,
+    );
+    return;
+  }
+  try {
+    database.rebuild();
+  } catch (error) {
+    // What was deleted is deleted; the next deletion tries again.
+    if (!(error instanceof DomainError)) throw error;
+    terminal.err(`the database keeps ${free} bytes for later imports: ${printable(error.message)}\n`);
+  }
+}
+
+/** Keys of named markets, ascending. Throws 'not-found' for an unknown name, 'conflict' for a slug of several markets. */
+function keysOf({ markets }: Archive, names: readonly string[]): number[] {
+  const keys = names.map((name) => {
+    const [found, ...others] = markets.named(name);
+    if (found === undefined) {
+      throw new DomainError(
+        'not-found',
+        `no market has the conditionId or slug '${name}': a server lists them at /v1/{coin}/markets`,
+      );
+    }
+    if (others.length === 0) return found.key;
+    const ids = [found, ...others].map(({ conditionId, startMs }) => `${conditionId} (${formatInstant(startMs)})`);
+    throw new DomainError('conflict', `several markets have the slug '${name}': name one of ${ids.join(', ')}`);
+  });
+  return [...new Set(keys)].sort((a, b) => a - b);
+}
+
+function nothingFound({ recordedCoins }: Archive, { sources }: Deletion): DomainError {
+  const listed = (names: readonly string[]) => (names.length === 0 ? 'none' : names.join(', '));
+  return new DomainError(
+    'not-found',
+    `nothing matches, and nothing was deleted: the archive has the coins ${listed(recordedCoins.symbols())}, and reference prices of the sources ${listed(sources)}`,
+  );
+}
+
+function rowOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion): string[] {
+  const { markets, records, coinPrices, bytes } = totals;
+  const window = [firstMs, lastMs].map((ms) => (ms === undefined ? '' : `${formatInstant(ms).slice(0, 16)}Z`));
+  return [symbol, String(markets), ...window, String(records), String(coinPrices), String(bytes)];
+}
+
+function documentOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion) {
+  const [from, to] = [firstMs, lastMs].map((ms) => (ms === undefined ? null : formatInstant(ms)));
+  return { coin: symbol, from, to, ...totals };
+}
+
+function sumOf(counted: readonly CoinDeletion[]): DeletionTotals {
+  const sum = (field: keyof DeletionTotals) => counted.reduce((total, coin) => total + coin[field], 0);
+  return { markets: sum('markets'), records: sum('records'), coinPrices: sum('coinPrices'), bytes: sum('bytes') };
+}
+
+function sentenceOf({ markets, records, coinPrices }: DeletionTotals): string {
+  return `${countOf(markets, 'market')} with ${countOf(records, 'record')} and ${countOf(coinPrices, 'coin price')}`;
+}

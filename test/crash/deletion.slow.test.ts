@@ -1,0 +1,15 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { killDeletions, noDeletions, wholeArchive } from './killed-deletion.ts';
+
+setDefaultTimeout(120_000);
+
+const KILLS = 20;
+
+test('a killed deletion leaves whole markets, and the next one the archive that never had the records', async () => {
+  using whole = await wholeArchive();
+  const tally = noDeletions();
+  await killDeletions(whole, KILLS, 20_260_416, tally);
+  expect(tally).toMatchObject({ kills: KILLS, besideImports: 6 });
+  expect(tally.interrupted).toBeGreaterThan(0);
+  expect(tally.reads).toBeGreaterThan(0);
+});
