@@ -37,7 +37,10 @@ export function* recordedTrades(
     const candidate = waiting.at(-1);
     if (candidate !== undefined && (newest === undefined || candidate.untilMs >= newest.next.timestampMs)) {
       waiting.pop();
-      const rest = tradesOf(replay.archive, replay.marketByKey(candidate.key), fromMs, candidate.untilMs);
+      const market = replay.marketByKey(candidate.key);
+      // Deleted since the replay was created.
+      if (market === undefined) continue;
+      const rest = tradesOf(replay.archive, market, fromMs, candidate.untilMs);
       const first = rest.next();
       if (first.done !== true) open.push({ next: first.value, rest });
       continue;

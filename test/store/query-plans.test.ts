@@ -71,6 +71,7 @@ test.each<[string, string, ...string[]]>([
     `${MARKETS} INTEGER PRIMARY KEY`,
     'SEARCH gaps USING PRIMARY KEY (',
     'SEARCH series USING COVERING INDEX series_by_market (',
+    'SEARCH market_details USING INTEGER PRIMARY KEY (',
   ],
   ['LIST_MARKETS', markets.LIST_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['LIST_MARKETS_OF_TIMEFRAME', markets.LIST_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],

@@ -19,7 +19,7 @@ export function listedTrades({ replay, nowMs }: VenueQuestion, trades: readonly 
   const markets = new Map(
     [...new Set(trades.map(({ marketKey }) => marketKey))].map((key) => [
       key,
-      listedMarket(replay, replay.marketByKey(key), nowMs),
+      listedMarket(replay, replay.marketByKey(key)!, nowMs),
     ]),
   );
   return trades.map(({ marketKey, timestampMs, ...trade }) => ({
