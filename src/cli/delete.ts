@@ -10,7 +10,8 @@ import { type CoinDeletion, Deletion, type DeletionTotals } from '../store/delet
 import { freeBytes } from '../store/disk-floor.ts';
 import { coins, market } from './export.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { countOf, json, printable, type Terminal, table } from './terminal.ts';
+import { table } from './table.ts';
+import { countOf, json, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface DeleteOptions extends GlobalOptions {
@@ -86,7 +87,7 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   const { coins: counted, isEverything } = deletion.count();
   if (counted.length === 0) throw nothingFound(archive, deletion);
   const isDryRun = options.dryRun === true;
-  if (options.json !== true) terminal.out(table(HEADINGS, counted.map(rowOf)));
+  if (options.json !== true) terminal.out(table(terminal, HEADINGS, counted.map(rowOf)));
   if (isEverything && options.all !== true) {
     throw new DomainError('conflict', 'nothing was deleted: this is the whole archive; add --all if that is intended');
   }

@@ -267,7 +267,10 @@ export class Markets {
     let from: ListPosition | undefined;
     do {
       const { keys, last } = this.walk(symbol, filter, WALKED_AT_ONCE, from, asOfMs);
-      for (const key of keys) yield this.byKey(key);
+      for (const key of keys) {
+        const market = this.byKey(key);
+        if (market !== undefined) yield market;
+      }
       from = last;
     } while (from !== undefined);
   }
