@@ -84,7 +84,7 @@ describe('a deletion', () => {
       const goneOf = (...types: Line['type'][]) => gone.filter(({ type }) => types.includes(type)).length;
       expect(done).toEqual({
         markets: goneOf('market'),
-        records: goneOf('snapshot', 'quote', 'price', 'gap'),
+        records: goneOf('snapshot', 'quote', 'price', 'lastTradePrice', 'gap'),
         coinPrices: goneOf('coinPrice'),
         bytes: expect.any(Number),
       });
