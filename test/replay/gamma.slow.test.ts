@@ -397,6 +397,44 @@ test('lists of markets leave out closed ones unless a query wants them, lists of
   expect(slugsOf(await server.json('/events?id=3001&id=3002&closed=false'))).toEqual([NEXT]);
 });
 
+/** After the resolution of SLUG. Each with the slugs of the page, and those of all pages as totalResults. */
+const SEARCHES: readonly (readonly [query: string, slugs: readonly string[], total: number])[] = [
+  ['q=btc', [NEXT, SLUG], 2],
+  ['q=Bitcoin%20up', [NEXT, SLUG], 2],
+  ['q=april 3:15am', [NEXT, SLUG], 2],
+  ['q=1776323400 bit', [SLUG], 1],
+  ['q=UP', [SOL, NEXT, SLUG], 3],
+  ['q=coin', [], 0],
+  ['q=btc sol', [], 0],
+  ['q=up&events_status=active', [SOL, NEXT], 2],
+  ['q=up&events_status=resolved', [SLUG], 1],
+  ['q=up&sort=end_date', [SOL, NEXT, SLUG], 3],
+  ['q=up&sort=end_date&ascending=true', [SLUG, NEXT, SOL], 3],
+  ['q=up&sort=volume_24hr', [SOL, NEXT, SLUG], 3],
+  ['q=up&limit_per_type=2', [SOL, NEXT], 3],
+  ['q=up&limit_per_type=2&page=2', [SLUG], 3],
+  ['q=up&limit_per_type=2&page=3', [], 3],
+  ['q=up&events_tag=crypto', [], 0],
+];
+
+test('is searched by the beginnings of words in titles and slugs', async () => {
+  await using server = await sampleServer();
+  server.replay.clock.seek(Date.parse(RESOLVED_AT));
+  for (const [query, slugs, totalResults] of SEARCHES) {
+    const { events, ...rest } = await server.json(`/gamma/public-search?${query}`);
+    const isLast = slugs.length === 0 || !query.includes('limit') || query.includes('page');
+    const pagination = { hasMore: !isLast, totalResults };
+    expect([query, slugsOf(events), rest]).toEqual([query, [...slugs], { tags: [], profiles: [], pagination }]);
+    for (const event of events) expect([event]).toEqual(await server.json(`/events?slug=${event.slug}`));
+  }
+  const rebased = anotherReplay(server, { rebase: true }, START_MS + 4000);
+  const path = `/replays/${rebased.id}/public-search`;
+  expect((await server.json(`${path}?q=april`)).events).toEqual([]);
+  expect(slugsOf((await server.json(`${path}?q=bitcoin august 31 8:00pm`)).events)).toEqual([
+    `btc-updown-5m-${PRESENT_MS / 1000}`,
+  ]);
+});
+
 test('series have their events, and are found by slug and id', async () => {
   await using server = await sampleServer();
   const { series, ...event } = EVENT;

@@ -5,7 +5,13 @@ import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { marketOf } from '../support/imported.ts';
 import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
-import { clobClientV2, HAS_POLYMARKET_CLIENT, marketChannelClient, polymarketClient } from './polymarket-client.ts';
+import {
+  clobClientV2,
+  gammaPathsOfClient,
+  HAS_POLYMARKET_CLIENT,
+  marketChannelClient,
+  polymarketClient,
+} from './polymarket-client.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { VENUE_RECORDINGS } from './venue-recordings.ts';
 import { type VenueServer, venueServer } from './venue-server.ts';
@@ -23,6 +29,27 @@ function rawTrades() {
 
 const clientOf = ({ origin }: Pick<VenueServer, 'origin'>) =>
   polymarketClient({ gamma: `${origin}/gamma`, clob: `${origin}/clob`, data: `${origin}/data-api` });
+
+type Client = Awaited<ReturnType<typeof polymarketClient>>;
+
+/** What no replay has: its lists are empty, and one of them by its name is not found. */
+async function expectNothing({ ask, all }: Client): Promise<void> {
+  const address = `0x${'ab'.repeat(20)}`;
+  expect(await all('listTags')).toEqual([]);
+  expect(await all('listTeams')).toEqual([]);
+  expect(await all('listMarketClarifications')).toEqual([]);
+  expect(await all('listComments', { parentEntityId: 1, parentEntityType: 'Event' })).toEqual([]);
+  expect(await all('listCommentsByUserAddress', { address })).toEqual([]);
+  expect(await ask('fetchCommentsById', { id: '1' })).toEqual([]);
+  expect(await ask('listSports', {})).toEqual([]);
+  expect(await ask('fetchSportsMarketTypes', {})).toEqual({ marketTypes: [] });
+  expect(await ask('fetchPublicProfile', { address })).toBe(null);
+  for (const tag of [{ id: '21' }, { slug: 'crypto' }]) {
+    expect(ask('fetchTag', tag)).rejects.toMatchObject({ status: 404 });
+    expect(await ask('fetchRelatedTags', tag)).toEqual([]);
+    expect(await ask('fetchRelatedTagResources', tag)).toEqual([]);
+  }
+}
 
 describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates every answer,', () => {
   test.skipIf(GAMMA === undefined || REAL_BOOKS === undefined)(
@@ -72,6 +99,27 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates eve
         expect(await ask('fetchEventTags', { id: event.id })).toEqual([]);
         expect(market.events).toEqual([{ id: event.id, slug: event.slug, title: event.title }]);
         expect(await all('listMarkets', { ids: [Number(market.id)], closed: market.state.closed })).toEqual([market]);
+        expect(await all('search', { q: `${event.title.toUpperCase()} ${market.slug}` })).toEqual([
+          { events: [event], profiles: [], tags: [] },
+        ]);
+      }
+      const query = { q: 'bitcoin jun', sort: 'end_date', eventsStatus: 'resolved', ascending: true };
+      const pages = await all('search', { ...query, pageSize: 100 });
+      const bitcoin = events.filter(({ title, state }) => state.closed && /^Bitcoin .* June /.test(title));
+      const ends = (list: readonly (typeof events)[number][]) => list.map(({ schedule }) => schedule.endDate);
+      expect(bitcoin.length).toBeGreaterThan(200);
+      expect(pages.length).toBe(Math.ceil(bitcoin.length / 100));
+      expect(ends(pages.flatMap((page) => page.events))).toEqual(ends(bitcoin).sort());
+      await expectNothing(await clientOf(server));
+      // A call that the client gets with another version is asked here as well.
+      const asked = [...server.paths].map((path) => path.replace('/gamma/', ''));
+      const isOf = (path: string) => new RegExp(`^${path.replaceAll('*', '[^/]+')}$`);
+      const known = gammaPathsOfClient();
+      for (const path of known) {
+        expect([path, asked.some((each) => each === path || (!known.has(each) && isOf(path).test(each)))]).toEqual([
+          path,
+          true,
+        ]);
       }
     },
     60_000,

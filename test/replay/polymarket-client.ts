@@ -1,16 +1,19 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** An answer as the client returns it, after its schemas have accepted it. */
 type Handed = ReturnType<typeof JSON.parse>;
-type Paginated = AsyncIterable<{ readonly items: readonly Handed[] }>;
+type Paginated = AsyncIterable<{ readonly items: Handed }>;
 
-type Listing = 'listMarkets' | 'listEvents' | 'listSeries' | 'listTrades' | 'search';
+type Listing =
+  | ('listMarkets' | 'listEvents' | 'listSeries' | 'listTrades' | 'search' | 'listTags' | 'listTeams')
+  | ('listComments' | 'listCommentsByUserAddress' | 'listMarketClarifications');
 type Fetching =
   | ('fetchMarket' | 'fetchEvent' | 'fetchSeries' | 'fetchMarketTags' | 'fetchEventTags' | 'fetchMarketInfo')
   | ('fetchMidpoint' | 'fetchMidpoints' | 'fetchPrice' | 'fetchPrices' | 'fetchOrderBook' | 'fetchOrderBooks')
   | ('fetchSpread' | 'fetchSpreads' | 'fetchLastTradePrice' | 'fetchLastTradePrices' | 'fetchPriceHistory')
-  | ('fetchTickSize' | 'fetchNegRisk' | 'resolveConditionByToken');
+  | ('fetchTickSize' | 'fetchNegRisk' | 'resolveConditionByToken' | 'fetchTag' | 'fetchRelatedTags')
+  | ('fetchRelatedTagResources' | 'fetchCommentsById' | 'fetchPublicProfile' | 'listSports' | 'fetchSportsMarketTypes');
 type Actions = Readonly<Record<Listing, (client: object, request?: object) => Paginated>> &
   Readonly<Record<Fetching, (client: object, request: object) => Promise<Handed>>>;
 
@@ -37,13 +40,31 @@ export async function polymarketClient(hosts: {
   const client = createPublicClient({ environment });
   return {
     ask: (name: Fetching, request: object) => actions[name](client, request),
-    /** Every page of a list. */
+    /** Every page of a list; a page of a search is one element. */
     all: async (name: Listing, request: object = {}) => {
       const items: Handed[] = [];
-      for await (const page of actions[name](client, request)) items.push(...page.items);
+      for await (const page of actions[name](client, request)) items.push(...[page.items].flat());
       return items;
     },
   };
+}
+
+/**
+ * The paths of Gamma in the client's own code, without the `/` at the beginning; a part that is not constant is `*`. Throws if
+ * the code calls Gamma in a way that this function does not read.
+ */
+export function gammaPathsOfClient(): Set<string> {
+  const code = readdirSync(DIST)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => readFileSync(join(DIST, name), 'utf8'))
+    .join('\n');
+  const calls = [...code.matchAll(/\w\.gamma\.get\((?:"([^"]+)"|`([^`]+)`)/g)];
+  // The rest is about settings: root, headers, and the client itself.
+  const uses = [...code.matchAll(/\.gamma\.(?!rest\b|headers\b)/g)];
+  if (calls.length === 0 || calls.length !== uses.length) throw new Error('the client calls Gamma in another way');
+  return new Set(
+    calls.map(([, text, template]) => (text ?? template!).replace(/^\//, '').replaceAll(/\$\{[^}]+\}/g, '*')),
+  );
 }
 
 const MODULES = join(import.meta.dir, '../venue-client/node_modules');

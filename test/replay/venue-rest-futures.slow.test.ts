@@ -47,6 +47,7 @@ function questions(slugs = [SLUG, 'late-1', 'late-2']): readonly (readonly [path
       ['clob-markets', 'live-activity/events', 'markets/live-activity'].map((path) => `/${path}/${conditionId}`),
     ),
     ...assets.map((assetId) => `/markets-by-token/${assetId}`),
+    ...['btc', 'late', 'up', 'down&events_status=active', 'btc&sort=end_date'].map((q) => `/public-search?q=${q}`),
     `/trades?start=${START_MS / 1000}&end=${KNOWN_MS / 1000 + 600}&limit=10000`,
   ];
   const batches = ['books', 'midpoints', 'spreads', 'prices', 'last-trades-prices'];

@@ -22,7 +22,11 @@ export function venueServer(archive: Archive, options: Partial<ReplayOptions> = 
       .use(venueRestController({ replays }))
       .use(gammaController({ replays }))
       .use(dataApiController({ replays }));
+  const paths = new Set<string>();
   const app = new Elysia({ handler: { standardHostname: false } })
+    .onRequest(({ request }) => {
+      paths.add(new URL(request.url).pathname);
+    })
     .use(venue())
     .use(new Elysia({ prefix: '/replays/:replay' }).use(venue()));
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
@@ -38,6 +42,8 @@ export function venueServer(archive: Archive, options: Partial<ReplayOptions> = 
     replays,
     replay,
     origin,
+    /** The paths of all requests. */
+    paths: paths as ReadonlySet<string>,
     ask,
     /** The same, read as JSON. */
     json: async (path: string, body?: unknown) => JSON.parse((await ask(path, body)).text),

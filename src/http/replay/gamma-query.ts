@@ -44,17 +44,24 @@ export function sliceOf<T>(list: readonly T[], { query }: VenueQuestion): T[] {
   return list.slice(offset, offset + limit);
 }
 
+/** The part of a list that `page` shows, of `limit` elements each; the first page is 1. */
+export function pageOf(query: URLSearchParams, limit: string, limitDefault: number) {
+  const length = Math.min(wholeIn(query, limit) ?? limitDefault, LIMIT_MAX);
+  const fromIndex = (Math.max(wholeIn(query, 'page') ?? 1, 1) - 1) * length;
+  return { fromIndex, toIndex: fromIndex + length };
+}
+
 /** The values of a parameter, which may be repeated, or have several values with commas between them. */
 export function listIn(query: URLSearchParams, name: string): string[] {
   return query.getAll(name).flatMap((list) => list.split(',').filter((value) => value !== ''));
 }
 
-function flagIn(query: URLSearchParams, name: string): boolean | undefined {
+export function flagIn(query: URLSearchParams, name: string): boolean | undefined {
   return valueIn(query, name, (text) => FLAGS.get(text.toLowerCase()));
 }
 
 /** Takes `startDate`, as in objects, and `start_date`, as in parameters. */
-function ordersCalled(name: string): CatalogOrder[] {
+export function ordersCalled(name: string): CatalogOrder[] {
   const plain = name.replaceAll('_', '').toLowerCase();
   const called = plain === 'eventstarttime' ? 'starttime' : plain;
   return CATALOG_ORDERS.filter((order) => order.toLowerCase() === called);

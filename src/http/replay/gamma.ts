@@ -4,6 +4,7 @@ import { listedObject } from '../../replay/listed-market.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
+import { GammaSearch } from './gamma-search.ts';
 import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
@@ -12,6 +13,21 @@ const PREFIXES = ['', '/gamma'] as const;
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
 const CURSOR_DIGITS = /^\d{1,15}$/;
+/** Lists of what no recording has, and documents with such a list. A tag or a comment is asked for by its id or slug. */
+const EMPTY: readonly (readonly [path: string, answer: string])[] = [
+  ...['/tags', '/tags/:id/related-tags', '/tags/:id/related-tags/tags'].map((path) => [path, '[]'] as const),
+  ...['/tags/slug/:slug/related-tags', '/tags/slug/:slug/related-tags/tags'].map((path) => [path, '[]'] as const),
+  ...['/comments', '/comments/:id', '/comments/user_address/:address'].map((path) => [path, '[]'] as const),
+  ...['/sports', '/teams', '/market-clarifications'].map((path) => [path, '[]'] as const),
+  ['/sports/market-types', '{"marketTypes":[]}'],
+];
+/** What no recording has, and the name in the refusal. */
+const MISSING: readonly (readonly [path: string, by: string])[] = [
+  ['/tags/:id', 'id'],
+  ['/tags/slug/:slug', 'slug'],
+  ['/teams/:id', 'id'],
+  ['/public-profile', 'profile'],
+];
 
 /** Markets or their events: the same queries, different objects. */
 interface Noun {
@@ -28,13 +44,15 @@ const NOUNS: readonly Noun[] = [
 
 /**
  * The venue's directory of markets, Gamma (gamma-api.polymarket.com), at the replay's instant: markets, events and series, with
- * Gamma's filters and objects, see gamma-writer.ts. Repeated parameters are lists; unknown ones are ignored.
+ * Gamma's filters and objects, see gamma-writer.ts, and its search. Repeated parameters are lists; unknown ones are ignored.
+ * Clients may ask for tags, comments, sports and profiles; there are none.
  *
  * The CLOB's `/markets` is at the root as well: a condition id or a `next_cursor` selects it.
  */
 export function gammaController({ replays }: { readonly replays: Replays }) {
   const app = new Elysia({ name: 'gamma' });
   const catalog = new GammaCatalog();
+  const search = new GammaSearch(catalog);
   const get = (path: string, answer: (question: VenueQuestion) => string) =>
     app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
   for (const prefix of PREFIXES) {
@@ -52,13 +70,12 @@ export function gammaController({ replays }: { readonly replays: Replays }) {
       get(`${base}/:id`, (question) => {
         const id = question.params.id ?? '';
         if (base === '/markets' && CONDITION_ID.test(id)) return oneMarket(question, id);
-        if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
+        checkId(question.params);
         return one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
       get(`${base}/:id/tags`, (question) => {
-        const id = question.params.id ?? '';
-        if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
-        one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
+        checkId(question.params);
+        one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [question.params.id ?? ''] });
         // Recordings are imported without tags.
         return '[]';
       });
@@ -73,8 +90,26 @@ export function gammaController({ replays }: { readonly replays: Replays }) {
       if (found === undefined) throw notFound('id');
       return JSON.stringify(found.object());
     });
+    get(`${prefix}/public-search`, (question) => search.answer(question));
+    for (const [path, answer] of EMPTY) {
+      get(`${prefix}${path}`, ({ params }) => {
+        checkId(params);
+        return answer;
+      });
+    }
+    for (const [path, by] of MISSING) {
+      get(`${prefix}${path}`, ({ params }) => {
+        checkId(params);
+        throw notFound(by);
+      });
+    }
   }
   return app;
+}
+
+/** Refuses an id in the path that is not a number. */
+function checkId({ id = '0' }: VenueQuestion['params']): void {
+  if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
 }
 
 function seriesIn({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
