@@ -1,10 +1,10 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
-import type { MarketDetails } from '../domain/market-details.ts';
 import { complement } from '../domain/mirrored-book.ts';
+import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { bestPricesOf, midpointOf, spreadBetween } from '../venue/best-prices.ts';
-import type { ListedMarket, MarketStatus } from '../venue/market-status.ts';
+import type { ListedMarket, MarketStatus, MarketTexts } from '../venue/market-status.ts';
 import { marketTitle } from '../venue/market-title.ts';
 import { venueIdsOf } from '../venue/stand-in-id.ts';
 import { ifKnown } from '../venue/time.ts';
@@ -22,17 +22,13 @@ const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 /** A market that is listed at `nowMs`, as lists have it; its times and its slug are moved, see Replay.asSent. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
-  const { slug, startMs, endMs } = replay.asSent(market);
+  const sent = replay.asSent(market);
+  const { slug, startMs, endMs } = sent;
   const shifted = (instantMs: InstantMs) => instantMs + replay.shiftMs;
-  const { question, title, ...details } = detailsOf(replay, market);
-  const derived = () => marketTitle({ ...market, startMs, endMs });
-  const asked = question ?? title ?? derived();
   return {
     ...known,
     slug,
-    question: asked,
-    title: title ?? asked,
-    details,
+    ...marketTexts(replay.archive, sent, replay.shiftMs),
     // The venue gives a market its ids before it lists it, whenever the recording states them.
     ...venueIdsOf(market),
     listedMs: shifted(replay.listedMsOf(market)),
@@ -45,14 +41,18 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
 }
 
 /**
- * The details of a market, which the venue gives it before it lists it, whenever the recording states them. Texts with the date
- * of the window are left out if its times are moved.
+ * The texts and details of a market, which the venue gives it before it lists it, whenever the recording states them. `sent` has
+ * the window that is sent. Texts with the date of the window are not the recorded ones if its times are moved.
  */
-function detailsOf({ archive, shiftMs }: Replay, { key }: StoredMarket): MarketDetails {
-  const details = archive.markets.details.of(key);
-  if (shiftMs === 0) return details;
-  const { question: _, title: __, description: ___, ...rest } = details;
-  return rest;
+export function marketTexts({ markets }: Archive, sent: StoredMarket, shiftMs: number): MarketTexts {
+  const { question, title, ...details } = markets.details.of(sent.key);
+  if (shiftMs !== 0) {
+    const { description: _, ...undated } = details;
+    const made = marketTitle(sent);
+    return { question: made, title: made, details: undated };
+  }
+  const asked = question ?? title ?? marketTitle(sent);
+  return { question: asked, title: title ?? asked, details };
 }
 
 /** The object of a market in a list. Call it within Database.readShared. */

@@ -4,17 +4,23 @@ import type { MarketDetails } from '../domain/market-details.ts';
 
 /** The minimum order size of up-or-down markets, in shares. */
 export const MIN_ORDER_SIZE = '5';
+/** The tick of a market from its listing to its first finer price. */
+export const FIRST_TICK_SIZE = '0.01';
 
-/**
- * A listed market as it is known at an instant; `priceStart` becomes known at the end of the window. Ids of the venue that no
- * recording states are stand-ins (stand-in-id.ts), and `question` and `title` are made of coin and window (market-title.ts).
- */
-export interface ListedMarket extends MarketAsOf {
-  readonly listedMs: InstantMs;
+/** The texts and details of a market; `question` and `title` are made of coin and window if no recording states them (market-title.ts). */
+export interface MarketTexts {
   readonly question: string;
   /** Of its event. */
   readonly title: string;
   readonly details: MarketDetails;
+}
+
+/**
+ * A listed market as it is known at an instant; `priceStart` becomes known at the end of the window. Ids of the venue that no
+ * recording states are stand-ins (stand-in-id.ts).
+ */
+export interface ListedMarket extends MarketAsOf, MarketTexts {
+  readonly listedMs: InstantMs;
 }
 
 /** The trading status of a market in the venue's lists. */

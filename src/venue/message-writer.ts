@@ -1,43 +1,73 @@
 import { decimalText } from '../domain/decimal.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { assetIdOf, type Market } from '../domain/market.ts';
+import type { MarketDetails } from '../domain/market-details.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { TradeDetails } from '../domain/trade.ts';
 import { type BestPrices, spreadText } from './best-prices.ts';
+import { FIRST_TICK_SIZE, type MarketTexts } from './market-status.ts';
 import type { PriceTexts } from './price-texts.ts';
 import { venueIdsOf } from './stand-in-id.ts';
 
 /** The venue's names of the outcomes. */
 export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
 
-/**
- * The `new_market` message (docs.polymarket.com, market channel). Recordings do not have its other fields: question,
- * description, fees. Some fields repeat others, as at the venue.
- */
-export function listedFrame(market: Market, timestampMs: InstantMs): string {
+/** What messages about a market as such have, as Gamma has it; `market` has the slug that is sent. */
+function textsOf(market: Market, { question, title, details }: MarketTexts) {
   const { marketId, eventId } = venueIdsOf(market);
-  return JSON.stringify({
+  const { slug } = market;
+  const { description } = details;
+  return {
     id: marketId,
+    question,
     market: market.conditionId,
-    condition_id: market.conditionId,
-    slug: market.slug,
+    slug,
+    description,
     assets_ids: market.clobTokenIds,
-    clob_token_ids: market.clobTokenIds,
     outcomes: [VENUE_OUTCOMES.up, VENUE_OUTCOMES.down],
-    event_message: { id: eventId, ticker: market.slug, slug: market.slug },
-    active: true,
+    event_message: { id: eventId, ticker: slug, slug, title, description },
+    tags: [],
+  };
+}
+
+/**
+ * The `new_market` message (docs.polymarket.com, market channel). Fees and the description are left out if they are unknown. Some
+ * fields repeat others, as at the venue. `active` is false in each of 27 recorded messages.
+ */
+export function listedFrame(market: Market, texts: MarketTexts, timestampMs: InstantMs): string {
+  const { takerBaseFee, feesEnabled } = texts.details;
+  return JSON.stringify({
+    ...textsOf(market, texts),
+    condition_id: market.conditionId,
+    active: false,
+    clob_token_ids: market.clobTokenIds,
+    order_price_min_tick_size: FIRST_TICK_SIZE,
+    taker_base_fee: takerBaseFee === undefined ? undefined : decimalText(takerBaseFee),
+    fees_enabled: feesEnabled,
+    fee_schedule: messageFeeSchedule(texts.details),
     timestamp: String(timestampMs),
     event_type: 'new_market',
   });
 }
 
+/** Numbers are texts here. Undefined unless all of it is known. */
+function messageFeeSchedule({ feeRate, feeExponent, feeTakerOnly, feeRebateRate }: MarketDetails): object | undefined {
+  if (feeRate === undefined || feeExponent === undefined || feeTakerOnly === undefined || feeRebateRate === undefined) {
+    return undefined;
+  }
+  return {
+    exponent: decimalText(feeExponent),
+    rate: decimalText(feeRate),
+    taker_only: feeTakerOnly,
+    rebate_rate: decimalText(feeRebateRate),
+  };
+}
+
 /** The `market_resolved` message of a market whose winner is known. */
-export function resolvedFrame(market: Market, timestampMs: InstantMs): string {
+export function resolvedFrame(market: Market, texts: MarketTexts, timestampMs: InstantMs): string {
   const winner = market.winner!;
   return JSON.stringify({
-    id: venueIdsOf(market).marketId,
-    market: market.conditionId,
-    assets_ids: market.clobTokenIds,
+    ...textsOf(market, texts),
     winning_asset_id: assetIdOf(market, winner),
     winning_outcome: VENUE_OUTCOMES[winner],
     timestamp: String(timestampMs),

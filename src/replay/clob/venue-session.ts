@@ -7,6 +7,7 @@ import { Agenda, type Upcoming } from '../agenda.ts';
 import { type ClockedMessages, ClockedSender } from '../clocked-sender.ts';
 import type { Connection } from '../connection.ts';
 import type { WorkQueue } from '../fair-queue.ts';
+import { marketTexts } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 import { MarketFrames } from './market-frames.ts';
 
@@ -204,11 +205,13 @@ export class VenueSession implements ClockedMessages {
 
   #announceUntil(untilMs: InstantMs): void {
     if (!this.#custom || untilMs <= this.#announcedMs) return;
-    const { shiftMs } = this.#replay;
+    const { archive, shiftMs } = this.#replay;
     for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
-      const market = this.#replay.marketByKey(marketKey);
+      const recorded = this.#replay.marketByKey(marketKey);
+      if (recorded === undefined) continue;
+      const market = this.#replay.asSent(recorded);
       const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      if (market !== undefined) this.#sender.send(frameOf(this.#replay.asSent(market), timestampMs + shiftMs));
+      this.#sender.send(frameOf(market, marketTexts(archive, market, shiftMs), timestampMs + shiftMs));
     }
     this.#announcedMs = untilMs;
   }

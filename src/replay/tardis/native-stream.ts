@@ -4,6 +4,7 @@ import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { MarketFrames } from '../clob/market-frames.ts';
+import { marketTexts } from '../listed-market.ts';
 import type { MarketPlayback } from '../market-playback.ts';
 import { findByAsset } from '../stand-in-assets.ts';
 import { type FeedEvent, TardisFeed } from './feed.ts';
@@ -115,7 +116,7 @@ export class NativeStream implements TardisStream {
     const [channel, frameOf] =
       kind === 'listed' ? (['new_market', listedFrame] as const) : (['market_resolved', resolvedFrame] as const);
     const isWanted = market.clobTokenIds.some((assetId) => this.#channelsOf(assetId).has(channel));
-    return isWanted ? [frameOf(market, localMs)] : [];
+    return isWanted ? [frameOf(market, marketTexts(this.#source.archive, market, 0), localMs)] : [];
   }
 
   #wants(channel: Channel, assetId: string): boolean {
