@@ -5,6 +5,11 @@
 const HOUR_MS = 3_600_000;
 /** Hours from local time to UTC, in summer and in winter. */
 const UTC_OFFSET_HOURS = [4, 5];
+/** Made once: to make it takes longer than to use it a hundred times. */
+const FORMAT = new Intl.DateTimeFormat('sv-SE', {
+  ...{ timeZone: 'America/New_York', year: 'numeric', month: '2-digit', day: '2-digit' },
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+});
 
 /** The instants of a local time, ascending: two in the hour that repeats in autumn, none in the hour that is skipped in spring. */
 export function instantsAt(wallMs: number): number[] {
@@ -25,11 +30,8 @@ export function localTimeOf(instantMs: number): Date {
   return new Date(newYorkClock()(instantMs));
 }
 
-/** Returns a function that gives the local time of an instant. Creating it takes longer than calling it a hundred times. */
+/** Returns a function that gives the local time of an instant. */
 export function newYorkClock(): (instantMs: number) => number {
-  const [timeZone, numeric, digits] = ['America/New_York', 'numeric', '2-digit'] as const;
-  const date = { year: numeric, month: digits, day: digits } as const;
-  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, ...date, hour: digits, minute: digits, second: digits });
   // Swedish dates are ISO 8601 with a space instead of the T.
-  return (instantMs) => Date.parse(`${format.format(instantMs).replace(' ', 'T')}Z`) + (instantMs % 1000);
+  return (instantMs) => Date.parse(`${FORMAT.format(instantMs).replace(' ', 'T')}Z`) + (instantMs % 1000);
 }
