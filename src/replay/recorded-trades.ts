@@ -11,25 +11,27 @@ export interface RecordedTrade extends OutcomePrice {
   readonly marketKey: number;
 }
 
-/** A market has trades for up to a day after its window. */
-const AFTER_WINDOW_MS = 86_400_000;
 /** Trades that are read of a market at once. */
 const PAGE_TRADES = 100;
 
 /**
  * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id).
- * A market is read when its trades may be the next ones. Call it within Database.readShared.
+ * A market is read when its trades may be the next ones. Undefined stands for work without a trade, so that the caller can
+ * pause: each step is short. Call each step within Database.readShared.
  */
 export function* recordedTrades(
   replay: Replay,
-  markets: readonly Pick<StoredMarket, 'key' | 'endMs'>[],
+  markets: readonly Pick<StoredMarket, 'key'>[],
   fromMs: InstantMs,
   toMs: InstantMs,
-): Generator<RecordedTrade> {
-  const waiting = markets
-    .map(({ key, endMs }) => ({ key, untilMs: Math.min(endMs + AFTER_WINDOW_MS, toMs) }))
-    .filter(({ untilMs }) => untilMs >= fromMs)
-    .sort((a, b) => a.untilMs - b.untilMs);
+): Generator<RecordedTrade | undefined> {
+  const waiting: { readonly key: number; readonly untilMs: InstantMs }[] = [];
+  for (const { key } of markets) {
+    const { firstMs = Infinity, lastMs = -1 } = replay.archive.markets.sentSpan(key) ?? {};
+    if (firstMs <= toMs && lastMs >= fromMs) waiting.push({ key, untilMs: Math.min(lastMs, toMs) });
+    yield undefined;
+  }
+  waiting.sort((a, b) => a.untilMs - b.untilMs);
   const open: { next: RecordedTrade; readonly rest: Iterator<RecordedTrade> }[] = [];
   for (;;) {
     open.sort((a, b) => comparePositions(a.next, b.next));
@@ -43,6 +45,7 @@ export function* recordedTrades(
       const rest = tradesOf(replay.archive, market, fromMs, candidate.untilMs);
       const first = rest.next();
       if (first.done !== true) open.push({ next: first.value, rest });
+      yield undefined;
       continue;
     }
     if (newest === undefined) return;

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
+import type { WorkQueue } from '../../src/replay/fair-queue.ts';
 import type { Replay, ReplayOptions } from '../../src/replay/replay.ts';
 import { Replays } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
@@ -14,14 +15,20 @@ export const PRESENT_MS = Date.UTC(2026, 8, 1);
 const OPTIONS: ReplayOptions = { ...EVERYTHING, fromMs: 0, toMs: Date.UTC(2027, 0, 1) };
 
 /** The venue's REST interface and Gamma over replays, of which the first is `replay`. Their clocks only move by jumps. */
-export function venueServer(archive: Archive, options: Partial<ReplayOptions> = {}, wallMs = () => PRESENT_MS) {
+export function venueServer(
+  archive: Archive,
+  options: Partial<ReplayOptions> = {},
+  wallMs = () => PRESENT_MS,
+  queue?: WorkQueue,
+) {
   const replays = new Replays(archive, { monotonicMs: () => 0, wallMs });
   const replay = replays.create({ ...OPTIONS, ...options });
+  const queueOf = () => queue ?? replays.queue;
   const venue = () =>
     new Elysia()
       .use(venueRestController({ replays }))
-      .use(gammaController({ replays }))
-      .use(dataApiController({ replays }));
+      .use(gammaController({ replays, queueOf }))
+      .use(dataApiController({ replays, queueOf }));
   const paths = new Set<string>();
   const app = new Elysia({ handler: { standardHostname: false } })
     .onRequest(({ request }) => {

@@ -1,8 +1,9 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import type { MarketDetails } from '../../src/domain/market-details.ts';
+import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, sampleMarket, samplePrice, UP_ASSET } from '../support/sample-records.ts';
-import { anotherReplay, filledServer, PRESENT_MS } from './venue-server.ts';
+import { anotherReplay, filledServer, PRESENT_MS, venueServer } from './venue-server.ts';
 
 const OTHER_ID = `0x${'cd34'.repeat(16)}`;
 const OTHER_ASSETS = ['21', '22'];
@@ -194,3 +195,48 @@ test('a recorded question is sent; moved to another time it is made again, and t
   expect([shifted.question, shifted.description, shifted.icon]).toEqual([title, undefined, 'i']);
   expect([shifted.events[0].title, shifted.events[0].description]).toEqual([title, undefined]);
 });
+
+const MANY = 500;
+
+/** Markets one after another, each with trades in its window. */
+function manyMarkets(): object[] {
+  return Array.from({ length: MANY }, (_, nth) => {
+    const startMs = START_MS + nth * 300_000;
+    const conditionId = `0x${String(nth + 1).padStart(64, '0')}`;
+    const trade = { conditionId, kind: 'trade', price: 0.5, trade: { size: 10, side: 'buy' } };
+    return [
+      sampleMarket({
+        ...{ conditionId, slug: `btc-updown-5m-${startMs / 1000}`, clobTokenIds: [`7${nth}1`, `7${nth}2`] },
+        ...{ startTime: new Date(startMs).toISOString(), endTime: new Date(startMs + 300_000).toISOString() },
+        createdAt: new Date(startMs - 86_400_000).toISOString(),
+      }),
+      ...[0, 1, 2, 3].map((i) => samplePrice({ ...trade, timestamp: startMs + i * 60_000 })),
+    ];
+  }).flat();
+}
+
+test('the last trades of many markets are found in the last markets, and long searches let other requests through', async () => {
+  using held = temporaryArchive();
+  await importRecords(held.archive, manyMarkets());
+  const others: string[] = [];
+  const queue = {
+    ...{ add: (work: () => void) => work(), remove: () => undefined },
+    next: async () => {
+      others.push((await server.ask('/ok')).text);
+    },
+  };
+  await using server = venueServer(held.archive, {}, undefined, queue);
+  server.replay.clock.seek(START_MS + MANY * 300_000 - 1);
+  const reads = spyOn(held.archive.prices, 'page');
+  const last = await server.json('/trades?limit=6');
+  expect(last.map(({ slug }: { slug: string }) => slug)).toEqual(
+    [1, 1, 1, 1, 2, 2].map((nth) => `btc-updown-5m-${START_MS / 1000 + (MANY - nth) * 300}`),
+  );
+  expect(reads.mock.calls.length).toBeLessThanOrEqual(3);
+  others.length = 0;
+  expect(await server.json('/trades?filterType=TOKENS&filterAmount=11')).toEqual([]);
+  expect(others).toContain('"OK"');
+  expect(await server.json('/trades?limit=10000')).toHaveLength(4 * MANY);
+  const { pagination, events } = await server.json('/public-search?q=bitcoin');
+  expect([pagination, events.length]).toEqual([{ hasMore: true, totalResults: MANY }, 10]);
+}, 60_000);

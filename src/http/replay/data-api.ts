@@ -2,13 +2,13 @@ import { Elysia } from 'elysia';
 import { parseTradeSide } from '../../domain/trade.ts';
 import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades.ts';
-import type { Replays } from '../../replay/replays.ts';
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import { listIn } from './gamma-query.ts';
 import {
-  answerAsVenue,
+  answerInTurns,
   clobRefusal,
   type VenueContext,
+  type VenueDeps,
   type VenueQuestion,
   type VenueRefusal,
 } from './venue-answer.ts';
@@ -33,18 +33,18 @@ const FLAG = /^(?:true|false)$/i;
  * newest first. Each is the taker's, so `takerOnly` has no effect; no trade has a known wallet, so none is that of a `user`.
  * Unknown parameters are ignored.
  */
-export function dataApiController({ replays }: { readonly replays: Replays }) {
+export function dataApiController({ replays, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
   const catalog = new GammaCatalog();
   for (const prefix of PREFIXES) {
     app.get(`${prefix}/trades`, (context: VenueContext) =>
-      answerAsVenue(replays, context, (question) => trades(question, catalog)),
+      answerInTurns(replays, context, queueOf(context.request), (question) => trades(question, catalog)),
     );
   }
   return app;
 }
 
-function trades(question: VenueQuestion, catalog: GammaCatalog): string {
+function* trades(question: VenueQuestion, catalog: GammaCatalog): Generator<undefined, string> {
   const { replay, nowMs, query } = question;
   const limit = Math.min(numberIn(query, 'limit', WHOLE) ?? LIMIT_DEFAULT, LIMIT_MAX);
   const offset = numberIn(query, 'offset', WHOLE) ?? 0;
@@ -64,8 +64,15 @@ function trades(question: VenueQuestion, catalog: GammaCatalog): string {
   textIn(query, 'takerOnly', FLAG);
   if (textIn(query, 'user', WALLET) !== undefined) return '[]';
   const markets = catalog.select(replay, { conditionIds, eventIds }, nowMs);
-  const found = recordedTrades(replay, markets, fromMs, toMs).filter(isWanted).drop(offset).take(limit);
-  return JSON.stringify(listedTrades(question, found.toArray()).map(dataApiTrade));
+  const found: RecordedTrade[] = [];
+  let left = offset;
+  for (const trade of limit === 0 ? [] : recordedTrades(replay, markets, fromMs, toMs)) {
+    yield undefined;
+    if (trade === undefined || !isWanted(trade)) continue;
+    if (left > 0) left -= 1;
+    else if (found.push(trade) === limit) break;
+  }
+  return JSON.stringify(listedTrades(question, found).map(dataApiTrade));
 }
 
 /** The trades of a side, and of at least an amount of shares (TOKENS) or of money (CASH). */

@@ -26,14 +26,17 @@ export class GammaSearch {
     this.#catalog = catalog;
   }
 
-  answer(question: VenueQuestion): string {
+  /** In steps of one event each; the first search reads the texts of all. Call each step within Database.readShared. */
+  *answer(question: VenueQuestion): Generator<undefined, string> {
     const { replay, nowMs, query } = question;
     const wanted = wordsOf(query.get('q') ?? '');
     if (wanted.length === 0) throw invalid('q is invalid');
-    const found = this.#catalog.select(replay, queryOf(query), nowMs).filter((entry) => {
+    const found: CatalogEntry[] = [];
+    for (const entry of this.#catalog.select(replay, queryOf(query), nowMs)) {
       const text = this.#textOf(entry, question);
-      return wanted.every((word) => text.includes(` ${word}`));
-    });
+      if (wanted.every((word) => text.includes(` ${word}`))) found.push(entry);
+      yield undefined;
+    }
     // No event has a tag.
     const events = listIn(query, 'events_tag').length > 0 ? [] : found;
     const { fromIndex, toIndex } = pageOf(query, 'limit_per_type', PER_TYPE_DEFAULT);

@@ -1,11 +1,17 @@
 import { Elysia } from 'elysia';
 import { type CatalogEntry, type CatalogQuery, GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
 import { listedObject } from '../../replay/listed-market.ts';
-import type { Replays } from '../../replay/replays.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { GammaSearch } from './gamma-search.ts';
-import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } from './venue-answer.ts';
+import {
+  answerAsVenue,
+  answerInTurns,
+  type VenueContext,
+  type VenueDeps,
+  type VenueQuestion,
+  VenueRefusal,
+} from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
 /** Gamma's own host has the paths at its root; here they also have a prefix, to separate them from the CLOB's. */
@@ -49,7 +55,7 @@ const NOUNS: readonly Noun[] = [
  *
  * The CLOB's `/markets` is at the root as well: a condition id or a `next_cursor` selects it.
  */
-export function gammaController({ replays }: { readonly replays: Replays }) {
+export function gammaController({ replays, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'gamma' });
   const catalog = new GammaCatalog();
   const search = new GammaSearch(catalog);
@@ -90,7 +96,9 @@ export function gammaController({ replays }: { readonly replays: Replays }) {
       if (found === undefined) throw notFound('id');
       return JSON.stringify(found.object());
     });
-    get(`${prefix}/public-search`, (question) => search.answer(question));
+    app.get(`${prefix}/public-search`, (context: VenueContext) =>
+      answerInTurns(replays, context, queueOf(context.request), (question) => search.answer(question)),
+    );
     for (const [path, answer] of EMPTY) {
       get(`${prefix}${path}`, ({ params }) => {
         checkId(params);

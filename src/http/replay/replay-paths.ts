@@ -60,8 +60,8 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(venueSocketController(socketDeps))
     .use(binanceController(socketDeps))
     .use(venueRestController({ replays }))
-    .use(gammaController({ replays }))
-    .use(dataApiController({ replays }));
+    .use(gammaController({ replays, queueOf }))
+    .use(dataApiController({ replays, queueOf }));
   const watch = ({ request }: SocketContext) => {
     const scope = wholeArchive();
     return () => mayListen(request, scope);

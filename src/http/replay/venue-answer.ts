@@ -1,9 +1,17 @@
 import type { InstantMs } from '../../domain/instant.ts';
+import { TASK_MS, type WorkQueue } from '../../replay/fair-queue.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
+
+/** What answers are made of. */
+export interface VenueDeps {
+  readonly replays: Replays;
+  /** Where the work of a request waits for its turn. */
+  readonly queueOf: (request: Request) => WorkQueue;
+}
 
 export interface VenueContext {
   readonly request: Request;
@@ -44,18 +52,68 @@ export function clobRefusal(status: number, error: string): VenueRefusal {
  */
 export function answerAsVenue(
   replays: Replays,
-  { request, set, params = {} }: VenueContext,
+  context: VenueContext,
   answer: (question: VenueQuestion) => string,
 ): Response {
-  const replay = replays.find(replayIn(params));
-  const query = new URLSearchParams(searchOf(request));
+  const question = questionOf(replays, context);
+  const { database } = question.replay.archive;
   try {
-    const text = replay.archive.database.readShared(() => answer({ replay, nowMs: replay.clock.nowMs, query, params }));
-    return respond(set, text, HEADERS);
+    return sent(
+      context,
+      database.readShared(() => answer(question)),
+    );
   } catch (error) {
-    if (error instanceof VenueRefusal) return respond(set, JSON.stringify(error.body), HEADERS, error.status);
-    throw error;
+    return refused(context, error);
   }
+}
+
+/**
+ * The same for an answer that may take long: its steps are made in `queue`, a few milliseconds at a time, each time from the
+ * state that the archive has then. It ends when the client has left.
+ */
+export async function answerInTurns(
+  replays: Replays,
+  context: VenueContext,
+  queue: WorkQueue,
+  answer: (question: VenueQuestion) => Iterator<unknown, string>,
+): Promise<Response> {
+  const question = questionOf(replays, context);
+  const { database } = question.replay.archive;
+  try {
+    const steps = database.readShared(() => answer(question));
+    for (;;) {
+      const text = database.readShared(() => textWithin(steps, TASK_MS));
+      if (text !== undefined) return sent(context, text);
+      if (context.request.signal.aborted) return sent(context, '');
+      await queue.next();
+    }
+  } catch (error) {
+    return refused(context, error);
+  }
+}
+
+/** The result of `steps`; undefined if they take longer than `budgetMs`. */
+function textWithin(steps: Iterator<unknown, string>, budgetMs: number): string | undefined {
+  const endMs = performance.now() + budgetMs;
+  do {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  } while (performance.now() < endMs);
+  return undefined;
+}
+
+function questionOf(replays: Replays, { request, params = {} }: VenueContext): VenueQuestion {
+  const replay = replays.find(replayIn(params));
+  return { replay, nowMs: replay.clock.nowMs, query: new URLSearchParams(searchOf(request)), params };
+}
+
+function sent({ set }: VenueContext, text: string): Response {
+  return respond(set, text, HEADERS);
+}
+
+function refused({ set }: VenueContext, error: unknown): Response {
+  if (error instanceof VenueRefusal) return respond(set, JSON.stringify(error.body), HEADERS, error.status);
+  throw error;
 }
 
 const HEADERS = { 'content-type': 'application/json; charset=utf-8', ...NO_STORE };

@@ -10,7 +10,8 @@ const EVENTS_MAX = 100;
 /** `/live-activity/events/{condition_id}`: the last trades of a market, the newest first. */
 export function liveActivity(question: VenueQuestion, conditionId: string): string {
   const { replay, nowMs } = question;
-  const found = recordedTrades(replay, [marketOf(question, conditionId)], 0, nowMs).take(EVENTS_MAX);
+  const steps = recordedTrades(replay, [marketOf(question, conditionId)], 0, nowMs);
+  const found = steps.filter((trade) => trade !== undefined).take(EVENTS_MAX);
   return JSON.stringify(listedTrades(question, found.toArray()).map(tradeEvent));
 }
 
