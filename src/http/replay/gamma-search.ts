@@ -42,7 +42,8 @@ export class GammaSearch {
     const { fromIndex, toIndex } = pageOf(query, 'limit_per_type', PER_TYPE_DEFAULT);
     const objects = events
       .slice(fromIndex, toIndex)
-      .map(({ key }) => listedObject(replay, replay.marketByKey(key), nowMs, gammaEventWithMarkets));
+      .flatMap(({ key }) => replay.marketByKey(key) ?? [])
+      .map((market) => listedObject(replay, market, nowMs, gammaEventWithMarkets));
     const pagination = { hasMore: toIndex < events.length, totalResults: events.length };
     return JSON.stringify({ events: objects, tags: [], profiles: [], pagination });
   }
@@ -50,7 +51,10 @@ export class GammaSearch {
   #textOf(entry: CatalogEntry, { replay, nowMs }: VenueQuestion): string {
     const known = this.#texts.get(entry);
     if (known !== undefined) return known;
-    const { title, slug } = listedMarket(replay, replay.marketByKey(entry.key), nowMs);
+    const market = replay.marketByKey(entry.key);
+    // Deleted since the search began.
+    if (market === undefined) return '';
+    const { title, slug } = listedMarket(replay, market, nowMs);
     const text = ['', ...wordsOf(title), ...wordsOf(slug)].join(' ');
     this.#texts.set(entry, text);
     return text;

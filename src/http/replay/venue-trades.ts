@@ -15,17 +15,16 @@ export function liveActivity(question: VenueQuestion, conditionId: string): stri
   return JSON.stringify(listedTrades(question, found.toArray()).map(tradeEvent));
 }
 
-/** Trades with their markets, as the clients of a replay see them. */
+/** Trades with their markets, as the clients of a replay see them; without those of markets that were deleted meanwhile. */
 export function listedTrades({ replay, nowMs }: VenueQuestion, trades: readonly RecordedTrade[]): ListedTrade[] {
   const markets = new Map(
-    [...new Set(trades.map(({ marketKey }) => marketKey))].map((key) => [
-      key,
-      listedMarket(replay, replay.marketByKey(key)!, nowMs),
-    ]),
+    [...new Set(trades.map(({ marketKey }) => marketKey))].map((key) => {
+      const market = replay.marketByKey(key);
+      return [key, market && listedMarket(replay, market, nowMs)];
+    }),
   );
-  return trades.map(({ marketKey, timestampMs, ...trade }) => ({
-    ...trade,
-    market: markets.get(marketKey)!,
-    timestampMs: timestampMs + replay.shiftMs,
-  }));
+  return trades.flatMap(({ marketKey, timestampMs, ...trade }) => {
+    const market = markets.get(marketKey);
+    return market === undefined ? [] : { ...trade, market, timestampMs: timestampMs + replay.shiftMs };
+  });
 }
