@@ -1,9 +1,15 @@
--- From version 6: the details of markets, and series of prices of the last trade.
+-- From version 6: the details of markets, the keys of deleted ones, and series of prices of the last trade.
 
 CREATE TABLE market_details (
   market_key INTEGER PRIMARY KEY REFERENCES markets (market_key) ON DELETE CASCADE,
   -- A JSON object of domain/market-details.ts, without what no recording states.
   details TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE deleted_markets (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  -- The highest key of a deleted market: no market gets it again.
+  last_key INTEGER NOT NULL
 ) STRICT;
 
 -- Prices of the last trade, as books state them. SQLite cannot change a constraint of a table.

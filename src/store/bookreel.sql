@@ -67,6 +67,12 @@ CREATE TABLE market_details (
   details TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE deleted_markets (
+  only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
+  -- The highest key of a deleted market: no market gets it again.
+  last_key INTEGER NOT NULL
+) STRICT;
+
 -- A time series: one kind of record of one outcome of one market, or one source's prices of one coin.
 CREATE TABLE series (
   series_id INTEGER PRIMARY KEY,

@@ -72,6 +72,8 @@ export const DELETE_MARKET_SEGMENTS =
 export const DELETE_MARKET_SERIES = 'DELETE FROM series WHERE market_key = ?';
 export const DELETE_GAPS = 'DELETE FROM gaps WHERE market_key = ?';
 export const DELETE_MARKET = 'DELETE FROM markets WHERE market_key = ?';
+const KEEP_KEY = `INSERT INTO deleted_markets (only_row, last_key) VALUES (1, ?)
+  ON CONFLICT (only_row) DO UPDATE SET last_key = MAX(last_key, excluded.last_key)`;
 
 /**
  * Deletes markets with all their records, and prices of coins. Each transaction takes whole markets, and gives the disk space back:
@@ -108,7 +110,7 @@ export class Deletion {
         `SELECT (SELECT COUNT(*) FROM markets) AS markets,
           (SELECT COUNT(*) FROM series WHERE symbol IS NOT NULL) AS prices`,
       ),
-      ofMarket: [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET].map((sql) =>
+      ofMarket: [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET, KEEP_KEY].map((sql) =>
         database.query<never, [number]>(sql),
       ),
       prices: database.query<{ records: number; bytes: number }, [number, number]>(DELETE_PRICES),

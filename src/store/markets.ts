@@ -42,11 +42,9 @@ type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField |
 
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
-/**
- * Above all others, and at a random distance: an open stream or replay of a deleted market must not find another one, and the next
- * number would be that of a deleted market.
- */
-const NEW_KEY = '(SELECT IFNULL(MAX(market_key), 0) FROM markets) + 1 + (random() & 1048575)';
+/** Above all that were ever given: an open stream or replay of a deleted market must not find another one. */
+const NEW_KEY = `1 + MAX(
+  (SELECT IFNULL(MAX(market_key), 0) FROM markets), (SELECT IFNULL(MAX(last_key), 0) FROM deleted_markets))`;
 
 /** In the order of `valuesOf`. */
 const WRITTEN = `condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,

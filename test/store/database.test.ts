@@ -48,7 +48,7 @@ describe('a new database', () => {
       )
       .all();
     expect(tables.map(({ name }) => name)).toEqual([
-      ...['archive', 'gaps', 'given_ids', 'market_details', 'markets', 'segments', 'series'],
+      ...['archive', 'deleted_markets', 'gaps', 'given_ids', 'market_details', 'markets', 'segments', 'series'],
     ]);
     expect(tables.filter(({ strict }) => strict !== 1)).toEqual([]);
     expect(pragma(database, 'user_version')).toBe(RECORDINGS.version);

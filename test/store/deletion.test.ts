@@ -61,6 +61,17 @@ function anyDeletion(seed: number): { readonly lines: readonly Line[]; readonly 
 }
 
 describe('a deletion', () => {
+  test('of the last market does not give its key to the next one, also after another deletion', async () => {
+    using place = temporaryArchive();
+    const keys: number[] = [];
+    for (const conditionId of [1, 2, 1, 2]) {
+      await importRecords(place.archive, [sampleMarket({ conditionId: `0x${conditionId}` })]);
+      keys.push(place.archive.markets.findByConditionId(`0x${conditionId}`)!.key);
+      if (conditionId === 2) deleteAll(place.archive, ANYTHING);
+    }
+    expect(keys).toEqual([1, 2, 3, 4]);
+  });
+
   test('leaves the archive that never had the deleted records, and a smaller file', async () => {
     let effective = 0;
     for (let seed = 1; seed <= SEEDS; seed += 1) {

@@ -34,7 +34,7 @@ describe('a market record', () => {
     expect(put!.changed).toBe(true);
     expect(put!.market).toEqual({
       ...marketStatement(1),
-      key: expect.any(Number),
+      key: 1,
       revision: expect.any(Number),
       marketId: '0',
       eventId: '0',
@@ -61,7 +61,7 @@ describe('a market record', () => {
     const stated = { active, closed, volume, liquidity };
     expect(putAll(full)[0]!.market).toEqual({
       ...full,
-      key: expect.any(Number),
+      key: 1,
       revision: expect.any(Number),
       marketIdMs: 6,
       eventIdMs: 6,
