@@ -173,7 +173,8 @@ describe('verify', () => {
       using directory = temporaryDirectory();
       const { code, stdout, stderr } = await runExecutable([...args, '--data', 'missing'], { cwd: directory.path });
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toStartWith("bookreel: there is no archive in 'missing'");
+      const sentence = args.includes('--json') ? (JSON.parse(stderr) as { error: string }).error : stderr;
+      expect(sentence.replace('bookreel: ', '')).toStartWith("there is no archive in 'missing'");
       expect(readdirSync(directory.path)).toEqual([]);
     },
   );

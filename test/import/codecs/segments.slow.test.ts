@@ -89,9 +89,10 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test.skipIf(REAL_BOOKS === undefined)('gives the same bytes for real recordings (where there are any)', async () => {
+  test.skipIf(REAL_BOOKS === undefined)('gives the same records for real recordings, and the second export the same bytes (where there are any)', async () => {
     using place = temporaryArchive();
     using again = temporaryArchive();
+    using third = temporaryArchive();
     const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
     await importPaths(place.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
     const before = await exportsOf(place.archive);
@@ -100,7 +101,9 @@ describe('export, import into an empty archive, export', () => {
     expect(report.total).toMatchObject({ duplicate: 0, rejected: 0 });
     const after = await exportsOf(again.archive);
     expect(after.ndjson.equals(before.ndjson)).toBe(true);
-    expect(after.segments.equals(before.segments)).toBe(true);
+    // The first archive was filled in several transactions, each with segments of its own.
+    await importFile(third.archive, FILE, after.segments);
+    expect((await exportsOf(third.archive)).segments.equals(after.segments)).toBe(true);
   });
 });
 

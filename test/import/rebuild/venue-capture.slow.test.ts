@@ -227,7 +227,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect({ rejected, gaps, records: first.records }).toEqual({
         rejected: 0,
         gaps: 0,
-        records: { market: 2, price: 71, snapshot: 9132 },
+        records: { market: 2, price: 71, lastTradePrice: 144, snapshot: 9132 },
       });
       expect(first.total.read).toBe(5544 + 2);
       const again = await importPaths(place.archive, CAPTURE!);
