@@ -89,22 +89,25 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test.skipIf(REAL_BOOKS === undefined)('gives the same records for real recordings, and the second export the same bytes (where there are any)', async () => {
-    using place = temporaryArchive();
-    using again = temporaryArchive();
-    using third = temporaryArchive();
-    const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
-    await importPaths(place.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
-    const before = await exportsOf(place.archive);
-    const report = await importFile(again.archive, FILE, before.segments);
-    expect(report.total.stored).toBeGreaterThan(2000);
-    expect(report.total).toMatchObject({ duplicate: 0, rejected: 0 });
-    const after = await exportsOf(again.archive);
-    expect(after.ndjson.equals(before.ndjson)).toBe(true);
-    // The first archive was filled in several transactions, each with segments of its own.
-    await importFile(third.archive, FILE, after.segments);
-    expect((await exportsOf(third.archive)).segments.equals(after.segments)).toBe(true);
-  });
+  test.skipIf(REAL_BOOKS === undefined)(
+    'gives the same records for real recordings, and the second export the same bytes (where there are any)',
+    async () => {
+      using place = temporaryArchive();
+      using again = temporaryArchive();
+      using third = temporaryArchive();
+      const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
+      await importPaths(place.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
+      const before = await exportsOf(place.archive);
+      const report = await importFile(again.archive, FILE, before.segments);
+      expect(report.total.stored).toBeGreaterThan(2000);
+      expect(report.total).toMatchObject({ duplicate: 0, rejected: 0 });
+      const after = await exportsOf(again.archive);
+      expect(after.ndjson.equals(before.ndjson)).toBe(true);
+      // The first archive was filled in several transactions, each with segments of its own.
+      await importFile(third.archive, FILE, after.segments);
+      expect((await exportsOf(third.archive)).segments.equals(after.segments)).toBe(true);
+    },
+  );
 });
 
 const BOOKS: readonly OrderBook[] = Array.from({ length: 300 }, (_, i) => ({
