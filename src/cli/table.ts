@@ -12,9 +12,9 @@ const CUT_MARK = '…';
 const CUT_COLUMNS_MIN = 12;
 
 /**
- * Rows under their headings, each column as wide as its widest cell. Where a terminal is too narrow for that, columns with no value but 0 are
- * left out, then instants end with their minute, then cells are cut, and if that is not enough each row becomes a block with a line per
- * cell, as psql does. Elsewhere tables are always whole.
+ * Rows under their headings, each column as wide as its widest cell. Where a terminal is too narrow for that, columns with no value
+ * but 0 are left out, then instants end with their minute, then cells are cut, and if that is not enough each row becomes a block
+ * with a line per cell, as psql does. Elsewhere tables are always whole.
  */
 export function table(
   { outIsTerminal, outColumns, outHasColour }: Pick<Terminal, 'outIsTerminal' | 'outColumns' | 'outHasColour'>,
