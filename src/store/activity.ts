@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isReadOnly, isUnwritable } from './data-directory.ts';
-import { Database } from './database.ts';
+import { cannotBeCreated, isUnwritable } from './data-directory.ts';
+import { Database, explained } from './database.ts';
 import { ACTIVITY } from './database-file.ts';
 import { Usage } from './usage.ts';
 
@@ -13,7 +12,8 @@ export type Activity = Readonly<ReturnType<typeof activityOf>>;
  * as `Database.open` does.
  */
 export function openActivity(directory: string): Activity {
-  if (!existsSync(join(directory, ACTIVITY.name)) && isReadOnly(directory)) return inMemory();
+  const path = join(directory, ACTIVITY.name);
+  if (explained(path, () => cannotBeCreated(directory, ACTIVITY.name))) return inMemory();
   return activityOf(Database.open(directory, ACTIVITY, { create: true }));
 }
 

@@ -57,3 +57,11 @@ export function isUnwritable(directory: string, name: string): boolean {
   const path = join(directory, name);
   return isReadOnly(existsSync(path) ? path : directory);
 }
+
+/**
+ * Whether a file is missing in a data directory that cannot be written. Throws errors of the file system: what may not be seen is
+ * not missing.
+ */
+export function cannotBeCreated(directory: string, name: string): boolean {
+  return statSync(join(directory, name), { throwIfNoEntry: false }) === undefined && isReadOnly(directory);
+}

@@ -6,8 +6,8 @@ import { AccountTiers } from './account-tiers.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys, hasKeys } from './api-keys.ts';
 import { Audit } from './audit.ts';
-import { isReadOnly } from './data-directory.ts';
-import { Database, type OpenOptions } from './database.ts';
+import { cannotBeCreated } from './data-directory.ts';
+import { Database, explained, type OpenOptions } from './database.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
 import { KeyDirectory } from './key-directory.ts';
@@ -36,7 +36,8 @@ export function openRegistry(
 ) {
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   refuseLost(directory);
-  const isUnwritten = !existsSync(join(directory, ACCOUNTS.name)) && isReadOnly(directory);
+  const path = join(directory, ACCOUNTS.name);
+  const isUnwritten = explained(path, () => cannotBeCreated(directory, ACCOUNTS.name));
   const database = isUnwritten ? Database.inMemory(ACCOUNTS) : Database.open(directory, ACCOUNTS, { create });
   try {
     const tiers = new Tiers(database);
