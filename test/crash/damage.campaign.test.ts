@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { ACCOUNTS, RECORDINGS } from '../../src/store/database-file.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, type Finished, runExecutable } from '../support/executable.ts';
 import { LIGHT_START_MS, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
@@ -228,7 +229,7 @@ describe('a data directory', () => {
       'a newer schema',
       withPragma('PRAGMA user_version = 99'),
       (file) =>
-        `has schema 99, and this bookreel knows schemas up to ${file === 'bookreel.db' ? 6 : 1}: use the newer bookreel that wrote it`,
+        `has schema 99, and this bookreel knows schemas up to ${file === 'bookreel.db' ? RECORDINGS.version : ACCOUNTS.version}: use the newer bookreel that wrote it`,
     ],
     [
       'a schema of earlier builds',
@@ -289,8 +290,13 @@ describe('a data directory', () => {
       const closed = join(cwd, 'closed');
       mkdirSync(closed);
       chmodSync(closed, 0o000);
-      for (const command of [...OPENING_ACCOUNTS, IMPORT]) {
-        for (const data of ['archive', 'closed']) {
+      // What only reads works in such an archive, see cli/read-only.slow.test.ts.
+      const writing = [['seed'], ['key', 'create', '--tier', 'free'], IMPORT];
+      for (const [data, commands] of [
+        ['archive', writing],
+        ['closed', [...OPENING_ACCOUNTS, IMPORT]],
+      ] as const) {
+        for (const command of commands) {
           const finished = asOrdinaryUser([...command, '--data', data], cwd);
           expectFailure(finished, `'${data}/`);
           expect(finished.stderr).toMatch(/check (?:the directory|its permissions)/);
