@@ -62,6 +62,7 @@ function masked(text: string): string {
     .replace(/\b(key|grant)_[a-z2-7]+/g, (id) => id.replace(/(?<=_).*/, (rest) => 'x'.repeat(rest.length)))
     .replace(/\b[0-9a-f]{12}\b/g, '0'.repeat(12))
     .replace(/127\.0\.0\.1:\d{4,5}/g, '127.0.0.1:PORT')
+    .replace(/(?<=127\.0\.0\.1:)\d(?=…)/g, 'P')
     .replace(/br_live_[a-z2-7]{6}/g, 'br_live_xxxxxx')
     .replace(/2\d{3}-\d\d-\d\d(?=[T ]\d)(?!.*simulated)/g, (day) => (day.startsWith('2026-01') ? day : 'YYYY-MM-DD'))
     .replace(/(?<=YYYY-MM-DD[T ])[\d:.]+/g, (time) => time.replace(/\d/g, '0'))
