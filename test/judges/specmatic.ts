@@ -82,7 +82,7 @@ function resultOf(printed: string, code: number): SpecmaticRun {
     const exchange = printed.slice(from, verdict.index);
     from = verdict.index + verdict[0].length;
     if (verdict[1] !== 'FAILED') continue;
-    if (isReversed(exchange) || isTooEarly(exchange)) unfit += 1;
+    if (isReversed(exchange) || isOutside(exchange) || isTooEarly(exchange)) unfit += 1;
     else failures.push(`${verdict[0]}: ${targetOf(exchange)}: ${reasonBehind(printed, from)}`);
   }
   if (tests === 0) failures.push('Specmatic generated no tests');
@@ -99,6 +99,12 @@ function isReversed(exchange: string): boolean {
   const [from, to] = [instantIn(exchange, 'from'), instantIn(exchange, 'to')];
   const isRefused = /^ *400 Bad Request$/m.test(exchange) && /"issues":\s*\[\s*\{[^{}]*\}\s*\]/.test(exchange);
   return from !== undefined && to !== undefined && from > to && isRefused;
+}
+
+/** Whether a heat map was refused only for a bound that its market's window, the default of the other one, does not fit. */
+function isOutside(exchange: string): boolean {
+  const isRefused = /^ *400 Bad Request$/m.test(exchange) && /"issues":\s*\[\s*\{[^{}]*\}\s*\]/.test(exchange);
+  return targetOf(exchange).includes('/heatmap?') && /[?&](?:from|to)=/.test(targetOf(exchange)) && isRefused;
 }
 
 /** Whether a request had `asOf` before every record. */
