@@ -263,12 +263,15 @@ async function importWhileServing(): Promise<void> {
   ran(...asService('import', '/srv/first.ndjson'));
   state.page = await pageAt(PLAIN, state.key);
   const loading = load(`${PLAIN}${PAGE}`, () => ({ key: state.key }));
+  await until('requests are answered', () => loading.answers() > 0);
+  const before = loading.answers();
   const importing = Bun.spawn(asService('import', '/srv/more.ndjson', '--json'), { cwd: '/', stdout: 'pipe' });
   const report = await new Response(importing.stdout).text();
   expect('the import succeeds', (await importing.exited) === 0);
+  expect('requests were answered meanwhile', loading.answers() > before);
   await loading.end();
   expect(`all are stored: ${report}`, report.includes(String(IMPORTED)));
-  expect(`no request failed: ${loading.failures.slice(0, 3)}`, loading.failures.length === 0 && loading.answers() > 50);
+  expect(`no request failed: ${loading.failures.slice(0, 3)}`, loading.failures.length === 0);
   expect('the page is the same', (await pageAt(PLAIN, state.key)) === state.page);
 }
 
