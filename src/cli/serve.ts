@@ -12,6 +12,7 @@ import type { Log, LogLevel } from '../http/plugins/log.ts';
 import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
+import { explained } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
@@ -126,7 +127,8 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // From here on: a service manager may send the signal while the start takes long, for example for an upgrade.
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
   // Nothing can be written to a read-only directory, so several servers may use it.
-  const lock = isReadOnly(options.data) ? undefined : ServeLock.take(options.data);
+  const isShared = explained(options.data, () => isReadOnly(options.data));
+  const lock = isShared ? undefined : ServeLock.take(options.data);
   try {
     const needsAccounts = settings !== undefined || options.payments !== undefined;
     if (needsAccounts && isUnwritable(options.data, ACCOUNTS.name)) {

@@ -8,22 +8,26 @@ import { Usage } from './usage.ts';
 export type Activity = Readonly<ReturnType<typeof activityOf>>;
 
 /**
- * Opens the activity.db of a data directory, and creates it if it is missing, in memory if the directory cannot be written. Throws
- * as `Database.open` does.
+ * Opens the activity.db of a data directory, and creates it if it is missing. If the directory cannot be written it is an empty one,
+ * which cannot be written either. Throws as `Database.open` does.
  */
 export function openActivity(directory: string): Activity {
   const path = join(directory, ACTIVITY.name);
-  if (explained(path, () => cannotBeCreated(directory, ACTIVITY.name))) return inMemory();
-  return activityOf(Database.open(directory, ACTIVITY, { create: true }));
+  if (!explained(path, () => cannotBeCreated(directory, ACTIVITY.name))) {
+    return activityOf(Database.open(directory, ACTIVITY, { create: true }));
+  }
+  const activity = inMemory(directory);
+  activity.database.refuseWrites();
+  return activity;
 }
 
 /** For a server, which counts usage: in memory if the activity.db cannot be written. */
 export function openServedActivity(directory: string): Activity {
-  return isUnwritable(directory, ACTIVITY.name) ? inMemory() : openActivity(directory);
+  return isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
 }
 
-function inMemory(): Activity {
-  return activityOf(Database.inMemory(ACTIVITY));
+function inMemory(directory: string): Activity {
+  return activityOf(Database.inMemory(directory, ACTIVITY));
 }
 
 function activityOf(database: Database) {

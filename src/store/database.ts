@@ -88,12 +88,17 @@ export class Database {
     });
   }
 
-  /** A new database without a file, for a data directory that cannot be written. */
-  static inMemory(file: DatabaseFile): Database {
+  /** A new database in memory, in place of one that a data directory lacks and that cannot be created. */
+  static inMemory(directory: string, file: DatabaseFile): Database {
     const sqlite = new Sqlite(':memory:', { strict: true });
     sqlite.run('PRAGMA foreign_keys = ON');
     createSchema(sqlite, file.name, file);
-    return new Database(sqlite, file.name, file);
+    return new Database(sqlite, join(directory, file.name), file);
+  }
+
+  /** Writes throw DomainError 'unavailable' from now on. */
+  refuseWrites(): void {
+    this.#sqlite.run('PRAGMA query_only = ON');
   }
 
   /** Upgrades a database that is itself a copy, and keeps no other one. Throws as `open` does. */

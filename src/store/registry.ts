@@ -26,8 +26,8 @@ export interface RegistryOptions extends OpenOptions {
 export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
- * Opens the accounts.db of a data directory, and creates it for an archive that has none, in memory if the directory cannot be
- * written. Throws as `Database.open` and `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for
+ * Opens the accounts.db of a data directory, and creates it for an archive that has none. If the directory cannot be written it has
+ * the default tiers only, and cannot be written either. Throws as `Database.open` and `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for
  * an unknown or retired tier.
  */
 export function openRegistry(
@@ -38,10 +38,13 @@ export function openRegistry(
   refuseLost(directory);
   const path = join(directory, ACCOUNTS.name);
   const isUnwritten = explained(path, () => cannotBeCreated(directory, ACCOUNTS.name));
-  const database = isUnwritten ? Database.inMemory(ACCOUNTS) : Database.open(directory, ACCOUNTS, { create });
+  const database = isUnwritten
+    ? Database.inMemory(directory, ACCOUNTS)
+    : Database.open(directory, ACCOUNTS, { create });
   try {
     const tiers = new Tiers(database);
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());
+    if (isUnwritten) database.refuseWrites();
     const secret = isUnwritten ? KeySecret.random() : KeySecret.open(directory, () => !hasKeys(database));
     const grants = new Grants(database);
     if (newAccountTier !== undefined) tiers.offered(newAccountTier);
