@@ -10,7 +10,6 @@ import { table } from './table.ts';
 import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
-const FILES = { recordings: RECORDINGS, accounts: ACCOUNTS, activity: ACTIVITY } as const;
 const HEADINGS = ['COIN', 'MARKETS', 'RECORDED', 'SNAPSHOTS', 'GAPS', 'FIRST (UTC)', 'LAST (UTC)'];
 
 interface StatusOptions extends GlobalOptions {
@@ -41,9 +40,9 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   const { data } = options;
   const running = ServeLock.isTaken(data);
   const bytes = {
-    recordings: bytesOf(data, 'recordings'),
-    accounts: bytesOf(data, 'accounts'),
-    activity: bytesOf(data, 'activity'),
+    recordings: bytesOf(join(data, RECORDINGS.name)),
+    accounts: bytesOf(join(data, ACCOUNTS.name)),
+    activity: bytesOf(join(data, ACTIVITY.name)),
   };
   const { coins, records } = archive.database.readShared(() => {
     const gaps = archive.gaps.countByCoin();
@@ -68,14 +67,14 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   ]);
   terminal.out(rows.length === 0 ? 'nothing is recorded\n' : table(terminal, HEADINGS, rows));
   if (records === undefined) return;
-  const { snapshots, quotes, prices, coinPrices } = records;
+  const { snapshots, quotes, prices, lastTradePrices, coinPrices } = records;
   const counts = [countOf(snapshots, 'snapshot'), countOf(quotes, 'quote'), countOf(prices, 'price')];
-  terminal.out(`${counts.join(', ')}, ${countOf(coinPrices, 'reference price')}\n`);
+  const ofLastTrade = `${countOf(lastTradePrices, 'price')} of the last trade`;
+  terminal.out(`${counts.join(', ')}, ${ofLastTrade}, ${countOf(coinPrices, 'reference price')}\n`);
 }
 
 /** The size of a database with its write-ahead log; 0 without it. */
-function bytesOf(data: string, name: keyof typeof FILES): number {
-  const path = join(data, FILES[name].name);
+function bytesOf(path: string): number {
   const sizes = [path, `${path}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0);
   return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -5,6 +5,7 @@ export interface RecordCounts {
   readonly snapshots: number;
   readonly quotes: number;
   readonly prices: number;
+  readonly lastTradePrices: number;
   readonly coinPrices: number;
 }
 
@@ -20,6 +21,7 @@ export function recordCounter(database: Database): () => RecordCounts {
       snapshots: of('book'),
       quotes: of('quote'),
       prices: of('mid') + of('trade'),
+      lastTradePrices: of('last-trade'),
       coinPrices: of('coin-price'),
     };
   };

@@ -47,7 +47,8 @@ describe('status', () => {
       counts: Record<string, number>;
     };
     const { snapshot: snapshots, quote: quotes, price: prices, coinPrice: coinPrices, gap } = counts;
-    expect(records).toEqual({ snapshots, quotes, prices, coinPrices } as typeof records & object);
+    const lastTradePrices = counts.lastTradePrice!;
+    expect(records).toEqual({ snapshots, quotes, prices, lastTradePrices, coinPrices } as typeof records & object);
     expect(coins.reduce((sum, { gaps }) => sum + gaps, 0)).toBe(gap!);
     expect(gap).toBeGreaterThan(0);
   });
