@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { instant, speed } from '../config.ts';
+import { Command, Option } from 'commander';
+import { bookDepth, instant, speed } from '../config.ts';
 import type { CoverageResource } from '../domain/coverage.ts';
-import { formatInstant, INSTANT_MAX_MS, type InstantMs, parsePlainInteger } from '../domain/instant.ts';
+import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { assetIdOf, marketResource } from '../domain/market.ts';
-import { LEVELS_MAX, type OrderBook, type SnapshotResource } from '../domain/orderbook.ts';
+import type { OrderBook, SnapshotResource } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { coverageResource, untilOf } from '../http/v1/coverage.ts';
 import type { Speed } from '../replay/replay-clock.ts';
@@ -50,7 +50,7 @@ export function showCommand(terminal: Terminal): Command {
     .argument('<market>', 'conditionId or slug')
     .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
     .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
-    .option('--depth <levels>', 'number of levels of each side, the best ones', levelCount, DEPTH_DEFAULT)
+    .option('--depth <levels>', 'number of levels of each side, the best ones', bookDepth, DEPTH_DEFAULT)
     .option('--follow', 'play the books from --at on, or from the first one')
     .option('--speed <number>', 'playback speed: 0.1 to 1000, 1 is real time; max: every book at once', speed, 1)
     .addHelpText(
@@ -103,16 +103,19 @@ async function follow(
     terminal.out(isJson === true ? '' : bookText(outcome, undefined, depth));
     return;
   }
+  const textOf = (book: ShownBook) => {
+    if (isJson === true) return `${JSON.stringify(snapshotResource(market, outcome, book))}\n`;
+    const text = bookText(outcome, book, depth);
+    return terminal.outIsTerminal ? `${REPAINT}${headingOf(market)}\n${text}` : `${text}\n`;
+  };
   const startMs = Math.max(at, shown.timestampMs);
   const startedMs = terminal.clock();
   for (;;) {
-    if (isJson === true) terminal.out(`${JSON.stringify(snapshotResource(market, outcome, shown))}\n`);
-    else if (terminal.outIsTerminal) terminal.out(`${REPAINT}${headingOf(market)}\n${bookText(outcome, shown, depth)}`);
-    else terminal.out(`${bookText(outcome, shown, depth)}\n`);
+    // As fast as its reader: a market may have more books than fit into memory.
+    await terminal.write(Buffer.from(textOf(shown)));
     const next = find(shown.timestampMs + 1, 'after');
     if (next === undefined) return;
     if (speed === 'max') {
-      await nextTurn();
       shown = next;
       continue;
     }
@@ -189,10 +192,4 @@ function bookText(outcome: Outcome, shown: ShownBook | undefined, depth: number)
   if (shown === undefined) return `no book of ${outcome} is recorded at that time\n`;
   const { id, timestampMs, book } = shown;
   return `${outcome} at ${formatInstant(timestampMs)}, snapshot ${id}\n${ladderText(book, depth)}`;
-}
-
-function levelCount(text: string): number {
-  const count = parsePlainInteger(text);
-  if (count !== undefined && count >= 1 && count <= LEVELS_MAX) return count;
-  throw new InvalidArgumentError(`It must be an integer from 1 to ${LEVELS_MAX}.`);
 }

@@ -152,6 +152,22 @@ describe('bookreel show', () => {
     expect(text.match(/^up at /gm)).toHaveLength(all.length);
   });
 
+  test('follows as fast as its reader, and has one book in memory', async () => {
+    let [waiting, mostWaiting] = [0, 0];
+    const terminal = captured(() => NOW_MS);
+    const write = async (bytes: Uint8Array) => {
+      waiting += 1;
+      mostWaiting = Math.max(mostWaiting, waiting);
+      await new Promise((resolve) => setImmediate(resolve));
+      waiting -= 1;
+      await terminal.write(bytes);
+    };
+    const out = (text: string) => expect(text).toBe('');
+    const words = ['show', SLUG, '--follow', '--speed', 'max', '--data', held.path];
+    expect(await run(words, { ...terminal, write, out })).toBe(0);
+    expect([mostWaiting, terminal.stdout()]).toEqual([1, (await shown(...words.slice(1, 5))).stdout]);
+  });
+
   test('says that a market has no books', async () => {
     for (const more of [[], ['--follow']]) {
       const { code, stdout } = await shown('no-books', ...more);
