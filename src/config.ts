@@ -516,7 +516,8 @@ function notEmpty(text: string): string {
   return text;
 }
 
-function integerFrom(min: number, max: number): (text: string) => number {
+/** Reads integers of these bounds, both inclusive, of ten digits at most. */
+export function integerFrom(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^(?:0|[1-9]\d{0,9})$/.test(text) ? Number(text) : Number.NaN;
     if (value >= min && value <= max) return value;

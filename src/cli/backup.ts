@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { integerFrom } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
 import { saysDamaged } from '../store/database.ts';
@@ -25,7 +26,7 @@ export function backupCommand(terminal: Terminal): Command {
     .option('--force', 'replace the directory if it is a backup')
     .addOption(
       new Option('--keep <count>', 'write a backup into the directory, and keep this number of them')
-        .argParser(keptCount)
+        .argParser(integerFrom(1, KEPT_MAX))
         .conflicts('force'),
     )
     .addHelpText(
@@ -69,12 +70,6 @@ async function keepBackup(terminal: Terminal, options: CopyOptions, directory: s
 
 function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): string {
   return keySecretSha256 === null ? '' : '; it has the key secret';
-}
-
-function keptCount(text: string): number {
-  const count = Number(text);
-  if (/^\d+$/.test(text) && count >= 1 && count <= KEPT_MAX) return count;
-  throw new InvalidArgumentError(`It must be a number from 1 to ${KEPT_MAX}.`);
 }
 
 export function restoreCommand(terminal: Terminal): Command {

@@ -1,8 +1,8 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { instant } from '../config.ts';
+import { Command, Option } from 'commander';
+import { instant, integerFrom } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain/heat-map.ts';
-import { formatInstant, type InstantMs, parsePlainInteger } from '../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { NewFile } from '../export/new-file.ts';
 import type { Archive } from '../store/archive.ts';
@@ -33,7 +33,12 @@ export function plotCommand(terminal: Terminal): Command {
     .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
     .option('--from <time>', 'start, inclusive; default: the start of the market', instant)
     .option('--to <time>', 'end, inclusive; default: the end of the market', instant)
-    .option('--columns <number>', `number of columns, 1 to ${HEAT_MAP_COLUMNS_MAX}`, columnCount, COLUMNS_DEFAULT)
+    .option(
+      '--columns <number>',
+      `number of columns, 1 to ${HEAT_MAP_COLUMNS_MAX}`,
+      integerFrom(1, HEAT_MAP_COLUMNS_MAX),
+      COLUMNS_DEFAULT,
+    )
     .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
     .option('--force', 'replace the file if it exists')
     .addHelpText(
@@ -105,10 +110,4 @@ function wholeHeatMap(archive: Archive, market: StoredMarket, query: HeatMapQuer
     const { done, value } = steps.next();
     if (done === true) return value;
   }
-}
-
-function columnCount(text: string): number {
-  const count = parsePlainInteger(text);
-  if (count !== undefined && count >= 1 && count <= HEAT_MAP_COLUMNS_MAX) return count;
-  throw new InvalidArgumentError(`It must be an integer from 1 to ${HEAT_MAP_COLUMNS_MAX}.`);
 }

@@ -22,7 +22,7 @@ export function table(
   rows: readonly Row[],
 ): string {
   const whole = { columns, rows: rows.map((row) => row.map(printable)) };
-  const limit = outIsTerminal ? outColumns() : Infinity;
+  const limit = outIsTerminal && rows.length > 0 ? outColumns() : Infinity;
   const short = [withoutEmpty, withoutSeconds].reduce<Cells>(
     (cells, shortened) => (widthOf(widthsOf(cells)) <= limit ? cells : shortened(cells)),
     whole,

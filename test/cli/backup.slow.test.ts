@@ -103,8 +103,8 @@ describe('backup --keep', () => {
   );
 
   test.each([
-    [['--keep', '0'], 'it must be a number from 1 to 10000'],
-    [['--keep', '1.5'], 'it must be a number from 1 to 10000'],
+    [['--keep', '0'], 'it must be an integer from 1 to 10000'],
+    [['--keep', '1.5'], 'it must be an integer from 1 to 10000'],
     [['--keep', '7', '--force'], "option '--keep <count>' cannot be used with option '--force'"],
   ])('refuses %p', async (options, sentence) => {
     using workspace = await archiveOf(1);

@@ -26,6 +26,10 @@ describe('a table', () => {
     expect(table(on(63), COLUMNS, ROWS)).toBe(whole);
   });
 
+  test('without rows has its headings, also where they are too wide', () => {
+    expect(table(on(5), COLUMNS, [])).toBe('ID  PATH  EMPTY  NOTE\n');
+  });
+
   test('first loses columns without a value, then the cells of the widest columns are cut', () => {
     expect(table(on(62), COLUMNS, ROWS)).toBe(
       [
