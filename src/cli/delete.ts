@@ -4,14 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { instant } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant } from '../domain/instant.ts';
+import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Archive } from '../store/archive.ts';
 import { type CoinDeletion, Deletion, type DeletionTotals } from '../store/deletion.ts';
 import { freeBytes } from '../store/disk-floor.ts';
 import { coins, market } from './export.ts';
+import { marketsNamed } from './named-market.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { table } from './table.ts';
-import { countOf, json, printable, type Terminal } from './terminal.ts';
+import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 interface DeleteOptions extends GlobalOptions {
@@ -23,7 +24,7 @@ interface DeleteOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
-const HEADINGS = ['COIN', 'MARKETS', 'FROM', 'TO', 'RECORDS', 'COIN PRICES', 'BYTES'];
+const HEADINGS = ['COIN', 'MARKETS', 'FROM (UTC)', 'TO (UTC)', 'RECORDS', 'COIN PRICES', 'BYTES'];
 /** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
 const PAUSE = 0.5;
 
@@ -153,17 +154,11 @@ function rebuild(terminal: Terminal, { database }: Archive): void {
 }
 
 /** Keys of named markets, ascending. Throws 'not-found' for an unknown name, 'conflict' for a slug of several markets. */
-function keysOf({ markets }: Archive, names: readonly string[]): number[] {
+function keysOf(archive: Archive, names: readonly string[]): number[] {
   const keys = names.map((name) => {
-    const [found, ...others] = markets.named(name);
-    if (found === undefined) {
-      throw new DomainError(
-        'not-found',
-        `no market has the conditionId or slug '${name}': a server lists them at /v1/{coin}/markets`,
-      );
-    }
-    if (others.length === 0) return found.key;
-    const ids = [found, ...others].map(({ conditionId, startMs }) => `${conditionId} (${formatInstant(startMs)})`);
+    const found = marketsNamed(archive, name);
+    if (found.length === 1) return found[0]!.key;
+    const ids = found.map(({ conditionId, startMs }) => `${conditionId} (${formatInstant(startMs)})`);
     throw new DomainError('conflict', `several markets have the slug '${name}': name one of ${ids.join(', ')}`);
   });
   return [...new Set(keys)].sort((a, b) => a - b);
@@ -179,13 +174,19 @@ function nothingFound({ recordedCoins }: Archive, { sources }: Deletion): Domain
 
 function rowOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion): string[] {
   const { markets, records, coinPrices, bytes } = totals;
-  const window = [firstMs, lastMs].map((ms) => (ms === undefined ? '' : `${formatInstant(ms).slice(0, 16)}Z`));
-  return [symbol, String(markets), ...window, String(records), String(coinPrices), String(bytes)];
+  return [
+    symbol,
+    String(markets),
+    minuteText(firstMs),
+    minuteText(lastMs),
+    String(records),
+    String(coinPrices),
+    String(bytes),
+  ];
 }
 
 function documentOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion) {
-  const [from, to] = [firstMs, lastMs].map((ms) => (ms === undefined ? null : formatInstant(ms)));
-  return { coin: symbol, from, to, ...totals };
+  return { coin: symbol, from: instantOrNull(firstMs), to: instantOrNull(lastMs), ...totals };
 }
 
 function sumOf(counted: readonly CoinDeletion[]): DeletionTotals {

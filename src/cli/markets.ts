@@ -86,7 +86,7 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     const state = winner ?? (closed ? 'closed' : 'open');
     return [market.slug, minuteText(market.startMs), state, String(countOfSnapshots(market))];
   });
-  terminal.out(rows.length === 0 ? 'no market is like that\n' : table(terminal, HEADINGS, rows));
+  terminal.out(rows.length === 0 ? 'no market matches\n' : table(terminal, HEADINGS, rows));
   if (found.length > limit) terminal.err(`more markets follow: see them with --skip ${skip + limit}\n`);
 }
 

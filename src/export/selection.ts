@@ -129,7 +129,7 @@ function named(archive: Archive, coins: readonly string[], names: readonly strin
     if (matches.length === 0) {
       throw new DomainError(
         'not-found',
-        `no market of ${list(coins)} has the conditionId or slug '${name}': a server lists them at /v1/{coin}/markets`,
+        `no market of ${list(coins)} has the conditionId or slug '${name}': 'bookreel markets' lists them`,
       );
     }
     for (const market of matches) found.set(market.key, market);

@@ -46,7 +46,7 @@ describe('a deletion is refused', () => {
       'of an unknown market',
       ['--market', 'btc-updown-5m-1'],
       1,
-      /no market has the conditionId or slug 'btc-updown-5m-1'/,
+      /no market has the conditionId or slug 'btc-updown-5m-1': 'bookreel markets' lists them/,
     ],
     [
       'of a slug of two markets',
@@ -77,8 +77,8 @@ test('a dry run counts what a deletion takes, and deletes nothing', async () => 
   using place = await filled();
   const { code, stdout, stderr } = await remove(place.path, '--market', SLUG.toUpperCase(), '--dry-run');
   expect(stdout.split('\n')).toEqual([
-    expect.stringMatching(/^COIN +MARKETS +FROM +TO +RECORDS +COIN PRICES +BYTES$/),
-    expect.stringMatching(/^btc +1 +2026-04-16T07:10Z +2026-04-16T07:15Z +2 +0 +\d+$/),
+    expect.stringMatching(/^COIN +MARKETS +FROM \(UTC\) +TO \(UTC\) +RECORDS +COIN PRICES +BYTES$/),
+    expect.stringMatching(/^btc +1 +2026-04-16 07:10 +2026-04-16 07:15 +2 +0 +\d+$/),
     '',
   ]);
   expect([code, stderr]).toEqual([0, 'dry run: nothing was deleted\n']);

@@ -96,7 +96,7 @@ describe('markets', () => {
     expect(rows).toHaveLength(2);
     expect(rows[1]).toMatch(/^simulated-btc-updown-5m-1767868200 +2026-01-08 10:30 +up +170$/);
     expect(stderr).toBe('more markets follow: see them with --skip 2\n');
-    expect((await printed(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market is like that');
+    expect((await printed(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market matches');
   });
 
   test.each([
