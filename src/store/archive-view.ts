@@ -12,6 +12,9 @@ export class ArchiveView implements Disposable {
   readonly markets: Markets;
   readonly snapshots: Snapshots;
   readonly gaps: Gaps;
+  readonly segments: Segments;
+  readonly series: SeriesCatalog;
+  readonly snapshotTotals: SnapshotTotals;
   readonly #database: Database;
   readonly #view: Disposable;
 
@@ -19,10 +22,11 @@ export class ArchiveView implements Disposable {
   constructor(path: string) {
     this.#database = Database.openToRead(path, RECORDINGS);
     this.#view = this.#database.beginView();
-    const segments = new Segments(this.#database);
-    const series = new SeriesCatalog(this.#database);
+    this.segments = new Segments(this.#database);
+    this.series = new SeriesCatalog(this.#database);
+    this.snapshotTotals = new SnapshotTotals(this.#database, this.segments, this.series);
     this.markets = new Markets(this.#database);
-    this.snapshots = new Snapshots(segments, series, new SnapshotTotals(this.#database, segments, series));
+    this.snapshots = new Snapshots(this.segments, this.series, this.snapshotTotals);
     this.gaps = new Gaps(this.#database);
   }
 

@@ -6,15 +6,10 @@ import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
+import { ArchiveView } from './archive-view.ts';
 import { type BestUnits, ContradictionTally, readBest } from './contradiction-tally.ts';
-import { Database } from './database.ts';
-import { RECORDINGS } from './database-file.ts';
-import { Gaps } from './gaps.ts';
-import { Markets, type StoredMarket } from './markets.ts';
-import { Segments } from './segments.ts';
-import { SeriesCatalog } from './series.ts';
+import type { StoredMarket } from './markets.ts';
 import { SnapshotTally } from './snapshot-tally.ts';
-import { SnapshotTotals } from './snapshot-totals.ts';
 
 /** How much of a market is recorded, in one state of the archive. */
 export interface MarketCoverage {
@@ -135,20 +130,15 @@ export class Coverages {
   }
 
   async #walk({ conditionId, asOfMs }: Pick<Question, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
-    using database = Database.openToRead(this.#path, RECORDINGS);
-    using _view = database.beginView();
-    const market = new Markets(database).findByConditionId(conditionId);
+    using view = new ArchiveView(this.#path);
+    const market = view.markets.findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
     const cached = this.#find(market, asOfMs);
     if (cached !== undefined) return cached;
-    const recorded = new Gaps(database);
-    const books = new SeriesCatalog(database);
-    const segments = new Segments(database);
-    const lastSnapshotMs = new SnapshotTotals(database, segments, books).lastMs(market.key);
-    const lastMs = Math.max(lastSnapshotMs, recorded.lastMs(market.key));
-    const gapCount = recorded.count(market.key, asOfMs);
-    const gaps = recorded.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
-    const walks = OUTCOMES.map((outcome) => new OutcomeWalk(books, segments, market, outcome, asOfMs));
+    const lastMs = Math.max(view.snapshotTotals.lastMs(market.key), view.gaps.lastMs(market.key));
+    const gapCount = view.gaps.count(market.key, asOfMs);
+    const gaps = view.gaps.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
+    const walks = OUTCOMES.map((outcome) => new OutcomeWalk(view, market, outcome, asOfMs));
     const contradictions = await this.#read(walks);
     const outcomes = walks.map((walk) => walk.coverage);
     const coverage = { market, outcomes, contradictions, gapCount, gaps, lastMs };
@@ -185,8 +175,8 @@ class OutcomeWalk {
   /** The time of the next snapshot, Infinity after the last one. */
   nextMs = Infinity;
 
-  constructor(catalog: SeriesCatalog, segments: Segments, market: StoredMarket, outcome: Outcome, asOfMs: InstantMs) {
-    const books = catalog.books(market.key, outcome);
+  constructor({ series, segments }: ArchiveView, market: StoredMarket, outcome: Outcome, asOfMs: InstantMs) {
+    const books = series.books(market.key, outcome);
     this.#outcome = outcome;
     this.#recordedFromMs = books?.recordedFromMs ?? Infinity;
     this.#silence = new SilenceWatch(market.startMs, market.endMs);

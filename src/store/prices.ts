@@ -90,8 +90,7 @@ export class Prices {
     kind: StoredPriceKind,
     timestampMs: InstantMs,
   ): PriceRecord | undefined {
-    const found = this.#segments.nearest(this.#series.find(market.key, outcome, kind), timestampMs, 'before');
-    return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
+    return this.#latest(this.#series.find(market.key, outcome, kind), timestampMs);
   }
 
   /** Every price of a coin between two times, by source. */
@@ -109,7 +108,11 @@ export class Prices {
 
   /** The last price of a coin from one source that is not later than `timestampMs`. */
   latestOfSource(symbol: string, source: string, timestampMs: InstantMs): PriceRecord | undefined {
-    const found = this.#segments.nearest(this.#series.findCoin(symbol, source), timestampMs, 'before');
+    return this.#latest(this.#series.findCoin(symbol, source), timestampMs);
+  }
+
+  #latest(seriesId: number | undefined, timestampMs: InstantMs): PriceRecord | undefined {
+    const found = this.#segments.nearest(seriesId, timestampMs, 'before');
     return found === undefined ? undefined : priceCodec.decode(found.payload)[found.index];
   }
 
