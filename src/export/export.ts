@@ -7,7 +7,7 @@ import type { Archive } from '../store/archive.ts';
 import { lastOfBuckets } from '../store/bucket-walk.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type ExportSelection, marketsOf, type Sampling } from './selection.ts';
-import type { ExportWriter, SeriesLabels, SeriesWriter } from './writers/export-writer.ts';
+import type { ExportWriter, SeriesLabels, SeriesWriter, ValueLabels } from './writers/export-writer.ts';
 
 /** Counts the records that an export has written so far. */
 export class ExportTally {
@@ -137,31 +137,18 @@ function marketSeries(
   return OUTCOMES.filter((outcome) => only === undefined || outcome === only).flatMap((outcome) => {
     const labels = { conditionId: market.conditionId, outcome };
     const recordedFromMs = snapshots.recordedFromMs(market, outcome);
-    const books = (sinceMs: InstantMs) => sampled(snapshots.slices(market, outcome, sinceMs, toMs), sampling);
+    const booksFrom = (startMs: InstantMs) => sampled(snapshots.slices(market, outcome, startMs, toMs), sampling);
+    const mirrored = endingBefore(booksFrom(fromMs), recordedFromMs);
+    const values = (of: ValueLabels, slices: Iterable<SegmentSlice>) =>
+      openedSeries(writer, of, sampled(slices, sampling));
     return [
-      ...openedSeries(
-        writer,
-        { type: 'snapshot', ...labels, mirrored: true },
-        endingBefore(books(fromMs), recordedFromMs),
-      ),
-      ...openedSeries(writer, { type: 'snapshot', ...labels }, books(Math.max(fromMs, recordedFromMs))),
-      ...openedSeries(
-        writer,
-        { type: 'quote', ...labels },
-        sampled(quotes.slices(market, outcome, fromMs, toMs), sampling),
-      ),
+      ...openedSeries(writer, { type: 'snapshot', ...labels, mirrored: true }, mirrored),
+      ...openedSeries(writer, { type: 'snapshot', ...labels }, booksFrom(Math.max(fromMs, recordedFromMs))),
+      ...values({ type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
-        openedSeries(
-          writer,
-          { type: 'price', ...labels, kind },
-          sampled(prices.slices(market, outcome, kind, fromMs, toMs), sampling),
-        ),
+        values({ type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
       ),
-      ...openedSeries(
-        writer,
-        { type: 'lastTradePrice', ...labels },
-        sampled(prices.slices(market, outcome, 'last-trade', fromMs, toMs), sampling),
-      ),
+      ...values({ type: 'lastTradePrice', ...labels }, prices.slices(market, outcome, 'last-trade', fromMs, toMs)),
     ];
   });
 }
