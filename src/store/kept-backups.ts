@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { type Backup, backUp, type CopyOptions, isBackup } from './backup.ts';
 import { explained } from './database.ts';
-import { draftOf } from './on-disk.ts';
+import { draftOf, removeIfEmpty } from './on-disk.ts';
 import { restore } from './restore.ts';
 
 export const KEPT_MAX = 10_000;
@@ -38,10 +38,13 @@ export async function backUpAndKeep(
   clock: () => InstantMs,
   { keep, check }: KeepOptions,
 ): Promise<KeptBackup> {
+  const isNew = !existsSync(directory);
   explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   explained(directory, () => deleteUnfinished(directory, clock()));
   const name = `bookreel-${formatInstant(clock()).replaceAll(':', '-')}`;
-  const backup = await backUp(data, join(directory, name), clock, { force: false, check });
+  const backup = await backUp(data, join(directory, name), clock, { force: false, check }).finally(() => {
+    if (isNew) removeIfEmpty(directory);
+  });
   const scratch = draftOf(join(resolve(directory), 'restored'));
   try {
     await restore(backup.directory, scratch, { force: false, check });

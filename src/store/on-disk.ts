@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmdirSync, writeSync } from 'node:fs';
 
 /** Syncs a file, or the names in a directory, to disk. */
 export function flush(path: string): void {
@@ -25,4 +25,13 @@ export function writeNew(path: string, text: string): void {
 /** A new name next to `target`, for a copy that is not complete yet. */
 export function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
+}
+
+/** Removes a directory, unless it has something. */
+export function removeIfEmpty(directory: string): void {
+  try {
+    rmdirSync(directory);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  }
 }

@@ -8,7 +8,6 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
-  rmdirSync,
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -18,7 +17,7 @@ import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest, sizeAndDigest 
 import { Database, explained } from './database.ts';
 import { RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
-import { draftOf, flush } from './on-disk.ts';
+import { draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
@@ -68,7 +67,10 @@ export async function restore(source: string, directory: string, { force, check 
     }
   } finally {
     lock.release();
-    if (isNew && !installed) removeEmpty(directory);
+    if (isNew && !installed) {
+      rmSync(join(directory, LOCK_FILE), { force: true });
+      removeIfEmpty(directory);
+    }
   }
 }
 
@@ -159,16 +161,5 @@ function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
     // A damaged secret is set aside like any other.
     if (error instanceof DomainError) return false;
     throw error;
-  }
-}
-
-/** Removes a directory that was created and then not needed. */
-function removeEmpty(directory: string): void {
-  rmSync(join(directory, LOCK_FILE), { force: true });
-  try {
-    rmdirSync(directory);
-  } catch (error) {
-    // It is not empty any more: it stays.
-    if (!(error instanceof Error && 'code' in error)) throw error;
   }
 }

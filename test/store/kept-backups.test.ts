@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { backUpAndKeep } from '../../src/store/kept-backups.ts';
 import { restore } from '../../src/store/restore.ts';
@@ -80,6 +80,16 @@ describe('backups of which a number is kept', () => {
     const options = { keep: 1, check: failing };
     await expect(backUpAndKeep(place.data, directory.path, () => NOW_MS + DAY_MS, options)).rejects.toThrow('a fault');
     expect(readdirSync(directory.path)).toEqual([nameOf(NOW_MS)]);
+  });
+
+  test.each([
+    ['there is no archive', 'there is no archive', (path: string) => [join(path, 'none'), join(path, 'kept')]],
+    ['they would be in it', 'lies in the data directory', (path: string) => [path, join(path, 'kept')]],
+  ])('are refused if %s, and no directory is left', async (_, sentence, named) => {
+    using place = await archive();
+    const [data, kept] = named(place.data) as [string, string];
+    await expect(backUpAndKeep(data, kept, () => NOW_MS, { keep: 1, check })).rejects.toThrow(sentence);
+    expect(existsSync(kept)).toBe(false);
   });
 
   test('delete what a killed one left more than a day ago', async () => {
