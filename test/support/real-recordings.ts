@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 
 /**
  * Real recordings are not part of this project; BOOKREEL_RECORDINGS names a directory with some. Tests that need them use
@@ -16,4 +17,18 @@ export const REAL_BOOKS: string | undefined = existsSync(join(books, 'markets.nd
 export function realRecording(name: string): string | undefined {
   const path = join(DIRECTORY, name);
   return existsSync(path) ? path : undefined;
+}
+
+/** The markets in a directory of Gamma's answers, as Gamma has them: the unresolved ones, then the resolved ones. */
+export function gammaMarkets(directory: string) {
+  const lines = (name: string) =>
+    gunzipSync(readFileSync(join(directory, name)))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return [
+    ...lines('unresolved-sample.jsonl.gz'),
+    ...lines('resolved-btc-5m-2026-06-08.jsonl.gz').map(({ raw }) => raw),
+  ];
 }

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import type { Timeframe } from '../../src/domain/timeframe.ts';
 import { marketTitle } from '../../src/venue/market-title.ts';
 import { windowOfSlug } from '../../src/venue/slug.ts';
-import { realRecording } from '../support/real-recordings.ts';
+import { gammaMarkets, realRecording } from '../support/real-recordings.ts';
 
 const GAMMA = realRecording('gamma');
 
@@ -26,15 +25,8 @@ test.each(table)('the title of %s, %s, from %s to %s is %s', (symbol, timeframe,
 });
 
 test.skipIf(GAMMA === undefined)('every real market of a coin, and its event, has this title', () => {
-  const lines = (name: string) =>
-    gunzipSync(readFileSync(`${GAMMA}/${name}`))
-      .toString()
-      .trimEnd()
-      .split('\n');
-  const unresolved = lines('unresolved-sample.jsonl.gz').map((line) => JSON.parse(line));
-  const resolved = lines('resolved-btc-5m-2026-06-08.jsonl.gz').map((line) => JSON.parse(line).raw);
   const [live] = JSON.parse(readFileSync(`${GAMMA}/gamma_event_crypto_updown.json`, 'utf8'));
-  const markets = [...unresolved, ...resolved, { ...live.markets[0], events: [live] }];
+  const markets = [...gammaMarkets(GAMMA!), { ...live.markets[0], events: [live] }];
   let compared = 0;
   for (const { slug, question, events = [], eventStartTime, endDate } of markets) {
     const window = windowOfSlug(slug, Date.parse(endDate));

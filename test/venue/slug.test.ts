@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import { TIMEFRAMES, type Timeframe } from '../../src/domain/timeframe.ts';
 import { newYorkClock } from '../../src/venue/new-york.ts';
 import { isWindowStart, slugOf, windowOfSlug } from '../../src/venue/slug.ts';
-import { realRecording } from '../support/real-recordings.ts';
+import { gammaMarkets, realRecording } from '../support/real-recordings.ts';
 import { botSlug } from './bot-slug.ts';
 
 const GAMMA = realRecording('gamma');
@@ -140,15 +138,8 @@ describe('the slug of a window', () => {
 });
 
 test.skipIf(GAMMA === undefined)('the slug of every real market of a coin has the window of its fields', () => {
-  const lines = (name: string) =>
-    gunzipSync(readFileSync(`${GAMMA}/${name}`))
-      .toString()
-      .trimEnd()
-      .split('\n');
-  const unresolved = lines('unresolved-sample.jsonl.gz').map((line) => JSON.parse(line));
-  const resolved = lines('resolved-btc-5m-2026-06-08.jsonl.gz').map((line) => JSON.parse(line).raw);
   const silent: string[] = [];
-  for (const { slug, eventStartTime, endDate } of [...unresolved, ...resolved]) {
+  for (const { slug, eventStartTime, endDate } of gammaMarkets(GAMMA!)) {
     const window = windowOfSlug(slug, Date.parse(endDate));
     if (window === undefined) silent.push(slug.split('-up-')[0]);
     else {
