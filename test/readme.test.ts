@@ -2,24 +2,13 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
-import { NOW_MS } from './support/archive.ts';
+import { captured } from './cli/captured.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const PAGES = ['README.md', 'src/README.md', 'test/README.md', 'test/contract/DECISIONS.md', 'CHANGELOG.md'];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-const program = createProgram({
-  out: () => undefined,
-  err: () => undefined,
-  write: async () => undefined,
-  outIsTerminal: false,
-  errIsTerminal: false,
-  errColumns: () => 80,
-  outColumns: () => 80,
-  outHasColour: false,
-  errHasColour: false,
-  clock: () => NOW_MS,
-});
+const program = createProgram(captured());
 
 test('the README has at most 150 lines, and the page about the rooms fewer than 100', () => {
   expect(read('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(150);

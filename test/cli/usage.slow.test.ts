@@ -6,20 +6,9 @@ import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { captured } from './captured.ts';
 
-const silent = () => true;
-const program = createProgram({
-  out: silent,
-  err: silent,
-  write: async () => undefined,
-  outIsTerminal: false,
-  errIsTerminal: false,
-  errColumns: () => 80,
-  outColumns: () => 80,
-  outHasColour: false,
-  errHasColour: false,
-  clock: () => 0,
-});
+const program = createProgram(captured());
 
 /** All commands, each as its words. */
 const COMMANDS: readonly string[][] = commandsBelow(program, []);

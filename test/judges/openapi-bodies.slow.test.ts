@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from 'msgpackr';
 import { seed } from '../../src/cli/seed.ts';
+import { captured } from '../cli/captured.ts';
 import { liveAnswers } from '../http/openapi-answers.ts';
 import { answersOf, apiDocument, describedPath, operationsOf } from '../support/api-document.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
@@ -95,12 +96,8 @@ describe.skipIf(!IS_INSTALLED)(
     test('every answer about the simulated markets is valid, as JSON and as msgpack', async () => {
       const judgeOf = await judges();
       using place = temporaryArchive();
-      const silent = { out: () => undefined, err: () => undefined, write: async () => undefined };
-      const widths = { outColumns: () => 80, errColumns: () => 80 };
-      const noColour = { outHasColour: false, errHasColour: false };
-      const noTerminal = { outIsTerminal: false, errIsTerminal: false, ...widths, ...noColour };
       await seed(
-        { ...silent, ...noTerminal, clock: () => NOW_MS },
+        captured(() => NOW_MS),
         { data: '', diskFloor: { text: '0', bytes: 0 } },
         place.archive,
       );

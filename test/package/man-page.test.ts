@@ -2,26 +2,14 @@ import { describe, expect, test } from 'bun:test';
 import { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { manPage } from '../../src/package/man-page.ts';
-
-const SILENT = {
-  out: () => undefined,
-  err: () => undefined,
-  write: () => Promise.resolve(),
-  outIsTerminal: false,
-  errIsTerminal: false,
-  errColumns: () => 80,
-  outColumns: () => 80,
-  outHasColour: false,
-  errHasColour: false,
-  clock: () => 0,
-};
+import { captured } from '../cli/captured.ts';
 
 function wordsOf(command: Command): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 
 describe('the page bookreel(1)', () => {
-  const program = createProgram(SILENT);
+  const program = createProgram(captured());
   const page = manPage(program, '9.8.7', '2026-01-02');
 
   test('has every command and option, and the examples of --help', () => {
