@@ -163,8 +163,9 @@ function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => numb
       `<path d="M${at} ${bottom}v5" stroke="#57606a"/><text x="${at}" y="${bottom + 20}" text-anchor="middle">${timeLabel(atMs, stepMs)}</text>`,
     );
   }
-  const day = formatInstant(fromMs).slice(0, 10);
-  lines.push(`<text x="${AREA.left + AREA.width / 2}" y="${bottom + 42}" text-anchor="middle">${day}, UTC</text>`);
+  const days = new Set([fromMs, toMs].map((ms) => formatInstant(ms).slice(0, 10)));
+  const shown = `${[...days].join(' to ')}, UTC`;
+  lines.push(`<text x="${AREA.left + AREA.width / 2}" y="${bottom + 42}" text-anchor="middle">${shown}</text>`);
   return lines;
 }
 

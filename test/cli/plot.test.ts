@@ -141,6 +141,12 @@ describe('bookreel plot', () => {
     expect(open).toEqual([]);
   });
 
+  test('of more than one day states the first and the last one', async () => {
+    const { stdout: svg } = await plotted(SLUG, '--from', '2026-04-15T20:00:00Z');
+    expect(svg).toContain('>2026-04-15 to 2026-04-16, UTC</text>');
+    expect(svg).toContain('>00:00</text>');
+  });
+
   test('draws a market without books as one without books', async () => {
     const { code, stdout: svg } = await plotted('no-books');
     expect(code).toBe(0);
