@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { instant, integerFrom } from '../config.ts';
+import { instant, integerFrom, outcome } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain/heat-map.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
@@ -30,7 +30,7 @@ export function plotCommand(terminal: Terminal): Command {
   return new Command('plot')
     .description('draw the books of a market over time as an SVG picture: a heat map')
     .argument('<market>', 'conditionId or slug')
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
+    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
     .option('--from <time>', 'start, inclusive; default: the start of the market', instant)
     .option('--to <time>', 'end, inclusive; default: the end of the market', instant)
     .option(

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import { bookDepth, instant, speed } from '../config.ts';
+import { bookDepth, instant, outcome, speed } from '../config.ts';
 import type { CoverageResource } from '../domain/coverage.ts';
 import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { assetIdOf, marketResource } from '../domain/market.ts';
@@ -22,7 +22,8 @@ import { type GlobalOptions, withArchive } from './with-archive.ts';
 interface ShowOptions extends GlobalOptions {
   readonly at?: InstantMs;
   readonly outcome: Outcome;
-  readonly depth: number;
+  /** Undefined: DEPTH_DEFAULT in the text, all in JSON. */
+  readonly depth?: number;
   readonly follow?: boolean;
   readonly speed: Speed;
 }
@@ -49,8 +50,12 @@ export function showCommand(terminal: Terminal): Command {
     .description('print a market: its coverage, and its book at an instant')
     .argument('<market>', 'conditionId or slug')
     .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).default('up'))
-    .option('--depth <levels>', 'number of levels of each side, the best ones', bookDepth, DEPTH_DEFAULT)
+    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
+    .option(
+      '--depth <levels>',
+      `number of levels of each side, the best ones; default: ${DEPTH_DEFAULT}, with --json all`,
+      bookDepth,
+    )
     .option('--follow', 'play the books from --at on, or from the first one')
     .option('--speed <number>', 'playback speed: 0.1 to 1000, 1 is real time; max: every book at once', speed, 1)
     .addHelpText(
@@ -82,7 +87,7 @@ async function show(terminal: Terminal, archive: Archive, market: StoredMarket, 
   const coverage = coverageResource(covered, untilOf(covered.market, terminal.clock()));
   const shown = archive.database.read(() => bookAt(archive, market, outcome, at));
   if (options.json === true) {
-    const snapshot = shown === undefined ? null : snapshotResource(market, outcome, shown);
+    const snapshot = shown === undefined ? null : snapshotResource(market, outcome, shown, depth);
     terminal.out(json({ market: marketResource(market), coverage, snapshot }));
     return;
   }
@@ -104,7 +109,7 @@ async function follow(
     return;
   }
   const textOf = (book: ShownBook) => {
-    if (isJson === true) return `${JSON.stringify(snapshotResource(market, outcome, book))}\n`;
+    if (isJson === true) return `${JSON.stringify(snapshotResource(market, outcome, book, depth))}\n`;
     const text = bookText(outcome, book, depth);
     return terminal.outIsTerminal ? `${REPAINT}${headingOf(market)}\n${text}` : `${text}\n`;
   };
@@ -149,9 +154,10 @@ function snapshotResource(
   market: StoredMarket,
   outcome: Outcome,
   { id, timestampMs, book }: ShownBook,
+  depth: number | undefined,
 ): SnapshotResource {
   const levels = (prices: readonly number[], sizes: readonly number[]) =>
-    prices.map((price, level) => ({ price, size: sizes[level]! }));
+    prices.slice(0, depth).map((price, level) => ({ price, size: sizes[level]! }));
   return {
     id: String(id),
     assetId: assetIdOf(market, outcome),
@@ -188,7 +194,7 @@ function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: Coverage
   return `${table(terminal, headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
 }
 
-function bookText(outcome: Outcome, shown: ShownBook | undefined, depth: number): string {
+function bookText(outcome: Outcome, shown: ShownBook | undefined, depth = DEPTH_DEFAULT): string {
   if (shown === undefined) return `no book of ${outcome} is recorded at that time\n`;
   const { id, timestampMs, book } = shown;
   return `${outcome} at ${formatInstant(timestampMs)}, snapshot ${id}\n${ladderText(book, depth)}`;

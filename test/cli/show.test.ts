@@ -132,6 +132,13 @@ describe('bookreel show', () => {
     const { stdout } = await shown(SLUG, '--at', '2026-04-16T07:10:02Z', '--depth', '1');
     expect(stdout).toContain('-- mid 0.505, spread 0.01\n  0.5   0.1    0.1');
     expect(stdout).not.toContain('0.49');
+    const at = ['--at', '2026-04-16T07:10:02Z', '--json'];
+    const sidesOf = (text: string) => {
+      const { bids, asks } = (JSON.parse(text) as { snapshot: { bids: unknown[]; asks: unknown[] } }).snapshot;
+      return [bids.length, asks.length];
+    };
+    expect(sidesOf((await shown(SLUG, ...at)).stdout)).toEqual([3, 2]);
+    expect(sidesOf((await shown(SLUG, ...at, '--depth', '1', '--outcome', 'UP')).stdout)).toEqual([1, 1]);
   });
 
   test('follows the books until the last one, and shows the last one of an instant', async () => {
@@ -180,7 +187,7 @@ describe('bookreel show', () => {
     [['nosuch'], 1, "bookreel: no market has the conditionId or slug 'nosuch'"],
     [['twice'], 2, 'bookreel: markets of 2 coins have this slug: name one of eth 0x0c'],
     [[SLUG, '--depth', '0'], 2, 'It must be an integer from 1 to 10001'],
-    [[SLUG, '--outcome', 'both'], 2, 'choices are up, down'],
+    [[SLUG, '--outcome', 'both'], 2, 'it must be up or down'],
     [[SLUG, '--at', 'noon'], 2, "'noon' is invalid"],
     [[SLUG, '--speed', '0'], 2, "'0' is invalid"],
   ] as const)('%p is refused', async (words, code, sentence) => {
