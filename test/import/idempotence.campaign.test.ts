@@ -2,6 +2,9 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { formatInstant } from '../../src/domain/instant.ts';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { pricesIn } from '../../src/segment/price-segment.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importPaths, importRecords, temporaryArchive } from '../support/archive.ts';
 import {
@@ -9,6 +12,7 @@ import {
   START_MS,
   sampleCoinPrice,
   sampleGap,
+  sampleLastTradePrice,
   sampleMarket,
   samplePrice,
   sampleQuote,
@@ -41,13 +45,20 @@ async function served(archive: Archive, conditionId = CONDITION_ID) {
   const [snapshots, quotes, prices, coinPrices] = await Promise.all(
     [`${path}/snapshots`, `${path}/quotes`, `${path}/prices`, '/btc/prices'].map((series) => walked(archive, series)),
   );
-  const { key } = archive.markets.findByConditionId(conditionId)!;
+  const market = archive.markets.findByConditionId(conditionId)!;
+  // Only exports have them, so they are read from the archive.
+  const lastTradePrices = OUTCOMES.flatMap((outcome) =>
+    [...pricesIn(archive.prices.slices(market, outcome, 'last-trade', 0, Number.MAX_SAFE_INTEGER))].map(
+      ({ id, timestampMs, price }) => ({ id, outcome, timestamp: formatInstant(timestampMs), price }),
+    ),
+  );
   return {
     snapshots: snapshots!,
     quotes: quotes!,
     prices: prices!,
     coinPrices: coinPrices!,
-    gaps: archive.gaps.list(key),
+    lastTradePrices,
+    gaps: archive.gaps.list(market.key),
   };
 }
 
@@ -68,6 +79,7 @@ const record = fc.oneof(
   { weight: 4, arbitrary: fc.record({ timestamp: second, outcome, bids: side, asks: side }).map(sampleSnapshot) },
   fc.record({ timestamp: second, outcome, bidPrice: cents }).map(sampleQuote),
   fc.record({ timestamp: second, outcome, price: cents, kind: fc.constantFrom('mid', 'trade') }).map(samplePrice),
+  fc.record({ timestamp: second, outcome, price: cents }).map(sampleLastTradePrice),
   fc.record({ timestamp: second, source: fc.constantFrom('chainlink', 'binance'), price: cents }).map(sampleCoinPrice),
   fc
     .record({ from: second, reason: fc.constantFrom('restart', 'network') })
@@ -99,9 +111,9 @@ describe('importing', () => {
       fc.asyncProperty(recording, async (records) => {
         using held = temporaryArchive();
         await importRecords(held.archive, [sampleMarket(), ...records]);
-        const { snapshots, quotes, prices, coinPrices } = await served(held.archive);
+        const { snapshots, quotes, prices, coinPrices, lastTradePrices } = await served(held.archive);
         const timeOf = new Map(
-          [...coinPrices, ...snapshots, ...quotes, ...prices].map(({ id, timestamp }) => [
+          [...coinPrices, ...snapshots, ...quotes, ...prices, ...lastTradePrices].map(({ id, timestamp }) => [
             Number(id),
             String(timestamp),
           ]),
@@ -145,6 +157,7 @@ describe('importing', () => {
         const after = await served(pieces.archive);
         expect(unnumbered(after.snapshots)).toEqual(unnumbered(before.snapshots));
         expect(unnumbered(after.coinPrices)).toEqual(unnumbered(before.coinPrices));
+        expect(unnumbered(after.lastTradePrices)).toEqual(unnumbered(before.lastTradePrices));
         expect(after.gaps).toEqual(before.gaps);
         for (const { snapshots, coinPrices } of [before, after]) {
           const ids = [...snapshots, ...coinPrices].map(({ id }) => id);
