@@ -83,7 +83,8 @@ export class Replay {
   readonly #markets = new Map<number, MarketTimes>();
   /** The same, in a list. */
   readonly #windows: readonly MarketTimes[];
-  readonly #announcements: Announcement[] = [];
+  /** In order. */
+  readonly announcements: readonly Announcement[];
   readonly #stopListeners = new Set<() => void>();
   /** The number of sockets that are connected to it. */
   clients = 0;
@@ -109,6 +110,7 @@ export class Replay {
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
     this.standIns = markets.filter((market) => !hasAssetIds(market)).length;
+    const announcements: Announcement[] = [];
     archive.database.read(() => {
       for (const market of markets) {
         const known = announcementsOf(archive, market);
@@ -116,11 +118,11 @@ export class Replay {
         const { key, conditionId, symbol, timeframe, startMs, endMs } = market;
         const window = { key, conditionId, symbol, timeframe, startMs, endMs };
         this.#markets.set(key, { ...window, listedMs: known[0].timestampMs, firstMs, lastMs });
-        this.#announcements.push(...known);
+        announcements.push(...known);
       }
     });
     this.#windows = [...this.#markets.values()];
-    this.#announcements.sort((a, b) => a.timestampMs - b.timestampMs);
+    this.announcements = announcements.sort((a, b) => a.timestampMs - b.timestampMs);
     const span = archive.database.read(() => spanOf(archive, markets, this.#markets, options));
     this.clock = new ReplayClock(span, options.speed, clocks.monotonicMs);
     this.#wallMs = clocks.wallMs;
@@ -189,14 +191,9 @@ export class Replay {
     return listed.flatMap(([key]) => this.marketByKey(key) ?? []);
   }
 
-  /** The announcements after `afterMs` up to `untilMs`, inclusive, in order. */
-  announcements(afterMs: InstantMs, untilMs: InstantMs): readonly Announcement[] {
-    const all = this.#announcements;
-    return all.slice(firstAfter(all, timeOf, afterMs), firstAfter(all, timeOf, untilMs));
-  }
-
-  nextAnnouncementMs(afterMs: InstantMs): InstantMs | undefined {
-    return this.#announcements[firstAfter(this.#announcements, timeOf, afterMs)]?.timestampMs;
+  /** The index of the first announcement after an instant. */
+  announcementAfter(instantMs: InstantMs): number {
+    return firstAfter(this.announcements, timeOf, instantMs);
   }
 
   playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
@@ -239,7 +236,8 @@ export class Replay {
   /** Goes to the next event of its markets, or to the end, and pauses there; returns the instant. */
   step(): InstantMs {
     const { nowMs, span } = this.clock;
-    let earliestMs = Math.min(span.toMs, this.nextAnnouncementMs(nowMs) ?? Infinity);
+    const announcement = this.announcements[this.announcementAfter(nowMs)];
+    let earliestMs = Math.min(span.toMs, announcement?.timestampMs ?? Infinity);
     for (const [key, { firstMs, lastMs }] of this.#markets) {
       // Most markets have ended, or have not begun; one that was deleted has no events.
       if (firstMs >= earliestMs || lastMs <= nowMs) continue;

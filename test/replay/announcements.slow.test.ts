@@ -31,7 +31,7 @@ async function announced(replay: Replay): Promise<Json[]> {
   session.received(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET], custom_feature_enabled: true }));
   const { nowMs, span } = replay.clock;
   replay.clock.stepTo(span.toMs);
-  const expected = replay.announcements(nowMs, span.toMs).length;
+  const expected = replay.announcementAfter(span.toMs) - replay.announcementAfter(nowMs);
   const found = () =>
     connection.frames
       .flatMap((frame): Json[] => [JSON.parse(frame)].flat())

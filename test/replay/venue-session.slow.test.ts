@@ -411,6 +411,33 @@ describe('a client of the market channel', () => {
     );
   });
 
+  test('announcements wait for a client that does not read, and the clock for them', async () => {
+    const MARKETS = 100;
+    const listed = Array.from({ length: MARKETS }, (_, nth) =>
+      sampleMarket({
+        ...{ conditionId: `0x${String(nth + 1).padStart(64, '0')}`, slug: `btc-updown-5m-${nth}` },
+        ...{ clobTokenIds: [`7${nth}1`, `7${nth}2`], createdAt: new Date(START_MS + 1000).toISOString() },
+        ...{ startTime: formatInstant(START_MS + 300_000), endTime: formatInstant(START_MS + 600_000) },
+      }),
+    );
+    using place = await archiveOf(listed);
+    const replay = replayOf(place.archive, { selection: EVERYTHING.selection, toMs: START_MS + 600_000 });
+    const { connection, session } = clientOf(replay, [], { custom_feature_enabled: true }, () => true);
+    replay.clock.resume();
+    for (let read = 1; read <= MARKETS; read += 1) {
+      while (!connection.isBlocked) await new Promise((resolve) => setImmediate(resolve));
+      expect(connection.frames).toHaveLength(read);
+      if (read < MARKETS) expect(replay.clock.nowMs).toBeLessThan(START_MS + 1000);
+      connection.isBlocked = false;
+      session.drained();
+    }
+    await untilEnd(replay, session, connection);
+    session.closed();
+    const slugs = connection.frames.map((frame) => JSON.parse(frame).slug);
+    expect(new Set(slugs)).toEqual(new Set(listed.map(({ slug }) => slug)));
+    expect(slugs).toHaveLength(MARKETS);
+  });
+
   test('a rebased replay is shifted to the present when it starts, also for earlier clients', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const real = { ms: START_MS + 3_002_000 };

@@ -43,8 +43,8 @@ export class VenueSession implements ClockedMessages {
   #wantsDump = true;
   #hasSubscribed = false;
   #hasOpened = false;
-  /** All announcements up to this instant were sent. */
-  #announcedMs: InstantMs;
+  /** The index of the next announcement. */
+  #announcement = 0;
   #rank = 0;
   /** Of the archive, when the subscribed markets were looked up. */
   #version: number | undefined;
@@ -59,7 +59,6 @@ export class VenueSession implements ClockedMessages {
   ) {
     this.#replay = replay;
     this.#connection = connection;
-    this.#announcedMs = replay.clock.nowMs;
     this.#sender = new ClockedSender({ replay, connection, queue, monotonicMs, failed }, this);
   }
 
@@ -88,8 +87,12 @@ export class VenueSession implements ClockedMessages {
   }
 
   get nextMs(): InstantMs {
-    const announcedMs = this.#custom ? this.#replay.nextAnnouncementMs(this.#announcedMs) : undefined;
-    return Math.min(announcedMs ?? Infinity, this.#upcoming.nextMs);
+    return Math.min(this.#announcementMs, this.#upcoming.nextMs);
+  }
+
+  get #announcementMs(): InstantMs {
+    const announcement = this.#custom ? this.#replay.announcements[this.#announcement] : undefined;
+    return announcement?.timestampMs ?? Infinity;
   }
 
   #subscribe({ isOpening, assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
@@ -98,10 +101,10 @@ export class VenueSession implements ClockedMessages {
     // Events that are due go to the earlier subscriptions only.
     this.#sender.sendDue();
     if (this.#sender.isClosed) return;
-    if (custom && !this.#custom) this.#announcedMs = this.#sender.positionMs;
+    if (!this.#sender.isFollowing) this.#sender.startAtClock();
+    if (!this.#custom) this.#announceFromHere();
     this.#custom = custom ?? this.#custom;
     this.#wantsDump = initialDump ?? this.#wantsDump;
-    if (!this.#sender.isFollowing) this.#startAtClock();
     const opened: [Subscription, Outcome][] = [];
     for (const assetId of assetIds) {
       if (this.#subscribedAssets() >= SUBSCRIBED_MAX) break;
@@ -136,9 +139,8 @@ export class VenueSession implements ClockedMessages {
     this.#sender.follow(this.#custom || this.#subscriptions.size > 0);
   }
 
-  #startAtClock(): void {
-    this.#sender.startAtClock();
-    this.#announcedMs = this.#sender.positionMs;
+  #announceFromHere(): void {
+    this.#announcement = this.#replay.announcementAfter(this.#sender.positionMs);
   }
 
   #subscribedAssets(): number {
@@ -165,7 +167,7 @@ export class VenueSession implements ClockedMessages {
 
   restart(): void {
     if (this.#closesForDeletion()) return;
-    this.#announcedMs = this.#sender.positionMs;
+    this.#announceFromHere();
     this.#upcoming.remove(() => true);
     const subscriptions = [...this.#subscriptions.values()];
     this.#subscriptions.clear();
@@ -177,24 +179,20 @@ export class VenueSession implements ClockedMessages {
     this.#sendOpenings(opened);
   }
 
-  /** Sends a few events that are due at `dueMs`; true if no more are due. */
   sendSome(dueMs: InstantMs): boolean {
     if (this.#closesForDeletion()) return true;
     for (let i = 0; i < EVENTS_PER_CLOCK_CHECK; i += 1) {
-      const { nextMs } = this.#upcoming;
-      this.#announceUntil(Math.min(nextMs, dueMs));
-      if (nextMs > dueMs) return true;
-      const subscription = this.#upcoming.take();
-      const { frames, listening } = subscription;
-      const event = frames.playback.next();
-      subscription.atMs = frames.playback.nextMs ?? Infinity;
-      this.#upcoming.add(subscription);
-      for (const frame of frames.framesOf(event, listening, this.#custom)) this.#sender.send(frame);
-      // No other event of this time is left.
-      if (this.#upcoming.nextMs > event.timestampMs) this.#sender.moveTo(event.timestampMs);
-      if (event.kind === 'gap' && this.#replay.options.gaps === 'disconnect') {
+      const timestampMs = this.nextMs;
+      if (timestampMs > dueMs) return true;
+      let isGap = false;
+      // At one time announcements come first.
+      if (this.#announcementMs === timestampMs) this.#announce();
+      else isGap = this.#sendEvent();
+      // Nothing else of this time is left.
+      if (this.nextMs > timestampMs) this.#sender.moveTo(timestampMs);
+      if (isGap && this.#replay.options.gaps === 'disconnect') {
         // A client that connects again begins after all events of this time, and does not meet the same gap again.
-        this.#sender.moveTo(event.timestampMs);
+        this.#sender.moveTo(timestampMs);
         this.#sender.close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
       }
@@ -203,17 +201,26 @@ export class VenueSession implements ClockedMessages {
     return false;
   }
 
-  #announceUntil(untilMs: InstantMs): void {
-    if (!this.#custom || untilMs <= this.#announcedMs) return;
-    const { archive, shiftMs } = this.#replay;
-    for (const { kind, marketKey, timestampMs } of this.#replay.announcements(this.#announcedMs, untilMs)) {
-      const recorded = this.#replay.marketByKey(marketKey);
-      if (recorded === undefined) continue;
-      const market = this.#replay.asSent(recorded);
-      const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
-      this.#sender.send(frameOf(market, marketTexts(archive, market, shiftMs), timestampMs + shiftMs));
-    }
-    this.#announcedMs = untilMs;
+  /** Sends the messages about the next event; true if it is a gap. */
+  #sendEvent(): boolean {
+    const subscription = this.#upcoming.take();
+    const { frames, listening } = subscription;
+    const event = frames.playback.next();
+    subscription.atMs = frames.playback.nextMs ?? Infinity;
+    this.#upcoming.add(subscription);
+    for (const frame of frames.framesOf(event, listening, this.#custom)) this.#sender.send(frame);
+    return event.kind === 'gap';
+  }
+
+  #announce(): void {
+    const { announcements, archive, shiftMs } = this.#replay;
+    const { kind, marketKey, timestampMs } = announcements[this.#announcement]!;
+    this.#announcement += 1;
+    const recorded = this.#replay.marketByKey(marketKey);
+    if (recorded === undefined) return;
+    const market = this.#replay.asSent(recorded);
+    const frameOf = kind === 'listed' ? listedFrame : resolvedFrame;
+    this.#sender.send(frameOf(market, marketTexts(archive, market, shiftMs), timestampMs + shiftMs));
   }
 
   /** Whether a subscribed market was deleted: its playback would look like that of a market without further records. */
