@@ -132,8 +132,8 @@ function fromSmallestUnits(units: bigint): number {
   return Number(`${units}e-${DECIMAL_PLACES_MAX}`);
 }
 
-/** A decimal in units of its last possible place. */
-function smallestUnits(value: number): bigint {
+/** A non-negative decimal in units of its last possible place. */
+export function smallestUnits(value: number): bigint {
   const [whole = '', fraction = ''] = decimalText(value).split('.');
   return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
 }

@@ -78,8 +78,15 @@ function expectedTrades(toMs: number): readonly Shown[] {
   });
 }
 
+/** What a trade cost, exactly: sizes have one decimal, prices three. */
+function costOf({ size = 0, price }: Shown | TradeFields): number {
+  return (Math.round(Number(size) * 10) * Math.round(Number(price) * 1000)) / 10_000;
+}
+
 test('the Data API has the recorded trades until the clock, the newest first, as each query wants them', async () => {
   await using server = await filledServer([[...MARKETS, ...tradeRecords()]]);
+  // Its cost is more than the product of the two doubles.
+  const inexact = tradeFields().find((trade) => trade.size! * trade.price < costOf(trade))!;
   const queries: readonly [query: string, wanted: (trade: Shown) => boolean][] = [
     ['', () => true],
     [`market=${CONDITION_ID.toUpperCase().replace('X', 'x')}`, (trade) => trade.conditionId === CONDITION_ID],
@@ -89,7 +96,8 @@ test('the Data API has the recorded trades until the clock, the newest first, as
     ['side=BUY', ({ side }) => side === 'BUY'],
     ['side=SELL&takerOnly=true', ({ side }) => side === 'SELL'],
     ['filterType=TOKENS&filterAmount=50', ({ size = 0 }) => Number(size) >= 50],
-    ['filterType=CASH&filterAmount=20.5', ({ size = 0, price }) => Number(size) * Number(price) >= 20.5],
+    ['filterType=CASH&filterAmount=20.5', (trade) => costOf(trade) >= 20.5],
+    [`filterType=CASH&filterAmount=${costOf(inexact)}`, (trade) => costOf(trade) >= costOf(inexact)],
     [`start=${START_MS / 1000 + 5}&end=${START_MS / 1000 + 9}`, ({ timestamp }) => isWithin(timestamp, 5, 9)],
     ['user=0x56687bf447db6ffa42ffe2204a05edaa20f55839', () => false],
     ['unknown=1&asset=2', () => true],

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { smallestUnits } from '../../domain/decimal.ts';
 import { parseTradeSide } from '../../domain/trade.ts';
 import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades.ts';
@@ -83,9 +84,12 @@ function filterIn(query: URLSearchParams): (trade: RecordedTrade) => boolean {
   if ((type === undefined) !== (amount === undefined))
     throw invalid(type === undefined ? 'filterType' : 'filterAmount');
   const wanted = side === undefined ? undefined : parseTradeSide(side);
+  const one = smallestUnits(1);
+  const least = smallestUnits(amount ?? 0) * one;
   return ({ price, trade }) => {
     if (wanted !== undefined && trade?.side !== wanted) return false;
-    return amount === undefined || (trade?.size ?? 0) * (type === 'CASH' ? price : 1) >= amount;
+    if (amount === undefined) return true;
+    return smallestUnits(trade?.size ?? 0) * (type === 'CASH' ? smallestUnits(price) : one) >= least;
   };
 }
 
