@@ -3,6 +3,7 @@ import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { WorkQueue } from '../../src/replay/fair-queue.ts';
+import { GammaCatalog } from '../../src/replay/gamma/catalog.ts';
 import type { Replay, ReplayOptions } from '../../src/replay/replay.ts';
 import { Replays } from '../../src/replay/replays.ts';
 import type { Archive } from '../../src/store/archive.ts';
@@ -23,12 +24,9 @@ export function venueServer(
 ) {
   const replays = new Replays(archive, { monotonicMs: () => 0, wallMs });
   const replay = replays.create({ ...OPTIONS, ...options });
-  const queueOf = () => queue ?? replays.queue;
+  const deps = { replays, catalog: new GammaCatalog(), queueOf: () => queue ?? replays.queue };
   const venue = () =>
-    new Elysia()
-      .use(venueRestController({ replays }))
-      .use(gammaController({ replays, queueOf }))
-      .use(dataApiController({ replays, queueOf }));
+    new Elysia().use(venueRestController(deps)).use(gammaController(deps)).use(dataApiController(deps));
   const paths = new Set<string>();
   const app = new Elysia({ handler: { standardHostname: false } })
     .onRequest(({ request }) => {

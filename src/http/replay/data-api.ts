@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { smallestUnits } from '../../domain/decimal.ts';
 import { parseTradeSide } from '../../domain/trade.ts';
-import { GammaCatalog } from '../../replay/gamma/catalog.ts';
+import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades.ts';
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import { listIn } from './gamma-query.ts';
@@ -34,9 +34,8 @@ const FLAG = /^(?:true|false)$/i;
  * newest first. Each is the taker's, so `takerOnly` has no effect; no trade has a known wallet, so none is that of a `user`.
  * Unknown parameters are ignored.
  */
-export function dataApiController({ replays, queueOf }: VenueDeps) {
+export function dataApiController({ replays, catalog, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
-  const catalog = new GammaCatalog();
   for (const prefix of PREFIXES) {
     app.get(`${prefix}/trades`, (context: VenueContext) =>
       answerInTurns(replays, context, queueOf(context.request), (question) => trades(question, catalog)),

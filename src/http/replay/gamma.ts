@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
+import { type CatalogEntry, type CatalogQuery, type GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
 import { listedObject } from '../../replay/listed-market.ts';
 import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
@@ -55,9 +55,8 @@ const NOUNS: readonly Noun[] = [
  *
  * The CLOB's `/markets` is at the root as well: a condition id or a `next_cursor` selects it.
  */
-export function gammaController({ replays, queueOf }: VenueDeps) {
+export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'gamma' });
-  const catalog = new GammaCatalog();
   const search = new GammaSearch(catalog);
   const get = (path: string, answer: (question: VenueQuestion) => string) =>
     app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));

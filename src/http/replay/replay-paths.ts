@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ClockReading } from '../../domain/rate-window.ts';
+import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
@@ -11,6 +12,7 @@ import type { ReplaySocketDeps } from './replay-socket.ts';
 import { replaysController } from './replays.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
+import type { VenueDeps } from './venue-answer.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
 
@@ -54,14 +56,15 @@ export function replayPaths(deps: ReplayPathsDeps) {
     ...{ replays, sockets, monotonicMs, queueOf },
     mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
   };
+  const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf };
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params }) => refuseWithoutAccess(caller, scopeOf(replays.find(replayIn(params)))))
     .use(venueSocketController(socketDeps))
     .use(binanceController(socketDeps))
-    .use(venueRestController({ replays }))
-    .use(gammaController({ replays, queueOf }))
-    .use(dataApiController({ replays, queueOf }));
+    .use(venueRestController(venueDeps))
+    .use(gammaController(venueDeps))
+    .use(dataApiController(venueDeps));
   const watch = ({ request }: SocketContext) => {
     const scope = wholeArchive();
     return () => mayListen(request, scope);

@@ -1,5 +1,6 @@
 import type { InstantMs } from '../../domain/instant.ts';
 import { TASK_MS, type WorkQueue } from '../../replay/fair-queue.ts';
+import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
@@ -9,6 +10,8 @@ import { NO_STORE, type ResponseSettings, respond } from '../response/response.t
 /** What answers are made of. */
 export interface VenueDeps {
   readonly replays: Replays;
+  /** One for all paths: it caches the markets of each replay. */
+  readonly catalog: GammaCatalog;
   /** Where the work of a request waits for its turn. */
   readonly queueOf: (request: Request) => WorkQueue;
 }

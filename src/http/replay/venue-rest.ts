@@ -1,12 +1,11 @@
 import { Elysia } from 'elysia';
 import { priceHistory } from '../../replay/clob/price-history.ts';
 import { VenueQuotes } from '../../replay/clob/venue-quotes.ts';
-import { GammaCatalog } from '../../replay/gamma/catalog.ts';
-import type { Replays } from '../../replay/replays.ts';
 import {
   answerAsVenue,
   clobRefusal,
   type VenueContext,
+  type VenueDeps,
   type VenueQuestion,
   type VenueRefusal,
 } from './venue-answer.ts';
@@ -29,9 +28,8 @@ const PREFIXES = ['', '/clob'] as const;
  *
  * `/markets` and `/markets/{condition_id}` are under /clob; at the root Gamma has paths of that name, and answers both.
  */
-export function venueRestController({ replays }: { readonly replays: Replays }) {
+export function venueRestController({ replays, catalog }: VenueDeps) {
   const app = new Elysia({ name: 'venue-rest' });
-  const catalog = new GammaCatalog();
   const get = (path: string, answer: Answer) =>
     app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
   for (const prefix of PREFIXES) {
