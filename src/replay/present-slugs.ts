@@ -1,6 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
-import { newYorkClock } from '../venue/new-york.ts';
 import { slugOf } from '../venue/slug.ts';
 
 /** The window of a market that is given a slug. */
@@ -15,13 +14,12 @@ export interface NamedWindow extends Pick<Market, 'conditionId' | 'symbol' | 'ti
  * with one slug, the first that was listed has it, and the others have it with -2, -3 and so on.
  */
 export function presentSlugs(windows: readonly NamedWindow[], shiftMs: number): Map<number, string> {
-  const localTime = newYorkClock();
   const slugs = new Map<number, string>();
   const counts = new Map<string, number>();
   // A market that is listed later must not change the slug of an earlier one.
   for (const window of windows.toSorted(compareListings)) {
     const { symbol, timeframe, startMs, endMs } = window;
-    const slug = slugOf({ symbol, timeframe, startMs: startMs + shiftMs, endMs: endMs + shiftMs }, localTime);
+    const slug = slugOf({ symbol, timeframe, startMs: startMs + shiftMs, endMs: endMs + shiftMs });
     const count = (counts.get(slug) ?? 0) + 1;
     counts.set(slug, count);
     slugs.set(window.key, count === 1 ? slug : `${slug}-${count}`);

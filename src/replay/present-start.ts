@@ -1,7 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
-import { newYorkClock } from '../venue/new-york.ts';
 import { isWindowStart, WINDOW_MS } from '../venue/slug.ts';
 import type { Span } from './replay-clock.ts';
 
@@ -24,8 +23,6 @@ interface Rating {
   readonly misplaced: number;
 }
 
-type LocalTime = ReturnType<typeof newYorkClock>;
-
 const HOUR_MS = WINDOW_MS['1h'];
 
 /**
@@ -43,7 +40,6 @@ const HOUR_MS = WINDOW_MS['1h'];
  * present: then the replay's clock is up to a window before or after the present.
  */
 export function presentStart(windows: readonly RecordedWindow[], span: Span, wallMs: InstantMs): PresentStart {
-  const localTime = newYorkClock();
   const firstMs = firstOpenMs(windows, span);
   const lengths = windows.map(({ timeframe }) => WINDOW_MS[timeframe]);
   const stepMs = lengths.reduce((shortest, length) => Math.min(shortest, length), HOUR_MS);
@@ -56,7 +52,7 @@ export function presentStart(windows: readonly RecordedWindow[], span: Span, wal
   const untilNextMs = modulo(wallMs + (anchor?.startMs ?? 0) - firstMs, stepMs);
   const near = windows.filter(({ startMs, endMs }) => startMs <= lastMs && endMs > firstMs);
   const currentMs = Object.fromEntries(
-    TIMEFRAMES.map((timeframe) => [timeframe, windowStartBefore(timeframe, wallMs, localTime)]),
+    TIMEFRAMES.map((timeframe) => [timeframe, windowStartBefore(timeframe, wallMs)]),
   );
   const distinct = distinctWindows(windows);
   let best: (PresentStart & Rating) | undefined;
@@ -66,7 +62,7 @@ export function presentStart(windows: readonly RecordedWindow[], span: Span, wal
     const open = shortestOf(openNow);
     if (best !== undefined && open > best.open) continue;
     const misplacedOpen = openNow.filter(({ timeframe, startMs }) => startMs + shiftMs !== currentMs[timeframe]).length;
-    const misplaced = countMisplaced(distinct, shiftMs, localTime);
+    const misplaced = countMisplaced(distinct, shiftMs);
     const rated = { instantMs, shiftMs, open, misplacedOpen, misplaced };
     if (best === undefined || isBetter(rated, best)) best = rated;
   }
@@ -91,10 +87,9 @@ function firstOpenMs(windows: readonly RecordedWindow[], { fromMs, toMs }: Span)
 
 /** The number of windows of each timeframe that are not on the venue's grid when they are moved; without those of which all are. */
 export function misplacedWindows(windows: readonly RecordedWindow[], shiftMs: number): ReadonlyMap<Timeframe, number> {
-  const localTime = newYorkClock();
   const counts = TIMEFRAMES.map((timeframe) => {
     const own = distinctWindows(windows.filter((window) => window.timeframe === timeframe));
-    return [timeframe, countMisplaced(own, shiftMs, localTime)] as const;
+    return [timeframe, countMisplaced(own, shiftMs)] as const;
   });
   return new Map(counts.filter(([, count]) => count > 0));
 }
@@ -115,15 +110,11 @@ function distinctWindows(windows: readonly RecordedWindow[]): Map<Timeframe, Map
   return distinct;
 }
 
-function countMisplaced(
-  windows: ReadonlyMap<Timeframe, ReadonlyMap<InstantMs, number>>,
-  shiftMs: number,
-  localTime: LocalTime,
-): number {
+function countMisplaced(windows: ReadonlyMap<Timeframe, ReadonlyMap<InstantMs, number>>, shiftMs: number): number {
   let misplaced = 0;
   for (const [timeframe, starts] of windows) {
     for (const [startMs, count] of starts) {
-      if (!isWindowStart(timeframe, startMs + shiftMs, localTime)) misplaced += count;
+      if (!isWindowStart(timeframe, startMs + shiftMs)) misplaced += count;
     }
   }
   return misplaced;
@@ -144,10 +135,10 @@ function isOpen({ startMs, endMs, firstMs }: RecordedWindow, instantMs: InstantM
 }
 
 /** The latest start of a window of the venue at or before an instant. */
-function windowStartBefore(timeframe: Timeframe, instantMs: InstantMs, localTime: LocalTime): InstantMs {
+function windowStartBefore(timeframe: Timeframe, instantMs: InstantMs): InstantMs {
   const stepMs = Math.min(WINDOW_MS[timeframe], HOUR_MS);
   let startMs = instantMs - modulo(instantMs, stepMs);
-  while (!isWindowStart(timeframe, startMs, localTime)) startMs -= stepMs;
+  while (!isWindowStart(timeframe, startMs)) startMs -= stepMs;
   return startMs;
 }
 

@@ -1,6 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
-import { localTimeOf } from './new-york.ts';
+import { localDate } from './new-york.ts';
 
 /** The window that a market's title names. */
 export interface TitledWindow {
@@ -35,10 +35,10 @@ const MONTHS = [
  */
 export function marketTitle({ symbol, timeframe, startMs, endMs }: TitledWindow): string {
   const title = `${coinIn(symbol, timeframe)} Up or Down`;
-  if (timeframe === '24h') return `${title} on ${dateAt(localTimeOf(endMs))}?`;
-  const start = localTimeOf(startMs);
+  if (timeframe === '24h') return `${title} on ${dateAt(localDate(endMs))}?`;
+  const start = localDate(startMs);
   if (timeframe === '1h') return `${title} - ${dateAt(start)}, ${hourAt(start)}${halfAt(start)} ET`;
-  return `${title} - ${dateAt(start)}, ${timeAt(start)}-${timeAt(localTimeOf(endMs))} ET`;
+  return `${title} - ${dateAt(start)}, ${timeAt(start)}-${timeAt(localDate(endMs))} ET`;
 }
 
 /** Hourly and daily titles call Hyperliquid by its code. */

@@ -7,7 +7,7 @@ import { parseOutcome } from '../domain/outcome.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { parseJsonFigures } from '../record/exact-json.ts';
 import { coinCode, type Fields, numericField, rejected, stated } from '../record/fields.ts';
-import { wallTimeBetween } from './new-york.ts';
+import { localTime } from './new-york.ts';
 import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
 type TokenIds = Market['clobTokenIds'];
@@ -147,7 +147,7 @@ function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   const lasting = (lengthMs: number) => TIMEFRAMES.find((timeframe) => WINDOW_MS[timeframe] === lengthMs);
   const timeframe = lasting(endMs - startMs);
   if (timeframe !== undefined || endMs - startMs > 2 * WINDOW_MS['24h']) return timeframe;
-  const byLocalTime = lasting(wallTimeBetween(startMs, endMs));
+  const byLocalTime = lasting(localTime(endMs) - localTime(startMs));
   return byLocalTime === '4h' || byLocalTime === '24h' ? byLocalTime : undefined;
 }
 

@@ -2,7 +2,7 @@ import { isCoin } from '../domain/coin.ts';
 import { isInstant } from '../domain/instant.ts';
 import { parseTimeframe, type Timeframe } from '../domain/timeframe.ts';
 import { type Fields, rejected, textField } from '../record/fields.ts';
-import { instantsAt, newYorkClock } from './new-york.ts';
+import { instantsAt, localDate, localTime } from './new-york.ts';
 
 /** The coin and the planned window in a slug. */
 export interface SlugWindow {
@@ -81,11 +81,11 @@ export function windowOfSlug(slug: string, nearMs?: number): SlugWindow | undefi
  * The slug that the venue gives a window: of 5m, 15m and 4h with its start in Unix seconds, of 1h with the date and hour of its
  * start, of 24h with the date of its end, both in New York and with the year. A window that is not on the grid, see
  * `isWindowStart`, has the slug of the window that it overlaps most, or its own start. When the clocks go back, two hours have
- * the same slug. `localTime`: see newYorkClock.
+ * the same slug.
  */
-export function slugOf({ symbol, timeframe, startMs, endMs }: SlugWindow, localTime = newYorkClock()): string {
+export function slugOf({ symbol, timeframe, startMs, endMs }: SlugWindow): string {
   if (timeframe !== '1h' && timeframe !== '24h') return `${symbol}-updown-${timeframe}-${Math.floor(startMs / 1000)}`;
-  const local = new Date(localTime(timeframe === '1h' ? startMs + HOUR_MS / 2 : endMs));
+  const local = localDate(timeframe === '1h' ? startMs + HOUR_MS / 2 : endMs);
   const hour = local.getUTCHours();
   const date = `${MONTHS[local.getUTCMonth()]}-${local.getUTCDate()}-${local.getUTCFullYear()}`;
   const name = `${NAME_OF_CODE.get(symbol) ?? symbol}-up-or-down`;
@@ -96,7 +96,7 @@ export function slugOf({ symbol, timeframe, startMs, endMs }: SlugWindow, localT
  * Whether windows of a timeframe start at an instant: at multiples of 5m, 15m and 1h, every four hours from midnight in New
  * York, and at noon there.
  */
-export function isWindowStart(timeframe: Timeframe, instantMs: number, localTime = newYorkClock()): boolean {
+export function isWindowStart(timeframe: Timeframe, instantMs: number): boolean {
   if (instantMs % Math.min(WINDOW_MS[timeframe], HOUR_MS) !== 0) return false;
   if (timeframe === '4h') return localTime(instantMs) % WINDOW_MS['4h'] === 0;
   // Before 1970 the remainder is negative.

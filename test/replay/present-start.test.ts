@@ -2,7 +2,6 @@ import { describe, expect, test } from 'bun:test';
 import { TIMEFRAMES, type Timeframe } from '../../src/domain/timeframe.ts';
 import { presentSlugs } from '../../src/replay/present-slugs.ts';
 import { misplacedWindows, presentStart, type RecordedWindow } from '../../src/replay/present-start.ts';
-import { newYorkClock } from '../../src/venue/new-york.ts';
 import { isWindowStart, WINDOW_MS } from '../../src/venue/slug.ts';
 import { botSlug } from '../venue/bot-slug.ts';
 
@@ -10,7 +9,6 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** When the clocks go back, two hours have one slug. */
 const SECOND_HOUR = /(-november-1-2026-1am-et)-2$/;
-const localTime = newYorkClock();
 
 type Window = RecordedWindow & Parameters<typeof presentSlugs>[0][number];
 
@@ -19,7 +17,7 @@ function venueWindows(timeframes: readonly Timeframe[], fromMs: number, toMs: nu
   const windows: Window[] = [];
   for (let startMs = fromMs; startMs < toMs; startMs += 300_000) {
     for (const timeframe of timeframes) {
-      if (!isWindowStart(timeframe, startMs, localTime)) continue;
+      if (!isWindowStart(timeframe, startMs)) continue;
       let endMs = startMs + WINDOW_MS[timeframe];
       // Noon follows noon, also on days with 23 or 25 hours.
       if (timeframe === '24h')

@@ -3,7 +3,6 @@ import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
 import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay } from '../../src/replay/replay.ts';
-import { newYorkClock } from '../../src/venue/new-york.ts';
 import { isWindowStart, slugOf, WINDOW_MS } from '../../src/venue/slug.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -17,11 +16,10 @@ const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Markets of btc of all timeframes, and of eth of 1h, whose windows start in the 26 hours from `fromMs` on, each with one book. */
 function recording(fromMs: number): object[] {
-  const localTime = newYorkClock();
   const records: object[] = [];
   for (let startMs = fromMs; startMs < fromMs + DAY_MS + 7_200_000; startMs += 300_000) {
     for (const timeframe of TIMEFRAMES) {
-      if (!isWindowStart(timeframe, startMs, localTime)) continue;
+      if (!isWindowStart(timeframe, startMs)) continue;
       for (const symbol of timeframe === '1h' ? ['btc', 'eth'] : ['btc']) {
         const endMs = startMs + WINDOW_MS[timeframe];
         const id = records.length + 1;
@@ -29,7 +27,7 @@ function recording(fromMs: number): object[] {
         records.push(
           sampleMarket({
             ...{ conditionId, symbol, timeframe, clobTokenIds: [`7${id}1`, `7${id}2`] },
-            ...{ slug: `recorded-${slugOf({ symbol, timeframe, startMs, endMs }, localTime)}` },
+            ...{ slug: `recorded-${slugOf({ symbol, timeframe, startMs, endMs })}` },
             ...{ startTime: iso(startMs), endTime: iso(endMs), createdAt: iso(startMs - DAY_MS) },
           }),
           sampleSnapshot({ conditionId, timestamp: startMs }),
