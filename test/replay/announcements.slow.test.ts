@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
@@ -13,7 +11,7 @@ import {
   sampleSnapshot,
   UP_ASSET,
 } from '../support/sample-records.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { filledTardisServer } from './tardis-server.ts';
 import { anotherReplay, filledServer, venueServer } from './venue-server.ts';
 
@@ -26,8 +24,7 @@ const NOT_KEPT = ['sports_market_type', 'line', 'game_start_time', 'group_item_t
 /** All `new_market` and `market_resolved` messages of a replay's channel between its clock and its end. */
 async function announced(replay: Replay): Promise<Json[]> {
   const connection = new RecordingConnection();
-  const queue = new FairQueue();
-  const session = new VenueSession(replay, connection, queue, () => 0, rethrow);
+  const session = venueSession(replay, connection, () => 0);
   session.received(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET], custom_feature_enabled: true }));
   const { nowMs, span } = replay.clock;
   replay.clock.stepTo(span.toMs);

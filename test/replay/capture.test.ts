@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { booksInCapture, recordedPrices } from './recorded-hashes.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 
@@ -61,7 +59,7 @@ test.skipIf(CAPTURE === undefined)(
     >;
     const pairs = [current, next].map(({ upTokenId, downTokenId }) => [upTokenId, downTokenId] as const);
     const connection = new RecordingConnection();
-    const session = new VenueSession(replay, connection, new FairQueue(), clocks.monotonicMs, rethrow);
+    const session = venueSession(replay, connection, clocks.monotonicMs);
     // The creation of the markets is not recorded, so they are listed when their windows begin.
     const books = capturedOf(directory, 'book');
     const firstMs = Math.min(...books.map(({ timestamp }) => Number(timestamp)));

@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test';
 import { setImmediate } from 'node:timers/promises';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import { NativeStream } from '../../src/replay/tardis/native-stream.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
@@ -11,7 +9,7 @@ import { PriceTexts } from '../../src/venue/price-texts.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { DOWN_ASSET, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { anotherReplay, venueServer } from './venue-server.ts';
 
 const OTHER = sampleMarket({
@@ -56,7 +54,7 @@ test('a socket that is subscribed to a deleted market is closed, and sends nothi
   const replay = new Replay(place.archive, options, clocks);
   const sessionOf = (assetId: string) => {
     const connection = new RecordingConnection();
-    const session = new VenueSession(replay, connection, new FairQueue(), clocks.monotonicMs, rethrow);
+    const session = venueSession(replay, connection, clocks.monotonicMs);
     session.received(JSON.stringify({ assets_ids: [assetId], type: 'market', custom_feature_enabled: true }));
     return { connection, session };
   };

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { MarketPlayback } from '../../src/replay/market-playback.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
@@ -18,7 +16,7 @@ import {
   UP_ASSET,
 } from '../support/sample-records.ts';
 import { randomRecording } from './random-recording.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { tardisServer } from './tardis-server.ts';
 import { VenueOracle } from './venue-oracle.ts';
 import { filledServer, type VenueServer } from './venue-server.ts';
@@ -93,7 +91,7 @@ describe('the price of the last trade that a book states', () => {
     await using server = await filledServer([[sampleMarket(), book(0), stated(1000, 0.49), stated(3000, 0.51)]]);
     const connection = new RecordingConnection();
     const { clock } = server.replay;
-    const session = new VenueSession(server.replay, connection, new FairQueue(), () => performance.now(), rethrow);
+    const session = venueSession(server.replay, connection);
     const subscribe = (assetId: string) => session.received(JSON.stringify({ assets_ids: [assetId], type: 'market' }));
     clock.seek(START_MS + 500);
     subscribe(UP_ASSET);

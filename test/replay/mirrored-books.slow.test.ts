@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import type { MirrorMode } from '../../src/replay/market-state.ts';
 import type { Replay } from '../../src/replay/replay.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
@@ -11,7 +9,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { booksInParquet, recordedPrices, type VenueBook } from './recorded-hashes.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { tardisServer } from './tardis-server.ts';
 import { venueServer } from './venue-server.ts';
 
@@ -105,7 +103,7 @@ function bestOf({ timestamp }: Message, { asset_id, best_bid, best_ask }: Partia
 /** The frames of a client that follows a replay from its beginning to its end. */
 async function framesOf(replay: Replay, assetIds: readonly string[], custom = false): Promise<string[]> {
   const connection = new RecordingConnection();
-  const session = new VenueSession(replay, connection, new FairQueue(), () => performance.now(), rethrow);
+  const session = venueSession(replay, connection);
   session.received(JSON.stringify({ type: 'market', assets_ids: assetIds, custom_feature_enabled: custom }));
   replay.clock.resume();
   while (replay.clock.state !== 'ended') await new Promise((resolve) => setImmediate(resolve));

@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test';
 import { TIMEFRAMES } from '../../src/domain/timeframe.ts';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import { isWindowStart, slugOf, WINDOW_MS } from '../../src/venue/slug.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { botSlug } from '../venue/bot-slug.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { venueServer } from './venue-server.ts';
 
 const DAY_MS = 86_400_000;
@@ -158,7 +156,7 @@ test('new_market has the slug and the time of the present', async () => {
   const clocks = { monotonicMs: () => 0, wallMs: () => Date.parse('2026-11-23T10:31:00Z') };
   const replay = new Replay(held.archive, { ...EVERYTHING, rebase: true }, clocks);
   const connection = new RecordingConnection();
-  const session = new VenueSession(replay, connection, new FairQueue(), () => 0, rethrow);
+  const session = venueSession(replay, connection, () => 0);
   session.received(JSON.stringify({ type: 'market', assets_ids: ['701'], custom_feature_enabled: true }));
   connection.frames.length = 0;
   replay.clock.stepTo(startMs + 250_000);

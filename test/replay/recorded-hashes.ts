@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 
 interface VenueLevel {
   readonly price: string;
@@ -55,7 +53,7 @@ export function lastOfEachTime(books: readonly VenueBook[]): VenueBook[] {
 export function sentAgain(replay: Replay, { asset_id, timestamp }: VenueBook): VenueBook {
   replay.clock.seek(Number(timestamp));
   const connection = new RecordingConnection();
-  const session = new VenueSession(replay, connection, new FairQueue(), () => performance.now(), rethrow);
+  const session = venueSession(replay, connection);
   session.received(JSON.stringify({ assets_ids: [asset_id], type: 'market' }));
   session.closed();
   return JSON.parse(connection.frames[0]!)[0];

@@ -1,4 +1,7 @@
+import { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import type { Connection } from '../../src/replay/connection.ts';
+import { FairQueue } from '../../src/replay/fair-queue.ts';
+import type { Replay } from '../../src/replay/replay.ts';
 
 /** A connection that records what is sent. A message blocks it if `blocks` then returns true. */
 export class RecordingConnection implements Connection {
@@ -31,4 +34,14 @@ export class RecordingConnection implements Connection {
 /** For sessions whose errors must fail the test. */
 export function rethrow(error: unknown): never {
   throw error;
+}
+
+/** A client of the market channel whose errors fail the test. */
+export function venueSession(
+  replay: Replay,
+  connection: Connection,
+  monotonicMs = () => performance.now(),
+  queue = new FairQueue(),
+): VenueSession {
+  return new VenueSession({ replay, connection, queue, monotonicMs, failed: rethrow });
 }

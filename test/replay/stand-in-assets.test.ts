@@ -1,10 +1,8 @@
 import { expect, test } from 'bun:test';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importRecords } from '../support/archive.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { filledServer } from './venue-server.ts';
 
 /** 1, sixteen zeros, the start in 15 digits, 45 digits. */
@@ -52,7 +50,7 @@ test('stand-ins are the assets of every interface of the venue; /v1 has what was
   expect(listed.tokens.map(({ token_id }: { token_id: string }) => token_id)).toEqual(ids);
 
   const connection = new RecordingConnection();
-  const session = new VenueSession(replay, connection, new FairQueue(), () => 0, rethrow);
+  const session = venueSession(replay, connection, () => 0);
   session.received(JSON.stringify({ type: 'market', assets_ids: ids }));
   session.closed();
   const sent = connection.frames.flatMap((frame) => JSON.parse(frame) as { asset_id: string }[]);

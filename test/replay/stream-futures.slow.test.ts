@@ -1,6 +1,4 @@
 import { expect, test } from 'bun:test';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
-import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { MIRROR_MODES, type MirrorMode } from '../../src/replay/market-state.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import type { Archive } from '../../src/store/archive.ts';
@@ -8,7 +6,7 @@ import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { START_MS } from '../support/sample-records.ts';
 import { ASSETS, type Recorded, randomRecording } from './random-recording.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 import { tardisServer } from './tardis-server.ts';
 
 const BOTH = [ASSETS.up, ASSETS.down];
@@ -46,7 +44,7 @@ async function framesOf(archive: Archive, mirror: MirrorMode, fromMs: number): P
   const options = { ...EVERYTHING, mirror, fromMs, toMs: END_MS, speed: 'max' } as const;
   const replay = new Replay(archive, options, { monotonicMs: () => performance.now(), wallMs: () => 0 });
   const connection = new RecordingConnection();
-  const session = new VenueSession(replay, connection, new FairQueue(), () => performance.now(), rethrow);
+  const session = venueSession(replay, connection);
   session.received(JSON.stringify({ type: 'market', assets_ids: BOTH, custom_feature_enabled: true }));
   replay.clock.resume();
   while (replay.clock.state !== 'ended') await new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
-import { VenueSession } from '../../src/replay/clob/venue-session.ts';
+import type { VenueSession } from '../../src/replay/clob/venue-session.ts';
 import { FairQueue } from '../../src/replay/fair-queue.ts';
 import { Replay, type ReplayOptions } from '../../src/replay/replay.ts';
 import type { Speed } from '../../src/replay/replay-clock.ts';
@@ -14,7 +14,7 @@ import { randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 import { DocumentedClient, levelsOf } from './documented-client.ts';
 import { ASSETS, type RecordingStyle, randomRecording } from './random-recording.ts';
-import { RecordingConnection, rethrow } from './recording-connection.ts';
+import { RecordingConnection, venueSession } from './recording-connection.ts';
 
 const OPTIONS: ReplayOptions = {
   ...EVERYTHING,
@@ -40,7 +40,7 @@ function replayOf(
 }
 
 function sessionOn(replay: Replay, connection: RecordingConnection) {
-  return new VenueSession(replay, connection, queue, () => performance.now(), rethrow);
+  return venueSession(replay, connection, () => performance.now(), queue);
 }
 
 /** A new client of a replay that has subscribed. */

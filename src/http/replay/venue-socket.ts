@@ -11,11 +11,7 @@ const ROOT = '/';
 
 /** The venue's market channel and RTDS: each socket is a session of the replay that its path names. */
 export function venueSocketController(deps: ReplaySocketDeps) {
-  const market = replaySocketHooks(
-    deps,
-    ({ replay, connection, queue, monotonicMs, failed }) =>
-      new VenueSession(replay, connection, queue, monotonicMs, failed),
-  );
+  const market = replaySocketHooks(deps, (session) => new VenueSession(session));
   const rtds = replaySocketHooks(deps, (session) => new RtdsSession(session));
   return new Elysia({ name: 'venue-socket' })
     .ws(MARKET_PATH, market)

@@ -4,9 +4,8 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
 import { Agenda, type Upcoming } from '../agenda.ts';
-import { type ClockedMessages, ClockedSender } from '../clocked-sender.ts';
+import { type ClockedMessages, ClockedSender, type SessionDeps } from '../clocked-sender.ts';
 import type { Connection } from '../connection.ts';
-import type { WorkQueue } from '../fair-queue.ts';
 import { marketTexts } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 import { MarketFrames } from './market-frames.ts';
@@ -49,17 +48,10 @@ export class VenueSession implements ClockedMessages {
   /** Of the archive, when the subscribed markets were looked up. */
   #version: number | undefined;
 
-  /** An error in work that a timer or the clock started closes the connection, and is passed to `failed`. */
-  constructor(
-    replay: Replay,
-    connection: Connection,
-    queue: WorkQueue,
-    monotonicMs: () => number,
-    failed: (error: unknown) => void,
-  ) {
-    this.#replay = replay;
-    this.#connection = connection;
-    this.#sender = new ClockedSender({ replay, connection, queue, monotonicMs, failed }, this);
+  constructor(deps: SessionDeps) {
+    this.#replay = deps.replay;
+    this.#connection = deps.connection;
+    this.#sender = new ClockedSender(deps, this);
   }
 
   /** A frame from the client. */
