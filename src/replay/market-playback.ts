@@ -218,13 +218,13 @@ export class MarketPlayback {
 
   #takeTrade(outcome: Outcome): PlaybackEvent {
     const record = this.#trades[outcome].take();
-    const { price, timestampMs } = record;
+    const { timestampMs } = record;
     const last = this.#lastTrades;
     const other = otherOutcome(outcome);
-    last[outcome] = { price, timestampMs, isOwn: true };
+    last[outcome] = { ...record, isOwn: true };
     // If both outcomes have a trade at one time, each keeps its own.
     if (last[other]?.isOwn !== true || last[other].timestampMs !== timestampMs) {
-      last[other] = { price: complement(price), timestampMs, isOwn: false };
+      last[other] = { ...record, price: complement(record.price), isOwn: false };
     }
     this.#setTradesInBooks();
     return { kind: 'trade', timestampMs, outcome, record };

@@ -17,9 +17,7 @@ export interface KnownBook {
 }
 
 /** The price of the last trade of an outcome. A trade of the other outcome counts at the complement of its price. */
-export interface LastTrade {
-  readonly price: number;
-  readonly timestampMs: InstantMs;
+export interface LastTrade extends Pick<PriceRecord, 'price' | 'timestampMs' | 'trade'> {
   /** Whether it was recorded for this outcome. */
   readonly isOwn: boolean;
 }
@@ -83,10 +81,9 @@ export function lastTradeAt(
   const own = prices.latest(market, outcome, 'trade', instantMs);
   const other = prices.latest(market, otherOutcome(outcome), 'trade', instantMs);
   if (own !== undefined && (other === undefined || other.timestampMs <= own.timestampMs)) {
-    return { price: own.price, timestampMs: own.timestampMs, isOwn: true };
+    return { ...own, isOwn: true };
   }
-  if (other === undefined) return undefined;
-  return { price: complement(other.price), timestampMs: other.timestampMs, isOwn: false };
+  return other && { ...other, price: complement(other.price), isOwn: false };
 }
 
 /**

@@ -2,8 +2,7 @@ import { decimalText } from '../../domain/decimal.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { marketAsOf } from '../../domain/market-as-of.ts';
 import { complement } from '../../domain/mirrored-book.ts';
-import { type Outcome, otherOutcome } from '../../domain/outcome.ts';
-import type { TradeDetails } from '../../domain/trade.ts';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceRecord } from '../../segment/price-segment.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
@@ -90,7 +89,7 @@ export class VenueQuotes {
     const { market, outcome } = found;
     const last = lastTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
     const stated = statedTradeAt(this.#replay.archive, market, outcome, this.#nowMs);
-    const { side, feeRateBps } = last === undefined ? {} : this.#detailsOf(market, outcome, last);
+    const { side, feeRateBps } = last?.trade ?? {};
     if (stated !== undefined && (last === undefined || isNewer(stated, last))) {
       return { price: decimalText(stated.price), side: undefined, feeRateBps };
     }
@@ -100,11 +99,6 @@ export class VenueQuotes {
       side: side && ((side === 'buy') === last.isOwn ? 'BUY' : 'SELL'),
       feeRateBps,
     };
-  }
-
-  #detailsOf(market: StoredMarket, outcome: Outcome, { isOwn, timestampMs }: LastTrade): Partial<TradeDetails> {
-    const recordedOf = isOwn ? outcome : otherOutcome(outcome);
-    return this.#replay.archive.prices.latest(market, recordedOf, 'trade', timestampMs)?.trade ?? {};
   }
 
   /**
