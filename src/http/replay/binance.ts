@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
-import { BinanceSession, STREAMS_MAX, unknownStream } from '../../replay/binance/binance-session.ts';
+import { BinanceSession, unknownStream } from '../../replay/binance/binance-session.ts';
 import { coinOf, symbolOf, tickerPrice } from '../../replay/binance/coin-trades.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { replayIn } from '../plugins/access.ts';
@@ -12,6 +12,8 @@ import { answerAsVenue, type VenueContext, type VenueQuestion, VenueRefusal } fr
 /** The streams of one raw socket are in its path, those of a combined one in its query; further ones come in its frames. */
 const RAW_PATHS = ['/ws', '/ws/:stream'] as const;
 const COMBINED_PATH = '/stream';
+/** Binance's maximum for one connection (binance-spot-api-docs, web-socket-streams.md), repetitions included. */
+const STREAMS_MAX = 1024;
 const SYMBOL = '[A-Z0-9-_.]{1,20}';
 
 /**
