@@ -33,7 +33,7 @@ export function simplifiedMarket(market: ListedMarket, status: MarketStatus): ob
   return { condition_id: market.conditionId, tokens: tokensOf(market, status), ...statesOf(market, status) };
 }
 
-function rewardsOf({ rewardsMinSize: min_size, rewardsMaxSpread: max_spread }: MarketDetails): object | undefined {
+function rewardsOf({ rewardsMinSize: min_size, rewardsMaxSpread: max_spread }: MarketDetails) {
   return min_size === undefined && max_spread === undefined ? undefined : { rates: null, min_size, max_spread };
 }
 
@@ -43,12 +43,11 @@ function rewardsOf({ rewardsMinSize: min_size, rewardsMaxSpread: max_spread }: M
  * (`r`), and whether it takes orders (`ao`). Details that no recording states are left out, rewards are null then.
  */
 export function clobMarketInfo(market: ListedMarket, status: MarketStatus): object {
-  const { makerBaseFee, takerBaseFee, feeRate, feeExponent, feeTakerOnly, rewardsMinSize, rewardsMaxSpread } =
-    market.details;
-  const hasRewards = rewardsMinSize !== undefined || rewardsMaxSpread !== undefined;
+  const { makerBaseFee, takerBaseFee, feeRate, feeExponent, feeTakerOnly } = market.details;
+  const rewards = rewardsOf(market.details);
   const hasCurve = feeRate !== undefined && feeExponent !== undefined;
   return {
-    r: hasRewards ? { mi: rewardsMinSize, ma: rewardsMaxSpread } : null,
+    r: rewards === undefined ? null : { mi: rewards.min_size, ma: rewards.max_spread },
     t: OUTCOMES.map((outcome, index) => ({ t: market.clobTokenIds[index], o: VENUE_OUTCOMES[outcome] })),
     c: market.conditionId,
     mos: Number(MIN_ORDER_SIZE),
