@@ -247,11 +247,14 @@ const REFUSALS: readonly (readonly [path: string, body: unknown, refused: readon
   ),
 ];
 
-test.each(REFUSALS)('%s refuses %p with %p', async (path, body, [status, refused]) => {
-  await using server = await sampleServer();
-  const { text, ...answer } = await server.ask(path, body);
-  expect({ ...answer, body: JSON.parse(text) }).toEqual({ status, body: refused });
-});
+for (const [path, body, [status, refused]] of REFUSALS) {
+  const sent = body === undefined ? '' : ` with ${JSON.stringify(body).slice(0, 40)}`;
+  test(`${path}${sent} is refused with ${JSON.stringify(refused)}`, async () => {
+    await using server = await sampleServer();
+    const { text, ...answer } = await server.ask(path, body);
+    expect({ ...answer, body: JSON.parse(text) }).toEqual({ status, body: refused });
+  });
+}
 
 test('a batch with the venue’s maximum of assets is answered', async () => {
   await using server = await sampleServer();
