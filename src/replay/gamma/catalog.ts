@@ -11,10 +11,9 @@ const SERIES_EVENTS_MAX = 1000;
 
 /** The fields of a market that queries filter and order by. */
 export interface CatalogEntry
-  extends Pick<
-    StoredMarket,
-    'key' | 'marketId' | 'eventId' | 'conditionId' | 'slug' | 'clobTokenIds' | 'startMs' | 'endMs'
-  > {
+  extends Pick<StoredMarket, 'key' | 'marketId' | 'conditionId' | 'slug' | 'clobTokenIds' | 'startMs' | 'endMs'> {
+  /** As they are sent. */
+  readonly venueIds: ReturnType<typeof venueIdsOf>;
   readonly series: GammaSeries;
   readonly listedMs: InstantMs;
   /** Infinity if it is not known. */
@@ -36,8 +35,8 @@ export interface CatalogQuery extends Partial<Readonly<Record<keyof typeof VALUE
 const VALUES = {
   slugs: ({ slug }: CatalogEntry) => [slug],
   conditionIds: ({ conditionId }: CatalogEntry) => [conditionId],
-  marketIds: (entry: CatalogEntry) => [venueIdsOf(entry).marketId],
-  eventIds: (entry: CatalogEntry) => [venueIdsOf(entry).eventId],
+  marketIds: ({ venueIds }: CatalogEntry) => [venueIds.marketId],
+  eventIds: ({ venueIds }: CatalogEntry) => [venueIds.eventId],
   seriesIds: ({ series }: CatalogEntry) => [series.id],
   seriesSlugs: ({ series }: CatalogEntry) => [series.slug],
   assetIds: ({ clobTokenIds }: CatalogEntry) => clobTokenIds,
@@ -87,9 +86,10 @@ export class GammaCatalog {
 }
 
 function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
-  const { key, marketId, eventId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs = Infinity } = market;
+  const { key, marketId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs = Infinity } = market;
   const series = seriesOf(market.symbol, market.timeframe);
-  return { key, marketId, eventId, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs, series, listedMs };
+  const venueIds = venueIdsOf(market);
+  return { key, marketId, venueIds, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs, series, listedMs };
 }
 
 /**
