@@ -251,6 +251,22 @@ describe('a market at an instant', () => {
     expect([lastTradePrice, early.outcomePrices]).toEqual([undefined, '["0.515", "0.485"]']);
   });
 
+  test('has the midpoint of a spread of 0.1, and the last trade of a wider one', async () => {
+    const bookAt = (offsetMs: number, ask: number) =>
+      sampleSnapshot({
+        ...{ timestamp: START_MS + offsetMs, bids: [{ price: 0.45, size: 1 }], asks: [{ price: ask, size: 1 }] },
+      });
+    const trade = samplePrice({ timestamp: START_MS + 1000, price: 0.47 });
+    await using server = await filledServer([[sampleMarket(), trade, bookAt(1000, 0.55), bookAt(2000, 0.56)]]);
+    for (const [offsetMs, prices] of [
+      [1000, '["0.5", "0.5"]'],
+      [2000, '["0.47", "0.53"]'],
+    ] as const) {
+      server.replay.clock.seek(START_MS + offsetMs);
+      expect((await server.json(`/gamma/markets?condition_ids=${CONDITION_ID}`))[0].outcomePrices).toBe(prices);
+    }
+  });
+
   test('has no prices or times that were unknown before its first book', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(CREATED));

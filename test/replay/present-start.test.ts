@@ -119,6 +119,15 @@ describe('a replay starts in the present', () => {
     expect(misplacedWindows(one, shiftMs)).toEqual(new Map());
   });
 
+  test('of instants at which the same market is open, the first that puts later markets on the grid counts', () => {
+    const startMs = Date.parse('2026-04-16T10:00:00Z');
+    const short = venueWindows(['5m'], startMs, startMs + 900_000);
+    const later = venueWindows(['15m'], startMs + HOUR_MS, startMs + HOUR_MS + 1);
+    const span = { fromMs: startMs, toMs: startMs + 2 * HOUR_MS };
+    const startOf = (windows: readonly Window[]) => presentStart(windows, span, at('10:37:10')).instantMs - startMs;
+    expect([startOf(short), startOf([...short, ...later])]).toEqual([130_000, 430_000]);
+  });
+
   test('of several timeframes in a short recording, the shorter ones have the windows of the present, others the nearest slug', () => {
     const startMs = Date.parse('2026-04-16T10:25:00Z');
     const windows = venueWindows(TIMEFRAMES, startMs - DAY_MS, startMs + 900_000).map((window) => ({

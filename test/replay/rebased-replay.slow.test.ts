@@ -129,8 +129,22 @@ test('starts in the present when it starts and when it jumps; pauses, speeds and
   pass(30_000);
   replay.resume();
   expect([replay.clock.nowMs, presentMs()]).toEqual([fromMs + 690_000, clocks.wall]);
+  // A running replay that has jumped has started; one that was stepped starts from there on.
+  replay.seek(fromMs + 900_000);
+  const running = replay.shiftMs;
+  replay.clock.pause();
+  pass(20_000);
+  replay.resume();
+  expect(replay.shiftMs).toBe(running);
+  replay.clock.pause();
+  replay.seek(fromMs + 600_000);
+  const waiting = replay.clock.nowMs;
+  expect(replay.step()).toBe(fromMs + 900_000);
+  replay.resume();
+  expect([waiting, replay.clock.nowMs]).toEqual([fromMs + 710_000, fromMs + 1_010_000]);
+  replay.seek(fromMs + 600_000);
   expect(() => replay.seek(fromMs - 1)).toThrow('the instant is outside the replay');
-  expect([replay.clock.nowMs, presentMs()]).toEqual([fromMs + 690_000, clocks.wall]);
+  expect([replay.clock.nowMs, presentMs()]).toEqual([fromMs + 710_000, clocks.wall]);
 });
 
 test('starts when a market is open, at the earliest', async () => {

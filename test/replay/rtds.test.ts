@@ -169,6 +169,39 @@ describe('a client of RTDS', () => {
     expect(connection.frames).toHaveLength(7);
   });
 
+  test('a subscription begins at the clock, however long the client has been connected or has got other prices', async () => {
+    using place = await recorded();
+    using replayed = replayOf(place.archive, { speed: 1 });
+    const { replay, clock, passTime } = replayed;
+    clock.resume();
+    const { connection, session } = clientOf(replay);
+    const subscribe = (symbol: string) =>
+      session.received(request('subscribe', 'crypto_prices_chainlink', { filters: JSON.stringify({ symbol }) }));
+    passTime(500);
+    subscribe('eth/usd');
+    expect(connection.frames).toEqual([]);
+    passTime(1000);
+    subscribe('btc/usd');
+    expect(updatesIn(connection.frames)).toEqual([['eth/usd', 1000, 2000.5]]);
+    const [, history] = parsed(connection.frames) as History[];
+    expect(history).toMatchObject({ timestamp: START_MS + 1500, payload: { symbol: 'btc/usd' } });
+    expect(history!.payload.data.map(({ value }) => value)).toEqual([12, 13, 14]);
+    expect(connection.frames).toHaveLength(2);
+  });
+
+  test('a history has the latest 10,000 prices of the last minute', async () => {
+    const many = Array.from({ length: 10_002 }, (_, i) => price(i, 1 + i, { source: 'binance' }));
+    using place = await recorded([sampleMarket(), ...many]);
+    using replayed = replayOf(place.archive);
+    replayed.clock.seek(START_MS + 10_000);
+    const { connection } = clientOf(
+      replayed.replay,
+      request('subscribe', 'crypto_prices', { filters: '{"symbol":"btcusdt"}' }),
+    );
+    const [{ payload }] = parsed(connection.frames) as [History];
+    expect([payload.data.length, payload.data[0]!.value, payload.data.at(-1)!.value]).toEqual([10_000, 2, 10_001]);
+  });
+
   test.each([
     ['{"symbol":"btc/usd"}', ['btc/usd']],
     ['{"symbol":"BTC/USD"}', ['btc/usd']],

@@ -78,7 +78,7 @@ test('only the outcome without an id has a stand-in, and a recording that states
   expect(up).toBe(UP_ASSET);
   expect(down).toMatch(FORM);
   const statusOf = async (assetId: string) => (await server.ask(`/book?token_id=${assetId}`)).status;
-  expect([await statusOf(down), await statusOf('77')]).toEqual([200, 404]);
+  expect([await statusOf(up), await statusOf(down), await statusOf('77')]).toEqual([200, 200, 404]);
   for (const wrong of ['0', `${down}0`, down.slice(1), `${down.slice(0, -1)}${(Number(down.at(-1)) + 1) % 10}`])
     expect(await statusOf(wrong)).toBe(404);
   await importRecords(archive, [sampleMarket({ clobTokenIds: [UP_ASSET, '77'] })]);
