@@ -158,7 +158,6 @@ export class ClockedSender {
 
   #restart(): void {
     this.#task.cancel();
-    if (!this.isFollowing) return;
     this.startAtClock();
     this.#messages.restart();
     this.schedule();

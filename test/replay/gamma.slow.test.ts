@@ -451,6 +451,26 @@ test('is searched by the beginnings of words in titles and slugs', async () => {
   ]);
 });
 
+test('of several markets with one slug, the one that begins last is found by it', async () => {
+  const market = (id: string, startTime: string, endTime: string) =>
+    sampleMarket({
+      conditionId: `0x${id.repeat(64)}`,
+      clobTokenIds: [`${id}1`, `${id}2`],
+      marketId: id,
+      startTime,
+      endTime,
+    });
+  await using server = await filledServer([
+    [
+      market('5', '2026-04-16T07:10:00Z', '2026-04-16T07:15:00Z'),
+      market('6', '2026-04-16T07:20:00Z', '2026-04-16T07:25:00Z'),
+      market('7', '2026-04-16T07:15:00Z', '2026-04-16T07:20:00Z'),
+    ],
+  ]);
+  server.replay.clock.seek(START_MS + 900_000);
+  expect((await server.json(`/gamma/markets/slug/${sampleMarket().slug}`)).id).toBe('6');
+});
+
 test('series have their events, and are found by slug and id', async () => {
   await using server = await sampleServer();
   const { series, ...event } = EVENT;

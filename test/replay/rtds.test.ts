@@ -177,16 +177,17 @@ describe('a client of RTDS', () => {
     const { connection, session } = clientOf(replay);
     const subscribe = (symbol: string) =>
       session.received(request('subscribe', 'crypto_prices_chainlink', { filters: JSON.stringify({ symbol }) }));
-    passTime(500);
-    subscribe('eth/usd');
-    expect(connection.frames).toEqual([]);
-    passTime(1000);
+    const historyIn = (frame: string | undefined) => {
+      const { timestamp, payload } = JSON.parse(frame!) as History;
+      return [payload.symbol, timestamp - START_MS, ...payload.data.map(({ value }) => value)];
+    };
+    passTime(1200);
     subscribe('btc/usd');
-    expect(updatesIn(connection.frames)).toEqual([['eth/usd', 1000, 2000.5]]);
-    const [, history] = parsed(connection.frames) as History[];
-    expect(history).toMatchObject({ timestamp: START_MS + 1500, payload: { symbol: 'btc/usd' } });
-    expect(history!.payload.data.map(({ value }) => value)).toEqual([12, 13, 14]);
-    expect(connection.frames).toHaveLength(2);
+    expect(connection.frames.map(historyIn)).toEqual([['btc/usd', 1200, 12, 13, 14]]);
+    passTime(1800);
+    subscribe('eth/usd');
+    expect(updatesIn(connection.frames)).toEqual([['btc/usd', 2500, 15]]);
+    expect(connection.frames.slice(2).map(historyIn)).toEqual([['eth/usd', 3000, 2000.5]]);
   });
 
   test('a history has the latest 10,000 prices of the last minute', async () => {

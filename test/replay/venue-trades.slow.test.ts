@@ -247,4 +247,11 @@ test('the last trades of many markets are found in the last markets, and long se
   expect(await server.json('/trades?limit=10000')).toHaveLength(4 * MANY);
   const { pagination, events } = await server.json('/public-search?q=bitcoin');
   expect([pagination, events.length]).toEqual([{ hasMore: true, totalResults: MANY }, 10]);
+  // Six markets are listed; each step takes longer than a turn.
+  server.replay.clock.seek(START_MS - 86_400_000 + 5 * 300_000);
+  let passedMs = 0;
+  using _clock = spyOn(performance, 'now').mockImplementation(() => (passedMs += 1000));
+  others.length = 0;
+  const [series] = await server.json('/series');
+  expect([series.events.length, others.length]).toEqual([6, 6]);
 }, 60_000);

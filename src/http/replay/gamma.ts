@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, type GammaCatalog, listedSeries } from '../../replay/gamma/catalog.ts';
-import { listedObject } from '../../replay/listed-market.ts';
-import { gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
+import { type CatalogEntry, type CatalogQuery, type GammaCatalog, seriesIn } from '../../replay/gamma/catalog.ts';
+import { listedMarket, listedObject } from '../../replay/listed-market.ts';
+import { seriesObject } from '../../venue/gamma-series.ts';
+import { gammaEvent, gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { GammaSearch } from './gamma-search.ts';
 import {
@@ -60,6 +61,8 @@ export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
   const search = new GammaSearch(catalog);
   const get = (path: string, answer: (question: VenueQuestion) => string) =>
     app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
+  const getInTurns = (path: string, answer: (question: VenueQuestion) => Iterator<unknown, string>) =>
+    app.get(path, (context: VenueContext) => answerInTurns(replays, context, queueOf(context.request), answer));
   for (const prefix of PREFIXES) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
@@ -85,19 +88,19 @@ export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
         return '[]';
       });
     }
-    get(`${prefix}/series`, (question) => {
+    getInTurns(`${prefix}/series`, function* (question) {
       const slugs = listIn(question.query, 'slug');
-      const found = seriesIn(question, catalog).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
-      return JSON.stringify(sliceOf(found, question).map(({ object }) => object()));
+      const found = listedSeries(question, catalog).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
+      const texts: string[] = [];
+      for (const series of sliceOf(found, question)) texts.push(yield* seriesText(question, series));
+      return `[${texts.join(',')}]`;
     });
-    get(`${prefix}/series/:id`, (question) => {
-      const found = seriesIn(question, catalog).find(({ id }) => id === question.params.id);
+    getInTurns(`${prefix}/series/:id`, (question) => {
+      const found = listedSeries(question, catalog).find(({ id }) => id === question.params.id);
       if (found === undefined) throw notFound('id');
-      return JSON.stringify(found.object());
+      return seriesText(question, found);
     });
-    app.get(`${prefix}/public-search`, (context: VenueContext) =>
-      answerInTurns(replays, context, queueOf(context.request), (question) => search.answer(question)),
-    );
+    getInTurns(`${prefix}/public-search`, (question) => search.answer(question));
     for (const [path, answer] of EMPTY) {
       get(`${prefix}${path}`, ({ params }) => {
         checkId(params);
@@ -119,8 +122,23 @@ function checkId({ id = '0' }: VenueQuestion['params']): void {
   if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
 }
 
-function seriesIn({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
-  return listedSeries(replay, catalog.select(replay, {}, nowMs), nowMs);
+function listedSeries({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
+  return seriesIn(catalog.select(replay, {}, nowMs));
+}
+
+/** A series with its events as JSON, in steps of one event each. */
+function* seriesText(
+  { replay, nowMs }: VenueQuestion,
+  { events, ...series }: ReturnType<typeof seriesIn>[number],
+): Generator<undefined, string> {
+  const objects: object[] = [];
+  for (const { key } of events) {
+    const market = replay.marketByKey(key);
+    // Undefined if it was deleted since the answer began.
+    if (market !== undefined) objects.push(gammaEvent(listedMarket(replay, market, nowMs)));
+    yield undefined;
+  }
+  return JSON.stringify({ ...seriesObject(series), events: objects });
 }
 
 function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {

@@ -1,9 +1,7 @@
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { type GammaSeries, seriesObject, seriesOf } from '../../venue/gamma-series.ts';
-import { gammaEvent } from '../../venue/gamma-writer.ts';
+import { type GammaSeries, seriesOf } from '../../venue/gamma-series.ts';
 import { venueIdsOf } from '../../venue/stand-in-id.ts';
-import { listedMarket } from '../listed-market.ts';
 import type { Replay } from '../replay.ts';
 
 /** A series is listed with this number of its last events: three and a half days of a series of five minutes. */
@@ -92,18 +90,13 @@ function entryOf(market: StoredMarket, listedMs: InstantMs): CatalogEntry {
   return { key, marketId, venueIds, conditionId, slug, clobTokenIds, startMs, endMs, resolvedMs, series, listedMs };
 }
 
-/**
- * The series of markets that are listed at `nowMs`, by slug; `object` makes the object of Gamma's `/series`, with its events.
- * Call it within Database.readShared.
- */
-export function listedSeries(replay: Replay, entries: readonly CatalogEntry[], nowMs: InstantMs) {
-  const eventOf = ({ key }: CatalogEntry) => gammaEvent(listedMarket(replay, replay.marketByKey(key)!, nowMs));
+/** The series of markets, by slug, each with its last events by start. */
+export function seriesIn(entries: readonly CatalogEntry[]) {
   return [...Map.groupBy(entries, ({ series }) => series.slug).values()]
-    .map((members) => {
-      const { series } = members[0]!;
-      const last = members.toSorted((a, b) => a.startMs - b.startMs).slice(-SERIES_EVENTS_MAX);
-      return { ...series, object: () => ({ ...seriesObject(series), events: last.map(eventOf) }) };
-    })
+    .map((members) => ({
+      ...members[0]!.series,
+      events: members.toSorted((a, b) => a.startMs - b.startMs).slice(-SERIES_EVENTS_MAX),
+    }))
     .sort((a, b) => compareTexts(a.slug, b.slug));
 }
 
