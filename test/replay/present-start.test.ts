@@ -164,8 +164,10 @@ describe('slugs of the present', () => {
   test('are never equal: of markets with one window the first that was listed has the slug, and later ones do not change it', () => {
     const startMs = Date.parse('2026-04-16T07:10:00Z');
     const [window] = venueWindows(['5m'], startMs, startMs + 1) as [Window];
-    const another = (key: number, listedMs: number) => ({ ...window, key, listedMs, conditionId: `0x${9 - key}` });
-    const [first, second, third] = [another(1, startMs - 10), another(2, startMs - 10), another(3, startMs - 20)];
+    const listed = (key: number, listedMs: number, conditionId: string) => ({ ...window, key, listedMs, conditionId });
+    const first = listed(1, startMs - 10, '0x8');
+    const second = listed(2, startMs - 10, '0x7');
+    const third = listed(3, startMs - 20, '0x9');
     const slug = 'btc-updown-5m-1776323700';
     expect(presentSlugs([third], 300_000)).toEqual(new Map([[3, slug]]));
     expect(presentSlugs([second, third], 300_000)).toEqual(
