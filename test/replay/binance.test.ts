@@ -127,6 +127,7 @@ describe('a client of Binance’s streams', () => {
     [{ method: 'SUBSCRIBE', params: ['btcusdt@trade'], id: 1.5 }, 2, 'request ID', undefined],
     [{ id: 4 }, 2, 'missing field `method`', 4],
     [{ method: 'LISTEN', id: 4 }, 2, 'unknown variant `LISTEN`, expected one of `SUBSCRIBE`', 4],
+    [{ method: 'L'.repeat(41), id: 4 }, 2, `unknown variant \`${'L'.repeat(40)}\`, `, 4],
     [{ method: 'SUBSCRIBE', params: 'btcusdt@trade', id: 4 }, 2, 'params', 4],
     [{ method: 'SUBSCRIBE', params: [7], id: 4 }, 2, 'invalid stream', 4],
     [{ method: 'SET_PROPERTY', params: [], id: 4 }, 2, 'property name must be a string', 4],
