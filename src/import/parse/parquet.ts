@@ -1,7 +1,6 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import {
   type AsyncBuffer,
-  asyncBufferFromFile,
   type Compressors,
   type FileMetaData,
   type ParquetParsers,
@@ -70,7 +69,7 @@ export class ParquetFile {
 
   static async open(path: string): Promise<ParquetFile> {
     return await readable(path, async () => {
-      const file = keepingSlices(await asyncBufferFromFile(path));
+      const file = keepingSlices(Bun.file(path));
       const metadata = await parquetMetadataAsync(file);
       for (const { num_rows: rows } of metadata.row_groups) {
         if (rows < 0n || rows > GROUP_ROWS_MAX) throw new Error(`a group of ${rows} rows`);
@@ -123,13 +122,14 @@ function bytesOfRow({ columns: chunks, num_rows: rows }: RowGroup, columns: read
   return Math.max(1, sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, Number(rows)));
 }
 
-function keepingSlices(file: AsyncBuffer): AsyncBuffer {
+/** Reads each slice at once: hyparquet's own reader opens a stream for each, and joins its pieces. */
+function keepingSlices(file: Bun.BunFile): AsyncBuffer {
   const kept = new KeptBytes<ArrayBuffer>(KEPT_SLICES_BYTES);
   return {
-    byteLength: file.byteLength,
+    byteLength: file.size,
     slice: async (start, end) => {
       const name = `${start} ${end}`;
-      return kept.get(name) ?? kept.add(name, await file.slice(start, end));
+      return kept.get(name) ?? kept.add(name, await file.slice(start, end).arrayBuffer());
     },
   };
 }
