@@ -1,7 +1,10 @@
 import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { isFields } from '../record/fields.ts';
+import { type BestPrices, bestPricesOf } from './best-prices.ts';
 
+/** Of the longest digest: Bun takes no shorter array. */
+const DIGEST_BYTES_MAX = 64;
 /** A number that JSON writes as it is. */
 const PLAIN = /^[0-9.]*$/;
 
@@ -16,9 +19,11 @@ export interface HashedBook {
   readonly assetId: string;
   /** Unix milliseconds in digits. */
   readonly timestamp: string;
-  /** Levels as compact JSON, without the brackets. */
-  readonly bids: string;
-  readonly asks: string;
+  /** Levels as compact JSON, without the brackets: as text, or as its bytes. */
+  readonly bids: string | Uint8Array;
+  readonly asks: string | Uint8Array;
+  /** Not hashed: the last trade was mostly at one of them. */
+  readonly best: BestPrices;
   readonly minOrderSize: string;
   readonly negRisk: boolean;
 }
@@ -29,22 +34,33 @@ export interface HashTail {
   readonly lastTradePrice: string;
 }
 
-/** The hash of a book with this tail, in hex. */
-export type BookHash = (tail: HashTail) => string;
+/** The hash of one book at a time for every price of the last trade: what comes before the price is hashed once. */
+export class BookHasher {
+  /** Used for all books, because one for each would take a third more time. */
+  readonly #head = new Bun.CryptoHasher('sha1');
+  readonly #digest = new Uint8Array(DIGEST_BYTES_MAX);
 
-/** The hash of a book, for all tails: what comes before the tail is hashed once. */
-export function hashesOf(book: HashedBook): BookHash {
-  const head = new Bun.CryptoHasher('sha1').update(headText(book));
-  return (tail) => head.copy().update(tailText(book.negRisk, tail)).digest('hex');
+  /** Replaces the book that was opened before. */
+  open({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tickSize: string): void {
+    // Taking the digest empties the hasher.
+    this.#head.digest(this.#digest);
+    this.#head
+      .update(`{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[`)
+      .update(bids)
+      .update('],"asks":[')
+      .update(asks)
+      .update(afterLevels(minOrderSize) + beforePrice(negRisk, tickSize));
+  }
+
+  /** The hash of the open book, in hex. */
+  hash(lastTradePrice: string): string {
+    return this.#head.copy().update(fromPrice(lastTradePrice)).digest('hex');
+  }
 }
 
 /** The hash, in hex, of bytes in the format of `HashedBook`. */
 export function hashedBytes(bytes: Uint8Array): string {
   return Bun.SHA1.hash(bytes, 'hex');
-}
-
-function headText({ market, assetId, timestamp, bids, asks, minOrderSize }: HashedBook): string {
-  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[${bids}],"asks":[${asks}${afterLevels(minOrderSize)}`;
 }
 
 /** The text from the end of the asks to the tick. */
@@ -54,12 +70,24 @@ export function afterLevels(minOrderSize: string): string {
 
 /** The text from the tick to the end. */
 export function tailText(negRisk: boolean, { tickSize, lastTradePrice }: HashTail): string {
-  return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":${JSON.stringify(lastTradePrice)}}`;
+  return beforePrice(negRisk, tickSize) + fromPrice(lastTradePrice);
+}
+
+function beforePrice(negRisk: boolean, tickSize: string): string {
+  return `${JSON.stringify(tickSize)},"neg_risk":${negRisk},"last_trade_price":`;
+}
+
+function fromPrice(lastTradePrice: string): string {
+  return `${JSON.stringify(lastTradePrice)}}`;
 }
 
 /** The levels of a book in the venue's order and format. */
-export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks'> {
-  return { bids: sideText(book.bidPrices, book.bidSizes), asks: sideText(book.askPrices, book.askSizes) };
+export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks' | 'best'> {
+  return {
+    bids: sideText(book.bidPrices, book.bidSizes),
+    asks: sideText(book.askPrices, book.askSizes),
+    best: bestPricesOf(book),
+  };
 }
 
 function sideText(prices: readonly number[], sizes: readonly number[]): string {

@@ -15,7 +15,7 @@ import {
   textField,
 } from '../record/fields.ts';
 import { tradeFields, VENUE_TRADE_NAMES } from '../record/trade-fields.ts';
-import type { BestPrices } from './best-prices.ts';
+import { type BestPrices, bestPricesOf } from './best-prices.ts';
 import { type HashedBook, statedLevels } from './book-hash.ts';
 import { levelObjects } from './levels.ts';
 import { MIN_ORDER_SIZE } from './market-status.ts';
@@ -84,11 +84,12 @@ export function bookMessage(message: Fields): BookMessage {
   };
   const { assetId, market } = assetOf(frame);
   const timestampMs = timestampOf(frame);
-  const claim = hashClaim(frame, assetId, timestampMs);
-  return { assetId, market, timestampMs, ...bookFields(frame), lastTradePrice: statedLastTrade(frame), claim };
+  const levels = bookFields(frame);
+  const claim = hashClaim(frame, assetId, timestampMs, bestPricesOf(levels.book));
+  return { assetId, market, timestampMs, ...levels, lastTradePrice: statedLastTrade(frame), claim };
 }
 
-function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashClaim | undefined {
+function hashClaim(frame: Fields, assetId: string, timestampMs: number, best: BestPrices): HashClaim | undefined {
   const { hash, market } = frame;
   if (typeof hash !== 'string' || hash === '' || typeof market !== 'string') return undefined;
   const bids = statedLevels(frame.bids);
@@ -107,6 +108,7 @@ function hashClaim(frame: Fields, assetId: string, timestampMs: number): HashCla
       timestamp: String(timestampMs),
       bids,
       asks,
+      best,
       minOrderSize: minOrderSize ?? MIN_ORDER_SIZE,
       negRisk: negRisk === true,
     },

@@ -2,6 +2,7 @@ import type { OrderBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { conditionIdField, instantField, numericField, outcomeField, refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
+import { bestPricesOf } from '../../venue/best-prices.ts';
 import type { BookMessage } from '../../venue/book-message-parser.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import { LineCursor, NOT_PLAIN, QUOTE } from './line-cursor.ts';
@@ -180,15 +181,18 @@ export class BookScanner {
       timestamp: String(this.#timestampMs),
       bids: this.#textOf(this.#sides.bids),
       asks: this.#textOf(this.#sides.asks),
+      best: bestPricesOf(this.#latest.book()),
       minOrderSize: MIN_ORDER_SIZE,
       negRisk: false,
     };
     return { claim: { hash, hashed, tickSize, lastTradePrice, isComplete: false }, lastTradePrice };
   }
 
-  #textOf({ start, end }: { readonly start: number; readonly end: number }): string {
-    // Without the white space of a recorder.
-    return decoder.decode(this.#cursor.bytes.subarray(start, end)).replaceAll(/\s/g, '');
+  #textOf({ start, end }: { readonly start: number; readonly end: number }): string | Uint8Array {
+    const { bytes, hadSpace } = this.#cursor;
+    const text = bytes.subarray(start, end);
+    // Without the white space of a recorder. A level that equals one of an earlier line has the white space of that line.
+    return hadSpace ? decoder.decode(text).replaceAll(/\s/g, '') : text;
   }
 
   /** Takes the object of the line. True if it has every needed field once, and all its values are plain. */

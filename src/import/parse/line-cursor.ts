@@ -21,6 +21,8 @@ export class LineCursor {
   start = 0;
   end = 0;
   at = 0;
+  /** Whether any line so far had white space between its values. */
+  hadSpace = false;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
   /** Starts reading the line bytes[start] … bytes[end - 1]. Only a newline or nothing may follow it. */
@@ -38,6 +40,7 @@ export class LineCursor {
     const { bytes } = this;
     let byte = bytes[this.at];
     while (byte === SPACE || byte === TAB || byte === CARRIAGE_RETURN) {
+      this.hadSpace = true;
       this.at += 1;
       byte = bytes[this.at];
     }

@@ -1,5 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import { type BookHash, type HashedBook, hashedLevels, hashesOf, tradePriceText } from '../../venue/book-hash.ts';
+import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -21,6 +21,7 @@ type HashTest = (hash: string) => boolean;
  */
 export class HashSearch {
   readonly #trades: MarketTrades;
+  readonly #hasher = new BookHasher();
   /** Prices of the last trade that matched, the latest first. */
   readonly #recent: string[] = [];
   #tickSize: string | undefined;
@@ -42,32 +43,29 @@ export class HashSearch {
     const other = levels === undefined ? undefined : hashedLevels(levels);
     // The book's own levels were checked before.
     if (other !== undefined && other.bids === hashed.bids && other.asks === hashed.asks) return undefined;
-    const hashOf = hashesOf({ ...hashed, ...other });
+    const book = other === undefined ? hashed : { ...hashed, ...other };
     const isWanted = (found: string) => found === hash;
     const tickSizes = tickSize === undefined ? this.#likelyTicks() : [tickSize];
-    if (lastTradePrice !== undefined) return this.#found(hashOf, isWanted, () => [lastTradePrice], tickSizes);
-    const likely = () => this.#likelyPrices(Number(hashed.timestamp));
+    if (lastTradePrice !== undefined) return this.#found(book, isWanted, () => [lastTradePrice], tickSizes);
     return (
-      this.#found(hashOf, isWanted, likely, tickSizes) ??
-      this.#foundAnywhere(hashOf, isWanted, tickSize === undefined ? this.#everyTick() : [tickSize])
+      this.#found(book, isWanted, () => this.#likelyPrices(book), tickSizes) ??
+      this.#foundAnywhere(book, isWanted, tickSize === undefined ? this.#everyTick() : [tickSize])
     );
   }
 
   /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
   isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
-    const hashOf = hashesOf(book);
     const isWanted = (hash: string) => hashes.has(hash);
-    const likely = () => this.#likelyPrices(Number(book.timestamp));
-    if (this.#found(hashOf, isWanted, likely, this.#likelyTicks()) !== undefined) return true;
-    if (thoroughly) return this.#found(hashOf, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
+    if (this.#found(book, isWanted, () => this.#likelyPrices(book), this.#likelyTicks()) !== undefined) return true;
+    if (thoroughly) return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
     // No price is likely while no trade is known.
-    return this.#recent.length === 0 && this.#foundAnywhere(hashOf, isWanted, this.#everyTick()) !== undefined;
+    return this.#recent.length === 0 && this.#foundAnywhere(book, isWanted, this.#everyTick()) !== undefined;
   }
 
   /** Tries a thousand prices, which takes a millisecond; stops trying after FAILED_SEARCHES_MAX failures in a row. */
-  #foundAnywhere(hashOf: BookHash, isWanted: HashTest, tickSizes: readonly string[]): string | undefined {
+  #foundAnywhere(book: HashedBook, isWanted: HashTest, tickSizes: readonly string[]): string | undefined {
     if (this.#failedSearches >= FAILED_SEARCHES_MAX) return undefined;
-    const found = this.#found(hashOf, isWanted, () => this.#everyPrice(), tickSizes);
+    const found = this.#found(book, isWanted, () => this.#everyPrice(), tickSizes);
     this.#failedSearches = found === undefined ? this.#failedSearches + 1 : 0;
     return found;
   }
@@ -81,12 +79,20 @@ export class HashSearch {
     return [...this.#likelyTicks(), ...TICK_SIZES.filter((tickSize) => !this.#likelyTicks().includes(tickSize))];
   }
 
-  /** Most books have the price that matched last, so the others are found only if they are needed. */
-  *#likelyPrices(timestampMs: number): Generator<string> {
-    const [last] = this.#recent;
+  /**
+   * Half of all books have the price that matched last, a quarter the one before it, which is often of the other outcome's trades,
+   * and most of the rest the price of the trade that the book is sent for: one of its best ones, or the complement of one.
+   */
+  *#likelyPrices({ timestamp, best: { bid, ask } }: HashedBook): Generator<string> {
+    const [last, beforeLast] = this.#recent;
     if (last !== undefined) yield last;
-    yield* this.#trades.pricesAround(timestampMs);
-    yield* this.#recent.slice(1);
+    yield* this.#trades.pricesAround(Number(timestamp));
+    if (beforeLast !== undefined) yield beforeLast;
+    for (const price of [ask, bid, 1 - ask, 1 - bid]) {
+      const text = tradePriceText(price);
+      if (text !== last && text !== beforeLast) yield text;
+    }
+    yield* this.#recent.slice(2);
     yield '';
   }
 
@@ -108,10 +114,11 @@ export class HashSearch {
   }
 
   /** The price of the last trade with which the book has one of the hashes. */
-  #found(hashOf: BookHash, isWanted: HashTest, prices: Prices, tickSizes: readonly string[]): string | undefined {
+  #found(book: HashedBook, isWanted: HashTest, prices: Prices, tickSizes: readonly string[]): string | undefined {
     for (const tickSize of tickSizes) {
+      this.#hasher.open(book, tickSize);
       for (const lastTradePrice of prices()) {
-        if (!isWanted(hashOf({ tickSize, lastTradePrice }))) continue;
+        if (!isWanted(this.#hasher.hash(lastTradePrice))) continue;
         this.#tickSize = tickSize;
         this.#noteMatch(lastTradePrice);
         return lastTradePrice;

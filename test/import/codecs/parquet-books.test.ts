@@ -66,22 +66,26 @@ test('the price of the last trade is the one that a message states, or that its 
     const frame = { ...head, timestamp: String(START_MS + offsetMs), bids, asks: [], event_type: 'book' };
     return { ...frame, hash: venueHash(frame, { lastTrade }) };
   };
+  /** With white space only within the levels: those of the second such message equal the first one's byte for byte. */
+  const spaced = (frame: object) => JSON.stringify(frame).replace('0.4","size"', '0.4", "size"');
   const data = [
     JSON.stringify(hashed(0, '0.490')),
     JSON.stringify({ ...hashed(1, '0.870'), note: 'ü' }),
     JSON.stringify(hashed(2, '0.130')).replaceAll(',', ', '),
-    JSON.stringify({ ...hashed(3, '0.500'), tick_size: '0.01', last_trade_price: '0.500' }),
-    JSON.stringify({ ...hashed(4, '0.510'), hash: 'ab', last_trade_price: '0.510' }),
-    JSON.stringify({ ...hashed(5, ''), last_trade_price: '' }),
-    JSON.stringify({ ...hashed(6, ''), hash: 'ab' }),
+    spaced(hashed(3, '0.140')),
+    spaced(hashed(4, '0.150')),
+    JSON.stringify({ ...hashed(5, '0.500'), tick_size: '0.01', last_trade_price: '0.500' }),
+    JSON.stringify({ ...hashed(6, '0.510'), hash: 'ab', last_trade_price: '0.510' }),
+    JSON.stringify({ ...hashed(7, ''), last_trade_price: '' }),
+    JSON.stringify({ ...hashed(8, ''), hash: 'ab' }),
   ];
   const books = join(directory.path, 'books.parquet');
   writeFileSync(books, Buffer.from(parquetWriteBuffer({ columnData: [{ name: 'raw_data', data, type: 'STRING' }] })));
   writeFileSync(join(directory.path, 'markets.ndjson'), JSON.stringify(sampleMarket()));
   using place = temporaryArchive();
   const { total, records } = await importPaths(place.archive, books);
-  expect(total).toMatchObject({ stored: 8, rejected: 0 });
-  expect(records).toMatchObject({ snapshot: 7, lastTradePrice: 5 });
+  expect(total).toMatchObject({ stored: 10, rejected: 0 });
+  expect(records).toMatchObject({ snapshot: 9, lastTradePrice: 7 });
   const market = marketOf(place.archive, sampleMarket().slug);
   const stored = [...place.archive.prices.slices(market, 'up', 'last-trade', 0, START_MS + 100)].flatMap(
     ({ payload, from, to }) => priceCodec.decode(payload).slice(from, to),
@@ -90,10 +94,12 @@ test('the price of the last trade is the one that a message states, or that its 
     [0, 0.49],
     [1, 0.87],
     [2, 0.13],
-    [3, 0.5],
-    [4, 0.51],
+    [3, 0.14],
+    [4, 0.15],
+    [5, 0.5],
+    [6, 0.51],
   ]);
-  expect((await importPaths(place.archive, books)).total).toMatchObject({ stored: 0, duplicate: 8 });
+  expect((await importPaths(place.archive, books)).total).toMatchObject({ stored: 0, duplicate: 10 });
 });
 
 test('messages in a column of type JSON are read like those in a column of text', async () => {
