@@ -21,6 +21,8 @@ const MARKETS = 16;
 /** Rows of the market list in the directory: one per asset, with fewer fields than the market records. */
 const LISTED = 21;
 const REPEATS = 1;
+/** Of the nearest books one in this number is decoded. A segment has up to 128, so every place in a segment is. */
+const DECODED_EVERY = 7;
 const OUTCOMES = ['up', 'down'] as const;
 
 /** The recordings of the directory, read without the code under test, and the archive with their import. */
@@ -32,6 +34,8 @@ interface Imported extends Disposable {
 }
 
 let imported: Imported;
+/** The positions of all books by their path and outcome, which every walk is compared with. */
+const positions = new Map<string, Promise<string[]>>();
 
 async function importReal(directory: string): Promise<Imported> {
   const place = temporaryArchive();
@@ -148,22 +152,19 @@ describe('real books', () => {
       for (const book of lastAt(books).values()) {
         const found = imported.archive.snapshots.nearest(market, outcome, book.timestampMs);
         if (found === undefined) throw new Error('nothing is nearest');
+        asked += 1;
+        if (found.head.timestamps[found.index] !== book.timestampMs) {
+          expect(found.head.timestamps[found.index]).toBe(book.timestampMs);
+        }
+        if (asked % DECODED_EVERY !== 0) continue;
         const reader = new BookReader(found.payload, found.head);
         reader.advanceTo(found.index);
         const { bidPrices, bidSizes, askPrices, askSizes } = bookOf(reader);
         const bids = bidPrices.map((price, i) => ({ price, size: bidSizes[i] }));
         const asks = askPrices.map((price, i) => ({ price, size: askSizes[i] }));
-        if (
-          JSON.stringify([bids, asks]) !== book.levelsText ||
-          found.head.timestamps[found.index] !== book.timestampMs
-        ) {
-          expect({ timestampMs: found.head.timestamps[found.index], bids, asks }).toEqual({
-            timestampMs: book.timestampMs,
-            bids: [...book.bids],
-            asks: [...book.asks],
-          });
+        if (JSON.stringify([bids, asks]) !== book.levelsText) {
+          expect({ bids, asks }).toEqual({ bids: [...book.bids], asks: [...book.asks] });
         }
-        asked += 1;
       }
     }
     expect(asked).toBeGreaterThan(BOOKS * 0.9);
@@ -200,7 +201,7 @@ describe('real books', () => {
     async (limit, order, outcome) => {
       for (const [index, recorded] of imported.recorded.entries()) {
         const path = `/btc/markets/${recorded.conditionId}/snapshots`;
-        const all = await walkedPositions(path, 1000, outcome);
+        const all = await positions.getOrInsertComputed(path + outcome, () => walkedPositions(path, 1000, outcome));
         expect(all.length).toBe(recorded.up.length + (outcome === '' ? recorded.down.length : 0));
         // A window between two recorded timestamps, whose length is not a multiple of the page size.
         const from = recorded.up[Math.floor(recorded.up.length / 3)]!.timestampMs;
