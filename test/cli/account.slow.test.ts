@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Identities } from '../../src/store/identities.ts';
@@ -163,6 +163,19 @@ describe('account', () => {
       ),
     ]);
   });
+});
+
+describe('a command for one account', () => {
+  let directory: ReturnType<typeof temporaryDirectory>;
+  let desk: ReturnType<typeof commandsOn> & { readonly before: AccountDocument };
+
+  beforeAll(async () => {
+    directory = temporaryDirectory();
+    const commands = commandsOn(directory.path);
+    await commands.run('account', 'create', EMAIL);
+    desk = { ...commands, before: await commands.json<AccountDocument>('account', 'show', EMAIL) };
+  });
+  afterAll(() => directory[Symbol.dispose]());
 
   test.each<[string[], number, string]>([
     [['account', 'unlink', EMAIL, 'https://corp.example'], 1, "has no identity of 'https://corp.example'"],
@@ -186,10 +199,7 @@ describe('account', () => {
     [['audit', '--limit', '0'], 2, 'integer from 1 to 10000'],
     [['usage', '--by', 'route'], 2, 'allowed choices are account, tier'],
   ])('%j is refused', async (args, code, reason) => {
-    using directory = temporaryDirectory();
-    const { run, json } = commandsOn(directory.path);
-    await run('account', 'create', EMAIL);
-    const before = await json<AccountDocument>('account', 'show', EMAIL);
+    const { run, json, before } = desk;
     const refused = await run(...args);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code, stdout: '' });
     expect(refused.stderr).toContain(reason);

@@ -1,9 +1,8 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import {
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -15,39 +14,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { backUp } from '../../src/store/backup.ts';
-import { temporaryDirectory } from '../support/archive.ts';
 import { secretDigest, writeManifest } from '../support/backup-manifest.ts';
+import { BackupWorkspaces, isServedTo } from '../support/backup-workspaces.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
 import { EXECUTABLE, type Finished, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson, writeLightRecording } from '../support/light-recording.ts';
-import { randomsOf } from '../support/random-books.ts';
 import { contentDigest, storedIn } from '../support/stored.ts';
 
-/** A working directory with the archive `data` in it, `count` snapshots and one key. */
-interface Workspace extends Disposable {
-  readonly path: string;
-  readonly key: string;
-  run(...args: string[]): Promise<Finished>;
-  file(name: string): string;
-  names(directory?: string): string[];
-}
-
-async function archiveOf(count: number): Promise<Workspace> {
-  const directory = temporaryDirectory();
-  const cwd = directory.path;
-  const run = (...args: string[]) => runExecutable(args, { cwd });
-  const imported = await runExecutable(['import', '-', '--data', 'data'], { cwd, stdin: lightNdjson(count) });
-  if (imported.code !== 0) throw new Error(imported.stderr);
-  const key = (await run('key', 'create', '--tier', 'enterprise', '--data', 'data')).stdout.trim();
-  return {
-    path: cwd,
-    key,
-    run,
-    file: (name) => join(cwd, name),
-    names: (name = '.') => readdirSync(join(cwd, name)).sort(),
-    [Symbol.dispose]: () => directory[Symbol.dispose](),
-  };
-}
+const workspaces = new BackupWorkspaces();
+afterAll(async () => await workspaces[Symbol.asyncDispose]());
 
 /** One sentence on stderr, nothing on stdout. */
 function expectRefusal({ code, stdout, stderr }: Finished, expected: number, part: string): void {
@@ -56,13 +31,6 @@ function expectRefusal({ code, stdout, stderr }: Finished, expected: number, par
   expect(stderr).toStartWith('bookreel: ');
   expect(stderr).toContain(part);
   expect(stderr).not.toContain('defect');
-}
-
-async function isServedTo(data: string, key: string): Promise<boolean> {
-  await using server = await startServer(data);
-  const headers = { authorization: `Bearer ${key}` };
-  const { status } = await fetch(`${server.origin}/v1/btc/markets/${LIGHT_MARKET.slug}/snapshots`, { headers });
-  return status === 200;
 }
 
 function flipSomeByte(path: string): void {
@@ -74,7 +42,7 @@ function flipSomeByte(path: string): void {
 
 describe('backup --keep', () => {
   test('writes a backup of its own name, and says what it deleted', async () => {
-    using workspace = await archiveOf(5);
+    using workspace = await workspaces.archiveOf(5);
     const first = await workspace.run('backup', 'kept', '--keep', '1', '--data', 'data');
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(/\/kept\/bookreel-20\d\d-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\n$/);
@@ -90,7 +58,7 @@ describe('backup --keep', () => {
   test.skipIf(!hasDisk((parent) => smallDisk(parent, '1m')))(
     'on a full disk keeps the earlier ones, and leaves nothing (needs root)',
     async () => {
-      using workspace = await archiveOf(5);
+      using workspace = await workspaces.archiveOf(5);
       using disk = smallDisk(workspace.path, '64m')!;
       const kept = join(disk.path, 'kept');
       const back = async () => await workspace.run('backup', kept, '--keep', '1', '--data', 'data');
@@ -107,7 +75,7 @@ describe('backup --keep', () => {
     [['--keep', '1.5'], 'it must be an integer from 1 to 10000'],
     [['--keep', '7', '--force'], "option '--keep <count>' cannot be used with option '--force'"],
   ])('refuses %p', async (options, sentence) => {
-    using workspace = await archiveOf(1);
+    using workspace = await workspaces.archiveOf(1);
     const { code, stderr } = await workspace.run('backup', 'kept', ...options, '--data', 'data');
     expect([code, stderr]).toEqual([2, expect.stringContaining(sentence)]);
     expect(workspace.names()).toEqual(['data']);
@@ -116,7 +84,7 @@ describe('backup --keep', () => {
 
 describe('backup and restore', () => {
   test('give the whole archive back, with its keys, for its owner only', async () => {
-    using workspace = await archiveOf(500);
+    using workspace = await workspaces.archiveOf(500);
     const backup = await workspace.run('backup', 'copy', '--data', 'data');
     expect(backup).toMatchObject({ code: 0, stdout: `${workspace.file('copy')}\n` });
     expect(backup.stderr).toMatch(/^\d+ bytes in 2 databases, verified; it has the key secret\n$/);
@@ -142,7 +110,7 @@ describe('backup and restore', () => {
   });
 
   test('print their result as JSON with --json', async () => {
-    using workspace = await archiveOf(5);
+    using workspace = await workspaces.archiveOf(5);
     const backup = await workspace.run('backup', 'copy', '--data', 'data', '--json');
     const files = ['accounts.db', 'bookreel.db'].map((name) => {
       const bytes = readFileSync(workspace.file(`copy/${name}`));
@@ -162,7 +130,7 @@ describe('backup and restore', () => {
   });
 
   test('have the accounts, grants and audit, and what a server wrote to activity.db', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     const account = 'desk@example.com';
     await workspace.run('account', 'create', account, '--data', 'data');
     await workspace.run('account', 'grant', account, '--tier', 'pro', '--data', 'data');
@@ -185,7 +153,7 @@ describe('backup and restore', () => {
   });
 
   test('work for an archive without keys or key secret', async () => {
-    using workspace = await archiveOf(5);
+    using workspace = await workspaces.archiveOf(5);
     for (const name of ['accounts.db', 'key-secret']) rmSync(workspace.file(`data/${name}`));
     expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
     expect(workspace.names('copy')).toEqual(['bookreel.db', 'manifest.json']);
@@ -196,7 +164,7 @@ describe('backup and restore', () => {
 
 describe('backup', () => {
   test('has one state of the archive while a server and an import are running', async () => {
-    using workspace = await archiveOf(1);
+    using workspace = await workspaces.archiveOf(1);
     await using _server = await startServer(workspace.file('data'));
     const count = 60_000;
     writeLightRecording(workspace.file('light.ndjson'), count);
@@ -222,7 +190,7 @@ describe('backup', () => {
   }, 60_000);
 
   test('replaces a backup only with --force', async () => {
-    using workspace = await archiveOf(20);
+    using workspace = await workspaces.archiveOf(20);
     await workspace.run('backup', 'copy', '--data', 'data');
     const first = readFileSync(workspace.file('copy/bookreel.db'));
     await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(500) });
@@ -238,7 +206,7 @@ describe('backup', () => {
   });
 
   test('never replaces a file, a directory that is not a backup, or a backup with other files', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     await workspace.run('backup', 'copy', '--data', 'data');
     const other = { folder: ['notes'], project: ['app.js', 'manifest.json'], 'folder/notes': undefined };
     for (const [name, names] of Object.entries(other)) {
@@ -264,7 +232,7 @@ describe('backup', () => {
   });
 
   test('keeps a directory that is created during the copy', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     const [data, target] = [workspace.file('data'), workspace.file('copy')];
     const check = async () => {
       mkdirSync(target);
@@ -283,8 +251,8 @@ describe('backup', () => {
   });
 
   test('never has files of two archives: while it runs, a restore is refused', async () => {
-    using workspace = await archiveOf(3);
-    using other = await archiveOf(4);
+    using workspace = await workspaces.archiveOf(3);
+    using other = await workspaces.archiveOf(4);
     const data = workspace.file('data');
     await other.run('backup', workspace.file('other'), '--data', 'data');
     const codes: number[] = [];
@@ -309,8 +277,8 @@ describe('backup', () => {
   });
 
   test('with --force replaces the secret of another archive together with it', async () => {
-    using workspace = await archiveOf(20);
-    using other = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(20);
+    using other = await workspaces.archiveOf(3);
     await workspace.run('backup', 'copy', '--data', 'data');
     const old = readFileSync(workspace.file('copy/key-secret'), 'utf8');
     expect((await workspace.run('backup', 'copy', '--force', '--data', other.file('data'))).code).toBe(0);
@@ -321,7 +289,7 @@ describe('backup', () => {
   });
 
   test('never goes into the data directory, by whatever name', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     symlinkSync(workspace.file('data'), workspace.file('link'));
     for (const name of ['data/bookreel.db', 'data/key-secret', 'data/copy', 'link/bookreel.db', './data/../data/x']) {
       expectRefusal(
@@ -346,7 +314,7 @@ describe('backup', () => {
   });
 
   test('of a damaged archive names the segment, leaves no file and ends with exit code 3', async () => {
-    using workspace = await archiveOf(300);
+    using workspace = await workspaces.archiveOf(300);
     flipSomeByte(workspace.file('data/bookreel.db'));
     const { code, stdout, stderr } = await workspace.run('backup', 'copy', '--data', 'data');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
@@ -361,7 +329,7 @@ describe('backup', () => {
   });
 
   test('of an archive whose recording contradicts itself succeeds: that is no damage', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     const market = { ...LIGHT_MARKET, winner: 'down', priceStart: 1, priceEnd: 2 };
     await runExecutable(['import', '-', '--data', 'data'], {
       cwd: workspace.path,
@@ -373,49 +341,16 @@ describe('backup', () => {
   });
 
   test('of an archive that lost its key secret is refused', async () => {
-    using workspace = await archiveOf(3);
+    using workspace = await workspaces.archiveOf(3);
     rmSync(workspace.file('data/key-secret'));
     expectRefusal(await workspace.run('backup', 'copy', '--data', 'data'), 1, "key-secret' is missing");
     expect(workspace.names()).toEqual(['data']);
   });
-
-  test('leaves no file of that name or a complete backup when it is killed', async () => {
-    using workspace = await archiveOf(20_000);
-    const random = randomsOf(20_260_416);
-    let none = 0;
-    // Continues until three backups were killed before they were complete, also on a fast machine.
-    for (let round = 0; round < 8 || (none < 3 && round < 60); round += 1) {
-      const name = `copy-${round}`;
-      const child = Bun.spawn([EXECUTABLE, 'backup', name, '--data', 'data'], {
-        cwd: workspace.path,
-        stdout: 'ignore',
-        stderr: 'ignore',
-      });
-      await Bun.sleep(20 + random() * 200);
-      child.kill('SIGKILL');
-      await child.exited;
-      if (!existsSync(workspace.file(name))) {
-        none += 1;
-        continue;
-      }
-      expect(await workspace.run('restore', name, '--data', `again-${round}`)).toMatchObject({ code: 0 });
-    }
-    expect(none).toBeGreaterThanOrEqual(3);
-    expect((await workspace.run('verify', '--data', 'data')).code).toBe(0);
-  }, 60_000);
 });
 
 describe('restore', () => {
-  /** An archive `data` and its backup, and records that were imported after the backup. */
-  async function withBackup(count = 40): Promise<Workspace> {
-    const workspace = await archiveOf(count);
-    const { code, stderr } = await workspace.run('backup', 'copy', '--data', 'data');
-    if (code !== 0) throw new Error(stderr);
-    return workspace;
-  }
-
   test('refuses a directory with an archive, and with --force renames that archive', async () => {
-    using workspace = await withBackup();
+    using workspace = await workspaces.withBackup();
     await runExecutable(['import', '-', '--data', 'data'], { cwd: workspace.path, stdin: lightNdjson(900) });
     const later = contentDigest(workspace.file('data'));
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'data'), 1, "'data' holds an archive");
@@ -440,8 +375,8 @@ describe('restore', () => {
   });
 
   test('renames the key secret of that archive too', async () => {
-    using workspace = await withBackup();
-    using other = await archiveOf(3);
+    using workspace = await workspaces.withBackup();
+    using other = await workspaces.archiveOf(3);
     expect((await workspace.run('restore', 'copy', '--force', '--data', other.file('data'))).code).toBe(0);
     expect(other.names('data')).toContain('key-secret.before-restore-1');
     expect(await isServedTo(other.file('data'), workspace.key)).toBe(true);
@@ -449,7 +384,7 @@ describe('restore', () => {
   });
 
   test('refuses a directory that is being served, and one that another command is using, with exit code 4', async () => {
-    using workspace = await withBackup();
+    using workspace = await workspaces.withBackup();
     {
       await using _server = await startServer(workspace.file('data'));
       for (const force of [[], ['--force']]) {
@@ -471,7 +406,7 @@ describe('restore', () => {
   });
 
   test('of a backup that differs from its manifest creates no directory and ends with exit code 3', async () => {
-    using workspace = await withBackup(300);
+    using workspace = await workspaces.withBackup(300);
     const names = workspace.names('copy');
     const whole = new Map(names.map((name) => [name, readFileSync(workspace.file(`copy/${name}`))]));
     const refusedFor = async (name: string, bytes: Uint8Array | undefined, reason: string) => {
@@ -506,7 +441,7 @@ describe('restore', () => {
   });
 
   test('of a damaged archive with a manifest that fits names the segment and ends with exit code 3', async () => {
-    using workspace = await withBackup(300);
+    using workspace = await workspaces.withBackup(300);
     flipSomeByte(workspace.file('copy/bookreel.db'));
     writeManifest(workspace.file('copy'));
     const { code, stdout, stderr } = await workspace.run('restore', 'copy', '--data', 'again');
@@ -517,7 +452,7 @@ describe('restore', () => {
   });
 
   test('needs the key secret of a backup that has keys, and uses the one in the data directory if it is there', async () => {
-    using workspace = await withBackup();
+    using workspace = await workspaces.withBackup();
     renameSync(workspace.file('copy/key-secret'), workspace.file('elsewhere'));
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, "copy/key-secret' is missing");
     expect(workspace.names()).not.toContain('again');
@@ -525,7 +460,7 @@ describe('restore', () => {
     expect((await workspace.run('restore', 'copy', '--data', 'data')).code).toBe(0);
     expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
     // A secret of another archive, in the data directory and in the backup.
-    using other = await archiveOf(3);
+    using other = await workspaces.archiveOf(3);
     for (const name of ['accounts.db', 'activity.db', 'bookreel.db']) rmSync(workspace.file(`data/${name}`));
     writeFileSync(workspace.file('data/key-secret'), readFileSync(other.file('data/key-secret')));
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'data'), 1, "copy/key-secret' is missing");
@@ -539,7 +474,7 @@ describe('restore', () => {
     ['missing', "there is no backup 'missing'"],
     ['data', "there is no backup 'data'"],
   ])('of %s is refused, and nothing is made', async (name, reason) => {
-    using workspace = await withBackup(3);
+    using workspace = await workspaces.withBackup(3);
     const { code, stderr } = await workspace.run('restore', name, '--data', 'again');
     expect(code).not.toBe(0);
     expect(stderr).toContain(reason);
@@ -551,7 +486,7 @@ describe('restore', () => {
     [99, 'has schema 99, and this bookreel knows schemas up to'],
     [3, 'has schema 3, of an earlier bookreel: export it with'],
   ])('of what a bookreel of schema %p wrote is refused, and so is its backup', async (version, reason) => {
-    using workspace = await withBackup(3);
+    using workspace = await workspaces.withBackup(3);
     for (const path of ['copy/bookreel.db', 'data/bookreel.db']) {
       using database = new Database(workspace.file(path));
       database.run(`PRAGMA user_version = ${version}`);
@@ -563,7 +498,7 @@ describe('restore', () => {
   });
 
   test('renames the files that a killed process left with the archive, so that the new archive does not read them', async () => {
-    using workspace = await withBackup();
+    using workspace = await workspaces.withBackup();
     mkdirSync(workspace.file('again'));
     // The write-ahead log of an archive whose database was deleted.
     const writer = Bun.spawn([EXECUTABLE, 'serve', '--port', '0', '--data', 'gone'], {
@@ -580,29 +515,4 @@ describe('restore', () => {
     expect((await workspace.run('verify', '--data', 'again')).code).toBe(0);
     expect(storedIn(workspace.file('again')).markets).toBe(1);
   });
-
-  test('leaves no archive or a complete one when it is killed, and the previous one complete', async () => {
-    using workspace = await withBackup(20_000);
-    const random = randomsOf(7);
-    const before = contentDigest(workspace.file('data'));
-    let interrupted = 0;
-    for (let round = 0; round < 10 || (interrupted < 4 && round < 60); round += 1) {
-      const data = round % 2 === 0 ? `again-${round}` : 'data';
-      const args = ['restore', 'copy', '--data', data, ...(round % 2 === 0 ? [] : ['--force'])];
-      const child = Bun.spawn([EXECUTABLE, ...args], { cwd: workspace.path, stdout: 'ignore', stderr: 'ignore' });
-      await Bun.sleep(20 + random() * 160);
-      child.kill('SIGKILL');
-      if ((await child.exited) !== 0) interrupted += 1;
-      if (existsSync(workspace.file(`${data}/bookreel.db`))) {
-        expect(contentDigest(workspace.file(data))).toBe(before);
-      } else {
-        // Otherwise the kill came after the previous archive was renamed: the restore is run again.
-        if (data === 'data') expect(workspace.names('data').some((name) => name.includes('before-restore'))).toBe(true);
-        expect(await workspace.run('restore', 'copy', '--force', '--data', data)).toMatchObject({ code: 0 });
-        expect(contentDigest(workspace.file(data))).toBe(before);
-      }
-    }
-    expect(interrupted).toBeGreaterThanOrEqual(4);
-    expect(await isServedTo(workspace.file('data'), workspace.key)).toBe(true);
-  }, 90_000);
 });
