@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../config.ts';
-import { DomainError } from '../domain/errors.ts';
-import { nearestWord } from './nearest-word.ts';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { withoutPasswords } from './terminal.ts';
+import { parsedToml } from './toml-file.ts';
 
 export interface ConfigFile {
   /** The values as flags would have them, all accepted by their settings. */
@@ -66,36 +65,4 @@ function expected(key: string, { type, fallback, example = fallback }: Setting):
   if (type === 'number') return `it must be a number, without quotes, like ${key} = ${example}`;
   if (type === 'boolean') return 'it must be true or false, without quotes';
   return `it must be a text in quotes${type === 'list' ? ', or a list of them, like ["a", "b"]' : ''}`;
-}
-
-function parsedToml(path: string): object {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new DomainError('unavailable', `'${path}' cannot be read: check its path and permissions`, { cause: error });
-  }
-  try {
-    return Bun.TOML.parse(text);
-  } catch (error) {
-    const reason = String(error).replace(/^.*TOML Parse error: (.)/, (_, first: string) => first.toLowerCase());
-    throw new DomainError('invalid-parameter', `'${path}' is not TOML, line ${wrongLine(text)}: ${reason}`, {
-      cause: error,
-    });
-  }
-}
-
-/** The line, from 1, on which the first statement that cannot be parsed begins. The parser does not say it. */
-function wrongLine(text: string): number {
-  const lines = text.split('\n');
-  return lines.findLastIndex((_, count) => isToml(lines.slice(0, count).join('\n'))) + 1;
-}
-
-function isToml(text: string): boolean {
-  try {
-    Bun.TOML.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,5 @@
 import { ALL_SETTINGS, VARIABLE_PREFIX } from '../config.ts';
-import { nearestWord } from './nearest-word.ts';
+import { nearestWord } from '../domain/nearest-word.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
+import type { Mapping } from '../import/mapping/mapping-schema.ts';
 import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
 import type { FileReport, ImportReport, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
@@ -13,6 +14,7 @@ import { explained } from '../store/database.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { type MappingChange, mappingChange, readMapping } from './mapping-file.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { table } from './table.ts';
@@ -25,6 +27,8 @@ export interface StoringOptions extends GlobalOptions {
 }
 
 interface ImportCommandOptions extends StoringOptions {
+  readonly map?: string;
+  readonly set?: readonly MappingChange[];
   readonly markets?: string;
   readonly every: SnapshotPace;
   readonly mirror?: boolean;
@@ -34,7 +38,7 @@ interface ImportCommandOptions extends StoringOptions {
 }
 
 /** The options of an import, without its sources. */
-type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal'>;
+type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal' | 'mapping'>;
 
 const MISSING_SHOWN = 20;
 const EXAMPLES_NAMED = 3;
@@ -47,6 +51,8 @@ export function importCommand(terminal: Terminal): Command {
   return addSettings(new Command('import'), 'diskFloor')
     .argument('<path...>', 'files or directories of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
+    .option('--map <file>', 'read the files as this mapping describes them: a TOML file, or the name of a mapping')
+    .option('--set <key=text>', 'state a key of the mapping, such as time.zone=UTC; may be repeated', mappingChange)
     .option(
       '--markets <file>',
       'read these market records first, for recordings that do not state the outcome of an asset',
@@ -88,7 +94,8 @@ Examples:
     )
     .action(async (paths: readonly string[], _, command: Command) => {
       const options = command.optsWithGlobals<ImportCommandOptions>();
-      const sources = sourcesOf(options.markets === undefined ? paths : [options.markets, ...paths]);
+      const mapping = mappingOf(options);
+      const sources = sourcesWith(options.markets, paths);
       using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
       using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
       using interruption = interruptible(terminal);
@@ -96,6 +103,7 @@ Examples:
         every: options.every,
         mirror: options.mirror === true,
         dryRun: options.dryRun === true,
+        ...(mapping === undefined ? {} : { mapping }),
         signal: interruption.signal,
         ...(rejects === undefined
           ? {}
@@ -108,6 +116,20 @@ Examples:
       for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
+}
+
+function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined {
+  if (map !== undefined) return readMapping(map, set);
+  if (set.length === 0) return undefined;
+  throw new DomainError('invalid-parameter', '--set states a key of a mapping: name the mapping with --map');
+}
+
+/** The files of market records first. */
+function sourcesWith(markets: string | undefined, paths: readonly string[]): Source[] {
+  const first =
+    markets === undefined ? [] : sourcesOf([markets]).map((source) => ({ ...source, byContent: true as const }));
+  const read = new Set(first.map(({ path }) => path));
+  return [...first, ...sourcesOf(paths).filter(({ path }) => !read.has(path))];
 }
 
 function paceOption(text: string): SnapshotPace {

@@ -10,6 +10,8 @@ import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
+import { mappingCodec } from './mapping/mapping-codec.ts';
+import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
@@ -43,6 +45,8 @@ export interface ImportOptions {
   readonly mirror?: boolean;
   /** How often recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;
+  /** Reads the files that were named with it, and those found in directories that it fits. Others are recognised by their content. */
+  readonly mapping?: Mapping;
 }
 
 export interface ImportProgress {
@@ -94,6 +98,8 @@ export class Importer implements RecordSink {
   readonly markets: KnownMarkets;
   readonly #archive: Archive;
   readonly #options: ImportOptions;
+  /** Reads the named files; undefined: every file is recognised by its content. */
+  readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
@@ -130,7 +136,9 @@ export class Importer implements RecordSink {
     this.#archive = archive;
     this.#options = options;
     this.markets = new KnownMarkets(archive);
-    this.#codecs = codecsFor(options.every ?? 'change');
+    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping);
+    const codecs = codecsFor(options.every ?? 'change');
+    this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
     this.#batch = new Batch(archive, this.markets);
   }
 
@@ -269,7 +277,8 @@ export class Importer implements RecordSink {
       return [];
     }
     const { file, sample } = opened;
-    const codec = codecOf(sample, this.#codecs);
+    const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
+    const codec = isMapped ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       return [{ source, codec, file: collecting(file, this.#garbage) }];

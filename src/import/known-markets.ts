@@ -46,6 +46,11 @@ export class KnownMarkets {
     return this.#byConditionId.get(conditionId) ?? this.keep(this.#archive.markets.findByConditionId(conditionId));
   }
 
+  /** The winner that the archive has. */
+  winnerOf(conditionId: string): Outcome | undefined {
+    return this.#archive.markets.findByConditionId(conditionId)?.winner;
+  }
+
   /** Call it when the archive does not have the market any more. */
   forget(conditionId: string): void {
     const market = this.#byConditionId.get(conditionId);

@@ -10,6 +10,8 @@ export interface Source {
   readonly name: string;
   /** Whether the user named the file: then it must be a recording. Other files in directories are skipped. */
   readonly named: boolean;
+  /** Set for market records that no mapping describes: `--markets`, and the `markets.ndjson` next to a named file. */
+  readonly byContent?: true;
 }
 
 const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
@@ -22,8 +24,8 @@ const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
  */
 export function sourcesOf(paths: readonly string[]): Source[] {
   const sources = new Map<string, Source>();
-  const add = (path: string, name: string, named: boolean) => {
-    if (!sources.has(path)) sources.set(path, { path, name, named });
+  const add = (path: string, name: string, named: boolean, more: Pick<Source, 'byContent'> = {}) => {
+    if (!sources.has(path)) sources.set(path, { path, name, named, ...more });
   };
   for (const path of paths) {
     if (path === '-') {
@@ -35,7 +37,8 @@ export function sourcesOf(paths: readonly string[]): Source[] {
       throw new DomainError('unreadable', `'${path}' is a device: name a file, a directory, a pipe or -`);
     }
     const isDirectory = stat.isDirectory();
-    if (!isDirectory && path.endsWith('.parquet')) for (const file of marketsNextTo(path)) add(file, file, true);
+    if (!isDirectory && path.endsWith('.parquet'))
+      for (const file of marketsNextTo(path)) add(file, file, true, { byContent: true });
     for (const file of isDirectory ? accessible(path, () => filesIn(path)) : [path]) add(file, file, !isDirectory);
   }
   return [...sources.values()];

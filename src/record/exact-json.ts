@@ -57,6 +57,17 @@ export function parseJsonFigures(text: string): unknown {
 }
 
 /**
+ * Parses JSON; a number that a double would round is its text, an id of any length for example. Throws DomainError 'rejected-record'
+ * when the text is not JSON.
+ */
+export function parseJsonTexts(text: string): unknown {
+  const isExact = !PERHAPS_INEXACT.test(text);
+  refuseTooManyValues(text, isExact ? JSON_VALUES_MAX : REVIVED_VALUES_MAX);
+  if (isExact) return parsedLine(text);
+  return parsedLine(text, (value, source) => (parseFigure(source) === value ? value : source));
+}
+
+/**
  * Parses JSON; a number that a double would round stays a string. Decimal fields refuse it when they are read; a recorder's
  * own clock in nanoseconds is not read. Throws SyntaxError when the text is not JSON, DomainError 'rejected-record' when it has
  * too many values.

@@ -3,17 +3,18 @@ import { attempt, attempted, rejected } from '../../record/fields.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
-import { linesOf } from './lines.ts';
+import { linesOf, visitLines } from './lines.ts';
 
 /** CSV with a header (RFC 4180), one row per line: a quoted field may have commas and doubled quotes, but no line breaks. */
 const COLUMNS_MAX = 1000;
+const COMMA = ',';
 
 /** The text of a row's field by column; undefined for a column that the file does not have. */
 export type Row = (column: string) => string | undefined;
 
 /** Whether a file begins with a header that has all `required` columns. */
-export function hasColumns({ lines: [header] }: Sample, required: readonly string[]): boolean {
-  const names = header === undefined ? undefined : splitRow(header);
+export function hasColumns({ lines: [header] }: Sample, required: readonly string[], delimiter = COMMA): boolean {
+  const names = header === undefined ? undefined : splitRow(header, delimiter);
   return names !== undefined && required.every((name) => names.includes(name));
 }
 
@@ -27,28 +28,58 @@ export async function readRows(
   sink: RecordSink,
   take: (lineNumber: number, row: () => Row) => void,
 ): Promise<void> {
-  let header: readonly string[] | undefined;
-  for await (const line of linesOf(file.bytes())) {
-    if (header === undefined) {
-      header = headerOf(file, () => line.text(), required);
-      continue;
-    }
-    const names = header;
-    const fields = attempt(() => fieldsOf(line.text(), names.length));
-    const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
-    // Concatenated files have the headers of their parts.
-    if (isHeader) sink.ignore('header');
-    else {
-      take(line.number, () => {
-        const row = attempted(fields);
-        return (column) => row[names.indexOf(column)];
-      });
-    }
-  }
+  await visitRows(file, { required, onHeader: () => sink.ignore('header') }, (line, fields, names) => {
+    take(line, () => {
+      const row = fields();
+      return (column) => row[names.indexOf(column)];
+    });
+  });
 }
 
-function headerOf(file: RecordingFile, text: () => string, required: readonly string[]): readonly string[] {
-  const names = attempt(() => splitRow(text()));
+interface CsvOptions {
+  readonly required: readonly string[];
+  /** One character; a comma by default. */
+  readonly delimiter?: string | undefined;
+  /** Called for a header among the rows: concatenated files have the headers of their parts. */
+  readonly onHeader?: (() => void) | undefined;
+}
+
+/** The same with the fields of each row in the order of the header, whose names are `columns`. */
+export async function visitRows(
+  file: RecordingFile,
+  { required, delimiter = COMMA, onHeader }: CsvOptions,
+  take: (line: number, fields: () => readonly string[], columns: readonly string[]) => void,
+): Promise<void> {
+  let columns: readonly string[] | undefined;
+  await visitLines(file.bytes(), (line) => {
+    if (columns === undefined) {
+      columns = headerOf(file, () => line.text(), required, delimiter);
+      return;
+    }
+    const names = columns;
+    const fields = attempt(() => fieldsOf(line.text(), names.length, delimiter));
+    const isHeader = !(fields instanceof DomainError) && fields.every((field, index) => field === names[index]);
+    if (isHeader) onHeader?.();
+    else take(line.number, () => attempted(fields), names);
+  });
+}
+
+/** The columns of a file; none if it is empty or its first line is not a row. */
+export async function columnsOf(file: RecordingFile, delimiter = COMMA): Promise<readonly string[]> {
+  for await (const line of linesOf(file.bytes())) {
+    const names = attempt(() => splitRow(line.text(), delimiter));
+    return names instanceof DomainError ? [] : (names ?? []);
+  }
+  return [];
+}
+
+function headerOf(
+  file: RecordingFile,
+  text: () => string,
+  required: readonly string[],
+  delimiter: string,
+): readonly string[] {
+  const names = attempt(() => splitRow(text(), delimiter));
   const isParsed = names !== undefined && !(names instanceof DomainError);
   if (isParsed && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
   throw new DomainError(
@@ -57,36 +88,36 @@ function headerOf(file: RecordingFile, text: () => string, required: readonly st
   );
 }
 
-function fieldsOf(text: string, count: number): readonly string[] {
-  const fields = splitRow(text);
+function fieldsOf(text: string, count: number, delimiter: string): readonly string[] {
+  const fields = splitRow(text, delimiter);
   if (fields === undefined) throw rejected('the row has a quote that is not closed, or text next to a quoted field');
   if (fields.length !== count) throw rejected(`the row has ${fields.length} fields, but the header has ${count}`);
   return fields;
 }
 
 /** The fields of a line; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
-function splitRow(line: string): string[] | undefined {
+function splitRow(line: string, delimiter = COMMA): string[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   const fields: string[] = [];
   let at = 0;
   while (fields.length <= COLUMNS_MAX) {
     const isQuoted = text[at] === '"';
-    const end = isQuoted ? closingQuote(text, at + 1) + 1 : nextComma(text, at);
+    const end = isQuoted ? closingQuote(text, at + 1) + 1 : nextDelimiter(text, at, delimiter);
     if (isQuoted && end === 0) return undefined;
     const field = text.slice(at, end);
     if (isQuoted) fields.push(field.slice(1, -1).replaceAll('""', '"'));
     else if (field.includes('"')) return undefined;
     else fields.push(field);
     if (end === text.length) return fields;
-    if (text[end] !== ',') return undefined;
+    if (text[end] !== delimiter) return undefined;
     at = end + 1;
   }
   return fields;
 }
 
-function nextComma(text: string, from: number): number {
-  const comma = text.indexOf(',', from);
-  return comma < 0 ? text.length : comma;
+function nextDelimiter(text: string, from: number, delimiter: string): number {
+  const next = text.indexOf(delimiter, from);
+  return next < 0 ? text.length : next;
 }
 
 /** Index of the first quote that is not doubled; -1 if there is none. */

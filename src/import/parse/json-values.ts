@@ -1,6 +1,6 @@
 import { attempt, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
-import { LINE_BYTES_MAX, type Line, linesOf } from './lines.ts';
+import { LINE_BYTES_MAX, type Line, linesOf, visitLines } from './lines.ts';
 import { decodedText, PLAIN_UTF8 } from './utf8.ts';
 
 const NEWLINE = 10;
@@ -23,6 +23,17 @@ export async function* jsonValuesOf(file: RecordingFile): AsyncGenerator<Line> {
   const scanner = new ValueScanner();
   for await (const chunk of file.bytes()) yield* scanner.push(chunk);
   yield* scanner.end();
+}
+
+/** Calls `visit` for each value that `jsonValuesOf` would yield, without a promise per value. */
+export async function visitJsonValues(file: RecordingFile, visit: (value: Line) => void): Promise<void> {
+  if (file.isJsonLines) {
+    await visitLines(file.bytes(), visit);
+    return;
+  }
+  const scanner = new ValueScanner();
+  for await (const chunk of file.bytes()) for (const value of scanner.push(chunk)) visit(value);
+  for (const value of scanner.end()) visit(value);
 }
 
 /** The texts of the first complete values of a file, at most `count`, without those that are not UTF-8. */

@@ -1,0 +1,297 @@
+import type { Outcome } from '../../domain/outcome.ts';
+import { midOf } from '../../domain/quote.ts';
+import { parseJsonTexts } from '../../record/exact-json.ts';
+import {
+  bookFields,
+  type Fields,
+  figureWithinOne,
+  nonNegative,
+  priceWithinOne,
+  rejected,
+  textField,
+} from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
+import { tradeFields } from '../../record/trade-fields.ts';
+import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
+import type { KnownMarkets } from '../known-markets.ts';
+import { coinPrice, usdPrice } from '../parse/spot-price.ts';
+import { type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
+import { outcomeReader, tradeSideReader } from './mapped-outcome.ts';
+import { sideReader } from './mapped-side.ts';
+import { type TimeReader, timeReader } from './mapped-time.ts';
+import { fieldReader, type MappedRow, textOf, type ValueReader, valueReader } from './mapped-value.ts';
+import type { MappedSection, MappedValue, Mapping } from './mapping-schema.ts';
+import { RecentRecords } from './recent-records.ts';
+
+/** Makes records of rows. It remembers what earlier rows stated, so every import needs one of its own. */
+export interface RecordMaker {
+  /**
+   * The records of a row; undefined if the row states none, and none at all if all that it states is known. Throws 'rejected-record'
+   * if one of them cannot be stored.
+   */
+  records(row: MappedRow, number: number, markets: KnownMarkets): readonly RecordedItem[] | undefined;
+}
+
+type OutcomeItem = Extract<RecordedItem, { outcome: Outcome }>;
+/** What a record of an outcome says besides its market, outcome and time. */
+type Body<Item = OutcomeItem> = Item extends OutcomeItem
+  ? Omit<Item, 'conditionId' | 'outcome' | 'timestampMs' | 'id' | 'assetId'>
+  : never;
+type BodyReader = (row: MappedRow) => Body | undefined;
+
+interface Section {
+  readonly rows: (row: MappedRow) => readonly MappedRow[];
+  readonly time: TimeReader;
+  /** Of records of an outcome. */
+  readonly body?: BodyReader;
+  readonly outcome?: ((row: MappedRow) => Outcome | undefined) | undefined;
+  /** Of reference prices. */
+  readonly coinPrice?: (row: MappedRow, readTime: () => number) => RecordedItem | undefined;
+}
+
+/** A record whose market is not read yet. */
+interface Found {
+  readonly outcome: Outcome | undefined;
+  readonly timestampMs: number;
+  readonly body: Body;
+}
+
+/** Facts about a market that make a row worth reading without a record. */
+const FACTS = [
+  'winner',
+  'price_start',
+  'price_end',
+  'volume',
+  'liquidity',
+  'market_id',
+  'event_id',
+  'resolved',
+] as const;
+
+export function recordMaker(mapping: Mapping): RecordMaker {
+  const { market, rows = {}, time } = mapping;
+  const sections = mapping.sections.map((section) => compiled(section, mapping));
+  const readTime = time === undefined ? undefined : timeReader(time, 'time', undefined);
+  const readOutcome = mapping.outcome === undefined ? undefined : outcomeReader(mapping.outcome);
+  const markets = market === undefined ? undefined : marketReader(market, time);
+  const statesMarkets =
+    market !== undefined && (sections.length === 0 || FACTS.some((fact) => market[fact] !== undefined));
+  const recent = rows.repeats === 'keep' ? undefined : new RecentRecords();
+  return {
+    records: (given, number, known) => {
+      const row = withJson(given, rows.json ?? []);
+      const outcome = readOutcome?.(row);
+      const found: Found[] = [];
+      const coinPrices: RecordedItem[] = [];
+      for (const section of sections) {
+        for (const element of section.rows(row)) {
+          const timeOf = () => section.time(element) ?? missingTime(mapping);
+          if (section.coinPrice !== undefined) {
+            const price = section.coinPrice(element, timeOf);
+            if (price !== undefined) coinPrices.push(price);
+            continue;
+          }
+          const body = section.body!(element);
+          if (body === undefined) continue;
+          found.push({ outcome: section.outcome?.(element) ?? outcome, timestampMs: timeOf(), body });
+        }
+      }
+      if (found.length === 0 && coinPrices.length === 0 && !statesMarkets) return undefined;
+      const isRead = markets !== undefined && (found.length > 0 || statesMarkets);
+      const atMs = found[0]?.timestampMs ?? readTime?.(row);
+      const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
+      const records = [...coinPrices, ...found.map((one) => labelled(one, read!))];
+      recent?.refuseOther(records, number);
+      recent?.add(records, number);
+      if (read === undefined) return records;
+      return stating(records, read, markets!);
+    },
+  };
+}
+
+/** The records, after the market record that the row gives. */
+function stating(records: readonly RecordedItem[], read: RowMarket, markets: MarketReader): readonly RecordedItem[] {
+  markets.remember(read);
+  return read.statement === undefined ? records : [{ type: 'market', statement: read.statement }, ...records];
+}
+
+function labelled({ outcome: stated, timestampMs, body }: Found, { market, token }: RowMarket): RecordedItem {
+  const outcome = stated ?? token?.outcome;
+  if (outcome === undefined && token !== undefined) {
+    throw rejected(`no market record states whether asset ${token.id} is up or down: import the market records first`);
+  }
+  if (outcome === undefined) throw rejected('the row does not state its outcome');
+  const assetId = market.clobTokenIds[outcome === 'up' ? 0 : 1];
+  const labels = { conditionId: market.conditionId, outcome, timestampMs, id: undefined };
+  return { ...body, ...labels, assetId: assetId === UNKNOWN_TOKEN ? undefined : assetId };
+}
+
+function missingTime({ name }: Mapping): never {
+  throw rejected(`the time that the mapping '${name}' names is missing`);
+}
+
+/** The row with the values of the fields that have JSON as text. */
+function withJson(row: MappedRow, names: readonly string[]): MappedRow {
+  if (names.length === 0) return row;
+  const parsed = names.map((name) => {
+    const text = fieldReader(name)(row);
+    return [name, typeof text === 'string' ? parseJsonTexts(text) : text] as const;
+  });
+  return { ...row, fields: { ...(row.fields as Fields), ...Object.fromEntries(parsed) } };
+}
+
+function compiled(section: MappedSection, { time: usual }: Mapping): Section {
+  const { each, name } = section;
+  const own = section.time;
+  // Elements of a list have the time of their row, unless the section states another.
+  const read = own === undefined ? timeReader(usual!, 'time', undefined) : timeReader(own, `${name}.time`, usual);
+  const rows = each === undefined ? (row: MappedRow) => [row] : elementsOf(each);
+  const time: TimeReader = own === undefined && each !== undefined ? (row) => read(parentOf(row)) : read;
+  if (section.kind === 'coin_prices') return { rows, time, coinPrice: coinPriceReader(section) };
+  const outcome = section.outcome === undefined ? undefined : outcomeReader(section.outcome);
+  return { rows, time, outcome, body: bodyReader(section) };
+}
+
+/** An element of a list, with the row that has the list. */
+interface ElementRow extends MappedRow {
+  readonly parent: MappedRow;
+}
+
+function parentOf(row: MappedRow): MappedRow {
+  return 'parent' in row ? (row as ElementRow).parent : row;
+}
+
+function elementsOf(path: string): (row: MappedRow) => readonly MappedRow[] {
+  const read = fieldReader(path);
+  return (row) => {
+    const list = read(row);
+    if (list === undefined) return [];
+    if (typeof list === 'string') throw rejected(`${path} is a text: add it to rows.json in the mapping if it is JSON`);
+    if (!Array.isArray(list)) throw rejected(`${path} is not a list`);
+    return list.map((element: unknown): ElementRow => {
+      if (typeof element !== 'object' || element === null)
+        throw rejected(`${path} has an element that is neither object nor list`);
+      return { fields: element as Fields, file: row.file, parent: row };
+    });
+  };
+}
+
+function bodyReader(section: Exclude<MappedSection, { kind: 'coin_prices' }>): BodyReader {
+  switch (section.kind) {
+    case 'books':
+      return bookReader(section);
+    case 'quotes':
+      return quoteReader(section);
+    case 'midpoints':
+      return midpointReader(section);
+    case 'trades':
+      return tradeReader(section);
+  }
+}
+
+function bookReader(section: Extract<MappedSection, { kind: 'books' }>): BodyReader {
+  const sides = { bids: sideReader(section.bids), asks: sideReader(section.asks) };
+  return (row) => {
+    const [bids, asks] = [sides.bids.read(row), sides.asks.read(row)];
+    if (bids === undefined && asks === undefined) return undefined;
+    for (const [levels, { name, isEmptyIfMissing }] of [
+      [bids, sides.bids],
+      [asks, sides.asks],
+    ] as const) {
+      if (levels === undefined && !isEmptyIfMissing) throw rejected(`${name} is missing, and the other side is stated`);
+    }
+    return { type: 'snapshot', ...bookFields({ bids: bids ?? [], asks: asks ?? [] }) };
+  };
+}
+
+function quoteReader(section: Extract<MappedSection, { kind: 'quotes' }>): BodyReader {
+  const bid = quoteSideReader(section.bid, section.bid_size);
+  const ask = quoteSideReader(section.ask, section.ask_size);
+  return (row) => {
+    const [bids, asks] = [bid(row), ask(row)];
+    if (bids === undefined && asks === undefined) return undefined;
+    const [bidPrice, bidSize] = bids ?? [];
+    const [askPrice, askSize] = asks ?? [];
+    return { type: 'quote', quote: { bidPrice, bidSize, askPrice, askSize } };
+  };
+}
+
+/** An empty side has no values, or the size 0; undefined if it has no values. */
+function quoteSideReader(
+  ofPrice: MappedValue,
+  ofSize: MappedValue,
+): (row: MappedRow) => readonly [number, number] | readonly [] | undefined {
+  const [price, size] = [valueReader(ofPrice), valueReader(ofSize)];
+  return (row) => {
+    const [priceValue, sizeValue] = [price.read(row), size.read(row)];
+    if (priceValue === undefined && sizeValue === undefined) return undefined;
+    if (sizeValue === undefined) throw rejected(`${price.name} is stated without ${size.name}`);
+    const amount = nonNegative(sizeValue, size.name);
+    if (amount === 0) return [];
+    if (priceValue === undefined) throw rejected(`${size.name} is stated without ${price.name}`);
+    return [priceWithinOne(priceValue, price.name), amount];
+  };
+}
+
+/** The stated midpoint, or the exact one of bid and ask; without one of them there is none. */
+function midpointReader({ price, bid, ask }: Extract<MappedSection, { kind: 'midpoints' }>): BodyReader {
+  const mid = (value: number): Body => ({ type: 'price', kind: 'mid', price: value });
+  if (price !== undefined) {
+    const { name, read } = valueReader(price);
+    return (row) => {
+      const value = read(row);
+      return value === undefined ? undefined : mid(priceWithinOne(value, name));
+    };
+  }
+  const [bids, asks] = [valueReader(bid!), valueReader(ask!)];
+  return (row) => {
+    const [bidValue, askValue] = [bids.read(row), asks.read(row)];
+    if (bidValue === undefined || askValue === undefined) return undefined;
+    const bidPrice = priceWithinOne(bidValue, bids.name);
+    const askPrice = priceWithinOne(askValue, asks.name);
+    return mid(midOf({ bidPrice, askPrice })!);
+  };
+}
+
+function tradeReader(section: Extract<MappedSection, { kind: 'trades' }>): BodyReader {
+  const price = valueReader(section.price);
+  const optional = (place: MappedValue | undefined) => (place === undefined ? undefined : valueReader(place));
+  const size = optional(section.size);
+  const fee = optional(section.fee_rate_bps);
+  const hash = optional(section.transaction_hash);
+  const side = section.side === undefined ? undefined : tradeSideReader(section.side);
+  const names = {
+    size: size?.name ?? 'size',
+    side: 'side',
+    feeRateBps: fee?.name ?? 'fee_rate_bps',
+    transactionHash: hash?.name ?? 'transaction_hash',
+  };
+  return (row) => {
+    const value = price.read(row);
+    if (value === undefined) return undefined;
+    const details = {
+      [names.size]: size?.read(row),
+      [names.side]: side?.(row),
+      [names.feeRateBps]: fee?.read(row),
+      [names.transactionHash]: hash?.read(row),
+    };
+    return {
+      type: 'price',
+      kind: 'trade',
+      price: figureWithinOne(value, price.name),
+      trade: tradeFields(details, names),
+    };
+  };
+}
+
+function coinPriceReader(section: Extract<MappedSection, { kind: 'coin_prices' }>): NonNullable<Section['coinPrice']> {
+  const [coin, source, price] = [valueReader(section.coin), valueReader(section.source), valueReader(section.price)];
+  const textAt = ({ name, read }: ValueReader, row: MappedRow): Fields => ({ [name]: textOf(read(row), name) });
+  return (row, readTime) => {
+    const value = price.read(row);
+    if (value === undefined) return undefined;
+    const symbol = coinOf(textAt(coin, row), coin.name);
+    if (symbol === undefined) throw rejected(`${coin.name} is missing`);
+    return coinPrice(symbol, textField(textAt(source, row), source.name), readTime(), usdPrice(value, price.name));
+  };
+}

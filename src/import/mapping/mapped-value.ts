@@ -1,0 +1,118 @@
+import { type Fields, isFields, rejected } from '../../record/fields.ts';
+import type { RecordingFile } from '../recording-file.ts';
+import type { MappedValue } from './mapping-schema.ts';
+
+/** A row, or an element of a list in it, with its file. */
+export interface MappedRow {
+  readonly fields: Fields | readonly unknown[];
+  readonly file: Pick<RecordingFile, 'name' | 'path'>;
+}
+
+/** Reads one value of a row; undefined if the row does not state it. Throws 'rejected-record'. */
+export interface ValueReader {
+  /** Its place, for messages: the name of the field. */
+  readonly name: string;
+  readonly read: (row: MappedRow) => unknown;
+}
+
+const PLACES = ['field', 'value', 'file_name', 'file_path'] as const;
+/** A longer text is not searched by a pattern, which may take long. */
+const SEARCHED_CHARS_MAX = 4096;
+
+/** Why a place is not one: the sentence names the key. Undefined if it is. */
+export function placeProblem(place: MappedValue, key: string): string | undefined {
+  const given = PLACES.filter((name) => place[name] !== undefined);
+  if (given.length === 0) return `${key} does not state where its value is: add field, value or file_name`;
+  if (given.length > 1) return `${key}.${given[0]} contradicts ${key}.${given[1]}: remove one`;
+  const [name] = given;
+  if (place.pattern !== undefined && name !== 'field') return `${key}.pattern is for a field only: remove it`;
+  if (place.none !== undefined && name === 'value') return `${key}.none contradicts ${key}.value: remove one`;
+  const keyOfPattern =
+    place.pattern !== undefined ? 'pattern' : name === 'file_name' || name === 'file_path' ? name : undefined;
+  if (keyOfPattern === undefined) return undefined;
+  const groups = groupsOf(place[keyOfPattern]!);
+  if (groups === undefined) return `${key}.${keyOfPattern} is not a regular expression`;
+  return groups === 0 ? `${key}.${keyOfPattern} has no group: put what is the value in ( )` : undefined;
+}
+
+/** The number of groups of a regular expression; undefined if it is none. */
+function groupsOf(pattern: string): number | undefined {
+  try {
+    return new RegExp(`${pattern}|`, 'u').exec('')!.length - 1;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The reader of a place that has no problem. */
+export function valueReader(place: MappedValue): ValueReader {
+  const { field, value, file_name, file_path, pattern, none = [] } = place;
+  const meansNone = new Set(none);
+  const orNone = (text: unknown) => (meansNone.size > 0 && meansNone.has(String(text)) ? undefined : text);
+  if (value !== undefined) return { name: `"${value}"`, read: () => value };
+  if (field !== undefined) {
+    const read = fieldReader(field);
+    if (pattern === undefined) return { name: field, read: (row) => orNone(read(row)) };
+    const search = searching(pattern, field);
+    return {
+      name: field,
+      read: (row) => {
+        const text = textOf(orNone(read(row)), field);
+        return text === undefined ? undefined : orNone(search(text));
+      },
+    };
+  }
+  const name = file_name === undefined ? 'the path of the file' : 'the name of the file';
+  const search = searching(file_name ?? file_path!, name);
+  return { name, read: ({ file }) => orNone(search(file_name === undefined ? file.path : file.name)) };
+}
+
+/** The first group that took part in the match. */
+function searching(pattern: string, name: string): (text: string) => string {
+  const expression = new RegExp(pattern, 'u');
+  return (text) => {
+    const found =
+      text.length > SEARCHED_CHARS_MAX
+        ? undefined
+        : expression
+            .exec(text)
+            ?.slice(1)
+            .find((group) => group !== undefined);
+    if (found === undefined) throw rejected(`${name} ${shown(text)} does not match ${shown(pattern)}`);
+    return found;
+  };
+}
+
+/** Reads a column, or a member of JSON by its names joined by points. Empty texts are not stated. */
+export function fieldReader(path: string): (row: MappedRow) => unknown {
+  const members = path.split('.');
+  return ({ fields }) => {
+    const value = Object.hasOwn(fields, path)
+      ? memberOf(fields, path)
+      : members.length > 1
+        ? valueAt(fields, members)
+        : undefined;
+    return value === '' || value === null ? undefined : value;
+  };
+}
+
+function valueAt(fields: unknown, members: readonly string[]): unknown {
+  return members.reduce<unknown>((value, member) => memberOf(value, member), fields);
+}
+
+/** A member of an object, or an element of an array by its index; undefined if there is none. */
+export function memberOf(value: unknown, member: string | number): unknown {
+  if (!isFields(value) && !Array.isArray(value)) return undefined;
+  return Object.hasOwn(value, member) ? (value as Fields)[member] : undefined;
+}
+
+/** A value as its text; undefined if it is not stated. Throws 'rejected-record' for lists and objects. */
+export function textOf(value: unknown, name: string): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  throw rejected(`${name} is not a text`);
+}
+
+export function shown(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,89 @@
+import { DomainError } from '../../domain/errors.ts';
+import { attempt, attempted, isFields } from '../../record/fields.ts';
+import { OtherMarket } from '../../venue/metadata-fields.ts';
+import type { Codec } from '../codec.ts';
+import { hasColumns } from '../parse/csv.ts';
+import type { RecordSink } from '../record-sink.ts';
+import type { RecordingFile } from '../recording-file.ts';
+import type { Sample } from '../sample.ts';
+import { recordMaker } from './mapped-records.ts';
+import { fieldReader, textOf } from './mapped-value.ts';
+import { columnsOfMapping } from './mapping-columns.ts';
+import type { Mapping } from './mapping-schema.ts';
+import type { RowSource } from './row-source.ts';
+import { csvRows, jsonRows } from './text-rows.ts';
+
+const ROW = 'row';
+const OTHER_ROW = 'other row';
+const EMPTY_ROW = 'row without values';
+const ROW_OF_OTHER_MARKET = 'row of another kind of market';
+
+/** Reads the rows of files as a mapping describes them. A row is stored completely or not at all. */
+export function mappingCodec(mapping: Mapping): Codec {
+  const { name, rows = {}, sections } = mapping;
+  const columns = columnsOfMapping(mapping);
+  const maker = recordMaker(mapping);
+  const readKind = rows.only === undefined ? undefined : fieldReader(rows.only.field);
+  const kinds = new Set(rows.only?.is);
+  return {
+    format: `mapping ${name}`,
+    input: '',
+    becomes: '',
+    ...(sections.length === 0 ? { statesMarkets: true } : {}),
+    recognises: (sample) => fits(sample, mapping, columns),
+    read: async (file, sink) => {
+      const counted = { read: 0, ignored: 0 };
+      const ignore = (kind: string) => {
+        counted.ignored += 1;
+        sink.ignore(kind);
+      };
+      await rowsOf(file, mapping, sink).read(columns, ({ number, fields }) => {
+        counted.read += 1;
+        const items = attempt(() => {
+          const row = { fields: fields(), file };
+          if (readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '')) return OTHER_ROW;
+          return maker.records(row, number, sink.markets) ?? EMPTY_ROW;
+        });
+        if (items instanceof OtherMarket) ignore(ROW_OF_OTHER_MARKET);
+        else if (typeof items === 'string') ignore(items);
+        else sink.take(ROW, number, () => attempted(items));
+      });
+      refuseNothing(counted, name, sink);
+    },
+  };
+}
+
+/** An import that stores nothing must not look like a success. */
+function refuseNothing({ read, ignored }: { read: number; ignored: number }, name: string, sink: RecordSink): void {
+  if (read === 0 || ignored < read) return;
+  sink.reject(
+    sink.item('file', 1),
+    `none of the ${read} rows has a record: the mapping '${name}' does not fit the file`,
+  );
+}
+
+function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: RecordSink): RowSource {
+  switch (format) {
+    case 'csv':
+      return csvRows(file, { delimiter: rows.delimiter, onHeader: () => sink.ignore('header') });
+    case 'json':
+      return jsonRows(file);
+    case 'sqlite':
+    case 'parquet':
+      throw new DomainError('unreadable', `'${file.path}' cannot be read: mappings of ${format} are not supported`);
+  }
+}
+
+/** Whether a file that was found in a directory is one of those that the mapping describes. */
+function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly string[]): boolean {
+  switch (format) {
+    case 'csv':
+      return sample.columns === undefined && hasColumns(sample, columns, rows.delimiter);
+    case 'json':
+      return sample.values.some((value) => isFields(value) && columns.some((column) => column.split('.')[0]! in value));
+    case 'parquet':
+      return sample.columns !== undefined && columns.every((column) => sample.columns!.has(column));
+    case 'sqlite':
+      return new TextDecoder('latin1').decode(sample.head.subarray(0, 15)) === 'SQLite format 3';
+  }
+}

@@ -1,0 +1,34 @@
+import { isFields } from '../../record/fields.ts';
+import { fieldsOfSide } from './mapped-side.ts';
+import type { Mapping } from './mapping-schema.ts';
+
+/** The keys of tables whose texts are names of fields, other than `field`: those of sides are found by `fieldsOfSide`. */
+const SIDES = ['bids', 'asks'];
+
+/**
+ * The columns that a mapping reads, each once. Of JSON in a column, and of a list, the column itself. For JSON the names of members may
+ * have points.
+ */
+export function columnsOfMapping({ rows = {}, time, market, outcome, sections }: Mapping): readonly string[] {
+  const json = rows.json ?? [];
+  const ofSections = sections.flatMap((section) => {
+    const { kind: _kind, name: _name, each, ...keys } = section;
+    return each === undefined ? fieldsIn(keys) : [each];
+  });
+  // A section with a list may still use the row's own time.
+  const names = [
+    ...fieldsIn({ time, market, outcome }),
+    ...ofSections,
+    ...(rows.only === undefined ? [] : [rows.only.field]),
+  ];
+  const columns = names.map((name) => json.find((column) => name.startsWith(`${column}.`)) ?? name);
+  return [...new Set(columns)];
+}
+
+function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(tables).flatMap(([key, table]) => {
+    if (!isFields(table)) return [];
+    if (SIDES.includes(key)) return fieldsOfSide(table);
+    return typeof table.field === 'string' ? [table.field] : fieldsIn(table);
+  });
+}

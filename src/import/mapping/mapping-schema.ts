@@ -1,0 +1,157 @@
+import { type Static, type TProperties, Type } from 'typebox';
+
+/**
+ * The language of mappings, as TOML gives it. A value may be written as a text alone: the name of its field. `checked-mapping.ts`
+ * reads it, the manual's page `mappings` describes it.
+ */
+const TEXT_CHARS_MAX = 1000;
+const WORDS_MAX = 100;
+const CLOSED = { additionalProperties: false };
+
+const Text = Type.String({ minLength: 1, maxLength: TEXT_CHARS_MAX });
+const Words = Type.Array(Text, { minItems: 1, maxItems: WORDS_MAX });
+const optional = Type.Optional;
+
+/** Where a value is: exactly one of the first four. */
+const PLACE = {
+  /** The name of a column, or names of JSON members joined by points. */
+  field: optional(Text),
+  /** The value itself, the same in every row. */
+  value: optional(Text),
+  /** A regular expression on the name of the file, without directory, `.gz` and `.zst`. Its first group is the value. */
+  file_name: optional(Text),
+  /** The same on the path of the file, as the command names it. */
+  file_path: optional(Text),
+  /** A regular expression on the field. Its first group is the value. */
+  pattern: optional(Text),
+  /** Texts of the field that mean that there is no value. */
+  none: optional(Words),
+};
+
+/** A table that may be written as the name of a field. */
+const place = <P extends TProperties>(more: P) => Type.Object({ ...PLACE, ...more }, { ...CLOSED, mayBeField: true });
+
+const MappedValue = place({});
+export type MappedValue = Static<typeof MappedValue>;
+
+export const UNITS = ['s', 'ms', 'us', 'ns'] as const;
+const MappedTime = place({
+  unit: optional(Type.Union(UNITS.map((unit) => Type.Literal(unit)))),
+  /** `iso`, or a pattern like `YYYY-MM-DD hh:mm:ss`. */
+  format: optional(Text),
+  zone: optional(Text),
+});
+export type MappedTime = Static<typeof MappedTime>;
+
+const MappedOutcome = place({ up: optional(Words), down: optional(Words) });
+export type MappedOutcome = Static<typeof MappedOutcome>;
+
+const MappedTradeSide = place({ buy: optional(Words), sell: optional(Words) });
+export type MappedTradeSide = Static<typeof MappedTradeSide>;
+
+/** A member of an object by its name, or of an array by its index. */
+const Member = Type.Union([Text, Type.Integer({ minimum: 0, maximum: 99 })]);
+
+/** One side of a book: `prices` and `sizes`, or `levels` with the members `price` and `size`. */
+const MappedSide = Type.Object(
+  {
+    /** Columns by pattern, `bid_price_0..9`, or a list. */
+    prices: optional(Text),
+    sizes: optional(Text),
+    /** A list of objects or pairs. */
+    levels: optional(Text),
+    price: optional(Member),
+    size: optional(Member),
+    /** Between the items of a list that is a text. */
+    separator: optional(Text),
+  },
+  CLOSED,
+);
+export type MappedSide = Static<typeof MappedSide>;
+
+/** Keys of all records: those of a list in the row, and what differs from the mapping's own time and outcome. */
+const EACH = { each: optional(Text), time: optional(MappedTime) };
+const OF_OUTCOME = { ...EACH, outcome: optional(MappedOutcome) };
+
+export const RECORD_SCHEMAS = {
+  books: Type.Object({ ...OF_OUTCOME, bids: MappedSide, asks: MappedSide }, CLOSED),
+  quotes: Type.Object(
+    { ...OF_OUTCOME, bid: MappedValue, bid_size: MappedValue, ask: MappedValue, ask_size: MappedValue },
+    CLOSED,
+  ),
+  midpoints: Type.Object(
+    { ...OF_OUTCOME, price: optional(MappedValue), bid: optional(MappedValue), ask: optional(MappedValue) },
+    CLOSED,
+  ),
+  trades: Type.Object(
+    {
+      ...OF_OUTCOME,
+      price: MappedValue,
+      size: optional(MappedValue),
+      side: optional(MappedTradeSide),
+      fee_rate_bps: optional(MappedValue),
+      transaction_hash: optional(MappedValue),
+    },
+    CLOSED,
+  ),
+  coin_prices: Type.Object({ ...EACH, coin: MappedValue, source: MappedValue, price: MappedValue }, CLOSED),
+};
+export type RecordKind = keyof typeof RECORD_SCHEMAS;
+
+const FORMATS = ['csv', 'json', 'sqlite', 'parquet'] as const;
+export const TOP_SCHEMAS = {
+  format: Type.Union(FORMATS.map((format) => Type.Literal(format))),
+  rows: Type.Object(
+    {
+      /** Fields that have JSON as text. */
+      json: optional(Words),
+      /** Reads only rows in which the field is one of the texts. */
+      only: optional(Type.Object({ field: Text, is: Words }, CLOSED)),
+      /** Of CSV: between two fields, a comma by default. */
+      delimiter: optional(Type.String({ minLength: 1, maxLength: 1 })),
+      /** Of SQLite: one of these two. */
+      table: optional(Text),
+      query: optional(Type.String({ minLength: 1, maxLength: 10_000 })),
+      /** Rows of one instant with different values: `keep` stores all of them. */
+      repeats: optional(Type.Literal('keep')),
+    },
+    CLOSED,
+  ),
+  time: MappedTime,
+  market: Type.Object(
+    {
+      condition_id: optional(MappedValue),
+      slug: optional(MappedValue),
+      token: optional(MappedValue),
+      coin: optional(MappedValue),
+      timeframe: optional(MappedValue),
+      start: optional(MappedTime),
+      end: optional(MappedTime),
+      up_token: optional(MappedValue),
+      down_token: optional(MappedValue),
+      market_id: optional(MappedValue),
+      event_id: optional(MappedValue),
+      winner: optional(MappedOutcome),
+      price_start: optional(MappedValue),
+      price_end: optional(MappedValue),
+      volume: optional(MappedValue),
+      liquidity: optional(MappedValue),
+      resolved: optional(MappedTime),
+    },
+    CLOSED,
+  ),
+  outcome: MappedOutcome,
+};
+
+type Top = { readonly [Key in keyof typeof TOP_SCHEMAS]: Static<(typeof TOP_SCHEMAS)[Key]> };
+type Section<Kind extends RecordKind> = Static<(typeof RECORD_SCHEMAS)[Kind]>;
+
+/** A table of the mapping that makes records, with the name of its keys in messages. */
+export type MappedSection = { [Kind in RecordKind]: { kind: Kind; name: string } & Section<Kind> }[RecordKind];
+
+/** A mapping that is complete and does not contradict itself. */
+export interface Mapping extends Pick<Top, 'format'>, Partial<Omit<Top, 'format'>> {
+  /** The name that the user gave: a path, or the name of a shipped mapping. */
+  readonly name: string;
+  readonly sections: readonly MappedSection[];
+}
