@@ -1,8 +1,11 @@
 import { InvalidArgumentError } from 'commander';
+import { DomainError } from '../domain/errors.ts';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { checkedMapping } from '../import/mapping/checked-mapping.ts';
 import type { Mapping } from '../import/mapping/mapping-schema.ts';
+import { SHIPPED_MAPPINGS } from '../import/mapping/shipped-mappings.ts';
 import { type Fields, isFields } from '../record/fields.ts';
-import { parsedToml } from './toml-file.ts';
+import { parsedToml, tomlOf } from './toml-file.ts';
 
 /** A key of a mapping and the text that it gets. */
 export interface MappingChange {
@@ -17,9 +20,24 @@ export function mappingChange(option: string, before: readonly MappingChange[] =
   return [...before, { path: key.split('.'), text: text! }];
 }
 
-/** Reads a mapping. Throws 'unavailable' and 'invalid-parameter' as `parsedToml` and `checkedMapping` do. */
+/**
+ * Reads a mapping from a file, or the shipped one of this name. A name with a point or a slash is a path. Throws 'unavailable' and
+ * 'invalid-parameter' as `parsedToml` and `checkedMapping` do.
+ */
 export function readMapping(name: string, changes: readonly MappingChange[]): Mapping {
-  return checkedMapping(changes.reduce(changed, parsedToml(name)), name);
+  return checkedMapping(changes.reduce(changed, tomlOfMapping(name)), name);
+}
+
+function tomlOfMapping(name: string): Fields {
+  if (/[./\\]/.test(name)) return parsedToml(name);
+  const names = Object.keys(SHIPPED_MAPPINGS);
+  if (names.includes(name)) return tomlOf(SHIPPED_MAPPINGS[name]!, name);
+  const nearest = nearestWord(name, names);
+  const advice = nearest === undefined ? `the names are ${names.join(', ')}` : `did you mean ${nearest}?`;
+  throw new DomainError(
+    'invalid-parameter',
+    `there is no mapping '${name}': ${advice} (a file needs its extension or ./)`,
+  );
 }
 
 /** The tables with one text set. A name of a field that stands for a table becomes that table. */

@@ -9,9 +9,10 @@ import { slugField, slugOf, WINDOW_MS, windowOfSlug } from '../../venue/slug.ts'
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
 import { outcomeReader } from './mapped-outcome.ts';
 import { timeReader } from './mapped-time.ts';
-import { type MappedRow, textOf, valueReader } from './mapped-value.ts';
+import { fieldReader, type MappedRow, textOf, valueReader } from './mapped-value.ts';
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
+const HOUR_MS = 3_600_000;
 /** Statements that are remembered, so that they are made only once. */
 const STATEMENTS_MAX = 20_000;
 
@@ -62,8 +63,16 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   const readStated = statedReader(table, usual);
   const readFacts = factsReader(table, usual);
   const remembered = new Map<string, MarketStatement>();
+  const values = Object.values(table).flatMap(({ field }) => (field === undefined ? [] : [fieldReader(field)]));
+  /** The market of the latest accepted row, and by what that row named it: rows that follow each other mostly say the same. */
+  let latest: { readonly said: readonly unknown[]; readonly market: RowMarket } | undefined;
+  let said: readonly unknown[] = [];
   return {
     read: (row, markets, atMs, outcome) => {
+      // A slug without a year depends on the time of the row.
+      const hour = atMs === undefined ? undefined : Math.floor(atMs / HOUR_MS);
+      said = [row.file, outcome, hour, ...values.map((read) => read(row))];
+      if (latest?.said.every((value, index) => value === said[index]) === true) return latest.market;
       const stated = readStated(row);
       const known = knownOf(stated, markets, atMs);
       const token = tokenOf(stated.token, outcome, markets);
@@ -79,7 +88,9 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
       const isRepeated = before !== undefined && Bun.deepEquals(before, statement);
       return { market, token, statement: isStated || isRepeated ? undefined : statement };
     },
-    remember: ({ statement }) => {
+    remember: (read) => {
+      const { statement } = read;
+      latest = { said, market: { ...read, statement: undefined } };
       if (statement === undefined) return;
       if (remembered.size >= STATEMENTS_MAX) remembered.clear();
       remembered.set(statement.conditionId, statement);
@@ -186,7 +197,7 @@ function madeSlug({ coin, startMs, endMs }: Stated): string | undefined {
 }
 
 function startOf(slug: string, { startMs, endMs }: Stated, atMs: number | undefined): number | undefined {
-  return startMs ?? windowOfSlug(slug, endMs === undefined ? atMs : endMs - 1)?.startMs;
+  return windowOfSlug(slug, startMs ?? (endMs === undefined ? atMs : endMs - 1))?.startMs ?? startMs;
 }
 
 /** The outcome of the asset that a row names: the row states it, or a market record. */
@@ -239,8 +250,8 @@ function unknownMarket(stated: Stated, tokens: Stated['tokens'], atMs: number | 
     }
     throw rejected('the row does not name its market');
   }
-  const start = startOf(slug, stated, atMs);
-  const window = marketWindow(slug, { startMs: start, endMs: stated.endMs }, [coin]);
+  const times = { startMs: startMs ?? startOf(slug, stated, atMs), endMs: stated.endMs };
+  const window = marketWindow(slug, times, [coin]);
   return {
     conditionId: conditionId ?? standInConditionId(slug, window.startMs),
     slug,

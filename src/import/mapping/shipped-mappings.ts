@@ -1,0 +1,22 @@
+import bidAskLiquidity from './shipped/bid-ask-liquidity.toml' with { type: 'text' };
+import priceHistories from './shipped/price-histories.toml' with { type: 'text' };
+import yesNoBooks from './shipped/yes-no-books.toml' with { type: 'text' };
+
+/** The mappings that come with the program: TOML by name. The first line of each is a comment that says what it reads. */
+export const SHIPPED_MAPPINGS: Readonly<Record<string, string>> = {
+  'bid-ask-liquidity': bidAskLiquidity,
+  'price-histories': priceHistories,
+  'yes-no-books': yesNoBooks,
+};
+
+/** The first line of a shipped mapping, without the mark of a comment. */
+function summaryOf(toml: string): string {
+  return toml.split('\n', 1)[0]!.replace(/^# /, '');
+}
+
+/** The rows of the manual's table of mappings, as Markdown. */
+export function mappingRows(): string {
+  return Object.entries(SHIPPED_MAPPINGS)
+    .map(([name, toml]) => `| \`${name}\` | ${summaryOf(toml)} |`)
+    .join('\n');
+}
