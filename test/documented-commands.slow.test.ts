@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatRows } from '../src/import/codecs.ts';
+import { manualInserts } from '../src/import/manual-inserts.ts';
 import { manualPages } from '../src/manual/manual.ts';
 import { freePort } from './judges/free-port.ts';
 import { temporaryDirectory } from './support/archive.ts';
@@ -39,7 +39,7 @@ describe.skipIf(Bun.which('curl') === null)('every command (needs curl)', () => 
     expect(await runBlocks(readme, await placeIn(clone))).toBeGreaterThan(6);
   });
 
-  const pageOf = (name: string) => manualPages(formatRows()).find((page) => page.name === name)!.text;
+  const pageOf = (name: string) => manualPages(manualInserts()).find((page) => page.name === name)!.text;
 
   test('of the page on the interface works against a server with the simulated recordings', async () => {
     using directory = temporaryDirectory();

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
-import { codecsFor, formatRows } from '../src/import/codecs.ts';
+import { codecsFor } from '../src/import/codecs.ts';
+import { manualInserts } from '../src/import/manual-inserts.ts';
 import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
 import { captured } from './cli/captured.ts';
 import { startService } from './http/service.ts';
@@ -11,7 +12,7 @@ import { temporaryDirectory } from './support/archive.ts';
 import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 import { ROUTES } from './support/routes.ts';
 
-const PAGES = manualPages(formatRows());
+const PAGES = manualPages(manualInserts());
 const textOf = (name: string) => PAGES.find((page) => page.name === name)!.text;
 
 const service = startService();

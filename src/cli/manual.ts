@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { formatRows } from '../import/codecs.ts';
+import { manualInserts } from '../import/manual-inserts.ts';
 import { manualPages, PAGE_NAMES } from '../manual/manual.ts';
 import { table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -20,7 +20,7 @@ Examples:
     )
     .action((name: string | undefined, _, command: Command) => {
       const isJson = command.optsWithGlobals<GlobalOptions>().json === true;
-      const pages = manualPages(formatRows());
+      const pages = manualPages(manualInserts());
       const page = pages.find((candidate) => candidate.name === name);
       if (page !== undefined) terminal.out(isJson ? json(page) : page.text);
       else if (isJson) terminal.out(json(pages.map(({ text: _text, ...listed }) => listed)));

@@ -7,6 +7,7 @@ import usagePicture from './dashboard-usage.png' with { type: 'file' };
 import install from './install.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
+import mappings from './mappings.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
@@ -28,6 +29,7 @@ export interface ManualPage {
 const TEXTS = {
   interface: interfacePage,
   recordings,
+  mappings,
   replay,
   venue,
   bots,
@@ -50,17 +52,23 @@ export const PICTURES = {
 
 export const PAGE_NAMES: readonly string[] = Object.keys(TEXTS);
 
-/** The table of formats replaces this line of the recordings page. */
-const FORMATS_LINE = '{{formats}}';
+/** Markdown that only the program knows: each text replaces the line `{{name}}` of a page. */
+export interface ManualInserts {
+  /** The rows of the table of formats. */
+  readonly formats: string;
+  /** The rows of the table of mappings, and the text of each mapping. */
+  readonly mappings: string;
+  readonly shipped: string;
+}
 
-/**
- * All pages. Each begins with its title as a heading and its summary as a paragraph of one line.
- *
- * @param formats the rows of the table of formats, as Markdown
- */
-export function manualPages(formats: string): readonly ManualPage[] {
+/** All pages. Each begins with its title as a heading and its summary as a paragraph of one line. */
+export function manualPages(inserts: ManualInserts): readonly ManualPage[] {
   return Object.entries(TEXTS).map(([name, source]) => {
     const [heading = '', , summary = ''] = source.split('\n', 3);
-    return { name, title: heading.replace('# ', ''), summary, text: source.replace(FORMATS_LINE, () => formats) };
+    return { name, title: heading.replace('# ', ''), summary, text: withInserts(source, inserts) };
   });
+}
+
+function withInserts(source: string, inserts: ManualInserts): string {
+  return Object.entries(inserts).reduce((text, [name, insert]) => text.replace(`{{${name}}}`, () => insert), source);
 }

@@ -3,7 +3,7 @@ import { manualPages } from '../../src/manual/manual.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { filledServer } from './venue-server.ts';
 
-const { text } = manualPages('').find(({ name }) => name === 'venue')!;
+const { text } = manualPages({ formats: '', mappings: '', shipped: '' }).find(({ name }) => name === 'venue')!;
 /** The rows of the table of refusals: request, body of the request, status, answer and source. */
 const ROWS = [...text.matchAll(/^\| `(GET|POST) (\S+)`(?: with `(.+?)`)? \| (\d{3}) \| `(.+?)` \| (.+) \|$/gm)].map(
   ([, method, path, body, status, answer, source]) => ({ method, path: path!, body, status, answer, source: source! }),

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 // @ts-expect-error TypeScript reads a module where Bun imports its text
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
 import { DomainError } from '../../domain/errors.ts';
-import { formatRows } from '../../import/codecs.ts';
+import { manualInserts } from '../../import/manual-inserts.ts';
 import { manualPages, PICTURES } from '../../manual/manual.ts';
 import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import type { JsonObject } from '../openapi/schema.ts';
@@ -94,7 +94,7 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
       .get(
         '/llms.txt',
         async ({ request, set }) => {
-          const content = llmsText(await document(), manualPages(formatRows()), originOf(request));
+          const content = llmsText(await document(), manualPages(manualInserts()), originOf(request));
           return text(set, content, 'text/plain', 'private, no-cache');
         },
         {

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import { formatRows } from '../../import/codecs.ts';
+import { manualInserts } from '../../import/manual-inserts.ts';
 import { type ManualPage, manualPages } from '../../manual/manual.ts';
 import { htmlDocument } from '../pages/document.tsx';
 
@@ -12,7 +12,7 @@ export function manualPath(name = INDEX): string {
 
 /** A page of the manual, or the list of pages. Throws DomainError 'not-found'. */
 export function manualMarkdown(name: string): string {
-  const pages = manualPages(formatRows());
+  const pages = manualPages(manualInserts());
   if (name === INDEX) return indexOf(pages);
   const page = pages.find((candidate) => candidate.name === name);
   if (page !== undefined) return page.text;
@@ -54,7 +54,7 @@ export function manualPage(name: string, markdown: string, hasAccounts: boolean)
 }
 
 function Contents({ current }: { readonly current: string }) {
-  const links = [{ name: INDEX, title: 'Contents' }, ...manualPages(formatRows())];
+  const links = [{ name: INDEX, title: 'Contents' }, ...manualPages(manualInserts())];
   return (
     <nav class="menu" aria-label="Manual">
       {links.map(({ name, title }) => (

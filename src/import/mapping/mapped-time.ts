@@ -163,5 +163,5 @@ function partsOf(format: string): readonly string[] {
 function expressionOf(format: string): RegExp {
   const texts = format.split(PART).map((text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'));
   const parts = partsOf(format);
-  return new RegExp(`^${texts.map((text, index) => `${text}${PARTS[parts[index] ?? ''] ?? ''}`).join('')}$`, 'u');
+  return new RegExp(`^${texts.map((text, index) => `${text}${PARTS[parts[index] ?? ''] ?? ''}`).join('')}$`);
 }

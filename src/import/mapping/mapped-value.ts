@@ -38,7 +38,7 @@ export function placeProblem(place: MappedValue, key: string): string | undefine
 /** The number of groups of a regular expression; undefined if it is none. */
 function groupsOf(pattern: string): number | undefined {
   try {
-    return new RegExp(`${pattern}|`, 'u').exec('')!.length - 1;
+    return new RegExp(`${pattern}|`).exec('')!.length - 1;
   } catch {
     return undefined;
   }
@@ -69,7 +69,7 @@ export function valueReader(place: MappedValue): ValueReader {
 
 /** The first group that took part in the match. */
 function searching(pattern: string, name: string): (text: string) => string {
-  const expression = new RegExp(pattern, 'u');
+  const expression = new RegExp(pattern);
   return (text) => {
     const found =
       text.length > SEARCHED_CHARS_MAX

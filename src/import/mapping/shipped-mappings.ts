@@ -17,6 +17,13 @@ function summaryOf(toml: string): string {
 /** The rows of the manual's table of mappings, as Markdown. */
 export function mappingRows(): string {
   return Object.entries(SHIPPED_MAPPINGS)
-    .map(([name, toml]) => `| \`${name}\` | ${summaryOf(toml)} |`)
+    .map(([name, toml]) => `| [${name}](#${name}) | ${summaryOf(toml).replaceAll('|', '\\|')} |`)
     .join('\n');
+}
+
+/** The mappings themselves, as Markdown with a heading for each. */
+export function mappingTexts(): string {
+  return Object.entries(SHIPPED_MAPPINGS)
+    .map(([name, toml]) => `### ${name}\n\n\`\`\`toml\n${toml}\`\`\``)
+    .join('\n\n');
 }
