@@ -78,7 +78,8 @@ export function importCommand(terminal: Terminal): Command {
 Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
 messages, market objects and trades; Parquet of book messages and of PMXT; CSV
 of best quotes, of snapshots every second and of reference prices. Files may be
-compressed with gzip or zstd.
+compressed with gzip or zstd. A mapping describes any other table or lines of
+JSON; some come with bookreel ('bookreel manual mappings').
 
 Rejected records are reported with file and line, and the others are imported;
 the exit code is then 1. Importing the same records again stores nothing.
@@ -90,6 +91,7 @@ Examples:
   $ bookreel import recordings/
   $ bookreel import capture.jsonl.gz --markets markets.json --every 1s
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
+  $ bookreel import ticks.csv --map my.toml --set time.zone=UTC
   $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
     )
     .action(async (paths: readonly string[], _, command: Command) => {
