@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test';
 import {
+  mappingOfBooks,
   memoryOfImport,
   RESIDENT_MEBIBYTES_MAX,
   writeCaptures,
+  writeMappedCsv,
+  writeMappedJson,
   writeMessagesParquet,
   writePmxtParquet,
 } from './memory.ts';
@@ -18,5 +21,14 @@ test.each([
 ] as const)(`an import of %s takes less than ${RESIDENT_MEBIBYTES_MAX} MiB of memory`, async (_, records, fill) => {
   const { mebibytes, report } = await memoryOfImport(fill);
   expect(report).toContain(`${records + 1} records read`);
+  expect(mebibytes).toBeLessThan(RESIDENT_MEBIBYTES_MAX);
+});
+
+test.each([
+  ['CSV', 'csv', (directory: string) => writeMappedCsv(directory, ROWS)],
+  ['an array of JSON over many lines', 'json', (directory: string) => writeMappedJson(directory, ROWS)],
+] as const)(`an import of ${ROWS} books as %s by a mapping takes as little`, async (_, format, fill) => {
+  const { mebibytes, report } = await memoryOfImport(fill, mappingOfBooks(format));
+  expect(report).toContain(`${ROWS + 1} records read`);
   expect(mebibytes).toBeLessThan(RESIDENT_MEBIBYTES_MAX);
 });

@@ -17,13 +17,19 @@ const LEVELS = 49;
 /** The greatest resident memory, in MiB, and the report of an import of a new directory that `fill` writes to. */
 export async function memoryOfImport(
   fill: (directory: string) => void,
+  mapping?: string,
 ): Promise<{ mebibytes: number; report: string }> {
   using directory = temporaryDirectory();
   using data = temporaryDirectory();
   writeFileSync(join(directory.path, 'markets.ndjson'), `${JSON.stringify(sampleMarket())}\n`);
   fill(directory.path);
   // A child's greatest memory counts that of the process that starts it, so a small process does.
-  const child = Bun.spawn([process.execPath, import.meta.path, directory.path, data.path], { stdout: 'pipe' });
+  const words = [directory.path, data.path];
+  if (mapping !== undefined) {
+    words.push(join(data.path, 'my.toml'));
+    writeFileSync(words.at(-1)!, mapping);
+  }
+  const child = Bun.spawn([process.execPath, import.meta.path, ...words], { stdout: 'pipe' });
   const printed = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the import ended with ${child.exitCode}`);
   return JSON.parse(printed) as { mebibytes: number; report: string };
@@ -48,6 +54,38 @@ function busyBooks(count: number): Frame[] {
   return Array.from({ length: count }, (_, offsetMs) =>
     book(offsetMs, side(offsetMs, 0), side(offsetMs, 50).reverse()),
   );
+}
+
+/** A mapping of the rows that `writeMappedCsv` and `writeMappedJson` write. */
+export function mappingOfBooks(format: 'csv' | 'json'): string {
+  const side = (name: string) =>
+    format === 'csv'
+      ? `{ prices = "${name}_price_0..${LEVELS - 1}", sizes = "${name}_size_0..${LEVELS - 1}" }`
+      : `{ levels = "${name}s", price = "price", size = "size" }`;
+  return `
+    format = "${format}"
+    time = { field = "timestamp", unit = "ms" }
+    market = { token = "asset_id" }
+    [books]
+    bids = ${side('bid')}
+    asks = ${side('ask')}`;
+}
+
+/** Books as rows with a column for each price and size. */
+export function writeMappedCsv(directory: string, rows: number): void {
+  const columns = ['bid', 'ask'].flatMap((side) =>
+    Array.from({ length: LEVELS }, (_, level) => [`${side}_price_${level}`, `${side}_size_${level}`]).flat(),
+  );
+  const lines = busyBooks(rows).map(({ timestamp, asset_id, bids, asks }) => {
+    const levels = [bids, asks].flatMap((side) => (side as { price: string; size: string }[]).flatMap(Object.values));
+    return [timestamp, asset_id, ...levels].join();
+  });
+  writeFileSync(join(directory, 'books.csv'), [['timestamp', 'asset_id', ...columns].join(), ...lines].join('\n'));
+}
+
+/** Books as one array of JSON over all lines. */
+export function writeMappedJson(directory: string, rows: number): void {
+  writeFileSync(join(directory, 'books.json'), JSON.stringify(busyBooks(rows), undefined, 1));
 }
 
 /** One row group of book messages. */
@@ -81,8 +119,9 @@ function write(directory: string, name: string, columnData: Columns, rowGroupSiz
 }
 
 if (import.meta.main) {
-  const [directory, data] = process.argv.slice(2);
-  const child = Bun.spawn([EXECUTABLE, 'import', directory!, '--data', data!], { env: {}, stdout: 'pipe' });
+  const [directory, data, mapping] = process.argv.slice(2);
+  const mapped = mapping === undefined ? [] : ['--map', mapping];
+  const child = Bun.spawn([EXECUTABLE, 'import', directory!, '--data', data!, ...mapped], { env: {}, stdout: 'pipe' });
   const report = await new Response(child.stdout).text();
   process.exitCode = await child.exited;
   console.log(JSON.stringify({ mebibytes: child.resourceUsage()!.maxRSS / 2 ** 20, report }));

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'bun:test';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from '../../src/cli/program.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { HAS_EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { captured } from './captured.ts';
+
+const MAPPING = `
+  format = "csv"
+  time = { field = "at", format = "YYYY-MM-DD hh:mm:ss" }
+  market = { slug = { value = "btc-updown-5m-1776323400" } }
+  [midpoints.up]
+  price = "up"
+`;
+const ROWS = 'at,up\n2026-04-16 07:10:04,0.515\n2026-04-16 07:10:05,0.52\n';
+
+/** Runs a command in a directory that has `my.toml` and `rows.csv`; `$` in a word is that directory. */
+async function imported(...words: readonly string[]) {
+  using directory = temporaryDirectory();
+  writeFileSync(join(directory.path, 'my.toml'), MAPPING);
+  writeFileSync(join(directory.path, 'rows.csv'), ROWS);
+  writeFileSync(join(directory.path, 'broken.toml'), 'format = "csv"\ntime = [');
+  const terminal = captured();
+  const argv = words.map((word) => word.replace('$', directory.path));
+  const code = await run(['import', ...argv, '--data', join(directory.path, 'data')], terminal);
+  const isStored = existsSync(join(directory.path, 'data', 'bookreel.db'));
+  return { code, stdout: terminal.stdout(), stderr: terminal.stderr().replaceAll(directory.path, '$'), isStored };
+}
+
+test('--map reads the files as the mapping says, and --set states what it leaves open', async () => {
+  const { code, stdout, stderr } = await imported('--map', '$/my.toml', '$/rows.csv', '--set', 'time.zone=UTC');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^2 records read from 1 file: 2 stored, 0 duplicate, 0 rejected/);
+  expect(stdout).toContain('my.toml');
+});
+
+test('--dry-run checks the mapping and the rows, and stores nothing', async () => {
+  const { code, stdout, isStored } = await imported(
+    '--map',
+    '$/my.toml',
+    '$/rows.csv',
+    '--set',
+    'time.zone=UTC',
+    '--dry-run',
+  );
+  expect({ code, isStored }).toEqual({ code: 0, isStored: false });
+  expect(stdout).toContain('2 would be stored');
+});
+
+describe('is refused before anything is read, in one sentence:', () => {
+  test.each([
+    [['--map', '$/my.toml', '$/rows.csv'], 2, "in the mapping '$/my.toml' time.zone is not stated"],
+    [['--map', '$/my.toml', '$/rows.csv', '--set', 'time.zone'], 2, 'it must be a key, = and a text'],
+    [['--map', '$/my.toml', '$/rows.csv', '--set', 'tme.zone=UTC'], 2, 'tme is not a key: did you mean time?'],
+    [['--map', '$/none.toml', '$/rows.csv'], 1, "'$/none.toml' cannot be read: check its path and permissions"],
+    [['--map', '$/broken.toml', '$/rows.csv'], 2, "'$/broken.toml' is not TOML, line 2"],
+    [['--map', 'bid-ask-liquidty', '$/rows.csv'], 2, 'did you mean bid-ask-liquidity?'],
+    [['$/rows.csv', '--set', 'time.zone=UTC'], 2, '--set states a key of a mapping: name the mapping with --map'],
+  ])('%j', async (words, code, problem) => {
+    const { stderr, ...found } = await imported(...words);
+    expect({ ...found, code: Number(found.code) }).toEqual({ code, stdout: '', isStored: false });
+    expect(stderr).toContain(problem);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  });
+});
+
+test.skipIf(!HAS_EXECUTABLE)('the executable has the mappings, and reads standard input with them', async () => {
+  using directory = temporaryDirectory();
+  const stdin =
+    'Timestamp,TargetTime,Expiration,UpBid,UpAsk,DownBid,DownAsk\n2025-12-25 16:00:21,2025-12-25 16:00:00,2025-12-25 16:15:00,0.57,0.58,0.42,0.43\n';
+  const set = ['--set', 'time.zone=UTC', '--set', 'market.coin.value=btc'];
+  const words = ['import', '-', '--map', 'bid-ask-liquidity', ...set, '--data', directory.path];
+  const { code, stdout, stderr } = await runExecutable(words, { stdin });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain('1 stored');
+});
