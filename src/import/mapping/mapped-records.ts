@@ -101,8 +101,7 @@ export function recordMaker(mapping: Mapping): RecordMaker {
       const atMs = found[0]?.timestampMs ?? readTime?.(row);
       const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
       const records = [...coinPrices, ...found.map((one) => labelled(one, read!))];
-      recent?.refuseOther(records, number);
-      recent?.add(records, number);
+      recent?.take(records, number);
       if (read === undefined) return records;
       return stating(records, read, markets!);
     },
@@ -286,12 +285,25 @@ function tradeReader(section: Extract<MappedSection, { kind: 'trades' }>): BodyR
 
 function coinPriceReader(section: Extract<MappedSection, { kind: 'coin_prices' }>): NonNullable<Section['coinPrice']> {
   const [coin, source, price] = [valueReader(section.coin), valueReader(section.source), valueReader(section.price)];
-  const textAt = ({ name, read }: ValueReader, row: MappedRow): Fields => ({ [name]: textOf(read(row), name) });
+  const symbolOf = remembering(coin, (fields) => {
+    const symbol = coinOf(fields, coin.name);
+    if (symbol === undefined) throw rejected(`${coin.name} is missing`);
+    return symbol;
+  });
+  const sourceOf = remembering(source, (fields) => textField(fields, source.name));
   return (row, readTime) => {
     const value = price.read(row);
     if (value === undefined) return undefined;
-    const symbol = coinOf(textAt(coin, row), coin.name);
-    if (symbol === undefined) throw rejected(`${coin.name} is missing`);
-    return coinPrice(symbol, textField(textAt(source, row), source.name), readTime(), usdPrice(value, price.name));
+    return coinPrice(symbolOf(row), sourceOf(row), readTime(), usdPrice(value, price.name));
+  };
+}
+
+/** Reads a text that is mostly the same as in the row before: then it is not parsed again. */
+function remembering<T>({ name, read }: ValueReader, parse: (fields: Fields) => T): (row: MappedRow) => T {
+  let last: { readonly text: string | undefined; readonly value: T } | undefined;
+  return (row) => {
+    const text = textOf(read(row), name);
+    if (last === undefined || last.text !== text) last = { text, value: parse({ [name]: text }) };
+    return last.value;
   };
 }

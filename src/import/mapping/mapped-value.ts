@@ -64,7 +64,14 @@ export function valueReader(place: MappedValue): ValueReader {
   }
   const name = file_name === undefined ? 'the path of the file' : 'the name of the file';
   const search = searching(file_name ?? file_path!, name);
-  return { name, read: ({ file }) => orNone(search(file_name === undefined ? file.path : file.name)) };
+  let last: { readonly file: MappedRow['file']; readonly value: unknown } | undefined;
+  return {
+    name,
+    read: ({ file }) => {
+      if (last?.file !== file) last = { file, value: orNone(search(file_name === undefined ? file.path : file.name)) };
+      return last.value;
+    },
+  };
 }
 
 /** The first group that took part in the match. */

@@ -2,9 +2,9 @@ import { formatInstant } from '../../domain/instant.ts';
 import { rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 
-/** Records and levels that are remembered, which bounds memory: rows of one instant are near each other. */
+/** Each of two generations has at most this number of records or levels, which bounds memory: rows of one instant are near each other. */
 const RECORDS_MAX = 8192;
-const LEVELS_MAX = 500_000;
+const LEVELS_MAX = 250_000;
 
 interface Recent {
   readonly record: RecordedItem;
@@ -13,35 +13,34 @@ interface Recent {
 
 /** The last records, to find rows that state one instant twice. Several trades of one instant are usual. */
 export class RecentRecords {
-  readonly #records = new Map<string, Recent>();
+  /** A map of one generation would have to be emptied from its front, which takes longer the more was deleted. */
+  #records = new Map<string, Recent>();
+  #earlier = new Map<string, Recent>();
   #levels = 0;
 
-  /** Throws 'rejected-record' if a record says otherwise than an earlier one of its series and instant. */
-  refuseOther(records: readonly RecordedItem[], number: number): void {
-    const own = new Map<string, Recent>();
-    for (const record of records) {
-      const name = nameOf(record);
+  /** Remembers the records of a row. Throws 'rejected-record' if one says otherwise than an earlier one of its series and instant. */
+  take(records: readonly RecordedItem[], number: number): void {
+    const names = records.map(nameOf);
+    for (const [index, name] of names.entries()) {
       if (name === undefined) continue;
-      const before = own.get(name) ?? this.#records.get(name);
-      if (before !== undefined && !Bun.deepEquals(before.record, record))
+      const record = records[index]!;
+      const twin = names.indexOf(name);
+      const before =
+        twin < index ? { record: records[twin]!, number } : (this.#records.get(name) ?? this.#earlier.get(name));
+      if (before !== undefined && !Bun.deepEquals(before.record, record)) {
         throw contradiction(record, before.number, number);
-      own.set(name, { record, number });
+      }
     }
+    for (const [index, name] of names.entries()) if (name !== undefined) this.#add(name, records[index]!, number);
   }
 
-  /** Call it for records that were accepted. */
-  add(records: readonly RecordedItem[], number: number): void {
-    for (const record of records) {
-      const name = nameOf(record);
-      if (name === undefined || this.#records.has(name)) continue;
-      this.#records.set(name, { record, number });
-      this.#levels += levelsOf(record);
-    }
-    for (const [name, { record }] of this.#records) {
-      if (this.#records.size <= RECORDS_MAX && this.#levels <= LEVELS_MAX) break;
-      this.#records.delete(name);
-      this.#levels -= levelsOf(record);
-    }
+  #add(name: string, record: RecordedItem, number: number): void {
+    this.#records.set(name, { record, number });
+    this.#levels += levelsOf(record);
+    if (this.#records.size < RECORDS_MAX && this.#levels < LEVELS_MAX) return;
+    this.#earlier = this.#records;
+    this.#records = new Map();
+    this.#levels = 0;
   }
 }
 
