@@ -285,7 +285,8 @@ export class Importer implements RecordSink {
     }
     if (source.named) {
       const formats = this.#codecs.map(({ format }) => format).join(', ');
-      throw new DomainError('unreadable', `'${source.name}' is not a recording in a known format (${formats})`);
+      const sentence = `'${source.name}' is not a recording in a known format (${formats}): describe another one with a mapping, see 'bookreel manual mappings'`;
+      throw new DomainError('unreadable', sentence);
     }
     this.#skipped.push(source.name);
     return [];

@@ -74,13 +74,22 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
   }
 }
 
+/** Whether the first objects have every member, one or the other of them: not every object has all. */
+function hasMembers({ values }: Sample, members: readonly string[]): boolean {
+  const objects = values.filter(isFields);
+  return members.every((member) => {
+    const [first = ''] = member.split('.');
+    return objects.some((object) => Object.hasOwn(object, member) || Object.hasOwn(object, first));
+  });
+}
+
 /** Whether a file that was found in a directory is one of those that the mapping describes. */
 function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly string[]): boolean {
   switch (format) {
     case 'csv':
       return sample.columns === undefined && hasColumns(sample, columns, rows.delimiter);
     case 'json':
-      return sample.values.some((value) => isFields(value) && columns.some((column) => column.split('.')[0]! in value));
+      return hasMembers(sample, columns);
     case 'parquet':
       return sample.columns !== undefined && columns.every((column) => sample.columns!.has(column));
     case 'sqlite':
