@@ -1,7 +1,7 @@
 import type { Fields } from '../../record/fields.ts';
 
 /** One row of a table, or one value of JSON. */
-export interface Row {
+interface Row {
   /** Line of a text, row of a table or of the result of a query; from 1. */
   readonly number: number;
   /**
