@@ -52,6 +52,10 @@ interface ReadOptions {
   readonly parsers?: Partial<ParquetParsers>;
   /** Reads only the pages that have the rows, if the file has an offset index. */
   readonly useOffsetIndex?: boolean;
+  /** The file's metadata with another schema, for values as they are stored. */
+  readonly metadata?: FileMetaData;
+  /** Whether byte arrays that the schema does not call texts are texts; true by default. */
+  readonly utf8?: boolean;
 }
 
 /** A Parquet file. Its methods throw DomainError 'unreadable' if it is damaged or claims impossible sizes. */
