@@ -1,7 +1,9 @@
+import { DomainError } from '../../domain/errors.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { midOf } from '../../domain/quote.ts';
 import { parseJsonTexts } from '../../record/exact-json.ts';
 import {
+  attempt,
   bookFields,
   type Fields,
   figureWithinOne,
@@ -134,9 +136,16 @@ function withJson(row: MappedRow, names: readonly string[]): MappedRow {
   if (names.length === 0) return row;
   const parsed = names.map((name) => {
     const text = fieldReader(name)(row);
-    return [name, typeof text === 'string' ? parseJsonTexts(text) : text] as const;
+    return [name, typeof text === 'string' ? parsedField(text, name) : text] as const;
   });
   return { ...row, fields: { ...(row.fields as Fields), ...Object.fromEntries(parsed) } };
+}
+
+/** The reasons for a refusal are about a line; a row may have several texts that are JSON. */
+function parsedField(text: string, name: string): unknown {
+  const value = attempt(() => parseJsonTexts(text));
+  if (value instanceof DomainError) throw rejected(value.message.replace(/the (?:line|JSON)/, name));
+  return value;
 }
 
 function compiled(section: MappedSection, { time: usual }: Mapping): Section {

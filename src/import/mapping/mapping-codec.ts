@@ -1,8 +1,8 @@
-import { DomainError } from '../../domain/errors.ts';
 import { attempt, attempted, isFields } from '../../record/fields.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns } from '../parse/csv.ts';
+import { isSqlite, type SqliteSelection } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
@@ -10,7 +10,9 @@ import { recordMaker } from './mapped-records.ts';
 import { fieldReader, textOf } from './mapped-value.ts';
 import { columnsOfMapping } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
+import { parquetRows } from './parquet-rows.ts';
 import type { RowSource } from './row-source.ts';
+import { sqliteRows } from './sqlite-rows.ts';
 import { csvRows, jsonRows } from './text-rows.ts';
 
 const ROW = 'row';
@@ -69,8 +71,9 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
     case 'json':
       return jsonRows(file);
     case 'sqlite':
+      return sqliteRows(file.path, selectionOf(rows));
     case 'parquet':
-      throw new DomainError('unreadable', `'${file.path}' cannot be read: mappings of ${format} are not supported`);
+      return parquetRows(file.path);
   }
 }
 
@@ -83,6 +86,11 @@ function hasMembers({ values }: Sample, members: readonly string[]): boolean {
   });
 }
 
+/** A mapping of SQLite states one of the two. */
+function selectionOf({ table, query }: NonNullable<Mapping['rows']>): SqliteSelection {
+  return query === undefined ? { table: table! } : { query };
+}
+
 /** Whether a file that was found in a directory is one of those that the mapping describes. */
 function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly string[]): boolean {
   switch (format) {
@@ -93,6 +101,6 @@ function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly 
     case 'parquet':
       return sample.columns !== undefined && columns.every((column) => sample.columns!.has(column));
     case 'sqlite':
-      return new TextDecoder('latin1').decode(sample.head.subarray(0, 15)) === 'SQLite format 3';
+      return isSqlite(sample.head);
   }
 }
