@@ -13,6 +13,7 @@ import { EXIT, type ExitCode, ExitWith, exitCodeFor } from './exit.ts';
 import { exportCommand } from './export.ts';
 import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
+import { inspectCommand } from './inspect.ts';
 import { keyCommand } from './key.ts';
 import { manualCommand } from './manual.ts';
 import { marketsCommand } from './markets.ts';
@@ -61,6 +62,7 @@ Examples:
       billingCommand,
       statusCommand,
       marketsCommand,
+      inspectCommand,
       importCommand,
       exportCommand,
       showCommand,

@@ -62,6 +62,7 @@ describe('with --json an error is one line of JSON on stderr', () => {
     [['key', 'list'], EXIT.failure, 'unavailable'],
     [['key', 'create'], EXIT.usage, 'invalid-parameter'],
     [['import', 'no-such-file'], EXIT.failure, 'unreadable'],
+    [['inspect', 'no-such-file'], EXIT.failure, 'unreadable'],
   ])('of %j without an archive, with the exit code that it has without --json', async (args, code, kind) => {
     using directory = temporaryDirectory();
     const data = ['--data', `${directory.path}/data`];

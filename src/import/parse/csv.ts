@@ -96,7 +96,7 @@ function fieldsOf(text: string, count: number, delimiter: string): readonly stri
 }
 
 /** The fields of a line; undefined if its quotes are malformed. Fields beyond COLUMNS_MAX are left out. */
-function splitRow(line: string, delimiter = COMMA): string[] | undefined {
+export function splitRow(line: string, delimiter = COMMA): string[] | undefined {
   const text = line.endsWith('\r') ? line.slice(0, -1) : line;
   const fields: string[] = [];
   let at = 0;

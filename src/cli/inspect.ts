@@ -1,0 +1,191 @@
+import { Command } from 'commander';
+import { DomainError } from '../domain/errors.ts';
+import type { FieldSummary } from '../import/inspection/field-tally.ts';
+import type { InspectedTable } from '../import/inspection/inspected-table.ts';
+import { type Inspection, inspect } from '../import/inspection/inspection.ts';
+import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
+import { type Source, sourcesOf } from '../import/source.ts';
+import { table } from './table.ts';
+import { countOf, json, printable, type Terminal } from './terminal.ts';
+import type { GlobalOptions } from './with-archive.ts';
+
+interface InspectOptions extends GlobalOptions {
+  readonly table?: string;
+  readonly mapping?: boolean;
+}
+
+/** A file that was found in a directory, or why it cannot be inspected. */
+type Found = Inspection | { readonly path: string; readonly error: string };
+
+const FORMATS = { csv: 'CSV', json: 'JSON', sqlite: 'SQLite', parquet: 'Parquet' } as const;
+const FIELD_HEADINGS = ['FIELD', { heading: 'TYPE', cut: 'end' }, 'ROWS', { heading: 'SAMPLES', cut: 'end' }] as const;
+const FILE_HEADINGS = [{ heading: 'FILE', cut: 'front' }, 'FORMAT', 'ROWS', { heading: 'IMPORT', cut: 'end' }] as const;
+
+export function inspectCommand(terminal: Terminal): Command {
+  return new Command('inspect')
+    .description('print what a file has: its format, its fields, its times, and how to import it')
+    .argument('<path>', 'a file or a directory of recordings; - is standard input')
+    .option('--table <name>', 'only this table of a SQLite file')
+    .option('--mapping', 'print only a mapping to start from, as TOML')
+    .addHelpText(
+      'after',
+      `
+Nothing is stored. The first 100,000 rows of a table are read. Where no format
+fits, the output ends with a mapping to start from: it states what the values
+show. What they do not show, such as a unit or a zone, is a comment that says
+what to state; 'bookreel manual mappings' describes all keys.
+
+Examples:
+  $ bookreel inspect ticks.csv.gz
+  $ bookreel inspect books.db --table orderbook_snapshots --mapping > books.toml
+  $ bookreel import books.db --map books.toml --dry-run`,
+    )
+    .action(async (path: string, _, command: Command) => {
+      const options = command.optsWithGlobals<InspectOptions>();
+      const sources = sourcesOf([path]).filter(({ byContent }) => byContent !== true);
+      const [first, ...others] = sources;
+      if (first === undefined) {
+        throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
+      }
+      if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
+      else inspectOne(terminal, options, await inspect(first));
+    });
+}
+
+function inspectOne(terminal: Terminal, options: InspectOptions, inspection: Inspection): void {
+  const tables = selected(inspection, options.table);
+  if (options.mapping === true) {
+    terminal.out(mappingText(inspection, tables));
+    return;
+  }
+  if (options.json === true) {
+    terminal.out(json(documentOf({ ...inspection, tables })));
+    return;
+  }
+  const { path, format, compression, recording } = inspection;
+  const kind = [format === undefined ? (recording ?? 'not a recording') : FORMATS[format], compression];
+  terminal.out(`${printable(path)}: ${kind.filter((word) => word !== undefined).join(', ')}\n`);
+  for (const found of tables) terminal.out(`\n${tableText(terminal, found)}`);
+  terminal.out(`\n${importText({ ...inspection, tables })}`);
+}
+
+function selected({ path, format, tables }: Inspection, name: string | undefined): readonly InspectedTable[] {
+  if (name === undefined) return tables;
+  if (format !== 'sqlite') {
+    throw new DomainError('invalid-parameter', `--table is for SQLite, and '${path}' is not: leave it out`);
+  }
+  const found = tables.filter((one) => one.name === name);
+  if (found.length > 0) return found;
+  const names = tables.map((one) => one.name).join(', ');
+  throw new DomainError('invalid-parameter', `'${path}' has no table ${name}: it has ${names === '' ? 'none' : names}`);
+}
+
+function mappingText(inspection: Inspection, [first, ...others]: readonly InspectedTable[]): string {
+  const { path } = inspection;
+  if (first === undefined) {
+    throw new DomainError(
+      'unreadable',
+      `'${path}' has no rows that a mapping could describe: inspect it without --mapping`,
+    );
+  }
+  if (others.length === 0) return suggestedMapping(inspection, first);
+  const names = [first, ...others].map(({ name }) => name).join(', ');
+  throw new DomainError('invalid-parameter', `'${path}' has several tables: name one with --table (${names})`);
+}
+
+function tableText(terminal: Terminal, found: InspectedTable): string {
+  const { name, rows, inspected, unreadable, problem, fields } = found;
+  const read = rows === inspected ? '' : `, of which the first ${inspected} were read`;
+  const count = rows === undefined ? `more than ${inspected} rows` : countOf(rows, 'row');
+  const heading = `${name === undefined ? '' : `table ${printable(name)}: `}${count}${rows === undefined ? '' : read}\n`;
+  const refused = problem === undefined ? '' : `${countOf(unreadable, 'row')} cannot be read, ${printable(problem)}\n`;
+  const times = fields.flatMap(timeText).join('');
+  return `${heading}${refused}${table(terminal, FIELD_HEADINGS, fields.map(rowOf))}${times}`;
+}
+
+function rowOf({ name, types, isJson, count, samples }: FieldSummary): string[] {
+  const type = types.length === 0 ? '-' : `${isJson ? 'JSON: ' : ''}${types.join(' or ')}`;
+  return [name, type, String(count), samples.join('  ')];
+}
+
+function timeText({ name, times }: FieldSummary): string[] {
+  if (times === undefined) return [];
+  const { unit, hasZone, from, to } = times;
+  const how = unit === undefined ? (hasZone ? '' : ', without a zone') : `, as ${unit}`;
+  return [`${printable(name)}: ${from} to ${to}${how}\n`];
+}
+
+function importText(inspection: Inspection): string {
+  const { path, recording, mappings, tables } = inspection;
+  if (recording !== undefined) return `'bookreel import' reads it as ${recording}\n`;
+  const shipped = mappings.map(
+    (name) => `the mapping ${name} fits: bookreel import ${printable(path)} --map ${name}\n`,
+  );
+  if (shipped.length > 0) return shipped.join('');
+  if (tables.length === 0) return "no format fits: 'bookreel manual recordings' lists the formats\n";
+  const intro = 'no format fits; a mapping to start from (--mapping prints only this):\n';
+  return `${intro}${tables.map((found) => `\n${suggestedMapping(inspection, found)}`).join('')}`;
+}
+
+/** Each file of a directory in a row. */
+async function inspectAll(terminal: Terminal, options: InspectOptions, sources: readonly Source[]): Promise<void> {
+  if (options.mapping === true || options.table !== undefined) {
+    throw new DomainError('invalid-parameter', '--mapping and --table are for one file: name a file');
+  }
+  const found: Found[] = [];
+  for (const source of sources) found.push(await foundIn(source));
+  if (options.json === true) terminal.out(json(found.map((file) => ('error' in file ? file : documentOf(file)))));
+  else terminal.out(table(terminal, FILE_HEADINGS, found.map(fileRow)));
+}
+
+/** A file that cannot be read does not hide the others. */
+async function foundIn(source: Source): Promise<Found> {
+  try {
+    return await inspect(source);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+    return { path: source.name, error: error.message };
+  }
+}
+
+function fileRow(file: Found): string[] {
+  if ('error' in file) return [file.path, '', '', file.error];
+  const { path, format, compression, recording, mappings, tables } = file;
+  const kind = [format === undefined ? '' : FORMATS[format], compression].filter(
+    (word) => word !== undefined && word !== '',
+  );
+  const rows = tables.map(({ rows: count, inspected }) => (count === undefined ? `> ${inspected}` : String(count)));
+  const how =
+    recording ??
+    mappings.map((name) => `--map ${name}`)[0] ??
+    (tables.length > 0 ? 'needs a mapping' : 'not a recording');
+  return [path, kind.join(', '), rows.join(', '), how];
+}
+
+/** With a mapping for each table. */
+function documentOf(inspection: Inspection) {
+  const { path, format, compression, recording, mappings, tables } = inspection;
+  return {
+    path,
+    format: format ?? null,
+    compression: compression ?? null,
+    recording: recording ?? null,
+    mappings,
+    tables: tables.map((found) => ({
+      name: found.name ?? null,
+      rows: found.rows ?? null,
+      inspected: found.inspected,
+      unreadable: found.unreadable,
+      problem: found.problem ?? null,
+      fields: found.fields.map(({ name, types, isJson, count, samples, times }) => ({
+        name,
+        types,
+        isJson,
+        rows: count,
+        samples,
+        times: times === undefined ? null : { ...times, unit: times.unit ?? null },
+      })),
+      mapping: suggestedMapping(inspection, found),
+    })),
+  };
+}

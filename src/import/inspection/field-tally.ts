@@ -1,0 +1,200 @@
+import { formatInstant, parseIso } from '../../domain/instant.ts';
+import { isFields, parsedJson } from '../../record/fields.ts';
+
+/** What the values of one field look like. */
+export interface FieldSummary {
+  /** A column, or names of JSON members joined by points. */
+  readonly name: string;
+  /** Names of types, the most frequent first: integer, number, text, true or false, list of pairs, bytes, … */
+  readonly types: readonly string[];
+  /** Set if its texts are JSON. */
+  readonly isJson: boolean;
+  /** Rows in which it has a value. */
+  readonly count: number;
+  /** The first different values, shortened. */
+  readonly samples: readonly string[];
+  /** All different texts, if there are few. */
+  readonly words: readonly string[] | undefined;
+  /** The least and the greatest number, if all values are numbers. */
+  readonly range: readonly [number, number] | undefined;
+  readonly times: FieldTimes | undefined;
+  readonly levels: LevelShape | undefined;
+}
+
+/** The times that a field has if its values are of this unit, or texts of this kind. `from` and `to` are ISO 8601. */
+export interface FieldTimes {
+  /** The only unit in which all numbers are between 2001 and 2286; undefined for texts. */
+  readonly unit: 's' | 'ms' | 'us' | 'ns' | undefined;
+  /** Whether the texts state their zone, or numbers need none. */
+  readonly hasZone: boolean;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A list of levels: names of the members of its objects, or the ranges of the first two values of its pairs. */
+export type LevelShape =
+  | { readonly members: readonly string[] }
+  | { readonly pairs: readonly [readonly [number, number], readonly [number, number]] };
+
+/** A type: a list without items, which does not show what they are. */
+export const EMPTY_LIST = 'empty list';
+const SAMPLES = 3;
+const SAMPLE_CHARS = 40;
+const WORDS = 8;
+const WORD_CHARS = 100;
+const NUMBER = /^-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?$/;
+const INTEGER = /^-?\d+$/;
+const TIME_TEXT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|UTC|[+-]\d{2}:?\d{2})?$/;
+/** Milliseconds in a unit. Times from 2001 to 2286 have no other unit in which they are in these years. */
+const UNITS = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const;
+const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
+const LEVELS_LOOKED_AT = 20;
+
+type Range = [number, number];
+
+/** Collects what the values of one field look like, in little memory. */
+export class FieldTally {
+  readonly #name: string;
+  readonly #types = new Map<string, number>();
+  readonly #samples: string[] = [];
+  readonly #words = new Set<string>();
+  readonly #members = new Set<string>();
+  readonly #pairs: [Range, Range] = [emptyRange(), emptyRange()];
+  readonly #range = emptyRange();
+  #count = 0;
+  #json = 0;
+  #numbers = 0;
+  #times = { count: 0, zoned: 0, first: '', last: '' };
+  #lists = { pairs: 0, objects: 0 };
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** A value that is stated. */
+  add(value: unknown): void {
+    this.#count += 1;
+    this.#sample(value);
+    if (typeof value === 'string') this.#addText(value);
+    else if (typeof value === 'number') this.#addNumber(value, Number.isInteger(value) ? 'integer' : 'number');
+    else if (typeof value === 'boolean') this.#addType('true or false');
+    else if (value instanceof Uint8Array) this.#addType('bytes');
+    else if (Array.isArray(value)) this.#addList(value);
+    else this.#addType('object');
+  }
+
+  summary(): FieldSummary {
+    const isNumeric = this.#count > 0 && this.#numbers === this.#count;
+    return {
+      name: this.#name,
+      types: [...this.#types].toSorted(([, a], [, b]) => b - a).map(([type]) => type),
+      isJson: this.#json > 0 && this.#json === this.#count,
+      count: this.#count,
+      samples: this.#samples,
+      words: this.#words.size > WORDS ? undefined : [...this.#words],
+      range: isNumeric ? this.#range : undefined,
+      times: isNumeric ? numericTimes(this.#range) : this.#textTimes(),
+      levels: this.#levels(),
+    };
+  }
+
+  #addType(type: string): void {
+    this.#types.set(type, (this.#types.get(type) ?? 0) + 1);
+  }
+
+  #sample(value: unknown): void {
+    if (this.#samples.length >= SAMPLES) return;
+    const text = value instanceof Uint8Array ? `${value.length} bytes` : textOf(value);
+    const shown = text.length > SAMPLE_CHARS ? `${text.slice(0, SAMPLE_CHARS)}…` : text;
+    if (!this.#samples.includes(shown)) this.#samples.push(shown);
+  }
+
+  #addNumber(value: number, type: string): void {
+    this.#numbers += 1;
+    widen(this.#range, value);
+    this.#addType(type);
+  }
+
+  #addText(text: string): void {
+    if (this.#words.size <= WORDS) this.#words.add(text.slice(0, WORD_CHARS));
+    if (NUMBER.test(text)) {
+      this.#addNumber(Number(text), INTEGER.test(text) ? 'integer' : 'number');
+      return;
+    }
+    const json = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
+    if (json !== undefined) {
+      this.#json += 1;
+      if (Array.isArray(json)) this.#addList(json);
+      else this.#addType('object');
+      return;
+    }
+    this.#addType('text');
+    const [, day, time, zone] = TIME_TEXT.exec(text) ?? [];
+    if (day === undefined) return;
+    // Texts of one form are in the order of their times.
+    const written = `${day}T${time}${zone ?? ''}`;
+    const { count, zoned, first, last } = this.#times;
+    this.#times = {
+      count: count + 1,
+      zoned: zoned + (zone === undefined ? 0 : 1),
+      first: first === '' || written < first ? written : first,
+      last: written > last ? written : last,
+    };
+  }
+
+  #addList(list: readonly unknown[]): void {
+    const items = list.slice(0, LEVELS_LOOKED_AT);
+    const isPairs = items.length > 0 && items.every((item) => Array.isArray(item) && item.length >= 2);
+    const isObjects = items.length > 0 && items.every(isFields);
+    this.#addType(isPairs ? 'list of pairs' : isObjects ? 'list of objects' : items.length === 0 ? EMPTY_LIST : 'list');
+    if (isPairs) this.#lists.pairs += 1;
+    if (isObjects) this.#lists.objects += 1;
+    for (const item of items) {
+      if (Array.isArray(item)) for (const place of [0, 1] as const) widen(this.#pairs[place], Number(item[place]));
+      else if (isFields(item))
+        for (const name of Object.keys(item)) if (this.#members.size < WORDS) this.#members.add(name);
+    }
+  }
+
+  #textTimes(): FieldTimes | undefined {
+    const { count, zoned, first, last } = this.#times;
+    if (count === 0 || count !== this.#count || (zoned > 0 && zoned !== count)) return undefined;
+    return { unit: undefined, hasZone: zoned > 0, from: isoOf(first), to: isoOf(last) };
+  }
+
+  #levels(): LevelShape | undefined {
+    const { pairs, objects } = this.#lists;
+    if (pairs > 0 && objects === 0) return { pairs: this.#pairs };
+    return objects > 0 && pairs === 0 ? { members: [...this.#members] } : undefined;
+  }
+}
+
+function emptyRange(): Range {
+  return [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+}
+
+function widen(range: Range, value: number): void {
+  range[0] = Math.min(range[0], value);
+  range[1] = Math.max(range[1], value);
+}
+
+function numericTimes([least, greatest]: Readonly<Range>): FieldTimes | undefined {
+  const isLikely = (ms: number) => ms >= LIKELY_FROM_MS && ms < LIKELY_TO_MS;
+  for (const [unit, ms] of Object.entries(UNITS) as [keyof typeof UNITS, number][]) {
+    const [from, to] = [least * ms, greatest * ms];
+    if (isLikely(from) && isLikely(to)) {
+      return { unit, hasZone: true, from: formatInstant(Math.floor(from)), to: formatInstant(Math.floor(to)) };
+    }
+  }
+  return undefined;
+}
+
+/** A time that states its zone, in UTC; any other as it is written. */
+function isoOf(written: string): string {
+  const instantMs = parseIso(written.replace(/(?:UTC)$/, 'Z').replace(/([+-]\d{2})(\d{2})$/, '$1:$2'));
+  return instantMs === undefined ? written : formatInstant(instantMs);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,154 @@
+import { DomainError } from '../../domain/errors.ts';
+import { attempt, type Fields, isFields } from '../../record/fields.ts';
+import type { Codec } from '../codec.ts';
+import { codecsFor } from '../codecs.ts';
+import type { Mapping } from '../mapping/mapping-schema.ts';
+import { parquetRows } from '../mapping/parquet-rows.ts';
+import type { RowSource } from '../mapping/row-source.ts';
+import { sqliteRows } from '../mapping/sqlite-rows.ts';
+import { csvRows, jsonRows } from '../mapping/text-rows.ts';
+import { type OpenedSource, openSource } from '../opened-source.ts';
+import { splitRow } from '../parse/csv.ts';
+import { ParquetFile } from '../parse/parquet.ts';
+import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
+import type { Source } from '../source.ts';
+import { FieldTally } from './field-tally.ts';
+import { fittingMappings } from './fitting-mappings.ts';
+import type { InspectedTable } from './inspected-table.ts';
+
+/** Rows of a table that are looked at; the first ones. */
+const INSPECTED_ROWS = 100_000;
+const FIELDS_MAX = 300;
+const MEMBERS_DEPTH = 5;
+const DELIMITERS = [',', ';', '\t', '|'];
+const PACKINGS = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
+] as const;
+
+/** What a file has. */
+export interface Inspection {
+  readonly path: string;
+  /** The file name without directory, `.gz` and `.zst`. */
+  readonly name: string;
+  /** What its rows are written in; undefined if it has none that a mapping could describe. */
+  readonly format: Mapping['format'] | undefined;
+  readonly compression: 'gzip' | 'zstd' | undefined;
+  /** The name of the format that an import reads the file as; undefined if it recognises none. */
+  readonly recording: string | undefined;
+  /** The names of the shipped mappings that fit. */
+  readonly mappings: readonly string[];
+  readonly tables: readonly InspectedTable[];
+}
+
+/** Ends the reading of rows. */
+class Enough extends Error {}
+
+/** Reads the beginning of a file: at most INSPECTED_ROWS rows of each table. Throws 'unreadable'. */
+export async function inspect(source: Source): Promise<Inspection> {
+  const opened = await openSource(source, {});
+  const { sample, file } = opened;
+  const recording = codecsFor('change').find((codec) => codec.recognises(sample));
+  const stated = formatOf(opened, recording);
+  const compression = source.path === '-' ? undefined : await compressionOf(source.path);
+  const found = stated === undefined ? [] : await tablesOf(opened, stated);
+  // Brackets alone do not make a text JSON.
+  const isOther =
+    recording === undefined && found.every(({ inspected, unreadable }) => inspected > 0 && unreadable === inspected);
+  const [format, tables] = isOther ? [undefined, []] : [stated, found];
+  const mappings = fittingMappings(format, tables);
+  return { path: source.name, name: file.name, format, compression, recording: recording?.format, mappings, tables };
+}
+
+function formatOf({ sample }: OpenedSource, recording: Codec | undefined): Mapping['format'] | undefined {
+  if (sample.columns !== undefined) return 'parquet';
+  if (isSqlite(sample.head)) return 'sqlite';
+  if (sample.values.length > 0 || sample.elementsOfLongValue.length > 0) return 'json';
+  // Other formats may also have lines.
+  if (delimiterOf(sample.lines) !== undefined) return 'csv';
+  if (recording !== undefined || sample.head.length > 0) return undefined;
+  throw new DomainError('unreadable', 'the file is empty: there is nothing to inspect');
+}
+
+/** The character that divides the first lines into the same number of fields, two or more. */
+function delimiterOf(lines: readonly string[]): string | undefined {
+  // A line alone may be of any text.
+  if (lines.length < 2) return undefined;
+  const counts = (delimiter: string) => lines.map((line) => splitRow(line, delimiter)?.length);
+  const most = DELIMITERS.map((delimiter) => [delimiter, counts(delimiter)] as const)
+    .filter(([, [first, ...others]]) => first !== undefined && first > 1 && others.every((count) => count === first))
+    .toSorted(([, [a = 0]], [, [b = 0]]) => b - a)[0];
+  return most?.[0];
+}
+
+async function compressionOf(path: string): Promise<Inspection['compression']> {
+  const first = new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
+  return PACKINGS.find(([, magic]) => magic.every((byte, index) => first[index] === byte))?.[0];
+}
+
+async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format']): Promise<InspectedTable[]> {
+  if (format === 'sqlite') {
+    using database = SqliteFile.open(file.path);
+    const tables: InspectedTable[] = [];
+    for (const { name, columns } of database.tables()) {
+      const names = columns.map((column) => column.name);
+      const rows = database.countOf(name);
+      tables.push({ ...(await tableOf(sqliteRows(file.path, { table: name }), names)), name, rows });
+    }
+    return tables;
+  }
+  if (format === 'parquet') {
+    const source = parquetRows(file.path);
+    const { num_rows } = (await ParquetFile.open(file.path)).metadata;
+    return [{ ...(await tableOf(source, (await source.columns()) ?? [])), rows: Number(num_rows) }];
+  }
+  if (format === 'json') return [await tableOf(jsonRows(file), [])];
+  const delimiter = delimiterOf(sample.lines)!;
+  const columns = splitRow(sample.lines[0]!, delimiter)!;
+  return [{ ...(await tableOf(csvRows(file, { delimiter }), [...new Set(columns)])), delimiter }];
+}
+
+/** The table without what its source alone knows. The number of rows is known if all of them were read. */
+async function tableOf(source: RowSource, columns: readonly string[]): Promise<InspectedTable> {
+  const fields = new Map(columns.slice(0, FIELDS_MAX).map((name) => [name, new FieldTally(name)]));
+  let [inspected, unreadable] = [0, 0];
+  let problem: string | undefined;
+  let isWhole = true;
+  try {
+    await source.read([...fields.keys()], (row) => {
+      if (inspected >= INSPECTED_ROWS) throw new Enough();
+      inspected += 1;
+      const values = attempt(() => row.fields());
+      if (!(values instanceof DomainError)) addTo(fields, values);
+      else {
+        unreadable += 1;
+        problem ??= `row ${row.number}: ${values.message}`;
+      }
+    });
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error;
+    isWhole = false;
+  }
+  const rows = isWhole ? inspected : undefined;
+  const summaries = [...fields.values()].map((field) => field.summary());
+  return { name: undefined, delimiter: undefined, rows, inspected, unreadable, problem, fields: summaries };
+}
+
+/** Adds the values of a row; those of an object's members under their names, joined by points. */
+function addTo(fields: Map<string, FieldTally>, values: Fields, above = '', depth = 0): void {
+  for (const [key, value] of Object.entries(values)) {
+    if (value === null || value === undefined || value === '') continue;
+    const name = `${above}${key}`;
+    if (isFields(value) && !(value instanceof Uint8Array) && depth < MEMBERS_DEPTH) {
+      addTo(fields, value, `${name}.`, depth + 1);
+      continue;
+    }
+    let field = fields.get(name);
+    if (field === undefined) {
+      if (fields.size >= FIELDS_MAX) continue;
+      field = new FieldTally(name);
+      fields.set(name, field);
+    }
+    field.add(value);
+  }
+}

@@ -1,0 +1,314 @@
+import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
+import { windowOfSlug } from '../../venue/slug.ts';
+import { EMPTY_LIST, type FieldSummary, type FieldTimes } from './field-tally.ts';
+import type { InspectedTable } from './inspected-table.ts';
+import type { Inspection } from './inspection.ts';
+
+/** Lines of a suggestion; those that state what the file does not show are comments. */
+type Lines = readonly string[];
+
+const CONDITION_ID = /^0x[0-9a-fA-F]{64}$/;
+const TOKEN = /^\d{60,80}$/;
+const SLUG_IN_NAME = /^(.*?)([a-z0-9]+-(?:updown-[0-9]+[mh]-[0-9]+|up-or-down-[a-z0-9-]+))(.*)$/;
+const TIME_NAME = /(?:^|[^a-z])(?:ts|time|timestamp|datetime|date|at|when|recv)(?:$|[^a-z])|time|_ts|_at/i;
+/** Columns of levels end in their number or have it in their name. */
+const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
+const LEVELS_MIN = 2;
+const SIDES = ['bid', 'ask'] as const;
+/** Names that are not of prices. Liquidity and volume may be of more than one level. */
+const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|sz|spread|count/i;
+const SIZE = /size|qty|quantity|amount|sz/i;
+const PRICE_MEMBERS = ['price', 'p', 'px'];
+const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount'];
+
+/**
+ * A mapping to start from, as TOML that can be parsed. It states what the values of the file show. What they do not show (a unit, a zone,
+ * which outcome a word means) is a comment that says what to state, with the evidence: until then an import refuses the mapping and names
+ * the key.
+ */
+export function suggestedMapping({ name, format }: Inspection, table: InspectedTable): string {
+  const fields = table.fields.filter(({ count }) => count > 0);
+  const records = recordLines(fields, table.fields);
+  const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
+  const rows = [
+    ...(table.name === undefined ? [] : [`table = ${quoted(table.name)}`]),
+    ...(table.delimiter === undefined || table.delimiter === ',' ? [] : [`delimiter = ${quoted(table.delimiter)}`]),
+    ...(json.length === 0 ? [] : [`json = [${json.map(quoted).join(', ')}]`]),
+  ];
+  const sections: Lines[] = [
+    [`format = ${quoted(format ?? 'csv')}`],
+    ...(rows.length === 0 ? [] : [['[rows]', ...rows]]),
+    ['[time]', ...timeLines(fields)],
+    ['[market]', ...marketLines(fields, name)],
+    ...(records.hasOutcome ? [] : [outcomeLines(fields)]),
+    ...records.sections,
+  ];
+  return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
+}
+
+function timeLines(fields: readonly FieldSummary[]): Lines {
+  const timed = fields.filter(({ times }) => times !== undefined);
+  const named = timed.filter(({ name }) => TIME_NAME.test(name));
+  const candidates = named.length > 0 ? named : timed;
+  const [first, ...others] = candidates;
+  if (first?.times === undefined) return ['# field = "the field that has the time of a row"', '# unit = "ms"'];
+  if (others.length === 0) return [`field = ${quoted(first.name)}`, ...timeForm(first.times)];
+  return [
+    '# State which of these is the time of a row:',
+    ...candidates.flatMap(({ name, times }) => [
+      `# field = ${quoted(name)}`,
+      ...timeForm(times!).map((line) => (line.startsWith('#') ? line : `# ${line}`)),
+    ]),
+  ];
+}
+
+/** How a time is written. Its size is evidence of a unit, not a statement. */
+function timeForm({ unit, hasZone, from, to }: FieldTimes): Lines {
+  if (unit !== undefined) return [`# State the unit: as ${unit} these are ${from} to ${to}.`, `# unit = "${unit}"`];
+  const range = `# ${from} to ${to}`;
+  return hasZone
+    ? ['format = "iso"', range]
+    : ['format = "iso"', '# State the zone of these times:', range, '# zone = "UTC"'];
+}
+
+function marketLines(fields: readonly FieldSummary[], fileName: string): Lines {
+  const every = (test: (text: string) => boolean) =>
+    fields.filter(({ samples, words }) => (words ?? samples).length > 0 && (words ?? samples).every(test));
+  const ids = every((text) => CONDITION_ID.test(text) || (text.endsWith('…') && /^0x[0-9a-fA-F]{38}…$/.test(text)));
+  const slugs = every((text) => windowOfSlug(text, 0) !== undefined);
+  const tokens = every((text) => TOKEN.test(text) || /^\d{40}…$/.test(text));
+  const stated = [
+    ...oneOf('condition_id', ids),
+    ...oneOf('slug', slugs),
+    ...(tokens.length === 1 ? [`token = ${quoted(tokens[0]!.name)}`] : tokenLines(tokens)),
+  ];
+  if (stated.some((line) => !line.startsWith('#'))) return stated;
+  const [, before = '', slug, after = ''] = SLUG_IN_NAME.exec(fileName) ?? [];
+  if (slug !== undefined) {
+    const pattern = `^${escaped(before)}([a-z0-9-]+)${escaped(after)}$`;
+    return [...stated, `slug = { file_name = ${quoted(pattern)} }`];
+  }
+  return [
+    ...stated,
+    '# State what names the market: one of these, or coin with start and end.',
+    '# condition_id = "field"',
+    '# slug = "field"',
+    '# token = "field"',
+    "# slug = { file_name = '^(.+)\\.csv$' }",
+    '# coin = { value = "btc" }',
+    '# start = { field = "field", unit = "s" }',
+    '# timeframe = { value = "5m" }',
+  ];
+}
+
+/** The only field with such values, or all as comments. */
+function oneOf(key: string, fields: readonly FieldSummary[]): Lines {
+  const [first, ...others] = fields;
+  if (first === undefined) return [];
+  if (others.length === 0) return [`${key} = ${quoted(first.name)}`];
+  return fields.map(({ name }) => `# ${key} = ${quoted(name)}`);
+}
+
+function tokenLines(tokens: readonly FieldSummary[]): Lines {
+  if (tokens.length === 0) return [];
+  const names = tokens.map(({ name }) => quoted(name)).join(', ');
+  const own = OUTCOMES.map((outcome) => tokens.filter(({ name }) => outcomeIn(name) === outcome));
+  if (own.every(({ length }) => length === 1)) {
+    return own.map(([token], index) => `${OUTCOMES[index]}_token = ${quoted(token!.name)}`);
+  }
+  return [`# ${names} have asset ids: state which is which.`, '# up_token = "field"', '# down_token = "field"'];
+}
+
+function outcomeLines(fields: readonly FieldSummary[]): Lines {
+  const found = fields.filter(
+    ({ words }) =>
+      words !== undefined && words.length > 0 && words.length <= 2 && words.every((word) => parseOutcome(word)),
+  );
+  const [only, ...others] = found;
+  if (only !== undefined && others.length === 0) {
+    const texts = (outcome: Outcome) => {
+      const words = only.words!.filter((word) => parseOutcome(word) === outcome);
+      return `[${(words.length === 0 ? [outcome] : words).map(quoted).join(', ')}]`;
+    };
+    return ['[outcome]', `field = ${quoted(only.name)}`, `up = ${texts('up')}`, `down = ${texts('down')}`];
+  }
+  const wordy = fields.filter(({ words, types }) => words?.length === 2 && types[0] === 'text');
+  return [
+    '# State the outcome of a row, unless market.token or the tables below do.',
+    '# [outcome]',
+    ...(wordy.length === 0
+      ? ['# field = "field"', '# up = ["Up"]', '# down = ["Down"]']
+      : wordy.flatMap(({ name, words }) => [
+          `# field = ${quoted(name)}`,
+          `# up = [${quoted(words![0]!)}]`,
+          `# down = [${quoted(words![1]!)}]`,
+        ])),
+  ];
+}
+
+/** Both sides of a book or a quote that a row has. */
+interface Sides {
+  readonly outcome: Outcome | undefined;
+  /** The word of an outcome whose meaning the file does not state, such as yes. */
+  readonly word: string | undefined;
+  readonly bid: Lines;
+  readonly ask: Lines;
+  readonly kind: 'books' | 'quotes' | 'midpoints';
+}
+
+/** `columns`: also those without a value, which may be levels that were never reached. */
+function recordLines(
+  fields: readonly FieldSummary[],
+  columns: readonly FieldSummary[],
+): { readonly sections: Lines[]; readonly hasOutcome: boolean } {
+  const books = [...numberedSides(columns), ...listSides(fields)];
+  const found = books.length > 0 ? books : bestSides(fields);
+  if (found.length === 0) {
+    return {
+      hasOutcome: false,
+      sections: [
+        [
+          '# State what a row has: [books], [quotes], [midpoints], [trades] or [coin_prices].',
+          '# [books]',
+          '# bids = { levels = "field", price = 0, size = 1 }',
+          '# asks = { levels = "field", price = 0, size = 1 }',
+        ],
+      ],
+    };
+  }
+  return {
+    sections: found.map(sectionOf),
+    hasOutcome: found.every(({ outcome, word }) => (outcome ?? word) !== undefined),
+  };
+}
+
+function sectionOf({ kind, outcome, word, bid, ask }: Sides): Lines {
+  const lines = [
+    `[${kind}${outcome === undefined ? (word === undefined ? '' : '.up') : `.${outcome}`}]`,
+    ...bid,
+    ...ask,
+  ];
+  if (word === undefined) return lines;
+  return [
+    `# State which outcome ${word} is, up or down:`,
+    ...lines.map((line) => (line.startsWith('#') ? line : `# ${line}`)),
+  ];
+}
+
+/** Sides of columns like `up_bid_price_0`, `up_bid_price_1`, … with sizes. */
+function numberedSides(fields: readonly FieldSummary[]): Sides[] {
+  const groups = new Map<string, number[]>();
+  for (const { name } of fields) {
+    const [, before = '', number, after = ''] = NUMBERED.exec(name) ?? [];
+    if (number === undefined) continue;
+    const key = `${before}\0${after}`;
+    groups.set(key, [...(groups.get(key) ?? []), Number(number)]);
+  }
+  const ranges = [...groups].flatMap(([key, numbers]) => {
+    const [before = '', after = ''] = key.split('\0');
+    const sorted = numbers.toSorted((a, b) => a - b);
+    const isWhole = sorted.every((number, index) => number === sorted[0]! + index);
+    if (sorted.length < LEVELS_MIN || !isWhole) return [];
+    return [{ name: `${before}${after}`, range: `${before}${sorted[0]}..${sorted.at(-1)}${after}` }];
+  });
+  const prices = ranges.filter(({ name }) => !NO_PRICE.test(name));
+  return pairedSides(prices, ({ name, range }) => {
+    const sizes = ranges.filter((other) => SIZE.test(other.name) && isOfSameSide(other.name, name));
+    if (sizes.length !== 1) return undefined;
+    return { kind: 'books', value: `{ prices = ${quoted(range)}, sizes = ${quoted(sizes[0]!.range)} }` };
+  });
+}
+
+/** Sides that are lists of pairs or of objects. A list that is always empty has levels like the others. */
+function listSides(fields: readonly FieldSummary[]): Sides[] {
+  const shape = fields.find(({ levels }) => levels !== undefined)?.levels;
+  if (shape === undefined) return [];
+  const lists = fields.filter(({ levels, types }) => levels !== undefined || types[0] === EMPTY_LIST);
+  return pairedSides(lists, ({ name, levels = shape }) => {
+    const place = levelMembers(levels);
+    const note = place === undefined ? ' # state price and size: names of members, or 0 and 1' : '';
+    return { kind: 'books', value: `{ levels = ${quoted(name)}${place === undefined ? '' : `, ${place}`} }${note}` };
+  });
+}
+
+/** Where price and size are in a level; undefined if names or values do not show it. */
+function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | undefined {
+  if ('members' in levels) {
+    const [price, size] = [PRICE_MEMBERS, SIZE_MEMBERS].map((names) =>
+      names.find((name) => levels.members.includes(name)),
+    );
+    return price === undefined || size === undefined ? undefined : `price = "${price}", size = "${size}"`;
+  }
+  const [isFirst, isSecond] = levels.pairs.map(([least, greatest]) => least >= 0 && greatest <= 1);
+  if (isFirst === isSecond) return undefined;
+  return isFirst === true ? 'price = 0, size = 1' : 'price = 1, size = 0';
+}
+
+/** The best bid and ask of columns that have numbers from 0 to 1. */
+function bestSides(fields: readonly FieldSummary[]): Sides[] {
+  const numbers = fields.filter(({ range }) => range !== undefined);
+  const prices = numbers.filter(({ name, range }) => !NO_PRICE.test(name) && range![0] >= 0 && range![1] <= 1);
+  return pairedSides(prices, ({ name }) => {
+    const sizes = numbers.filter((other) => SIZE.test(other.name) && isOfSameSide(other.name, name));
+    const size = sizes.length === 1 ? sizes[0]!.name : undefined;
+    return { kind: size === undefined ? 'midpoints' : 'quotes', value: quoted(name), size };
+  });
+}
+
+interface SideValue {
+  readonly kind: Sides['kind'];
+  readonly value: string;
+  readonly size?: string | undefined;
+}
+
+/** The sides of each outcome: one field with bid in its name and one with ask, otherwise of the same name. */
+function pairedSides<T extends { readonly name: string }>(
+  found: readonly T[],
+  sideOf: (side: T) => SideValue | undefined,
+): Sides[] {
+  return found.flatMap((bid): Sides[] => {
+    if (sideIn(bid.name) !== 'bid') return [];
+    const asks = found.filter(({ name }) => sideIn(name) === 'ask' && withoutSide(name) === withoutSide(bid.name));
+    const [ofBid, ofAsk] = [sideOf(bid), asks.length === 1 ? sideOf(asks[0]!) : undefined];
+    if (ofBid === undefined || ofAsk === undefined || ofBid.kind !== ofAsk.kind) return [];
+    const outcome = outcomeIn(bid.name);
+    const word = outcome === undefined ? /(?:^|[^a-z])(yes|no)(?:$|[^a-z])/i.exec(bid.name)?.[1] : undefined;
+    const linesOf = (side: 'bid' | 'ask', { kind, value, size }: SideValue) => [
+      `${kind === 'books' ? `${side}s` : side} = ${value}`,
+      ...(size === undefined ? [] : [`${side}_size = ${quoted(size)}`]),
+    ];
+    return [{ kind: ofBid.kind, outcome, word, bid: linesOf('bid', ofBid), ask: linesOf('ask', ofAsk) }];
+  });
+}
+
+function sideIn(name: string): (typeof SIDES)[number] | undefined {
+  const found = SIDES.filter((side) => name.toLowerCase().includes(side));
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function withoutSide(name: string): string {
+  return name.toLowerCase().replace(/bid|ask/, '');
+}
+
+/** Whether a size and a price are of the same side: names are equal without the words for price and size. */
+function isOfSameSide(size: string, price: string): boolean {
+  const bare = (name: string) => name.toLowerCase().replace(/price|px|size|qty|quantity|amount|sz/g, '');
+  const letters = (name: string) => bare(name).replace(/[^a-z]/g, '');
+  return letters(size) === letters(price);
+}
+
+/** The outcome in a name, as a word of its own or at its beginning: `up_bid`, `UpBid`, `down.asks`. */
+function outcomeIn(name: string): Outcome | undefined {
+  const words = name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((word) => parseOutcome(word));
+  const found = [...new Set(words.filter((word) => word !== undefined))];
+  return found.length === 1 ? found[0] : undefined;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+/** A text of TOML, which takes the escapes of JSON. */
+function quoted(text: string): string {
+  return JSON.stringify(text.toWellFormed()).replaceAll('\u007f', '\\u007f');
+}

@@ -1,0 +1,238 @@
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { EXIT, type ExitCode } from '../../src/cli/exit.ts';
+import { run } from '../../src/cli/program.ts';
+import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
+import { temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { booksOf } from '../support/imported.ts';
+import { sampleMarket } from '../support/sample-records.ts';
+import { captured } from './captured.ts';
+
+const SLUG = 'btc-updown-5m-1776323400';
+const AT_MS = 1776323405_123;
+const UP_TOKEN = `7${'1'.repeat(76)}`;
+const BIDS = '[["0.51","120.5"],["0.5","3"]]';
+const ASKS = '[["0.52","44.000001"]]';
+const BOOK = { bidPrices: [0.51, 0.5], bidSizes: [120.5, 3], askPrices: [0.52], askSizes: [44.000001] };
+
+const directory = temporaryDirectory();
+const pathOf = (name: string) => join(directory.path, name);
+
+beforeAll(() => {
+  const columns = ['bid_price_0', 'bid_price_1', 'ask_price_0', 'bid_size_0', 'bid_size_1', 'ask_size_0'];
+  writeFileSync(
+    pathOf(`${SLUG}.csv`),
+    `ts;outcome;${columns.join(';')};ask_price_1;ask_size_1\n${AT_MS};Up;0.51;0.5;0.52;120.5;3;44.000001;;\n`,
+  );
+  writeFileSync(
+    pathOf('ticks.jsonl.gz'),
+    gzipSync(`{"at":"2026-04-16T07:10:05.123Z","slug":"${SLUG}","up":{"bids":${BIDS},"asks":${ASKS}}}\n`),
+  );
+  using database = new Database(pathOf('books.db'));
+  database.run('CREATE TABLE books (slug TEXT, timestamp REAL, bids TEXT, asks TEXT, outcome TEXT)');
+  const insert = database.prepare('INSERT INTO books VALUES (?, ?, ?, ?, ?)');
+  insert.run(SLUG, AT_MS / 1000, BIDS, ASKS, 'UP');
+  database.run('CREATE TABLE candles (timestamp TEXT, open REAL)');
+  database.run("INSERT INTO candles VALUES ('2026-04-16 07:10:05', 65000.5)");
+  const columnData = [
+    { name: 'local_time', data: [BigInt(AT_MS) * 1000n], type: 'INT64' as const },
+    { name: 'slug', data: [SLUG], type: 'STRING' as const },
+    { name: 'bids', data: [BIDS], type: 'STRING' as const },
+    { name: 'asks', data: [ASKS], type: 'STRING' as const },
+    { name: 'side', data: ['Up'], type: 'STRING' as const },
+  ];
+  writeFileSync(pathOf('books.parquet'), Buffer.from(parquetWriteBuffer({ columnData })));
+  writeFileSync(pathOf('notes.md'), 'Not a recording, though it has [1, 2] and {brackets}.\n');
+  writeFileSync(pathOf('market.ndjson'), `${JSON.stringify(sampleMarket())}\n`);
+  mkdirSync(pathOf('empty'));
+});
+afterAll(() => directory[Symbol.dispose]());
+
+async function inspected(...args: string[]) {
+  const terminal = captured();
+  const code = await run(['inspect', ...args], terminal);
+  return { code, out: terminal.stdout(), err: terminal.stderr() };
+}
+
+describe('bookreel inspect', () => {
+  test('prints the fields of a file, its times and a mapping to start from', async () => {
+    const path = pathOf('books.db');
+    expect(await inspected(path, '--table', 'books')).toEqual({
+      code: EXIT.ok,
+      err: '',
+      out: `${path}: SQLite
+
+table books: 1 row
+FIELD      TYPE                 ROWS  SAMPLES
+slug       text                 1     ${SLUG}
+timestamp  number               1     1776323405.123
+bids       JSON: list of pairs  1     [["0.51","120.5"],["0.5","3"]]
+asks       JSON: list of pairs  1     [["0.52","44.000001"]]
+outcome    text                 1     UP
+timestamp: 2026-04-16T07:10:05.123Z to 2026-04-16T07:10:05.123Z, as s
+
+no format fits; a mapping to start from (--mapping prints only this):
+
+format = "sqlite"
+
+[rows]
+table = "books"
+json = ["bids", "asks"]
+
+[time]
+field = "timestamp"
+# State the unit: as s these are 2026-04-16T07:10:05.123Z to 2026-04-16T07:10:05.123Z.
+# unit = "s"
+
+[market]
+slug = "slug"
+
+[outcome]
+field = "outcome"
+up = ["UP"]
+down = ["down"]
+
+[books]
+bids = { levels = "bids", price = 0, size = 1 }
+asks = { levels = "asks", price = 0, size = 1 }
+`,
+    });
+  });
+
+  /** What a user states after reading the comments: an edit of the suggestion. */
+  test.each<[string, readonly string[], RegExp | undefined]>([
+    [`${SLUG}.csv`, [], /^# (?=unit = "ms")/m],
+    ['ticks.jsonl.gz', [], undefined],
+    ['books.db', ['--table', 'books'], /^# (?=unit = "s")/m],
+    ['books.parquet', [], /^# (?=unit = "us")/m],
+  ])(
+    'the suggestion for %s is refused until its comments are stated, and then imports the book',
+    async (name, options, comment) => {
+      const { out, code } = await inspected(pathOf(name), ...options, '--mapping');
+      expect(code).toBe(EXIT.ok);
+      const check = (toml: string) => checkedMapping({ ...Bun.TOML.parse(toml) }, 'my.toml');
+      if (comment !== undefined) expect(() => check(out)).toThrow('time.unit is not stated');
+      const toml = comment === undefined ? out : out.replace(comment, '');
+      if (comment !== undefined) expect(toml).not.toBe(out);
+      const map = pathOf(`${name}.toml`);
+      writeFileSync(map, toml);
+      using place = temporaryArchive();
+      const terminal = captured();
+      expect([
+        await run(['import', pathOf(name), '--map', map, '--data', place.path], terminal),
+        terminal.stderr(),
+      ]).toEqual([0, '']);
+      const [stored] = booksOf(place.archive, SLUG, 'up');
+      expect(stored).toMatchObject({ timestampMs: AT_MS, book: BOOK });
+    },
+  );
+
+  test('lists the files of a directory, with those that cannot be read', async () => {
+    writeFileSync(pathOf('cut.parquet'), 'PAR1');
+    const { code, out } = await inspected(directory.path);
+    expect(code).toBe(EXIT.ok);
+    const rows = out.split('\n').map((line) => line.replace(directory.path, '').split(/ {2,}/));
+    expect(rows).toContainEqual(['/books.db', 'SQLite', '1, 1', 'needs a mapping']);
+    expect(rows).toContainEqual(['/ticks.jsonl.gz', 'JSON, gzip', '1', 'needs a mapping']);
+    expect(rows).toContainEqual(['/market.ndjson', 'JSON', '1', 'bookreel NDJSON']);
+    expect(rows.find(([path]) => path === '/notes.md')?.at(-1)).toBe('not a recording');
+    expect(rows.find(([path]) => path === '/cut.parquet')?.join(' ')).toContain('cannot be read as Parquet');
+  });
+
+  test('prints all of it as JSON', async () => {
+    const path = pathOf('ticks.jsonl.gz');
+    const { out } = await inspected(path, '--json');
+    expect(JSON.parse(out)).toMatchObject({
+      path,
+      format: 'json',
+      compression: 'gzip',
+      recording: null,
+      mappings: [],
+      tables: [
+        {
+          name: null,
+          rows: 1,
+          inspected: 1,
+          unreadable: 0,
+          problem: null,
+          fields: [
+            { name: 'at', types: ['text'], times: { unit: null, hasZone: true, from: '2026-04-16T07:10:05.123Z' } },
+            { name: 'slug', samples: [SLUG], times: null },
+            { name: 'up.bids', types: ['list of pairs'], rows: 1 },
+            { name: 'up.asks' },
+          ],
+          mapping: expect.stringContaining('[books.up]'),
+        },
+      ],
+    });
+  });
+
+  test('never states a unit, a zone or the meaning of a word', async () => {
+    writeFileSync(
+      pathOf('unclear.csv'),
+      `time,seen_at,token_a,token_b,result,yes_bid,yes_ask,no_bid,no_ask\n2026-04-16 07:10:05,1776323405,${UP_TOKEN},${'2'.repeat(77)},YES,0.5,0.6,0.4,0.5\n2026-04-16 07:10:06,1776323406,${UP_TOKEN},${'2'.repeat(77)},NO,0.5,0.6,0.4,0.5\n`,
+    );
+    const { out } = await inspected(pathOf('unclear.csv'), '--mapping');
+    expect(Bun.TOML.parse(out)).toEqual({ format: 'csv', time: {}, market: {} });
+    for (const evidence of [
+      '# field = "time"',
+      '# zone = "UTC"',
+      '# 2026-04-16T07:10:05 to 2026-04-16T07:10:06',
+      '# State the unit: as s these are 2026-04-16T07:10:05.000Z to 2026-04-16T07:10:06.000Z.',
+      '# "token_a", "token_b" have asset ids: state which is which.',
+      '# State which outcome yes is, up or down:',
+      '# State which outcome no is, up or down:',
+    ]) {
+      expect(out).toContain(evidence);
+    }
+  });
+
+  test('counts rows that cannot be read, and says why the first of them cannot', async () => {
+    writeFileSync(pathOf('ragged.csv'), `a,b\n${Array(30).fill('1,2').join('\n')}\n1\n1,2\n1,2,3\n`);
+    const { out } = await inspected(pathOf('ragged.csv'));
+    expect(out).toContain('2 rows cannot be read, row 32: the row has 1 fields, but the header has 2\n');
+  });
+
+  test('prints names and values of a file without control characters', async () => {
+    writeFileSync(pathOf('hostile.jsonl'), '{"a\\u001b[31m\\n[x]":"\\u001b[2J","b\\u007f":1}\n{"a":2}\n');
+    const { out } = await inspected(pathOf('hostile.jsonl'));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be printed.
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
+    const { out: toml } = await inspected(pathOf('hostile.jsonl'), '--mapping');
+    expect(() => Bun.TOML.parse(toml)).not.toThrow();
+  });
+
+  test.each<[string, readonly string[], ExitCode, string]>([
+    ['of a file that does not exist', ['none.csv'], EXIT.failure, "none.csv' cannot be read: check the path"],
+    ['of an empty directory', ['empty'], EXIT.failure, "there is no file in '"],
+    [
+      'of several tables as one mapping',
+      ['books.db', '--mapping'],
+      EXIT.usage,
+      'has several tables: name one with --table (books, candles)',
+    ],
+    [
+      'of a table that is not there',
+      ['books.db', '--table', 'book'],
+      EXIT.usage,
+      'has no table book: it has books, candles',
+    ],
+    ['of a table of CSV', [`${SLUG}.csv`, '--table', 'x'], EXIT.usage, '--table is for SQLite'],
+    [
+      'of a mapping for a directory',
+      ['', '--mapping'],
+      EXIT.usage,
+      '--mapping and --table are for one file: name a file',
+    ],
+    ['of a mapping for no rows', ['notes.md', '--mapping'], EXIT.failure, 'has no rows that a mapping could describe'],
+  ])('refuses an inspection %s', async (_, [name = '', ...options], code, sentence) => {
+    const { code: found, out, err } = await inspected(pathOf(name), ...options);
+    expect([found, out]).toEqual([code, '']);
+    expect(err).toContain(sentence);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
