@@ -116,15 +116,19 @@ function timeText({ name, times }: FieldSummary): string[] {
 }
 
 function importText(inspection: Inspection): string {
-  const { path, recording, mappings, tables } = inspection;
+  const { path, recording, tables } = inspection;
   if (recording !== undefined) return `'bookreel import' reads it as ${recording}\n`;
-  const shipped = mappings.map(
-    (name) => `the mapping ${name} fits: bookreel import ${printable(path)} --map ${name}\n`,
-  );
-  if (shipped.length > 0) return shipped.join('');
   if (tables.length === 0) return "no format fits: 'bookreel manual recordings' lists the formats\n";
-  const intro = 'no format fits; a mapping to start from (--mapping prints only this):\n';
-  return `${intro}${tables.map((found) => `\n${suggestedMapping(inspection, found)}`).join('')}`;
+  const texts = tables.map((found) => {
+    const place = found.name === undefined ? '' : ` table ${printable(found.name)}`;
+    const shipped = found.mappings.map(
+      (name) => `the mapping ${name} fits${place}: bookreel import ${printable(path)} --map ${name}\n`,
+    );
+    if (shipped.length > 0) return shipped.join('');
+    const intro = `no format fits${place}; a mapping to start from (--mapping prints only this):`;
+    return `${intro}\n\n${suggestedMapping(inspection, found)}`;
+  });
+  return texts.join('\n');
 }
 
 /** Each file of a directory in a row. */
@@ -150,27 +154,25 @@ async function foundIn(source: Source): Promise<Found> {
 
 function fileRow(file: Found): string[] {
   if ('error' in file) return [file.path, '', '', file.error];
-  const { path, format, compression, recording, mappings, tables } = file;
+  const { path, format, compression, recording, tables } = file;
   const kind = [format === undefined ? '' : FORMATS[format], compression].filter(
     (word) => word !== undefined && word !== '',
   );
+  const mapped = tables.flatMap(({ mappings }) => mappings.map((name) => `--map ${name}`));
   const rows = tables.map(({ rows: count, inspected }) => (count === undefined ? `> ${inspected}` : String(count)));
   const how =
-    recording ??
-    mappings.map((name) => `--map ${name}`)[0] ??
-    (tables.length > 0 ? 'needs a mapping' : 'not a recording');
+    recording ?? (mapped.length > 0 ? mapped.join(', ') : tables.length > 0 ? 'needs a mapping' : 'not a recording');
   return [path, kind.join(', '), rows.join(', '), how];
 }
 
 /** With a mapping for each table. */
 function documentOf(inspection: Inspection) {
-  const { path, format, compression, recording, mappings, tables } = inspection;
+  const { path, format, compression, recording, tables } = inspection;
   return {
     path,
     format: format ?? null,
     compression: compression ?? null,
     recording: recording ?? null,
-    mappings,
     tables: tables.map((found) => ({
       name: found.name ?? null,
       rows: found.rows ?? null,
@@ -185,6 +187,7 @@ function documentOf(inspection: Inspection) {
         samples,
         times: times === undefined ? null : { ...times, unit: times.unit ?? null },
       })),
+      mappings: found.mappings,
       mapping: suggestedMapping(inspection, found),
     })),
   };

@@ -75,7 +75,7 @@ asks       JSON: list of pairs  1     [["0.52","44.000001"]]
 outcome    text                 1     UP
 timestamp: 2026-04-16T07:10:05.123Z to 2026-04-16T07:10:05.123Z, as s
 
-no format fits; a mapping to start from (--mapping prints only this):
+no format fits table books; a mapping to start from (--mapping prints only this):
 
 format = "sqlite"
 
@@ -136,7 +136,7 @@ asks = { levels = "asks", price = 0, size = 1 }
     const { code, out } = await inspected(directory.path);
     expect(code).toBe(EXIT.ok);
     const rows = out.split('\n').map((line) => line.replace(directory.path, '').split(/ {2,}/));
-    expect(rows).toContainEqual(['/books.db', 'SQLite', '1, 1', 'needs a mapping']);
+    expect(rows).toContainEqual(['/books.db', 'SQLite', '1, 1', '--map candles']);
     expect(rows).toContainEqual(['/ticks.jsonl.gz', 'JSON, gzip', '1', 'needs a mapping']);
     expect(rows).toContainEqual(['/market.ndjson', 'JSON', '1', 'bookreel NDJSON']);
     expect(rows.find(([path]) => path === '/notes.md')?.at(-1)).toBe('not a recording');
@@ -151,7 +151,6 @@ asks = { levels = "asks", price = 0, size = 1 }
       format: 'json',
       compression: 'gzip',
       recording: null,
-      mappings: [],
       tables: [
         {
           name: null,
@@ -159,6 +158,7 @@ asks = { levels = "asks", price = 0, size = 1 }
           inspected: 1,
           unreadable: 0,
           problem: null,
+          mappings: [],
           fields: [
             { name: 'at', types: ['text'], times: { unit: null, hasZone: true, from: '2026-04-16T07:10:05.123Z' } },
             { name: 'slug', samples: [SLUG], times: null },
@@ -169,6 +169,12 @@ asks = { levels = "asks", price = 0, size = 1 }
         },
       ],
     });
+  });
+
+  test('names the mapping that fits a table', async () => {
+    const path = pathOf('books.db');
+    const { out } = await inspected(path, '--table', 'candles');
+    expect(out).toEndWith(`\nthe mapping candles fits table candles: bookreel import ${path} --map candles\n`);
   });
 
   test('never states a unit, a zone or the meaning of a word', async () => {

@@ -6,24 +6,22 @@ import type { InspectedTable } from './inspected-table.ts';
 
 const OUTCOMES = ['up', 'down'];
 
-/** The names of the shipped mappings whose fields a file has. They may have keys that are still to be stated. */
-export function fittingMappings(
-  format: Mapping['format'] | undefined,
-  tables: readonly InspectedTable[],
-): readonly string[] {
+type Columns = Pick<InspectedTable, 'name' | 'fields'>;
+
+/** The names of the shipped mappings whose fields a table has. They may have keys that are still to be stated. */
+export function fittingMappings(format: Mapping['format'], table: Columns): readonly string[] {
   return Object.entries(SHIPPED_MAPPINGS).flatMap(([name, text]) => {
     const mapping: Readonly<Record<string, unknown>> = { ...Bun.TOML.parse(text) };
-    if (mapping.format !== format) return [];
-    const fits = tables.some((table) => isTableOf(mapping.rows, table) && hasFields(mapping, table));
+    const fits = mapping.format === format && isTableOf(mapping.rows, table) && hasFields(mapping, table);
     return fits ? [name] : [];
   });
 }
 
-function isTableOf(rows: unknown, { name }: InspectedTable): boolean {
+function isTableOf(rows: unknown, { name }: Columns): boolean {
   return name === undefined || (isFields(rows) && rows.table === name);
 }
 
-function hasFields(mapping: Readonly<Record<string, unknown>>, { fields }: InspectedTable): boolean {
+function hasFields(mapping: Readonly<Record<string, unknown>>, { fields }: Columns): boolean {
   const has = new Set(fields.map(({ name }) => name));
   const named = Object.entries(mapping).flatMap(([key, table]) => fieldsNamed(key, table));
   return named.length > 0 && named.every((field) => has.has(field));

@@ -14,4 +14,6 @@ export interface InspectedTable {
   readonly unreadable: number;
   readonly problem: string | undefined;
   readonly fields: readonly FieldSummary[];
+  /** The names of the shipped mappings that fit. */
+  readonly mappings: readonly string[];
 }

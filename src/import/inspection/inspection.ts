@@ -36,10 +36,10 @@ export interface Inspection {
   readonly compression: 'gzip' | 'zstd' | undefined;
   /** The name of the format that an import reads the file as; undefined if it recognises none. */
   readonly recording: string | undefined;
-  /** The names of the shipped mappings that fit. */
-  readonly mappings: readonly string[];
   readonly tables: readonly InspectedTable[];
 }
+
+type ReadTable = Omit<InspectedTable, 'mappings'>;
 
 /** Ends the reading of rows. */
 class Enough extends Error {}
@@ -51,13 +51,15 @@ export async function inspect(source: Source): Promise<Inspection> {
   const recording = codecsFor('change').find((codec) => codec.recognises(sample));
   const stated = formatOf(opened, recording);
   const compression = source.path === '-' ? undefined : await compressionOf(source.path);
-  const found = stated === undefined ? [] : await tablesOf(opened, stated);
+  const found =
+    stated === undefined
+      ? []
+      : (await tablesOf(opened, stated)).map((table) => ({ ...table, mappings: fittingMappings(stated, table) }));
   // Brackets alone do not make a text JSON.
   const isOther =
     recording === undefined && found.every(({ inspected, unreadable }) => inspected > 0 && unreadable === inspected);
   const [format, tables] = isOther ? [undefined, []] : [stated, found];
-  const mappings = fittingMappings(format, tables);
-  return { path: source.name, name: file.name, format, compression, recording: recording?.format, mappings, tables };
+  return { path: source.name, name: file.name, format, compression, recording: recording?.format, tables };
 }
 
 function formatOf({ sample }: OpenedSource, recording: Codec | undefined): Mapping['format'] | undefined {
@@ -86,10 +88,10 @@ async function compressionOf(path: string): Promise<Inspection['compression']> {
   return PACKINGS.find(([, magic]) => magic.every((byte, index) => first[index] === byte))?.[0];
 }
 
-async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format']): Promise<InspectedTable[]> {
+async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format']): Promise<ReadTable[]> {
   if (format === 'sqlite') {
     using database = SqliteFile.open(file.path);
-    const tables: InspectedTable[] = [];
+    const tables: ReadTable[] = [];
     for (const { name, columns } of database.tables()) {
       const names = columns.map((column) => column.name);
       const rows = database.countOf(name);
@@ -109,7 +111,7 @@ async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format'
 }
 
 /** The table without what its source alone knows. The number of rows is known if all of them were read. */
-async function tableOf(source: RowSource, columns: readonly string[]): Promise<InspectedTable> {
+async function tableOf(source: RowSource, columns: readonly string[]): Promise<ReadTable> {
   const fields = new Map(columns.slice(0, FIELDS_MAX).map((name) => [name, new FieldTally(name)]));
   let [inspected, unreadable] = [0, 0];
   let problem: string | undefined;

@@ -1,4 +1,5 @@
 import { attempt, attempted, isFields } from '../../record/fields.ts';
+import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns } from '../parse/csv.ts';
@@ -19,6 +20,7 @@ const ROW = 'row';
 const OTHER_ROW = 'other row';
 const EMPTY_ROW = 'row without values';
 const ROW_OF_OTHER_MARKET = 'row of another kind of market';
+const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 
 /** Reads the rows of files as a mapping describes them. A row is stored completely or not at all. */
 export function mappingCodec(mapping: Mapping): Codec {
@@ -47,21 +49,27 @@ export function mappingCodec(mapping: Mapping): Codec {
           return maker.records(row, number, sink.markets) ?? EMPTY_ROW;
         });
         if (items instanceof OtherMarket) ignore(ROW_OF_OTHER_MARKET);
+        else if (items instanceof UnknownMarket && rows.unknown_markets === 'skip') ignore(ROW_OF_UNKNOWN_MARKET);
         else if (typeof items === 'string') ignore(items);
         else sink.take(ROW, number, () => attempted(items));
       });
-      refuseNothing(counted, name, sink);
+      refuseNothing(counted, mapping, sink);
     },
   };
 }
 
 /** An import that stores nothing must not look like a success. */
-function refuseNothing({ read, ignored }: { read: number; ignored: number }, name: string, sink: RecordSink): void {
+function refuseNothing(
+  { read, ignored }: { read: number; ignored: number },
+  { name, rows = {} }: Mapping,
+  sink: RecordSink,
+): void {
   if (read === 0 || ignored < read) return;
-  sink.reject(
-    sink.item('file', 1),
-    `none of the ${read} rows has a record: the mapping '${name}' does not fit the file`,
-  );
+  const advice =
+    rows.unknown_markets === 'skip'
+      ? ' of a known market: import the market records that you want first, or name a file with them (--markets)'
+      : `: the mapping '${name}' does not fit the file`;
+  sink.reject(sink.item('file', 1), `none of the ${read} rows has a record${advice}`);
 }
 
 function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: RecordSink): RowSource {

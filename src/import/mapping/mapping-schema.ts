@@ -114,6 +114,8 @@ export const TOP_SCHEMAS = {
       query: optional(Type.String({ minLength: 1, maxLength: 10_000 })),
       /** Rows of one instant with different values: `keep` stores all of them. */
       repeats: optional(Type.Literal('keep')),
+      /** Rows of markets that no market record states: `skip` leaves them out and counts them. */
+      unknown_markets: optional(Type.Literal('skip')),
     },
     CLOSED,
   ),

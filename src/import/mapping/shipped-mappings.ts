@@ -1,10 +1,18 @@
+import bestPriceSnapshots from './shipped/best-price-snapshots.toml' with { type: 'text' };
 import bidAskLiquidity from './shipped/bid-ask-liquidity.toml' with { type: 'text' };
+import candles from './shipped/candles.toml' with { type: 'text' };
+import orderbookSnapshots from './shipped/orderbook-snapshots.toml' with { type: 'text' };
+import pmxtV1 from './shipped/pmxt-v1.toml' with { type: 'text' };
 import priceHistories from './shipped/price-histories.toml' with { type: 'text' };
 import yesNoBooks from './shipped/yes-no-books.toml' with { type: 'text' };
 
 /** The mappings that come with the program: TOML by name. The first line of each is a comment that says what it reads. */
 export const SHIPPED_MAPPINGS: Readonly<Record<string, string>> = {
+  'best-price-snapshots': bestPriceSnapshots,
   'bid-ask-liquidity': bidAskLiquidity,
+  candles,
+  'orderbook-snapshots': orderbookSnapshots,
+  'pmxt-v1': pmxtV1,
   'price-histories': priceHistories,
   'yes-no-books': yesNoBooks,
 };
