@@ -6,6 +6,8 @@ import {
   writeCaptures,
   writeMappedCsv,
   writeMappedJson,
+  writeMappedParquet,
+  writeMappedSqlite,
   writeMessagesParquet,
   writePmxtParquet,
 } from './memory.ts';
@@ -26,6 +28,8 @@ test.each([
 
 test.each([
   ['CSV', 'csv', (directory: string) => writeMappedCsv(directory, ROWS)],
+  ['SQLite of 120 MB', 'sqlite', (directory: string) => writeMappedSqlite(directory, ROWS)],
+  ['Parquet of 120 MB before compression', 'parquet', (directory: string) => writeMappedParquet(directory, ROWS)],
   ['an array of JSON over many lines', 'json', (directory: string) => writeMappedJson(directory, ROWS)],
 ] as const)(`an import of ${ROWS} books as %s by a mapping takes as little`, async (_, format, fill) => {
   const { mebibytes, report } = await memoryOfImport(fill, mappingOfBooks(format));

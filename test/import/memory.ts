@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { linkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -56,19 +57,51 @@ function busyBooks(count: number): Frame[] {
   );
 }
 
-/** A mapping of the rows that `writeMappedCsv` and `writeMappedJson` write. */
-export function mappingOfBooks(format: 'csv' | 'json'): string {
+/** A mapping of the rows that `writeMappedCsv`, `writeMappedJson`, `writeMappedSqlite` and `writeMappedParquet` write. */
+export function mappingOfBooks(format: 'csv' | 'json' | 'sqlite' | 'parquet'): string {
   const side = (name: string) =>
     format === 'csv'
       ? `{ prices = "${name}_price_0..${LEVELS - 1}", sizes = "${name}_size_0..${LEVELS - 1}" }`
       : `{ levels = "${name}s", price = "price", size = "size" }`;
   return `
     format = "${format}"
+    ${ROWS_OF[format]}
     time = { field = "timestamp", unit = "ms" }
     market = { token = "asset_id" }
     [books]
     bids = ${side('bid')}
     asks = ${side('ask')}`;
+}
+
+const ROWS_OF = {
+  csv: '',
+  json: '',
+  sqlite: 'rows = { table = "books", json = ["bids", "asks"] }',
+  parquet: 'rows = { json = ["bids", "asks"] }',
+};
+
+/** Books as rows with JSON, some 4 kB each. */
+export function writeMappedSqlite(directory: string, rows: number): void {
+  using database = new Database(join(directory, 'books.db'));
+  database.run('CREATE TABLE books (timestamp INTEGER, asset_id TEXT, bids TEXT, asks TEXT)');
+  const insert = database.prepare('INSERT INTO books VALUES (?, ?, ?, ?)');
+  database.transaction(() => {
+    for (const { timestamp, asset_id, bids, asks } of busyBooks(rows)) {
+      insert.run(Number(timestamp), String(asset_id), JSON.stringify(bids), JSON.stringify(asks));
+    }
+  })();
+}
+
+/** The same as one row group of Parquet. */
+export function writeMappedParquet(directory: string, rows: number): void {
+  const frames = busyBooks(rows);
+  const columns = [
+    { name: 'timestamp', data: frames.map(({ timestamp }) => BigInt(String(timestamp))), type: 'INT64' as const },
+    { name: 'asset_id', data: frames.map(() => UP_ASSET), type: 'STRING' as const },
+    { name: 'bids', data: frames.map(({ bids }) => JSON.stringify(bids)), type: 'STRING' as const },
+    { name: 'asks', data: frames.map(({ asks }) => JSON.stringify(asks)), type: 'STRING' as const },
+  ];
+  write(directory, 'books.parquet', columns, rows);
 }
 
 /** Books as rows with a column for each price and size. */
