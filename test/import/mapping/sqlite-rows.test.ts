@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { DomainError } from '../../../src/domain/errors.ts';
 import { sqliteRows } from '../../../src/import/mapping/sqlite-rows.ts';
 import { SqliteFile, type SqliteSelection } from '../../../src/import/parse/sqlite.ts';
@@ -298,6 +299,41 @@ describe('a SQLite file is refused in one sentence', () => {
       });
     expect(await refusal(read)).toContain('it is damaged or cut off');
     expect(rows).toBe(pages.length * 4096);
+  });
+
+  test('or read, whichever of its bytes are damaged', async () => {
+    using directory = temporaryDirectory();
+    const [whole, path] = [join(directory.path, 'whole.db'), join(directory.path, 'damaged.db')];
+    write(
+      whole,
+      'CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)',
+      'CREATE INDEX i ON t (b)',
+      `INSERT INTO t SELECT value, 'text ' || value FROM json_each('[${Array.from({ length: 300 }, (_, i) => i)}]')`,
+    );
+    const bytes = readFileSync(whole);
+    let refused = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 }),
+        async (changes) => {
+          const damaged = Buffer.from(bytes);
+          for (const [at, byte] of changes) damaged[at] = byte;
+          writeFileSync(path, damaged);
+          let rows = 0;
+          try {
+            await sqliteRows(path, TABLE).read(['a', 'b'], () => {
+              rows += 1;
+            });
+          } catch (error) {
+            if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+            refused += 1;
+          }
+          expect(rows).toBeLessThanOrEqual(bytes.length);
+        },
+      ),
+      { numRuns: 150 },
+    );
+    expect(refused).toBeGreaterThan(0);
   });
 
   test('whose schema takes too much memory', async () => {
