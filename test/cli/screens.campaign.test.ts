@@ -17,6 +17,7 @@ const COMMANDS = [
   'usage',
   'audit --limit 4',
   'import recordings/a-file-with-a-long-name.ndjson',
+  'inspect recordings/a-file-with-a-long-name.ndjson',
   'verify --market simulated-btc-updown-5m-1767868500',
   'replay list',
   'doctor',
