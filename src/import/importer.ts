@@ -285,7 +285,7 @@ export class Importer implements RecordSink {
     }
     if (source.named) {
       const formats = this.#codecs.map(({ format }) => format).join(', ');
-      const sentence = `'${source.name}' is not a recording in a known format (${formats}): describe another one with a mapping, see 'bookreel manual mappings'`;
+      const sentence = `'${source.name}' is not a recording in a known format (${formats}): describe it with a mapping, 'bookreel inspect' prints one to start from`;
       throw new DomainError('unreadable', sentence);
     }
     this.#skipped.push(source.name);
