@@ -64,7 +64,9 @@ function inspectOne(terminal: Terminal, options: InspectOptions, inspection: Ins
   }
   const { path, format, compression, recording } = inspection;
   const kind = [format === undefined ? (recording ?? 'not a recording') : FORMATS[format], compression];
-  terminal.out(`${printable(path)}: ${kind.filter((word) => word !== undefined).join(', ')}\n`);
+  terminal.out(
+    `${path === '-' ? 'standard input' : printable(path)}: ${kind.filter((word) => word !== undefined).join(', ')}\n`,
+  );
   for (const found of tables) terminal.out(`\n${tableText(terminal, found)}`);
   terminal.out(`\n${importText({ ...inspection, tables })}`);
 }

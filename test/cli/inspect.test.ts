@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
@@ -49,6 +49,7 @@ beforeAll(() => {
   writeFileSync(pathOf('notes.md'), 'Not a recording, though it has [1, 2] and {brackets}.\n');
   writeFileSync(pathOf('market.ndjson'), `${JSON.stringify(sampleMarket())}\n`);
   mkdirSync(pathOf('empty'));
+  writeFileSync(pathOf('empty.csv'), '');
 });
 afterAll(() => directory[Symbol.dispose]());
 
@@ -171,6 +172,17 @@ asks = { levels = "asks", price = 0, size = 1 }
     });
   });
 
+  test('reads a pipe as the file that it has', async () => {
+    const [file, pipe] = [pathOf(`${SLUG}.csv`), pathOf('pipe')];
+    expect(Bun.spawnSync(['mkfifo', pipe]).exitCode).toBe(0);
+    const writer = Bun.spawn(['sh', '-c', 'cat "$0" > "$1"', file, pipe]);
+    const { out } = await inspected(pipe);
+    expect(await writer.exited).toBe(0);
+    unlinkSync(pipe);
+    expect(out).toStartWith(`${pipe}: CSV\n\n1 row\n`);
+    expect(out).toContain('\nno format fits; a mapping to start from');
+  });
+
   test('names the mapping that fits a table', async () => {
     const path = pathOf('books.db');
     const { out } = await inspected(path, '--table', 'candles');
@@ -214,6 +226,7 @@ asks = { levels = "asks", price = 0, size = 1 }
 
   test.each<[string, readonly string[], ExitCode, string]>([
     ['of a file that does not exist', ['none.csv'], EXIT.failure, "none.csv' cannot be read: check the path"],
+    ['of an empty file', ['empty.csv'], EXIT.failure, "empty.csv' is empty: there is nothing to inspect"],
     ['of an empty directory', ['empty'], EXIT.failure, "there is no file in '"],
     [
       'of several tables as one mapping',

@@ -11,6 +11,7 @@ import { type OpenedSource, openSource } from '../opened-source.ts';
 import { splitRow } from '../parse/csv.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
+import { Sample } from '../sample.ts';
 import type { Source } from '../source.ts';
 import { FieldTally } from './field-tally.ts';
 import { fittingMappings } from './fitting-mappings.ts';
@@ -28,6 +29,7 @@ const PACKINGS = [
 
 /** What a file has. */
 export interface Inspection {
+  /** `-` for standard input. */
   readonly path: string;
   /** The file name without directory, `.gz` and `.zst`. */
   readonly name: string;
@@ -48,9 +50,11 @@ class Enough extends Error {}
 export async function inspect(source: Source): Promise<Inspection> {
   const opened = await openSource(source, {});
   const { sample, file } = opened;
-  const recording = codecsFor('change').find((codec) => codec.recognises(sample));
-  const stated = formatOf(opened, recording);
-  const compression = source.path === '-' ? undefined : await compressionOf(source.path);
+  // One of the formats is that of every pipe.
+  const content = sample.piped ? new Sample(sample.name, sample.head) : sample;
+  const recording = codecsFor('change').find((codec) => codec.recognises(content));
+  const stated = formatOf(opened, recording, source.name);
+  const compression = sample.piped ? undefined : await compressionOf(source.path);
   const found =
     stated === undefined
       ? []
@@ -59,17 +63,17 @@ export async function inspect(source: Source): Promise<Inspection> {
   const isOther =
     recording === undefined && found.every(({ inspected, unreadable }) => inspected > 0 && unreadable === inspected);
   const [format, tables] = isOther ? [undefined, []] : [stated, found];
-  return { path: source.name, name: file.name, format, compression, recording: recording?.format, tables };
+  return { path: source.path, name: file.name, format, compression, recording: recording?.format, tables };
 }
 
-function formatOf({ sample }: OpenedSource, recording: Codec | undefined): Mapping['format'] | undefined {
+function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: string): Mapping['format'] | undefined {
   if (sample.columns !== undefined) return 'parquet';
   if (isSqlite(sample.head)) return 'sqlite';
   if (sample.values.length > 0 || sample.elementsOfLongValue.length > 0) return 'json';
   // Other formats may also have lines.
   if (delimiterOf(sample.lines) !== undefined) return 'csv';
   if (recording !== undefined || sample.head.length > 0) return undefined;
-  throw new DomainError('unreadable', 'the file is empty: there is nothing to inspect');
+  throw new DomainError('unreadable', `'${name}' is empty: there is nothing to inspect`);
 }
 
 /** The character that divides the first lines into the same number of fields, two or more. */
