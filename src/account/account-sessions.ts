@@ -74,6 +74,12 @@ export class AccountSessions {
     return this.#stores.activityDatabase.read(() => this.#stores.sessions.list(id, this.#clock()));
   }
 
+  /** Whether a session has not ended. */
+  isOpen({ id, accountId }: Session): boolean {
+    const { sessions, activityDatabase } = this.#stores;
+    return activityDatabase.read(() => sessions.list(accountId, this.#clock())).some((open) => open.id === id);
+  }
+
   /** Ends one session of the account. Throws 'not-found' for an id of another account, as for one that nobody has. */
   end(account: Account, id: string, actor?: Account): void {
     const { sessions, activityDatabase } = this.#stores;

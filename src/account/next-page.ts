@@ -1,6 +1,7 @@
 /** Pages that a person may be sent to after a sign-in. */
 const PAGES: ReadonlySet<string> = new Set([
   '/account',
+  '/view',
   '/account/keys',
   '/account/keys/new',
   '/account/usage',

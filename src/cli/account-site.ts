@@ -22,6 +22,7 @@ export async function openAccountSite(
   const { createLink, sendsMail, waitingMails, drained, close } = service;
   return {
     pages: (addresses: ClientAddresses) => accountSite({ ...served, service, nowMs: clock, addresses }),
+    service,
     createLink,
     sendsMail,
     waitingMails,

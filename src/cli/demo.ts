@@ -2,6 +2,7 @@ import { createKey, rotateKey } from '../account/account-keys.ts';
 import type { AccountSettings } from '../account/account-service.ts';
 import { createAccount, setRole } from '../account/administration.ts';
 import type { Account } from '../domain/account.ts';
+import type { IssuedKey } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
 
 /** The account of the demo's key and sign-in link. */
@@ -33,15 +34,15 @@ export function demoAdmin(registry: Registry, nowMs: number): Account {
 }
 
 /** A new key of the demo's account: that of an earlier start is no longer valid. */
-export function demoKey(registry: Registry, nowMs: number): string {
+export function demoKey(registry: Registry, nowMs: number): IssuedKey {
   const held = registry.apiKeys
     .list()
     .find((key) => key.account === DEMO_EMAIL && key.name === KEY_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id).key;
+  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id);
   return createKey(registry, nowMs, {
     account: DEMO_EMAIL,
     name: KEY_NAME,
     tier: KEY_TIER,
     requestsPerMinute: undefined,
-  }).key;
+  });
 }

@@ -10,6 +10,7 @@ import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
 import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
+import { viewSite } from '../web/view/view-site.ts';
 import { certificateFiles, type TlsOptions } from './certificate.ts';
 import { isLoopback, Listener, originOf } from './listening.ts';
 import { PresentLog } from './present-log.ts';
@@ -106,6 +107,7 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     const sockets = new Sockets(options.maxSockets, log.error);
     const { first, second } = stopSignals();
     let draining = false;
+    const needsKeys = !isLoopback(options.host);
     const app = createApp({
       archive,
       registry,
@@ -114,7 +116,8 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
       isDraining: () => draining,
       logError: log.error,
       edge: edgeOf(options, undefined),
-      replay: { replays, sockets, needsKeys: !isLoopback(options.host) },
+      pages: () => viewSite({ access: needsKeys ? 'key' : 'open', tokens: undefined, isReplay: true }),
+      replay: { replays, sockets, needsKeys },
     });
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };

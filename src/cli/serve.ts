@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { Elysia } from 'elysia';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -9,6 +10,7 @@ import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log, LogLevel } from '../http/plugins/log.ts';
+import { ViewTokens } from '../http/plugins/view-tokens.ts';
 import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
@@ -18,6 +20,7 @@ import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
+import { viewSite } from '../web/view/view-site.ts';
 import { type AccountOptions, accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
@@ -151,9 +154,10 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       using _ = billing && keepReconciled(deps, billing);
       const served = { archive, registry, activity, billing };
       const site = settings && (await openAccountSite(deps, settings, served));
-      await listenUntilStopped(terminal, options, { served, site, log, certificate }, (listener) => {
+      const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
+      await listenUntilStopped(terminal, options, { served, site, demoKeyId, log, certificate }, (listener) => {
         listening = listener;
-        announce(terminal, options, originAt(listener.port), key, admin && site?.createLink(admin));
+        announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin));
       });
       await site?.close();
     };
@@ -167,6 +171,8 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
 interface Opened {
   readonly served: Served;
   readonly site: AccountSite | undefined;
+  /** See ViewTokenDeps. */
+  readonly demoKeyId: string | undefined;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
 }
@@ -177,9 +183,10 @@ async function listenUntilStopped(
   opened: Opened,
   onListening: (listener: Listener) => void,
 ): Promise<void> {
-  const { served, site, log, certificate } = opened;
+  const { served, site, demoKeyId, log, certificate } = opened;
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
+  const viewTokens = site && new ViewTokens();
   const accessLog = options.accessLog ? new AccessLog(log) : undefined;
   using measured = options.metricsPort === undefined ? undefined : measure({ ...opened, listener: () => listening });
   const app = createApp({
@@ -191,7 +198,23 @@ async function listenUntilStopped(
     logError: log.error,
     edge: edgeOf(options, accessLog),
     metrics: measured?.metrics,
-    pages: site?.pages ?? accountsOff,
+    viewTokens,
+    pages: (addresses) => {
+      const { registry } = served;
+      const tokens = site &&
+        viewTokens && {
+          tokens: viewTokens,
+          service: site.service,
+          registry,
+          addresses,
+          nowMs: terminal.clock,
+          demoKeyId,
+        };
+      const all = new Elysia({ name: 'pages' });
+      all.use((site?.pages ?? accountsOff)(addresses));
+      all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      return all;
+    },
     hasAccounts: site !== undefined,
   });
   const deleted = new DeletedAccounts(served.registry, served.activity);
@@ -249,6 +272,11 @@ function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void 
   for (const [{ name }, effect] of UNWRITABLE) {
     if (isUnwritable(data, name)) log.warn(`'${join(data, name)}' cannot be written: ${effect}`);
   }
+}
+
+/** Whether settings say that clients of other machines arrive through a proxy. */
+function mayBeProxied({ publicUrl, trustedProxies = [], allowedHosts }: ServeOptions): boolean {
+  return publicUrl !== undefined || trustedProxies.length > 0 || allowedHosts !== undefined;
 }
 
 /** A public URL with https needs TLS here, or at a proxy before this server. */

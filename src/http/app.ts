@@ -24,6 +24,7 @@ import { RateLimit } from './plugins/rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
 import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
+import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
@@ -63,6 +64,8 @@ export interface AppDeps {
   readonly metrics?: Metrics | undefined;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
+  /** Left out: there are none. */
+  readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
   readonly pages?: (addresses: ClientAddresses) => Elysia;
   /** Whether `pages` has those of accounts: other pages link to them. */
@@ -101,6 +104,7 @@ export function createApp(appDeps: AppDeps) {
     edge = {},
     metrics,
     latestInstant = () => undefined,
+    viewTokens,
     pages = () => new Elysia(),
     hasAccounts = false,
     replay,
@@ -114,6 +118,7 @@ export function createApp(appDeps: AppDeps) {
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
     registry,
+    viewTokens,
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,

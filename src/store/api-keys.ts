@@ -27,6 +27,8 @@ const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, 
 
 export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
 
+const FIND_USABLE_KEY = `${SELECT} WHERE key_id = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
+
 const LIST_KEYS_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY api_keys.created_ms, key_id`;
 
 /** Keys. A key is stored as its keyed digest only. */
@@ -39,6 +41,7 @@ export class ApiKeys {
     this.#sql = {
       findByDigest: database.query<KeyRow, [Uint8Array]>(FIND_KEY_BY_DIGEST),
       find: database.query<KeyRow, [string]>(`${SELECT} WHERE key_id = ?`),
+      findUsable: database.query<KeyRow, [string]>(FIND_USABLE_KEY),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
@@ -75,6 +78,12 @@ export class ApiKeys {
 
   find(id: string): ApiKey | undefined {
     const row = this.#sql.find.get(id);
+    return row === null ? undefined : toApiKey(row);
+  }
+
+  /** The key with this id; undefined as for `authenticate`. */
+  findUsable(id: string): ApiKey | undefined {
+    const row = this.#sql.findUsable.get(id);
     return row === null ? undefined : toApiKey(row);
   }
 

@@ -46,6 +46,16 @@ export class KeyDirectory {
     return terms === undefined ? undefined : termAt(terms, nowMs);
   }
 
+  /** The same by the key's public id. */
+  findById(id: string, nowMs: InstantMs): KeyHolder | undefined {
+    // Digests have no colon.
+    const terms = this.#cache.find(`id:${id}`, () => {
+      const key = this.#apiKeys.findUsable(id);
+      return key === undefined ? undefined : this.#termsOf(key);
+    });
+    return terms === undefined ? undefined : termAt(terms, nowMs);
+  }
+
   #termsOf(key: ApiKey): KeyHolder[] {
     const { tier, expiresMs = Infinity } = key;
     const terms: readonly TierTerm[] =

@@ -10,7 +10,8 @@ export interface DocumentContent {
   readonly section?: Section | undefined;
   /** Whether this process has accounts. */
   readonly hasAccounts: boolean;
-  readonly width?: 'narrow' | 'prose';
+  /** `view`: as wide as the window. */
+  readonly width?: 'narrow' | 'prose' | 'view';
   /** Scripts that improve a page that works without them. */
   readonly scripts?: readonly BuiltAsset[];
   readonly children: ComponentChildren;
@@ -19,6 +20,7 @@ export interface DocumentContent {
 type Section = (typeof SECTIONS)[number]['name'];
 
 const SECTIONS = [
+  { name: 'Recordings', href: '/view' },
   { name: 'Manual', href: '/docs/manual' },
   { name: 'API reference', href: '/docs' },
   { name: 'Account', href: '/account' },

@@ -1,7 +1,8 @@
 /** Limits of every page. Other directives fall back to `default-src`. */
 const ALWAYS = ["default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "img-src 'self' data:"];
-/** Preact and uPlot write no HTML, so no script may. */
-const NO_HTML_BY_SCRIPTS = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
+/** Preact and uPlot write no HTML, so no script may. `policies`: the Trusted Types policies that scripts may create. */
+const noHtmlByScripts = (policies: string) => ["require-trusted-types-for 'script'", `trusted-types ${policies}`];
+const OWN_SCRIPTS = ["script-src 'self'", "connect-src 'self'"];
 const STYLE = "style-src 'self'";
 
 /**
@@ -26,9 +27,21 @@ export function publicPageHeaders(): Record<string, string> {
 /** The headers of a page about a person: it is not stored, and its forms are sent only to this service. */
 export function personalPageHeaders(): Record<string, string> {
   return {
-    ...pageHeaders([STYLE, "form-action 'self'", "script-src 'self'", "connect-src 'self'", ...NO_HTML_BY_SCRIPTS]),
+    ...pageHeaders([STYLE, "form-action 'self'", ...OWN_SCRIPTS, ...noHtmlByScripts("'none'")]),
     'cache-control': 'no-store',
     // With no-referrer, forms would send the origin null.
+    'referrer-policy': 'same-origin',
+  };
+}
+
+/**
+ * The headers of a page whose script shows recordings. The script may start a worker of this service, whose URL the policy `worker`
+ * creates. Forms would put a typed key into a URL, so no form is sent.
+ */
+export function viewPageHeaders(worker: string): Record<string, string> {
+  return {
+    ...pageHeaders([STYLE, "form-action 'none'", ...OWN_SCRIPTS, "worker-src 'self'", ...noHtmlByScripts(worker)]),
+    // With no-referrer, older browsers send the origin null with the request for a token.
     'referrer-policy': 'same-origin',
   };
 }

@@ -3,7 +3,6 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
-import type { Registry } from '../../store/registry.ts';
 import type { Usage } from '../../store/usage.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
@@ -11,12 +10,11 @@ import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
 import { RequestUsage } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
-import { ANYBODY, type Caller, keyHolderOf } from './authentication.ts';
+import { ANYBODY, type AuthenticationDeps, type Caller, keyHolderOf } from './authentication.ts';
 import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
-export interface AccessDeps {
-  readonly registry: Pick<Registry, 'database' | 'keyDirectory'>;
+export interface AccessDeps extends AuthenticationDeps {
   /** Whether no request needs a key. Only allowed if other machines cannot connect. */
   readonly isOpen: boolean;
   /** A grant that every request needs, in addition to that of its route. */
@@ -74,8 +72,8 @@ export class AccessCheck {
   /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
-    const { registry, nowMs, rateLimit } = this.#deps;
-    const holder = keyHolderOf(registry, this.#request, this.#token, nowMs());
+    const { nowMs, rateLimit } = this.#deps;
+    const holder = keyHolderOf(this.#deps, this.#request, this.#token, nowMs());
     return holder !== undefined && rateLimit.chargeKeyAgain(holder);
   }
 
@@ -164,7 +162,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   const { request, set, route = '' } = context;
   if (set.observer !== undefined) set.observer.route = route;
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
+  const holder = keyHolderOf(deps, request, token, deps.nowMs());
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
@@ -185,7 +183,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps.registry, request, token, deps.nowMs());
+  const holder = keyHolderOf(deps, request, token, deps.nowMs());
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 

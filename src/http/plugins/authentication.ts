@@ -2,6 +2,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
+import { VIEW_TOKEN_PREFIX, type ViewTokens } from './view-tokens.ts';
 
 /** The sender of a request: its access to records. */
 export interface Caller {
@@ -33,15 +34,25 @@ export function keepWellFormedKey({ headers }: Request): void {
   }
 }
 
-/** The holder of the request's key; undefined if it is invalid. Looked up for every request: revocations
- * and ends of grants apply immediately. */
+export interface AuthenticationDeps {
+  readonly registry: Pick<Registry, 'database' | 'keyDirectory'>;
+  /** Undefined: there are none. */
+  readonly viewTokens: ViewTokens | undefined;
+}
+
+/**
+ * The holder of the request's key, or of the key that its token stands for; undefined if it is invalid. Looked up for every request:
+ * revocations and ends of grants apply immediately. A token may only read.
+ */
 export function keyHolderOf(
-  { database, keyDirectory }: Pick<Registry, 'database' | 'keyDirectory'>,
+  { registry: { database, keyDirectory }, viewTokens }: AuthenticationDeps,
   request: Request,
   token: string | undefined,
   nowMs: InstantMs,
 ): KeyHolder | undefined {
   // Without a header the bearer plugin reads the key from the query, which is not allowed.
   if (token === undefined || !request.headers.has('authorization')) return undefined;
-  return database.readShared(() => keyDirectory.find(token, nowMs));
+  if (!token.startsWith(VIEW_TOKEN_PREFIX)) return database.readShared(() => keyDirectory.find(token, nowMs));
+  const keyId = request.method === 'GET' || request.method === 'HEAD' ? viewTokens?.keyIdOf(token, nowMs) : undefined;
+  return keyId === undefined ? undefined : database.readShared(() => keyDirectory.findById(keyId, nowMs));
 }

@@ -9,7 +9,7 @@ const LONG_RUN = /\w{20,}/g;
 const LONG_RUN_CHARS = 20;
 /** Public ids: a conditionId in hex, an asset id in decimals. */
 const PUBLIC_ID = /^(?:0x[0-9a-f]+|\d+)$/i;
-const KEY_PREFIX = /br_live_\w*/gi;
+const KEY_PREFIX = /br_(?:live|view)_\w*/gi;
 const PRINTABLE_ASCII = /^[ -~]*$/;
 /** Values of bookreel's parameters: integers, instants, names and lists of them. Cursors look like secrets, and are masked. */
 const PLAIN_VALUE = /^[\w.:+-]{0,40}(?:,[\w.:+-]{0,40})*$/;

@@ -1,0 +1,345 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { abortError, pause } from './pause.ts';
+import { kindOf, type Link, problemIn, RequestRefused, sentenceOf } from './request-refused.ts';
+
+/** See ViewAccess in view-page.tsx. */
+type ConnectionAccess = 'open' | 'token' | 'key';
+
+/** A key of the signed-in person, without the key itself. */
+interface NamedKey {
+  readonly id: string;
+  readonly name: string | null;
+  /** Its first characters. */
+  readonly prefix: string;
+  /** The id of its tier. */
+  readonly tier: string;
+  /** Answers have nothing later than this; null: no limit. */
+  readonly asOf: string | null;
+}
+
+/** The fields of a tier that pages use. */
+export interface GrantedTier {
+  readonly id: string;
+  readonly name: string;
+  /** null: all. */
+  readonly coins: readonly string[] | null;
+  readonly routes: readonly string[] | null;
+}
+
+/** The key that requests are sent with. */
+interface ConnectedKey {
+  readonly key: NamedKey;
+  readonly tier: GrantedTier;
+  /** All valid keys of a signed-in person; empty for a typed key. */
+  readonly keys: readonly NamedKey[];
+}
+
+export type ConnectionState =
+  /** Nothing can be sent yet. */
+  | { readonly kind: 'connecting' }
+  /** `with` undefined: no key is needed, or the service does not say what the key's tier grants. */
+  | { readonly kind: 'ready'; readonly with: ConnectedKey | undefined }
+  /** Requests need a key: `sentence` says why, and `link` leads to a page that helps. */
+  | { readonly kind: 'closed'; readonly sentence: string; readonly link: Link | undefined };
+
+export interface ConnectionSettings {
+  readonly access: ConnectionAccess;
+  /** Whether this service has accounts: then sentences link to their pages. */
+  readonly hasAccounts: boolean;
+  /** Before each path: empty, or `/replays/{replay}` for another replay than the first. */
+  readonly prefix: string;
+}
+
+export interface ConnectionDeps {
+  readonly fetch: (path: string, init: RequestInit) => Promise<Response>;
+  /** Milliseconds from any start, never backwards. */
+  readonly nowMs: () => number;
+  /** Rejects with the signal's reason as soon as it is aborted. */
+  readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  /** The media type of the answer; JSON if it is left out. */
+  readonly accept?: string;
+}
+
+interface Token {
+  readonly text: string;
+  /** By `nowMs`; Infinity for a typed key. */
+  readonly renewMs: number;
+}
+
+/** A new token is asked for this long before the present one ends. */
+const RENEW_AHEAD_MS = 60_000;
+/** How often a request is sent again after 429 or 503. */
+const RETRIES_MAX = 4;
+const WAIT_SECONDS_MAX = 60;
+const TOKEN_PATH = '/view/token';
+const SIGN_IN: Link = { href: '/view/sign-in', text: 'Sign in' };
+const NEW_KEY: Link = { href: '/account/keys/new', text: 'Create a key' };
+const PLANS: Link = { href: '/account/plan', text: 'See the plans' };
+
+/**
+ * How the script of a page reaches /v1: without a key, with a key that the person types, or with a short-lived token of the signed-in
+ * browser. Keys and tokens are only in the memory of this page: they are stored nowhere, and never part of a URL.
+ *
+ * A request waits after 429 and 503 as Retry-After says. A token is renewed before it ends, and once after a 401.
+ */
+export class Connection {
+  readonly settings: ConnectionSettings;
+  readonly #deps: ConnectionDeps;
+  readonly #state = signal<ConnectionState>({ kind: 'connecting' });
+  readonly #isWaiting = signal(false);
+  #token: Token | undefined;
+  /** Of the person's choice; undefined: the one that sees most. */
+  #keyId: string | undefined;
+  #renewal: Promise<void> | undefined;
+  /** No request is sent before. */
+  #notBeforeMs = -Infinity;
+  #waiting = 0;
+
+  constructor(settings: ConnectionSettings, deps: ConnectionDeps = BROWSER) {
+    this.settings = settings;
+    this.#deps = deps;
+  }
+
+  get state(): ReadonlySignal<ConnectionState> {
+    return this.#state;
+  }
+
+  /** Whether a request waits because too many were sent. */
+  get isWaiting(): ReadonlySignal<boolean> {
+    return this.#isWaiting;
+  }
+
+  /** Whether requests need a key: then a command to copy has one too. */
+  get needsKey(): boolean {
+    return this.settings.access !== 'open';
+  }
+
+  /** Whether the tier grants a route, such as `snapshots`. True where that is not known: the service refuses then. */
+  grants(route: string): boolean {
+    const { value: state } = this.#state;
+    const routes = state.kind === 'ready' ? state.with?.tier.routes : undefined;
+    return routes === undefined || routes === null || routes.includes(route);
+  }
+
+  /** A sentence about a route that the tier does not grant, and where accounts are on a link to the plans. */
+  lackOf(route: string): { readonly sentence: string; readonly link: Link | undefined } {
+    const { value: state } = this.#state;
+    const tier = state.kind === 'ready' ? state.with?.tier.name : undefined;
+    return {
+      sentence: tier === undefined ? `Your tier lacks ${route}.` : `Your tier, ${tier}, lacks ${route}.`,
+      link: this.#plans,
+    };
+  }
+
+  /** Begins, or tries again after the server did not answer. Settles when the state is `ready` or `closed`. */
+  async connect(): Promise<void> {
+    this.#state.value = { kind: 'connecting' };
+    this.#token = undefined;
+    const { access } = this.settings;
+    if (access === 'open') this.#state.value = { kind: 'ready', with: undefined };
+    else if (access === 'key') this.#close('Enter a key to see recordings.');
+    else await this.#renew().catch(ignoreRefusal);
+  }
+
+  /** Uses a key that the person typed. Settles when the state is `ready`, or `closed` with a sentence about the key. */
+  async useKey(typed: string): Promise<void> {
+    const text = typed.trim();
+    if (!/^[\w.~+/-]+=*$/.test(text)) {
+      this.#close('This is not a key: a key begins with br_live_.');
+      return;
+    }
+    this.#state.value = { kind: 'connecting' };
+    this.#token = { text, renewMs: Infinity };
+    try {
+      const response = await this.#send('/v1/account', {}, this.#token);
+      // A replay has no accounts.
+      const answer = response.ok ? ((await response.json()) as AccountAnswer).data : undefined;
+      if (response.status === 401) {
+        this.#token = undefined;
+        this.#close('This key is not valid: it may be mistyped, revoked or expired.');
+        return;
+      }
+      if (!response.ok && response.status !== 404) throw await this.#refusalOf(response);
+      const tier = answer && ((await this.#tierOf(answer)) ?? answer.tier);
+      const connected = answer && tier && { key: { ...answer.key, tier: tier.id }, tier, keys: [] };
+      this.#state.value = { kind: 'ready', with: connected };
+    } catch (error) {
+      this.#token = undefined;
+      if (!(error instanceof RequestRefused)) throw error;
+      this.#close(error.message, error.link);
+    }
+  }
+
+  /** Uses another key of the signed-in person. */
+  async chooseKey(id: string): Promise<void> {
+    this.#keyId = id;
+    this.#token = undefined;
+    await this.#renew().catch(ignoreRefusal);
+  }
+
+  /** The answer's JSON. Throws RequestRefused, or the reason of an aborted signal. `path` begins with /v1. */
+  async get<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    // The service's own document.
+    return (await (await this.response(path, options)).json()) as T;
+  }
+
+  /** The same as a response, whose status is 2xx. */
+  async response(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { signal: aborted } = options;
+    let isRenewed = false;
+    for (let sent = 1; ; sent += 1) {
+      const token = await this.#currentToken();
+      aborted?.throwIfAborted();
+      const response = await this.#send(path, options, token);
+      if (response.ok) return response;
+      if (response.status === 401 && this.settings.access !== 'open') {
+        // Another request may have renewed it meanwhile.
+        if (isRenewed || token?.renewMs === Infinity) {
+          this.#token = undefined;
+          this.#close('This key is no longer valid: enter another one.', this.#signIn);
+          throw await this.#refusalOf(response);
+        }
+        isRenewed = true;
+        if (this.#token === token) this.#token = undefined;
+        continue;
+      }
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      if ((response.status !== 429 && response.status !== 503) || !(seconds >= 0) || sent > RETRIES_MAX) {
+        throw await this.#refusalOf(response);
+      }
+      this.#notBeforeMs = this.#deps.nowMs() + Math.min(seconds, WAIT_SECONDS_MAX) * 1000;
+    }
+  }
+
+  /** The token for the next request; undefined if none is needed. */
+  async #currentToken(): Promise<Token | undefined> {
+    if (this.settings.access === 'open') return undefined;
+    const { value: state } = this.#state;
+    const isDue = this.#token === undefined || this.#token.renewMs <= this.#deps.nowMs();
+    if (isDue && this.settings.access === 'token' && state.kind !== 'closed') await this.#renew();
+    if (this.#token !== undefined) return this.#token;
+    throw new RequestRefused('Enter a key to see recordings.', 'not-connected');
+  }
+
+  /** Requests that need it at the same time share it. Throws RequestRefused. */
+  #renew(): Promise<void> {
+    this.#renewal ??= this.#askForToken().finally(() => {
+      this.#renewal = undefined;
+    });
+    return this.#renewal;
+  }
+
+  async #askForToken(): Promise<void> {
+    const body = JSON.stringify(this.#keyId === undefined ? {} : { keyId: this.#keyId });
+    const headers = { accept: 'application/json', 'content-type': 'application/json' };
+    const askedMs = this.#deps.nowMs();
+    let refusal: RequestRefused;
+    try {
+      const init = { method: 'POST', body, headers, credentials: 'same-origin' } as const;
+      const response = await this.#deps.fetch(TOKEN_PATH, init).catch(unreachable);
+      if (response.ok) {
+        // The service's own document.
+        const { data } = (await response.json()) as TokenAnswer;
+        const { token, expiresInSeconds, ...connected } = data;
+        this.#token = { text: token, renewMs: askedMs + expiresInSeconds * 1000 - RENEW_AHEAD_MS };
+        this.#state.value = { kind: 'ready', with: connected };
+        return;
+      }
+      refusal = await this.#refusalOf(response);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      refusal = error;
+    }
+    this.#token = undefined;
+    if (refusal.status === 401) this.#close('Sign in to see recordings, or enter a key.', SIGN_IN);
+    else if (refusal.status === 409) this.#close('Your account has no valid key.', NEW_KEY);
+    else this.#close(refusal.message, refusal.link);
+    throw refusal;
+  }
+
+  async #send(path: string, { accept, signal: aborted }: RequestOptions, token: Token | undefined): Promise<Response> {
+    await this.#turn(aborted);
+    const init = {
+      headers: {
+        accept: accept ?? 'application/json',
+        ...(token !== undefined && { authorization: `Bearer ${token.text}` }),
+      },
+      credentials: 'omit',
+      ...(aborted !== undefined && { signal: aborted }),
+    } as const;
+    return await this.#deps.fetch(`${this.settings.prefix}${path}`, init).catch(() => {
+      if (aborted?.aborted === true) throw abortError(aborted);
+      return unreachable();
+    });
+  }
+
+  /** Waits until requests may be sent again. */
+  async #turn(aborted: AbortSignal | undefined): Promise<void> {
+    let leftMs = this.#notBeforeMs - this.#deps.nowMs();
+    if (leftMs <= 0) return;
+    this.#waiting += 1;
+    this.#isWaiting.value = true;
+    try {
+      for (; leftMs > 0; leftMs = this.#notBeforeMs - this.#deps.nowMs()) await this.#deps.pause(leftMs, aborted);
+    } finally {
+      this.#waiting -= 1;
+      this.#isWaiting.value = this.#waiting > 0;
+    }
+  }
+
+  async #refusalOf(response: Response): Promise<RequestRefused> {
+    const problem = await problemIn(response);
+    const kind = kindOf(problem);
+    const link = kind === 'forbidden' ? this.#plans : undefined;
+    return new RequestRefused(sentenceOf(problem, response.status), kind, response.status, link);
+  }
+
+  /** The tier of a pinned key, which is another one than the account's. */
+  async #tierOf({ key, tier }: AccountAnswer['data']): Promise<GrantedTier | undefined> {
+    if (key.tier === tier.id) return tier;
+    const response = await this.#send('/v1/billing/tiers', {}, this.#token);
+    if (!response.ok) throw await this.#refusalOf(response);
+    const { data } = (await response.json()) as { readonly data: readonly GrantedTier[] };
+    return data.find(({ id }) => id === key.tier);
+  }
+
+  #close(sentence: string, link: Link | undefined = this.#signIn): void {
+    this.#state.value = { kind: 'closed', sentence, link };
+  }
+
+  get #signIn(): Link | undefined {
+    return this.settings.access === 'token' ? SIGN_IN : undefined;
+  }
+
+  get #plans(): Link | undefined {
+    return this.settings.hasAccounts ? PLANS : undefined;
+  }
+}
+
+interface TokenAnswer {
+  readonly data: ConnectedKey & { readonly token: string; readonly expiresInSeconds: number };
+}
+
+/** The fields of GET /v1/account that pages use. */
+interface AccountAnswer {
+  readonly data: { readonly key: NamedKey; readonly tier: GrantedTier };
+}
+
+const BROWSER: ConnectionDeps = {
+  fetch: (path, init) => fetch(path, init),
+  nowMs: () => performance.now(),
+  pause,
+};
+
+function unreachable(): never {
+  throw new RequestRefused('The server does not answer: check the connection, and try again.', 'unreachable');
+}
+
+/** For calls whose refusal is in the state. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof RequestRefused)) throw error;
+}

@@ -1,0 +1,52 @@
+/** A page of this service that helps. */
+export interface Link {
+  readonly href: string;
+  readonly text: string;
+}
+
+/** The kind of a problem document, such as `forbidden` or `not-found`; or why there is none. */
+type RefusalKind = string | 'not-connected' | 'unreachable';
+
+/** A request without an answer. `message` is one sentence for the person. */
+export class RequestRefused extends Error {
+  readonly kind: RefusalKind;
+  /** 0 if the request was not sent, or the server did not answer. */
+  readonly status: number;
+  readonly link: Link | undefined;
+
+  constructor(message: string, kind: RefusalKind, status = 0, link?: Link) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.link = link;
+  }
+}
+
+/** The fields of a problem document (RFC 9457) that pages use. */
+export interface ProblemFields {
+  readonly type?: unknown;
+  readonly detail?: unknown;
+}
+
+/** The problem of an answer; an empty one if its body is no problem document. */
+export async function problemIn(response: Response): Promise<ProblemFields> {
+  try {
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+const TYPE_PREFIX = 'urn:bookreel:problem:';
+
+export function kindOf({ type }: ProblemFields): string {
+  return typeof type === 'string' && type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : 'unknown';
+}
+
+/** The detail of a problem as a sentence; `status` if it has none. */
+export function sentenceOf({ detail }: ProblemFields, status: number): string {
+  if (typeof detail !== 'string' || detail === '') return `The server answered with status ${status}.`;
+  return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
+}

@@ -1,0 +1,51 @@
+import { Elysia } from 'elysia';
+import { isCoin } from '../../domain/coin.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { assetsController } from '../../http/pages/assets.ts';
+import { viewPageHeaders } from '../../http/pages/page-headers.ts';
+import { respond } from '../../http/response/response.ts';
+import { nextCookie } from '../cookies.ts';
+import { redirect, responseOf } from '../visit.ts';
+import { type ViewAccess, viewPage } from './view-page.tsx';
+import { BROWSE_SCRIPT, MARKET_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
+import { type ViewTokenDeps, viewTokenAnswer } from './view-token.ts';
+
+/** The Trusted Types policy that makes the URL of the worker, and no other. */
+const WORKER_POLICY = 'bookreel-worker';
+const VIEW = '/view';
+/** Slugs and conditionIds. */
+const MARKET_NAME = /^[\w.-]{1,200}$/;
+
+export interface ViewSiteDeps {
+  /** How pages get data where no tokens are. */
+  readonly access: Exclude<ViewAccess, 'token'>;
+  /** Undefined: there are no tokens, and no accounts. */
+  readonly tokens: ViewTokenDeps | undefined;
+  readonly isReplay: boolean;
+}
+
+/** The pages that show recordings. Their scripts get the data from /v1. */
+export function viewSite({ access, tokens, isReplay }: ViewSiteDeps) {
+  const shown = {
+    access: tokens === undefined ? access : 'token',
+    hasAccounts: tokens !== undefined,
+    isReplay,
+  } as const;
+  const headers = viewPageHeaders(WORKER_POLICY);
+  const browsePage = viewPage({ title: 'Recordings', script: BROWSE_SCRIPT, ...shown });
+  const marketPage = viewPage({ title: 'Market', script: MARKET_SCRIPT, ...shown });
+  const site = new Elysia({ name: 'view-site', detail: { hide: true } }).use(
+    assetsController([BROWSE_SCRIPT, MARKET_SCRIPT, WORKER_SCRIPT]),
+  );
+  site.get(VIEW, ({ set }) => respond(set, browsePage, headers));
+  site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
+    if (isCoin(coin.toLowerCase()) && MARKET_NAME.test(market)) return respond(set, marketPage, headers);
+    throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
+  });
+  if (tokens === undefined) return site;
+  site.get(`${VIEW}/sign-in`, ({ set }) => responseOf(set, redirect('/sign-in', nextCookie(VIEW))));
+  site.post(`${VIEW}/token`, ({ request, set, server }) => viewTokenAnswer(tokens, { request, set, server }), {
+    parse: 'none',
+  });
+  return site;
+}

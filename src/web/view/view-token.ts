@@ -1,0 +1,142 @@
+import type { AccountService } from '../../account/account-service.ts';
+import { DomainError } from '../../domain/errors.ts';
+import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
+import { tierResource } from '../../domain/tier.ts';
+import type { ClientAddresses } from '../../http/plugins/client-address.ts';
+import type { RequestContext } from '../../http/plugins/rate-limit.ts';
+import { LOOPBACK_HOSTS } from '../../http/plugins/request-checks.ts';
+import { VIEW_TOKEN_MS, type ViewTokenGrant, type ViewTokens } from '../../http/plugins/view-tokens.ts';
+import { bodyOf } from '../../http/request-body.ts';
+import { NO_STORE, respondJson } from '../../http/response/response.ts';
+import type { KeyHolder } from '../../store/key-directory.ts';
+import type { Registry } from '../../store/registry.ts';
+import { cookiesOf } from '../cookies.ts';
+import { refuseForeignForm } from '../form.ts';
+
+export interface ViewTokenDeps {
+  readonly tokens: ViewTokens;
+  readonly service: Pick<AccountService, 'sessions' | 'publicUrl'>;
+  readonly registry: Registry;
+  readonly addresses: ClientAddresses;
+  readonly nowMs: () => InstantMs;
+  /** The key of a demo, which pages in a browser of this machine get without a session; undefined: there is none. */
+  readonly demoKeyId: string | undefined;
+}
+
+/** The owner of the tokens that are given without a session. */
+const DEMO = 'demo';
+const BODY_BYTES_MAX = 1024;
+/** Headers of proxies: such a request may be from another machine. */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|::1)$/;
+
+/**
+ * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one that sees most. Throws
+ * 'forbidden' for a request of another site, 'unauthenticated' without a session, 'not-found' for a key that the account does not have,
+ * 'conflict' for an account without a valid key, 'malformed-request' for another body.
+ */
+export async function viewTokenAnswer(deps: ViewTokenDeps, context: RequestContext): Promise<Response> {
+  const { request, set } = context;
+  const keyId = keyIdIn(await bodyOf(request, BODY_BYTES_MAX));
+  const { keys, ...owner } = ownerOf(deps, context);
+  const nowMs = deps.nowMs();
+  const [chosen] = keyId === undefined ? keys : keys.filter(({ key }) => key.id === keyId);
+  if (chosen === undefined) {
+    throw keyId === undefined
+      ? new DomainError('conflict', 'your account has no valid key: create one at /account/keys/new')
+      : new DomainError('not-found', 'your account has no such valid key: choose another one');
+  }
+  const { token, endsMs } = deps.tokens.issue({ ...owner, keyId: chosen.key.id }, nowMs);
+  const data = {
+    token,
+    expiresAt: formatInstant(endsMs),
+    // The clock of the browser may be wrong.
+    expiresInSeconds: VIEW_TOKEN_MS / 1000,
+    key: keyResource(chosen),
+    tier: tierResource(chosen.tier),
+    keys: keys.map(keyResource),
+  };
+  return respondJson(set, { data }, NO_STORE);
+}
+
+/** Who asks, and the person's valid keys, the one that sees most first. */
+function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
+  const { service, registry, nowMs } = deps;
+  const { request } = context;
+  const person = service.sessions.find(cookiesOf(request).session);
+  if (person !== undefined) {
+    refuseForeignForm(request, service.publicUrl);
+    const { session } = person;
+    const keys = validKeys(
+      registry,
+      registry.database.read(() => registry.apiKeys.ofAccount(session.accountId)),
+      nowMs(),
+    );
+    return { owner: session.id, isOpen: () => service.sessions.isOpen(session), keys } satisfies Owner;
+  }
+  if (deps.demoKeyId !== undefined && isOfThisMachine(deps, context)) {
+    const { demoKeyId } = deps;
+    return { owner: DEMO, isOpen: () => true, keys: validKeys(registry, [{ id: demoKeyId }], nowMs()) } satisfies Owner;
+  }
+  throw new DomainError('unauthenticated', 'you are not signed in: sign in at /sign-in, or enter a key');
+}
+
+type Owner = Omit<ViewTokenGrant, 'keyId'> & { readonly keys: readonly KeyHolder[] };
+
+function validKeys(registry: Registry, keys: readonly { readonly id: string }[], nowMs: InstantMs): KeyHolder[] {
+  const { database, keyDirectory, tiers } = registry;
+  return database.readShared(() => {
+    const rank = new Map(tiers.list().map(({ id }, position) => [id, position]));
+    const holders = keys.flatMap(({ id }) => keyDirectory.findById(id, nowMs) ?? []);
+    const limitMs = ({ key }: KeyHolder) => key.asOfMs ?? Number.MAX_SAFE_INTEGER;
+    const perMinute = ({ key, tier }: KeyHolder) => key.requestsPerMinute ?? tier.requestsPerMinute;
+    return holders.toSorted(
+      (a, b) =>
+        (rank.get(b.tier.id) ?? -1) - (rank.get(a.tier.id) ?? -1) ||
+        limitMs(b) - limitMs(a) ||
+        perMinute(b) - perMinute(a) ||
+        b.key.createdMs - a.key.createdMs,
+    );
+  });
+}
+
+function keyResource({ key: { id, name, prefix, asOfMs }, tier }: KeyHolder) {
+  return { id, name: name ?? null, prefix, tier: tier.id, asOf: instantOrNull(asOfMs) };
+}
+
+/**
+ * Whether a page of this service in a browser of this machine sent the request. A page of another name that resolves to this machine has
+ * that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
+ */
+function isOfThisMachine({ addresses }: ViewTokenDeps, { request, server }: RequestContext): boolean {
+  const { headers } = request;
+  const host = headers.get('host') ?? '';
+  const origin = headers.get('origin');
+  const site = headers.get('sec-fetch-site');
+  return (
+    LOOPBACK_HOSTS.includes(host.replace(/:\d+$/, '').toLowerCase()) &&
+    LOOPBACK_ADDRESS.test(addresses.of(request, server)) &&
+    FORWARDED.every((name) => !headers.has(name)) &&
+    (site === null || site === 'same-origin') &&
+    (origin === `http://${host}` || origin === `https://${host}`)
+  );
+}
+
+/** The key that a body asks for; undefined: any. */
+function keyIdIn(body: Buffer | undefined): string | undefined {
+  if (body?.length === 0) return undefined;
+  const malformed = () =>
+    new DomainError('malformed-request', 'the body is malformed: send {"keyId":"key_…"}, or nothing');
+  let value: unknown;
+  try {
+    value = JSON.parse(body?.toString() ?? '');
+  } catch {
+    // SyntaxError, or a body that is too long.
+    throw malformed();
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw malformed();
+  const [[name, id] = [], ...others] = Object.entries(value);
+  if (name === undefined) return undefined;
+  if (name === 'keyId' && typeof id === 'string' && others.length === 0) return id;
+  throw malformed();
+}
