@@ -68,15 +68,16 @@ export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_
 /**
  * The columns of a walk through a list: each market, and whether the filter takes it. ?5: earliest end; ?6: known until; ?7 and
  * ?8: minimum and maximum of `recorded`, ?9 and ?10 of `closed`, each 0 or 1; ?11: resolution time of a closed market that has
- * none; ?12: timeframe, or NULL.
+ * none; ?12: timeframe, or NULL; ?13: searched text in lower case, or NULL.
  */
 const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId, (
     end_ms >= ?5 AND (start_ms <= ?6 OR created_ms <= ?6)
     AND (IFNULL(first_snapshot_ms, 9e999) <= ?6) BETWEEN ?7 AND ?8
     AND (closed IS 1 AND IFNULL(resolved_ms, ?11) <= ?6) BETWEEN ?9 AND ?10
     AND timeframe = IFNULL(?12, timeframe)
+    AND (?13 IS NULL OR INSTR(slug, ?13) > 0 OR INSTR(condition_id, ?13) = 1)
   ) AS isTaken`;
-const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?13`;
+const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?14`;
 export const WALK_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1 AND ${WALK}`;
 export const WALK_MARKETS_OF_TIMEFRAME = `SELECT ${WALKED} FROM markets INDEXED BY markets_by_coin_and_timeframe
   WHERE symbol = ?1 AND timeframe = ?12 AND ${WALK}`;
@@ -110,6 +111,8 @@ const SENT_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FRO
   )`;
 
 const CONDITION_ID = /^0x[0-9a-f]+$/;
+/** No conditionId begins with another one. */
+const WHOLE_CONDITION_ID = /^0x[0-9a-f]{64}$/;
 
 /** A market's position in its coin's list: latest first, ties by conditionId descending. */
 export interface ListPosition {
@@ -120,6 +123,8 @@ export interface ListPosition {
 /** The markets of a coin's list that a walk takes; an undefined field does not restrict. */
 export interface MarketFilter {
   readonly timeframe: Timeframe | undefined;
+  /** Part of its slug, or the beginning of its conditionId, in upper or lower case. */
+  readonly search?: string | undefined;
   /** Whether it has an order book snapshot, with `asOfMs` one at that instant or before. */
   readonly recorded: boolean | undefined;
   /** As it was known at `asOfMs`. */
@@ -129,11 +134,11 @@ export interface MarketFilter {
   readonly toMs: InstantMs;
 }
 
-/** ?1 to ?13 of WALKED and WALK. */
+/** ?1 to ?14 of WALKED and WALK. */
 type WalkBounds = [
   ...[symbol: string, startMs: number, conditionId: string, sinceMs: number, fromMs: number, knownToMs: number],
   ...[recordedMin: number, recordedMax: number, closedMin: number, closedMax: number, unresolvedMs: number],
-  ...[timeframe: Timeframe | null, count: number],
+  ...[timeframe: Timeframe | null, search: string | null, count: number],
 ];
 
 interface WalkedRow extends ListPosition {
@@ -239,21 +244,24 @@ export class Markets {
    */
   walk(
     symbol: string,
-    { timeframe, recorded, closed, fromMs, toMs }: MarketFilter,
+    { timeframe, search: text, recorded, closed, fromMs, toMs }: MarketFilter,
     count: number,
     from: ListPosition = LIST_START,
     asOfMs?: InstantMs,
   ): { readonly keys: readonly number[]; readonly last: ListPosition | undefined } {
     const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
-    const before = Math.min(from.startMs, toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX);
-    const sinceMs = fromMs - (this.#sql.longest.get(symbol)?.lengthMs ?? 0);
+    const search = text?.toLowerCase();
+    // A whole conditionId finds its market by the index.
+    const only = search !== undefined && WHOLE_CONDITION_ID.test(search) ? this.findByConditionId(search) : undefined;
+    const before = Math.min(from.startMs, toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX, (only?.startMs ?? Infinity) + 1);
+    const sinceMs = Math.max(fromMs - (this.#sql.longest.get(symbol)?.lengthMs ?? 0), only?.startMs ?? 0);
     const statement =
       recorded === true ? this.#sql.walkRecorded : timeframe === undefined ? this.#sql.walk : this.#sql.walkOfTimeframe;
     const bounds: WalkBounds = [
       ...([symbol, before, before === from.startMs ? from.conditionId : '', sinceMs, fromMs, knownToMs] as const),
       ...boundsOf(recorded),
       ...boundsOf(closed),
-      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, count] as const),
+      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, count] as const),
     ];
     const rows = statement.all(...bounds);
     const keys = rows.flatMap(({ key, isTaken }) => (isTaken === 1 ? key : []));

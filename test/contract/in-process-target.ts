@@ -1,6 +1,7 @@
 import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { viewSite } from '../../src/web/view/view-site.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import type { Target } from './target.ts';
 
@@ -19,6 +20,7 @@ export async function openInProcess(records: readonly object[]): Promise<Target>
     logError: (line) => {
       throw new Error(`the service logged a fault: ${line}`);
     },
+    pages: () => viewSite({ access: 'key', tokens: undefined, isReplay: false }),
   }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false, maxRequestBodySize: 64 * 1024 });
   return {
     origin: `http://127.0.0.1:${app.server!.port}`,

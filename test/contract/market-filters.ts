@@ -22,6 +22,7 @@ function countOf(conditionId: unknown, asOfMs = Infinity): number {
 
 interface Filter {
   readonly tf?: string | undefined;
+  readonly search?: string | undefined;
   readonly recorded?: boolean | undefined;
   readonly closed?: boolean | undefined;
   readonly window?: readonly [from: number | undefined, to?: number] | undefined;
@@ -29,10 +30,12 @@ interface Filter {
 }
 
 /** The expected list, computed from the recording. */
-function expectedList({ tf, recorded, closed, window = [undefined], asOf }: Filter): Fields[] {
+function expectedList({ tf, search = '', recorded, closed, window = [undefined], asOf }: Filter): Fields[] {
+  const text = search.toLowerCase();
   const [from = -Infinity, to = Infinity] = window;
   return expectedMarkets('btc', tf)
     .filter((market) => asOf === undefined || Math.min(at(market.createdAt), at(market.startTime)) <= asOf)
+    .filter(({ slug, conditionId }) => String(slug).includes(text) || String(conditionId).startsWith(text))
     .filter((market) => at(market.startTime) <= to && at(market.endTime) >= from)
     .filter((market) => recorded === undefined || recorded === countOf(market.conditionId, asOf) > 0)
     .filter((market) => {
@@ -41,8 +44,8 @@ function expectedList({ tf, recorded, closed, window = [undefined], asOf }: Filt
     });
 }
 
-function searchOf({ tf, recorded, closed, window = [undefined], asOf }: Filter): string {
-  const values = { tf, recorded, closed, from: window[0], to: window[1], asOf };
+function searchOf({ tf, search, recorded, closed, window = [undefined], asOf }: Filter): string {
+  const values = { tf, search, recorded, closed, from: window[0], to: window[1], asOf };
   const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : `${name}=${value}`));
   return given.join('&');
 }
@@ -108,6 +111,30 @@ export function marketFilterTests(suite: Suite): void {
         }
       }
     }
+  });
+
+  test('search finds parts of slugs and beginnings of conditionIds, with any other filter, as a scan does', async () => {
+    const slugs = MARKETS.flatMap(({ slug }) => slug ?? []);
+    const parts = slugs.flatMap((slug) => [slug, slug.slice(2, 7), slug.slice(-4).toUpperCase()]);
+    const ids = MARKETS.flatMap(({ conditionId }) => [conditionId, conditionId.slice(0, 8), conditionId.slice(3, 9)]);
+    const counts = new Set<number>();
+    for (const search of new Set([...parts, ...ids, '0x', '-', '.', '_', 'nothing-has-this', 'a'.repeat(200)])) {
+      for (const filter of [
+        { search },
+        { search, tf: '5m', recorded: true },
+        { search, asOf: T0 + 1000, closed: false },
+      ]) {
+        const { data } = await listOf(`limit=1000&${searchOf(filter)}`);
+        const found = data.map(({ conditionId }) => conditionId);
+        expect(found, searchOf(filter)).toEqual(expectedList(filter).map(({ conditionId }) => conditionId));
+        counts.add(found.length);
+      }
+    }
+    expect(counts.size).toBeGreaterThan(3);
+  });
+
+  test.each(['', '%25', 'a%20b', 'a+b', "'", 'ä', 'a'.repeat(201), '*'])('search=%s is refused', async (text) => {
+    expect((await get(`/v1/btc/markets?search=${text}`)).status).toBe(400);
   });
 
   test('include=counts adds snapshotCount to one market, and nothing is added without it', async () => {

@@ -69,6 +69,26 @@ test('counts as of an instant equal those of each market, also over many steps',
   }
 });
 
+test('a search reads all markets in steps, and a whole conditionId takes one', async () => {
+  const slugOf = (number: number) => marketStatement(number).slug;
+  const listOf = async (search: string) => {
+    const reply = await service.get(`/btc/markets?limit=1000&search=${search}`);
+    return ((await reply.json()) as { data: { slug: string; conditionId: string }[] }).data;
+  };
+  const text = slugOf(4321).slice(-6, -3);
+  const expected = Array.from({ length: MARKETS }, (_, number) => slugOf(number)).filter((slug) => slug.includes(text));
+  expect((await listOf(text)).map(({ slug }) => slug)).toEqual(expected.reverse());
+  const [oldest] = await listOf(slugOf(0));
+  expect(oldest!.slug).toBe(slugOf(0));
+  const search = oldest!.conditionId.toUpperCase();
+  expect(await listOf(search)).toEqual([oldest!]);
+  const filter = { timeframe: undefined, recorded: undefined, closed: undefined, fromMs: 0, toMs: Infinity };
+  // Two steps would be needed if the list were read from its beginning.
+  const { keys, last } = held.archive.markets.walk('btc', { ...filter, search }, 2);
+  expect(keys).toHaveLength(1);
+  expect(last).toBeUndefined();
+});
+
 test('other requests are served while a filter reads many markets', async () => {
   let turns = 0;
   let isMade = false;

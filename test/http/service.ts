@@ -3,6 +3,7 @@ import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { Registry } from '../../src/store/registry.ts';
 import type { Usage } from '../../src/store/usage.ts';
+import { viewSite } from '../../src/web/view/view-site.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 /** The service on a free port, with controls for its clocks, its archive and its shutdown. */
@@ -37,6 +38,7 @@ export function startService(): Service {
     clocks: () => ({ monotonicMs, wallMs }),
     isDraining: () => draining,
     logError: (line) => log.push(line),
+    pages: () => viewSite({ access: 'key', tokens: undefined, isReplay: false }),
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const request = { account: 'test@localhost', name: undefined, tier: 'free', requestsPerMinute: undefined };

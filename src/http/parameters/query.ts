@@ -19,6 +19,9 @@ export const CURSOR_REFUSAL =
   'must be the nextCursor of a request with the same path, order and filters: repeat that request, or start without one';
 export const TIME_FORMATS = 'Unix milliseconds as plain digits, or an ISO 8601 date or time with Z or an offset';
 
+/** Part of a slug, or the beginning of a conditionId. */
+const SEARCH_SHAPE = /^[A-Za-z0-9._-]{1,200}$/;
+
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
 /** The answer repeats each instant of a list, so these are limited to instants that can be written. */
@@ -85,6 +88,15 @@ export const QUERY = {
     FLAG,
     'true: only markets with at least one order book snapshot; false: only markets without snapshots.',
     'true',
+  ),
+  search: optional(
+    {
+      read: (text) => (SEARCH_SHAPE.test(text) ? text : undefined),
+      refusal: 'must be 1 to 200 letters, digits, dots, hyphens and underscores',
+      schema: matching(SEARCH_SHAPE.source),
+    },
+    'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Upper and lower case are the same.',
+    'btc-updown',
   ),
   closed: optional(FLAG, 'true: only markets in which trading has ended; false: only the others.', 'true'),
   include: optional(

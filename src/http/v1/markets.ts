@@ -15,7 +15,7 @@ import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from '
 import { MarketList, type MarketListQuery } from './market-list.ts';
 import { windowOf } from './pagination.ts';
 
-const { tf, limit, skip, recorded, closed, from, to, include, asOf } = QUERY;
+const { tf, limit, skip, search, recorded, closed, from, to, include, asOf } = QUERY;
 
 const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
   description: 'With snapshotCount if the request has include=counts.',
@@ -117,24 +117,25 @@ export function marketsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets',
       ({ params, query, exchange, asOfMs }) => {
-        const { limit, skip, tf: timeframe, recorded, closed, include } = query;
-        const filter = { timeframe, recorded, closed, ...windowOf(query) };
+        const { limit, skip, tf: timeframe, search, recorded, closed, include } = query;
+        const filter = { timeframe, search, recorded, closed, ...windowOf(query) };
         const requested = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
         return answerList(exchange, params.coin, requested);
       },
       {
         grant: 'markets',
         params: COIN_PATH,
-        query: parameters({ tf, limit, skip, recorded, closed, from, to, include, asOf }),
+        query: parameters({ tf, limit, skip, search, recorded, closed, from, to, include, asOf }),
         detail: described('markets', {
           summary: 'Markets of a coin',
           description:
-            'The latest window is first; markets with equal windows are by conditionId, descending. tf, recorded, closed, from and to are filters: from and to, both inclusive, keep the markets whose window overlaps this range.',
+            'The latest window is first; markets with equal windows are by conditionId, descending. tf, search, recorded, closed, from and to are filters: from and to, both inclusive, keep the markets whose window overlaps this range.',
           answer: MarketListAnswer,
           examples: {
             list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
             asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
             recorded: '/v1/btc/markets?limit=1&recorded=true&closed=true&include=counts',
+            search: '/v1/btc/markets?limit=1&search=5m-1767868',
           },
         }),
       },
@@ -162,8 +163,9 @@ export function marketsController(deps: ControllerDeps) {
 }
 
 /** Whether the filter has more than a timeframe. */
-function isFiltered({ recorded, closed, fromMs, toMs }: MarketFilter): boolean {
-  return recorded !== undefined || closed !== undefined || fromMs > 0 || toMs < Number.MAX_SAFE_INTEGER;
+function isFiltered({ search, recorded, closed, fromMs, toMs }: MarketFilter): boolean {
+  const isOfAnyTime = fromMs === 0 && toMs === Number.MAX_SAFE_INTEGER;
+  return (search ?? recorded ?? closed) !== undefined || !isOfAnyTime;
 }
 
 function resourceOf(
