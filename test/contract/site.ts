@@ -18,6 +18,7 @@ const PATH_VALUES: Readonly<Record<string, string>> = {
 const QUERY_VALUES: Readonly<Record<string, string>> = {
   tf: '5m',
   limit: '3',
+  search: 'btc',
   skip: '1',
   recorded: 'true',
   closed: 'false',
