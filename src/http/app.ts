@@ -37,10 +37,12 @@ import { accountController } from './v1/account.ts';
 import { billingController } from './v1/billing.ts';
 import { coinsController } from './v1/coins.ts';
 import { coverageController } from './v1/coverage.ts';
+import { daysController } from './v1/days.ts';
 import { exportController } from './v1/export.ts';
 import { heatmapController } from './v1/heatmap.ts';
 import { Lookup } from './v1/lookup.ts';
 import { marketsController } from './v1/markets.ts';
+import { midpointsController } from './v1/midpoints.ts';
 import { pricesController } from './v1/prices.ts';
 import { quotesController } from './v1/quotes.ts';
 import { snapshotsController } from './v1/snapshots.ts';
@@ -143,12 +145,14 @@ export function createApp(appDeps: AppDeps) {
     .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
     .use(usage === undefined ? new Elysia() : billingController(deps, registry, billing))
     .use(coinsController(deps))
+    .use(daysController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
     .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))
     .use(coverageController(deps, () => clocks().wallMs))
     .use(heatmapController(deps))
     .use(pricesController(deps))
+    .use(midpointsController(deps))
     .use(quotesController(deps))
     .use(exportController(deps, logCut('export')))
     // All other paths under /v1 need a key too.

@@ -8,6 +8,7 @@ import { Prices } from './prices.ts';
 import { Quotes } from './quotes.ts';
 import { recordCounter } from './record-counts.ts';
 import { RecordedCoins } from './recorded-coins.ts';
+import { RecordedDays } from './recorded-days.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
@@ -34,6 +35,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       snapshotTotals,
       recordCounts: recordCounter(database),
       recordedCoins: new RecordedCoins(database, markets, prices, snapshotTotals),
+      recordedDays: new RecordedDays(database, snapshotTotals),
       quotes: new Quotes(segments, series),
       prices,
       gaps: new Gaps(database),

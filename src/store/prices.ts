@@ -1,4 +1,5 @@
-import type { InstantMs } from '../domain/instant.ts';
+import type { ColumnRange } from '../domain/heat-map.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { PageQuery, Position } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
@@ -91,6 +92,31 @@ export class Prices {
     timestampMs: InstantMs,
   ): PriceRecord | undefined {
     return this.#latest(this.#series.find(market.key, outcome, kind), timestampMs);
+  }
+
+  /**
+   * The last midpoint of an outcome at or before the end of each of `parts`, which ascend. With `asOfMs` of those known then, and
+   * undefined for parts that begin later; undefined also before the first midpoint. Each part takes two seeks, and a segment is
+   * decoded once.
+   */
+  midpoints(
+    market: StoredMarket,
+    outcome: Outcome,
+    parts: readonly ColumnRange[],
+    asOfMs: InstantMs = INSTANT_MAX_MS,
+  ): (number | undefined)[] {
+    const isKnown = this.#segments.knownBy(asOfMs);
+    const [series] = this.#series.firstOf(market.key, outcome, ['mid', 'derived-mid'], isKnown);
+    let open: readonly PriceRecord[] = [];
+    return parts.map(({ fromMs, toMs }) => {
+      if (fromMs > asOfMs) return undefined;
+      const found = this.#segments.nearest(series?.seriesId, Math.min(toMs, asOfMs), 'before');
+      if (found === undefined) return undefined;
+      const [first] = open;
+      const { ids, timestamps } = found.head;
+      if (first?.id !== ids[0] || first?.timestampMs !== timestamps[0]) open = priceCodec.decode(found.payload);
+      return open[found.index]?.price;
+    });
   }
 
   /** Every price of a coin between two times, by source. */

@@ -33,6 +33,8 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   mode: 'after',
   asOf: String(T0 + 1),
   columns: '7',
+  markets: BOOKS.slug,
+  points: '5',
   maxDistance: '50',
   ts: `${T0},${new Date(T0 + 60_000).toISOString()}`,
 };

@@ -10,6 +10,7 @@ import { formatTests } from './formats.ts';
 import { heatMapTests } from './heatmap.ts';
 import { malformedHttpTests } from './malformed-http.ts';
 import { marketFilterTests } from './market-filters.ts';
+import { overviewTests } from './overview.ts';
 import { pageTests } from './pages.ts';
 import { parameterTests } from './parameters.ts';
 import { RECORDS } from './recording.ts';
@@ -64,6 +65,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
     describe('as of an instant', () => asOfTests(suite));
     describe('coverage', () => coverageTests(suite));
     describe('heat map', () => heatMapTests(suite));
+    describe('overview', () => overviewTests(suite));
     describe('export', () => exportTests(suite));
     describe('stream', () => streamTests(suite));
     describe('parameters', () => parameterTests(suite));

@@ -89,6 +89,23 @@ test('a search reads all markets in steps, and a whole conditionId takes one', a
   expect(last).toBeUndefined();
 });
 
+test.each([undefined, FIRST + 300_000 * 4491 + 1500])(
+  'days counted in many steps equal a scan, as of %p',
+  async (asOf) => {
+    const reply = await service.get(`/btc/days${asOf === undefined ? '' : `?asOf=${asOf}`}`);
+    const { data } = (await reply.json()) as { data: { day: string; markets: number; snapshots: number }[] };
+    const dayOf = (number: number) => new Date(FIRST + number * 300_000).toISOString().slice(0, 10);
+    const listed = numbers.toReversed().filter((number) => FIRST + number * 300_000 <= (asOf ?? Infinity));
+    const expected = [...Map.groupBy(listed, dayOf)].map(([day, all]) => {
+      const recorded = all.filter(isRecorded);
+      const snapshots = recorded.reduce((sum, number) => sum + (asOf !== undefined && number === 4491 ? 4 : 6), 0);
+      return { day, markets: all.length, recordedMarkets: recorded.length, marketsWithGaps: 0, snapshots };
+    });
+    expect(data).toEqual(expected);
+    expect(data.length).toBeGreaterThan(15);
+  },
+);
+
 test('other requests are served while a filter reads many markets', async () => {
   let turns = 0;
   let isMade = false;

@@ -8,6 +8,7 @@ import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import * as payments from '../../src/store/payments.ts';
+import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
@@ -24,6 +25,7 @@ const PAYMENTS = 'SEARCH p USING';
 const QUOTE = 'SEARCH q USING PRIMARY KEY (';
 const BEFORE = ['SCALAR SUBQUERY', 'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_1 ('];
 const MARKETS = 'SEARCH markets USING';
+const GAPS = 'SEARCH gaps USING PRIMARY KEY (';
 const ATTEMPTS = 'SEARCH sign_in_attempts USING';
 const SEGMENTS = 'SEARCH segments USING';
 
@@ -84,6 +86,14 @@ test.each<[string, string, ...string[]]>([
   ['WALK_MARKETS', markets.WALK_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
   ['WALK_MARKETS_OF_TIMEFRAME', markets.WALK_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
   ['WALK_RECORDED_MARKETS', markets.WALK_RECORDED_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
+  ['COUNT_DAYS', COUNT_DAYS, `${MARKETS} INDEX markets_by_coin (`, 'CORRELATED SCALAR SUBQUERY', GAPS],
+  [
+    'COUNT_DAYS_OF_TIMEFRAME',
+    COUNT_DAYS_OF_TIMEFRAME,
+    `${MARKETS} INDEX markets_by_coin_and_timeframe (`,
+    'CORRELATED SCALAR SUBQUERY',
+    GAPS,
+  ],
   ['LONGEST_WINDOW', markets.LONGEST_WINDOW, `${MARKETS} COVERING INDEX markets_by_length (`],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [

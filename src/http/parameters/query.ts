@@ -1,6 +1,7 @@
 import { HEAT_MAP_COLUMNS_DEFAULT, HEAT_MAP_COLUMNS_MAX } from '../../domain/heat-map.ts';
 import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { INTERVAL_FORM, INTERVAL_MS_MAX, INTERVAL_MS_MIN, parseInterval } from '../../domain/interval.ts';
+import { MIDPOINT_MARKETS_MAX, MIDPOINTS_DEFAULT, MIDPOINTS_MAX } from '../../domain/midpoints.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import { NEAREST_MODES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../domain/page.ts';
@@ -21,6 +22,9 @@ export const TIME_FORMATS = 'Unix milliseconds as plain digits, or an ISO 8601 d
 
 /** Part of a slug, or the beginning of a conditionId. */
 const SEARCH_SHAPE = /^[A-Za-z0-9._-]{1,200}$/;
+
+const MARKET_NAME = '[A-Za-z0-9._-]{1,200}';
+const MARKETS_SHAPE = new RegExp(`^${MARKET_NAME}(?:,${MARKET_NAME}){0,${MIDPOINT_MARKETS_MAX - 1}}$`);
 
 /** `max`, or from 0.1 to 1000 with up to three decimals. */
 const SPEED_SHAPE = /^(?:max|1000(?:\.0{1,3})?|[1-9]\d{0,2}(?:\.\d{1,3})?|0\.[1-9]\d{0,2})$/;
@@ -120,6 +124,19 @@ export const QUERY = {
     integer(1, HEAT_MAP_COLUMNS_MAX),
     'Number of columns. A window of fewer milliseconds has one column for each of them.',
     { default: HEAT_MAP_COLUMNS_DEFAULT, example: 2 },
+  ),
+  markets: parameter(
+    {
+      read: (text) => (MARKETS_SHAPE.test(text) ? text.split(',') : undefined),
+      refusal: `must be 1 to ${MIDPOINT_MARKETS_MAX} conditionIds or slugs with commas between them`,
+      schema: matching(MARKETS_SHAPE.source),
+    },
+    `1 to ${MIDPOINT_MARKETS_MAX} conditionIds or slugs, separated by commas.`,
+  ),
+  points: parameter(
+    integer(1, MIDPOINTS_MAX),
+    'Number of parts of each window. A window of fewer milliseconds has one part for each of them.',
+    { default: MIDPOINTS_DEFAULT, example: 5 },
   ),
   order: parameter(word(['asc', 'desc']), 'By (timestamp, id), ascending or descending.', { default: 'asc' }),
   interval: optional(

@@ -1,0 +1,37 @@
+import type { InstantMs } from '../../domain/instant.ts';
+import { negotiate } from '../response/responder.ts';
+import type { Exchange } from '../response/response.ts';
+import type { ControllerDeps } from './controller.ts';
+
+/**
+ * Answers about a coin with `{data}`, which `stepsOf` makes in steps of a few milliseconds: others have their turn between them, and each
+ * is in a view of its own. If the first step is the last one, all of it happens at once.
+ */
+export function answerAboutCoin(
+  { archive: { database }, lookup, responder, nextTurn }: ControllerDeps,
+  exchange: Exchange,
+  coinText: string,
+  asOfMs: InstantMs | undefined,
+  stepsOf: (coin: string) => Iterator<void, readonly object[]>,
+): Response | Promise<Response> {
+  return database.readShared(() => {
+    const coin = lookup.coin(coinText, asOfMs);
+    const negotiated = negotiate(exchange);
+    const cached = responder.cached(negotiated);
+    if (cached !== undefined) return cached;
+    const { state } = database;
+    const give = (data: readonly object[]) =>
+      responder.give(responder.encode({ data }, negotiated.format), negotiated, undefined, state);
+    const steps = stepsOf(coin);
+    const first = steps.next();
+    if (first.done === true) return give(first.value);
+    const rest = async () => {
+      for (;;) {
+        await nextTurn(exchange.keyId);
+        const step = database.readShared(() => steps.next());
+        if (step.done === true) return await database.readShared(() => give(step.value));
+      }
+    };
+    return rest();
+  });
+}
