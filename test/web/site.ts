@@ -1,8 +1,11 @@
+import { Elysia } from 'elysia';
 import type { AccountSettings } from '../../src/account/account-service.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { createApp } from '../../src/http/app.ts';
+import { ViewTokens } from '../../src/http/plugins/view-tokens.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { accountSite } from '../../src/web/site.tsx';
+import { viewSite } from '../../src/web/view/view-site.ts';
 import { type People, people } from '../account/accounts.ts';
 import { PlainBrowser } from './browser.ts';
 
@@ -15,12 +18,18 @@ export interface Site extends AsyncDisposable {
   signedIn(email: string): Promise<PlainBrowser>;
 }
 
-/** `paymentsFor`: turns payments on. */
-export function startSite(settings: Partial<AccountSettings> = {}, paymentsFor?: (people: People) => Billing): Site {
+/** `paymentsFor`: turns payments on. `demoKeyOf`: the id of the key that pages get without a session. */
+export function startSite(
+  settings: Partial<AccountSettings> = {},
+  paymentsFor?: (people: People) => Billing,
+  demoKeyOf?: (people: People) => string,
+): Site {
   let origin = '';
   const held = people({ publicUrl: () => origin, ...settings });
   const { registry, service, nowMs } = held;
   const billing = paymentsFor?.(held);
+  const viewTokens = new ViewTokens();
+  const demoKeyId = demoKeyOf?.(held);
   const archive = openArchive(held.directory, nowMs(), { create: true });
   // Each reading is a second later: no request exceeds a limit of addresses.
   let monotonicMs = 0;
@@ -38,7 +47,14 @@ export function startSite(settings: Partial<AccountSettings> = {}, paymentsFor?:
     logError: (line) => {
       throw new Error(line);
     },
-    pages: (addresses) => accountSite({ service, registry, archive, billing, nowMs, addresses }),
+    viewTokens,
+    pages: (addresses) => {
+      const all = new Elysia({ name: 'pages' });
+      all.use(accountSite({ service, registry, archive, billing, nowMs, addresses }));
+      const tokens = { tokens: viewTokens, service, registry, addresses, nowMs, demoKeyId };
+      all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      return all;
+    },
     hasAccounts: true,
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });

@@ -1,0 +1,361 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { changeKey, createKey, type KeyRequest } from '../../src/account/account-keys.ts';
+import { disableAccount, grantTier } from '../../src/account/administration.ts';
+import { maskedTarget, maskedText } from '../../src/http/plugins/secret-mask.ts';
+import { VIEW_TOKEN_MS, ViewTokens } from '../../src/http/plugins/view-tokens.ts';
+import { importRecords, NOW_MS } from '../support/archive.ts';
+import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import type { PlainBrowser } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+const ADA = 'ada@example.com';
+const TOKEN = '/view/token';
+const SNAPSHOTS = `/v1/btc/markets/${CONDITION_ID}/snapshots`;
+
+interface TokenAnswer {
+  readonly token: string;
+  readonly expiresAt: string;
+  readonly expiresInSeconds: number;
+  readonly key: { readonly id: string; readonly name: string | null; readonly tier: string };
+  readonly tier: { readonly id: string };
+  readonly keys: readonly { readonly id: string }[];
+}
+
+function keyOf({ people: { registry, nowMs } }: Site, request: Partial<KeyRequest> = {}): string {
+  const plain = { account: ADA, name: undefined, tier: 'pro', requestsPerMinute: 1000 };
+  return createKey(registry, nowMs(), { ...plain, ...request }).apiKey.id;
+}
+
+/** Asks for a token as the script of a page does. `headers` replace those of a browser; undefined leaves one out. */
+async function ask(
+  { origin }: Site,
+  browser: PlainBrowser | undefined,
+  { body = '{}', headers = {} }: { body?: string; headers?: Readonly<Record<string, string | undefined>> } = {},
+): Promise<Response> {
+  const cookie = [...(browser?.cookies ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
+  const stated = { 'sec-fetch-site': 'same-origin', origin, 'content-type': 'application/json', cookie, ...headers };
+  const sent = Object.entries(stated).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return await fetch(`${origin}${TOKEN}`, { method: 'POST', body, headers: Object.fromEntries(sent) });
+}
+
+async function tokenOf(site: Site, browser: PlainBrowser | undefined, keyId?: string): Promise<TokenAnswer> {
+  const reply = await ask(site, browser, { body: JSON.stringify(keyId === undefined ? {} : { keyId }) });
+  expect(reply.status).toBe(200);
+  expect(reply.headers.get('cache-control')).toBe('no-store');
+  return ((await reply.json()) as { data: TokenAnswer }).data;
+}
+
+async function get({ origin }: Site, token: string, path: string, init: RequestInit = {}): Promise<Response> {
+  return await fetch(`${origin}${path}`, {
+    ...init,
+    redirect: 'manual',
+    headers: { authorization: `Bearer ${token}` },
+  });
+}
+
+const statusOf = async (...asked: Parameters<typeof get>) => (await get(...asked)).status;
+
+async function startRecorded(): Promise<Site> {
+  const site = startSite();
+  const later = sampleSnapshot({ timestamp: '2026-04-16T07:12:00.000Z' });
+  await importRecords(site.archive, [sampleMarket(), sampleSnapshot(), later]);
+  return site;
+}
+
+describe('a token of a signed-in browser', () => {
+  test('stands for the key that sees most, or for the one that the person chooses', async () => {
+    await using site = await startRecorded();
+    const browser = await site.signedIn(ADA);
+    const limited = keyOf(site, { name: 'limited', asOfMs: Date.UTC(2026, 3, 16, 7, 11) });
+    const free = keyOf(site, { tier: 'free' });
+    const best = keyOf(site, { name: 'best' });
+    const slow = keyOf(site, { requestsPerMinute: 1 });
+    const found = await tokenOf(site, browser);
+    expect(found).toMatchObject({
+      expiresAt: new Date(NOW_MS + VIEW_TOKEN_MS).toISOString(),
+      expiresInSeconds: 600,
+      key: { id: best, name: 'best', tier: 'pro' },
+      tier: { id: 'pro', routes: null },
+    });
+    expect(found.keys.map(({ id }) => id)).toEqual([best, slow, limited, free]);
+    const snapshotsWith = async (token: string) => {
+      const { data } = (await (await get(site, token, SNAPSHOTS)).json()) as { data: object[] };
+      return data.length;
+    };
+    expect(await snapshotsWith(found.token)).toBe(2);
+    const asOf = await tokenOf(site, browser, limited);
+    expect(asOf.key.id).toBe(limited);
+    expect(await snapshotsWith(asOf.token)).toBe(1);
+    expect(await statusOf(site, (await tokenOf(site, browser, free)).token, SNAPSHOTS)).toBe(403);
+    expect(await statusOf(site, found.token, '/v1/account')).toBe(200);
+  });
+
+  test('shares the rate window and the usage of its key', async () => {
+    await using site = await startRecorded();
+    const browser = await site.signedIn(ADA);
+    const request = { account: ADA, name: undefined, tier: 'pro', requestsPerMinute: 3 };
+    const { key, apiKey } = createKey(site.people.registry, NOW_MS, request);
+    const [first, second] = [await tokenOf(site, browser), await tokenOf(site, browser)];
+    expect(first.token).not.toBe(second.token);
+    const statuses: number[] = [];
+    for (const bearer of [first.token, key, second.token, first.token, key]) {
+      statuses.push(await statusOf(site, bearer, '/v1/coins'));
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const uses = site.people.service.activity.usage.lastUses([apiKey.id]);
+    expect(uses.get(apiKey.id)).toBe(NOW_MS);
+  });
+
+  test('only reads /v1', async () => {
+    await using site = await startRecorded();
+    keyOf(site);
+    const { token } = await tokenOf(site, await site.signedIn(ADA));
+    expect(await statusOf(site, token, '/v1/coins')).toBe(200);
+    expect(await statusOf(site, token, '/v1/coins', { method: 'HEAD' })).toBe(200);
+    for (const path of ['/v1/coins', '/v1/billing/x402/quote', '/v1/billing/x402/settle']) {
+      expect(await statusOf(site, token, path, { method: 'POST', body: '{}' })).toBe(401);
+    }
+    // Sent back to sign in.
+    for (const path of ['/account', '/account/keys', '/admin/accounts']) {
+      expect(await statusOf(site, token, path)).toBe(303);
+    }
+    expect(await statusOf(site, token, TOKEN, { method: 'POST' })).toBe(401);
+    // Never in a URL.
+    const inUrl = await fetch(`${site.origin}/v1/coins?access_token=${token}`);
+    expect(inUrl.status).toBe(401);
+  });
+
+  const ENDS: readonly (readonly [string, (site: Site, browser: PlainBrowser, keyId: string) => unknown])[] = [
+    ['10 minutes', ({ people }) => people.passTime(VIEW_TOKEN_MS)],
+    ['signing out', (_, browser) => browser.post('/sign-out')],
+    [
+      'the end of all sessions',
+      ({ people: { service, registry } }) => service.sessions.endAll(registry.accounts.findByEmail(ADA)!),
+    ],
+    [
+      'revoking the key',
+      ({ people: { registry } }, _, id) => registry.database.write(() => registry.apiKeys.revoke(id, NOW_MS)),
+    ],
+    [
+      'the end of the key',
+      ({ people: { registry, passTime } }, _, id) => {
+        changeKey({ registry, nowMs: NOW_MS }, id, { expiresMs: NOW_MS + 1000 });
+        passTime(1000);
+      },
+    ],
+    [
+      'disabling the account',
+      ({ people: { registry, service } }) =>
+        disableAccount({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(ADA)!.id, (account) =>
+          service.sessions.endAll(account),
+        ),
+    ],
+  ];
+  test.each(ENDS)('ends with %s', async (_, end) => {
+    await using site = await startRecorded();
+    const browser = await site.signedIn(ADA);
+    const id = keyOf(site);
+    const { token } = await tokenOf(site, browser);
+    site.people.passTime(1);
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    await end(site, browser, id);
+    const refused = await get(site, token, SNAPSHOTS);
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await refused.text()).not.toContain(token);
+  });
+
+  test('has the tier that its key has at each request', async () => {
+    await using site = await startRecorded();
+    const { registry } = site.people;
+    const browser = await site.signedIn(ADA);
+    const id = keyOf(site, { tier: undefined });
+    const { token, tier } = await tokenOf(site, browser);
+    expect(tier.id).toBe('free');
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(403);
+    const endMs = NOW_MS + 60_000;
+    grantTier({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(ADA)!.id, 'pro', endMs);
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    site.people.passTime(60_000);
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(403);
+    changeKey({ registry, nowMs: site.people.nowMs() }, id, { tier: 'enterprise' });
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    // Its secret is another one; the session and the key are the same.
+    registry.database.write(() => registry.apiKeys.rotate(id, NOW_MS));
+    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+  });
+
+  test('is unknown to another process, and after a restart', async () => {
+    await using site = await startRecorded();
+    await using other = await startRecorded();
+    keyOf(site);
+    keyOf(other);
+    const { token } = await tokenOf(site, await site.signedIn(ADA));
+    expect(await statusOf(other, token, SNAPSHOTS)).toBe(401);
+    expect(await statusOf(site, `${token}0`, SNAPSHOTS)).toBe(401);
+    expect(await statusOf(site, 'br_view_', SNAPSHOTS)).toBe(401);
+  });
+});
+
+describe('a request for a token is refused', () => {
+  let site: Site;
+  let ada: PlainBrowser;
+  let adaKey: string;
+  let foreignKey: string;
+  beforeAll(async () => {
+    site = await startRecorded();
+    ada = await site.signedIn(ADA);
+    adaKey = keyOf(site);
+    foreignKey = keyOf(site, { account: 'eve@example.com' });
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+
+  test.each([
+    ['from another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }],
+    ['from another origin of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['from another origin, by an older browser', { 'sec-fetch-site': undefined, origin: 'http://127.0.0.1:1' }],
+    ['without an origin, by an older browser', { 'sec-fetch-site': undefined, origin: undefined }],
+    ['from a sandbox', { 'sec-fetch-site': undefined, origin: 'null' }],
+  ])('%s', async (_, headers) => {
+    const reply = await ask(site, ada, { headers });
+    expect(reply.status).toBe(403);
+    expect(await reply.text()).not.toContain('br_view_');
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  test('without a session', async () => {
+    const reply = await ask(site, undefined);
+    expect(reply.status).toBe(401);
+    expect(await reply.json()).toMatchObject({ detail: 'you are not signed in: sign in at /sign-in, or enter a key' });
+    expect((await ask(site, undefined, { headers: { cookie: '__Host-bookreel-session=forged' } })).status).toBe(401);
+  });
+
+  test('for a key of another account, an unknown or a revoked one', async () => {
+    const { registry } = site.people;
+    const revoked = keyOf(site);
+    registry.database.write(() => registry.apiKeys.revoke(revoked, NOW_MS));
+    for (const keyId of [foreignKey, revoked, 'key_aaaaaaaaaa', '']) {
+      const reply = await ask(site, ada, { body: JSON.stringify({ keyId }) });
+      expect(reply.status).toBe(404);
+      expect(await reply.json()).toMatchObject({ detail: 'your account has no such valid key: choose another one' });
+    }
+    expect((await tokenOf(site, ada)).keys.map(({ id }) => id)).toEqual([adaKey]);
+  });
+
+  test('of an account without a key, with the way to one', async () => {
+    const reply = await ask(site, await site.signedIn('new@example.com'));
+    expect(reply.status).toBe(409);
+    const detail = 'your account has no valid key: create one at /account/keys/new';
+    expect(await reply.json()).toMatchObject({ detail });
+  });
+
+  test.each([
+    '[]',
+    '""',
+    '1',
+    'null',
+    '{',
+    'keyId=key_a',
+    '{"keyId":1}',
+    '{"keyId":"a","b":1}',
+    '{"x":"y"}',
+    `{"keyId":"${'a'.repeat(2000)}"}`,
+  ])('with the body %s', async (body) => {
+    expect((await ask(site, ada, { body })).status).toBe(400);
+  });
+
+  test('by GET, and nothing else is at its path', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      expect(await statusOf(site, 'x', TOKEN, { method })).toBe(405);
+    }
+  });
+});
+
+describe('a demo', () => {
+  const demoKeyOf = ({ registry }: Site['people']) => {
+    const request = { account: 'demo@localhost', name: 'demo', tier: 'pro', requestsPerMinute: 1000 };
+    return createKey(registry, NOW_MS, request).apiKey.id;
+  };
+
+  test('gives a token of its key without a session to pages in browsers of this machine', async () => {
+    await using site = startSite({}, undefined, demoKeyOf);
+    const found = await tokenOf(site, undefined);
+    expect(found.key).toMatchObject({ name: 'demo', tier: 'pro' });
+    expect(found.keys).toHaveLength(1);
+    expect(await statusOf(site, found.token, '/v1/coins')).toBe(200);
+    const { port } = new URL(site.origin);
+    for (const host of [`localhost:${port}`, `[::1]:${port}`, `LOCALHOST:${port}`]) {
+      expect((await ask(site, undefined, { headers: { host, origin: `http://${host}` } })).status).toBe(200);
+    }
+    // A signed-in person has their own keys.
+    keyOf(site);
+    expect((await tokenOf(site, await site.signedIn(ADA))).key.name).toBeNull();
+    const { registry } = site.people;
+    registry.database.write(() => registry.apiKeys.revoke(found.key.id, NOW_MS));
+    expect(await statusOf(site, found.token, '/v1/coins')).toBe(401);
+    expect((await ask(site, undefined)).status).toBe(409);
+  });
+
+  test('gives none to other sites, to names that resolve to this machine, and through proxies', async () => {
+    await using site = startSite({}, undefined, demoKeyOf);
+    const rebound = { host: 'evil.example', origin: 'http://evil.example' };
+    const refused: readonly Readonly<Record<string, string | undefined>>[] = [
+      { origin: undefined },
+      { origin: 'null' },
+      { origin: 'https://evil.example' },
+      { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      rebound,
+      { ...rebound, 'sec-fetch-site': undefined },
+      { host: 'localhost.evil.example', origin: 'http://localhost.evil.example' },
+      { 'x-forwarded-for': '192.0.2.1' },
+      { 'x-forwarded-for': '127.0.0.1' },
+      { 'x-forwarded-host': 'books.example' },
+      { 'x-real-ip': '192.0.2.1' },
+      { forwarded: 'for=192.0.2.1' },
+      { via: '1.1 proxy' },
+      // A proxy that names itself in no header, and sends its own Host: the page has the name of the proxy.
+      { origin: 'https://books.example' },
+    ];
+    for (const headers of refused) {
+      expect([headers, (await ask(site, undefined, { headers })).status]).toEqual([headers, 401]);
+    }
+  });
+
+  test('without one, nobody gets a token without a session', async () => {
+    await using site = startSite();
+    expect((await ask(site, undefined)).status).toBe(401);
+  });
+});
+
+test('tokens are bounded: the oldest of an owner end first, then the oldest of all', () => {
+  const tokens = new ViewTokens();
+  const issue = (owner: string, nowMs = 0) => tokens.issue({ keyId: 'key', owner, isOpen: () => true }, nowMs).token;
+  const first = issue('ada');
+  const own = Array.from({ length: 31 }, () => issue('ada'));
+  expect(tokens.keyIdOf(first, 1)).toBe('key');
+  own.push(issue('ada'));
+  expect(tokens.keyIdOf(first, 1)).toBeUndefined();
+  expect(own.every((token) => tokens.keyIdOf(token, 1) === 'key')).toBe(true);
+  const others = Array.from({ length: 4096 }, (_, index) => issue(`person ${index}`));
+  expect(own.some((token) => tokens.keyIdOf(token, 1) !== undefined)).toBe(false);
+  expect(others.every((token) => tokens.keyIdOf(token, VIEW_TOKEN_MS - 1) === 'key')).toBe(true);
+  expect(others.some((token) => tokens.keyIdOf(token, VIEW_TOKEN_MS) !== undefined)).toBe(false);
+  expect(issue('ada')).toMatch(/^br_view_[0-9a-f]{64}$/);
+});
+
+test('the log has no token, wherever a client writes one', () => {
+  const token = `br_view_${'0'.repeat(64)}`;
+  for (const path of [
+    `/v1/${token}`,
+    `/view/btc/${token}`,
+    `/v1/btc/markets?search=${token}`,
+    `/v1?access_token=${token}`,
+  ]) {
+    expect(maskedTarget(path)).not.toContain('br_view_0');
+    expect(maskedTarget(path.replaceAll('_', '%5F'))).not.toContain('00000000');
+  }
+  expect(maskedText(`agent ${token}`, 200)).toBe('agent …');
+});
