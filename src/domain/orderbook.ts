@@ -1,11 +1,3 @@
-import { type Static, Type } from 'typebox';
-import { CoinCode } from './coin.ts';
-import { ConditionId } from './condition-id.ts';
-import { instantText } from './instant.ts';
-import { AssetId, RecordId } from './numeric-id.ts';
-import { OutcomeName } from './outcome.ts';
-import { TimeframeName } from './timeframe.ts';
-
 /**
  * Both sides of one outcome's book as parallel arrays, best level first: bids descend, asks ascend, no price twice.
  * Prices lie in 0…1, sizes are above 0; both are exact decimals (see decimal.ts).
@@ -22,36 +14,6 @@ export interface OrderBook {
  * the server does nothing else while it writes a book.
  */
 export const LEVELS_MAX = 10_001;
-
-const LevelResource = Type.Object({
-  price: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description: 'Price of one share, in the venue’s collateral (USDC).',
-  }),
-  size: Type.Number({ exclusiveMinimum: 0, description: 'Shares at this price.' }),
-});
-
-/** Fields of every record about one outcome of a market. */
-export const OUTCOME_FIELDS = {
-  id: RecordId,
-  assetId: AssetId,
-  conditionId: ConditionId,
-  symbol: CoinCode,
-  outcome: OutcomeName,
-  timeframe: TimeframeName,
-  timestamp: instantText('The time of the record, by the venue’s clock.'),
-};
-
-export const SnapshotResource = Type.Object(
-  {
-    ...OUTCOME_FIELDS,
-    bids: Type.Array(LevelResource, { description: 'Best (highest) first.' }),
-    asks: Type.Array(LevelResource, { description: 'Best (lowest) first.' }),
-  },
-  { $id: 'Snapshot', description: 'The full book of one outcome at one instant.' },
-);
-export type SnapshotResource = Static<typeof SnapshotResource>;
 
 export function sameBook(a: OrderBook, b: OrderBook): boolean {
   return (

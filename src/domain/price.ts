@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { instantText } from './instant.ts';
 import { RecordId } from './numeric-id.ts';
-import { OUTCOME_FIELDS } from './orderbook.ts';
+import { OUTCOME_FIELDS } from './snapshot-resource.ts';
 
 /** The kind of a market price: the midpoint of a two-sided book, or a trade's. */
 const PRICE_KINDS = ['mid', 'trade'] as const;

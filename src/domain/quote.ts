@@ -1,7 +1,5 @@
-import { type Static, Type } from 'typebox';
 import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
-import { OUTCOME_FIELDS } from './orderbook.ts';
 
 /** Top of one outcome's book; price and size are undefined together, for a side without levels. */
 export interface Quote {
@@ -10,26 +8,6 @@ export interface Quote {
   readonly askPrice: number | undefined;
   readonly askSize: number | undefined;
 }
-
-const price = (description: string) =>
-  Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], { description });
-const size = (description: string) => Type.Union([Type.Number({ exclusiveMinimum: 0 }), Type.Null()], { description });
-
-export const QuoteResource = Type.Object(
-  {
-    ...OUTCOME_FIELDS,
-    bidPrice: price('Best bid; null when there is none.'),
-    bidSize: size('Shares at the best bid; null when there is none.'),
-    askPrice: price('Best ask; null when there is none.'),
-    askSize: size('Shares at the best ask; null when there is none.'),
-    mid: price('Midpoint of a two-sided book, exact; null when a side is missing.'),
-    spread: Type.Union([Type.Number({ minimum: -1, maximum: 1 }), Type.Null()], {
-      description: 'askPrice - bidPrice, exact (negative when the book is crossed); null when a side is missing.',
-    }),
-  },
-  { $id: 'Quote', description: 'Top of one outcome’s book, one record per change.' },
-);
-export type QuoteResource = Static<typeof QuoteResource>;
 
 export function topOfBook(book: OrderBook): Quote {
   return {

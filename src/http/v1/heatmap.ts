@@ -1,12 +1,7 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
-import {
-  type ColumnResource,
-  type HeatMap,
-  type HeatMapColumn,
-  type HeatMapQuery,
-  HeatMapResource,
-} from '../../domain/heat-map.ts';
+import type { HeatMap, HeatMapColumn, HeatMapQuery } from '../../domain/heat-map.ts';
+import { type ColumnResource, HeatMapResource } from '../../domain/heat-map-resource.ts';
 import { formatInstant, INSTANT_MAX_MS, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { midOf } from '../../domain/quote.ts';

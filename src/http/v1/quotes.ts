@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
-import { midOf, QuoteResource, spreadOf } from '../../domain/quote.ts';
+import { midOf, spreadOf } from '../../domain/quote.ts';
+import { QuoteResource } from '../../domain/quote-resource.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomeQuote } from '../../store/quotes.ts';
 import { describedPages } from '../openapi/described.ts';

@@ -1,8 +1,8 @@
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import { type InstantMs, instantText } from '../../domain/instant.ts';
-import { SnapshotResource } from '../../domain/orderbook.ts';
 import type { Position } from '../../domain/page.ts';
+import { SnapshotResource } from '../../domain/snapshot-resource.ts';
 import { type NearestQuery, nearestOfEach } from '../../store/nearest.ts';
 import { dataOf, described, describedPages, listOf, orNull } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';

@@ -1,0 +1,37 @@
+import { type Static, Type } from 'typebox';
+import { CoinCode } from './coin.ts';
+import { ConditionId } from './condition-id.ts';
+import { instantText } from './instant.ts';
+import { AssetId, RecordId } from './numeric-id.ts';
+import { OutcomeName } from './outcome.ts';
+import { TimeframeName } from './timeframe.ts';
+
+const LevelResource = Type.Object({
+  price: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'Price of one share, in the venue’s collateral (USDC).',
+  }),
+  size: Type.Number({ exclusiveMinimum: 0, description: 'Shares at this price.' }),
+});
+
+/** Fields of every record about one outcome of a market. */
+export const OUTCOME_FIELDS = {
+  id: RecordId,
+  assetId: AssetId,
+  conditionId: ConditionId,
+  symbol: CoinCode,
+  outcome: OutcomeName,
+  timeframe: TimeframeName,
+  timestamp: instantText('The time of the record, by the venue’s clock.'),
+};
+
+export const SnapshotResource = Type.Object(
+  {
+    ...OUTCOME_FIELDS,
+    bids: Type.Array(LevelResource, { description: 'Best (highest) first.' }),
+    asks: Type.Array(LevelResource, { description: 'Best (lowest) first.' }),
+  },
+  { $id: 'Snapshot', description: 'The full book of one outcome at one instant.' },
+);
+export type SnapshotResource = Static<typeof SnapshotResource>;
