@@ -116,7 +116,23 @@ export function decimalText(value: number): string {
 
 /** The sum of non-negative decimals, rounded once: exact up to 15 significant digits, else the nearest double. */
 export function sumOfDecimals(values: readonly number[]): number {
-  return fromSmallestUnits(values.reduce((sum, value) => sum + smallestUnits(value), 0n));
+  const sum = new DecimalSum();
+  for (const value of values) sum.add(value);
+  return sum.value;
+}
+
+/** Adds non-negative decimals one by one. */
+export class DecimalSum {
+  #units = 0n;
+
+  add(value: number): void {
+    this.#units += smallestUnits(value);
+  }
+
+  /** As `sumOfDecimals`. */
+  get value(): number {
+    return fromSmallestUnits(this.#units);
+  }
 }
 
 /** For each of these decimals the sum up to it, as `sumOfDecimals`. */

@@ -37,6 +37,16 @@ const ColumnResource = Type.Object({
   bidSizes: sizes('bids'),
   askRows: rows('asks'),
   askSizes: sizes('asks'),
+  trades: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description:
+      'The number of recorded trades of the outcome in the column. null, as the fields that follow, if the tier does not grant prices.',
+  }),
+  tradedShares: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+    description:
+      'The exact sum of their shares, without trades whose size is not recorded. A sum of more than 15 digits is the nearest double.',
+  }),
+  tradeLow: price('Their lowest price; null without trades.'),
+  tradeHigh: price('Their highest price; null without trades.'),
 });
 export type ColumnResource = Static<typeof ColumnResource>;
 

@@ -11,6 +11,8 @@ export interface HeatMapQuery {
   readonly columns: number;
   /** No later snapshot is shown, and no gap that ends later; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
+  /** Whether columns have the trades in them. */
+  readonly hasTrades?: boolean | undefined;
 }
 
 /** The books of one outcome over time: each column shows the sizes that rested at its end, by price. */
@@ -26,6 +28,17 @@ export interface HeatMapColumn extends ColumnRange {
   readonly hasGap: boolean;
   /** Undefined if the book is not known at the end of the column. Columns that show the same snapshot share it. */
   readonly book: ColumnBook | undefined;
+  /** The recorded trades in it; undefined without any. */
+  readonly traded?: TradedColumn | undefined;
+}
+
+/** The trades of a column. There is at least one. */
+export interface TradedColumn {
+  readonly count: number;
+  /** The exact sum, without trades whose size is not recorded. */
+  readonly shares: number;
+  readonly lowPrice: number;
+  readonly highPrice: number;
 }
 
 /** Both inclusive. */

@@ -2,6 +2,7 @@ import { Database } from './database.ts';
 import { RECORDINGS } from './database-file.ts';
 import { Gaps } from './gaps.ts';
 import { Markets } from './markets.ts';
+import { Prices } from './prices.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
@@ -11,6 +12,7 @@ import { Snapshots } from './snapshots.ts';
 export class ArchiveView implements Disposable {
   readonly markets: Markets;
   readonly snapshots: Snapshots;
+  readonly prices: Prices;
   readonly gaps: Gaps;
   readonly segments: Segments;
   readonly series: SeriesCatalog;
@@ -27,6 +29,7 @@ export class ArchiveView implements Disposable {
     this.snapshotTotals = new SnapshotTotals(this.#database, this.segments, this.series);
     this.markets = new Markets(this.#database);
     this.snapshots = new Snapshots(this.segments, this.series, this.snapshotTotals);
+    this.prices = new Prices(this.segments, this.series);
     this.gaps = new Gaps(this.#database);
   }
 

@@ -18,6 +18,7 @@ import { BookWalk } from './book-walk.ts';
 import { GapWalk } from './gap-walk.ts';
 import type { StoredMarket } from './markets.ts';
 import type { Found } from './series-walk.ts';
+import { tradedColumns } from './traded-columns.ts';
 
 /** Payload read in a step: a few milliseconds of work. To sum a level takes about as long as to read some bytes. */
 const STEP_BYTES = 64 * 1024;
@@ -27,13 +28,16 @@ const LEVEL_BYTES = 4;
  * The heat map of one outcome, in steps of a few milliseconds, from one view of the archive. A column shows the last snapshot at
  * or before its end, of several with one timestamp that with the highest id: the book that `Snapshots.nearest` finds 'before'.
  * It shows no book if it ends before the first snapshot or begins after the last one, or if a gap touches the time after the
- * snapshot, up to the end of the column. Throws DomainError 'unavailable' when a segment is damaged.
+ * snapshot, up to the end of the column. Trades are those recorded in the column. Throws DomainError 'unavailable' when a segment is damaged.
  */
 export function* heatMapSteps(
-  { snapshots, gaps }: Pick<Archive, 'snapshots' | 'gaps'>,
+  { snapshots, prices, gaps }: Pick<Archive, 'snapshots' | 'prices' | 'gaps'>,
   market: StoredMarket,
-  { outcome, fromMs: startMs, toMs: endMs, columns: count, asOfMs = INSTANT_MAX_MS }: HeatMapQuery,
+  query: HeatMapQuery,
 ): Generator<void, HeatMap> {
+  const { outcome, fromMs: startMs, toMs: endMs, columns: count, asOfMs = INSTANT_MAX_MS, hasTrades } = query;
+  const ranges = columnsOf(startMs, endMs, count);
+  const traded = hasTrades === true ? yield* tradedColumns(prices, market, query, ranges) : [];
   const lastMs = timeOf(snapshots.nearest(market, outcome, asOfMs, 'before')) ?? -Infinity;
   const shownMs = timeOf(snapshots.nearest(market, outcome, startMs, 'before')) ?? startMs;
   const gapWalk = new GapWalk(gaps.within(market.key, Math.min(shownMs, startMs), endMs, asOfMs));
@@ -45,7 +49,7 @@ export function* heatMapSteps(
   let isFine = false;
   let levels = 0;
   let stepEnd = STEP_BYTES;
-  for (const { fromMs, toMs } of columnsOf(startMs, endMs, count)) {
+  for (const [index, { fromMs, toMs }] of ranges.entries()) {
     yield* gapWalk.pass(toMs);
     const atMs = Math.min(toMs, asOfMs);
     const isKnown =
@@ -60,7 +64,8 @@ export function* heatMapSteps(
       isFine ||= hasFinePrice(reader.bids, reader) || hasFinePrice(reader.asks, reader);
       levels += reader.bids.length + reader.asks.length;
     }
-    columns.push({ fromMs, toMs, hasGap: gapWalk.touchesFrom(fromMs), book: isKnown ? book : undefined });
+    const hasGap = gapWalk.touchesFrom(fromMs);
+    columns.push({ fromMs, toMs, hasGap, book: isKnown ? book : undefined, traded: traded[index] });
     const done = walk.bytesRead + LEVEL_BYTES * levels;
     if (done < stepEnd) continue;
     yield;

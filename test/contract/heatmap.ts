@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { expectedGrid, type OracleGap } from '../support/heat-map-oracle.ts';
+import { expectedGrid, expectedTrades, type OracleGap } from '../support/heat-map-oracle.ts';
 import { randomsOf } from '../support/random-books.ts';
-import type { Client, ProblemDocument } from './client.ts';
-import { expectedSnapshots, type WireSnapshot } from './oracle.ts';
+import { type Client, clientOf, type ProblemDocument } from './client.ts';
+import { expectedPrices, expectedSnapshots, type WireSnapshot } from './oracle.ts';
 import { BOOKS, EMPTY, type MarketRecord, MINIMAL, NEAREST, type Outcome, RECORDED, SOL, T0 } from './recording.ts';
 import { isHeatMap } from './resources.ts';
 import type { Suite } from './target.ts';
@@ -57,6 +57,53 @@ export function heatMapTests(suite: Suite): void {
         symbol: market.symbol,
         outcome,
       });
+    }
+  });
+
+  test('has the recorded trades of each column, at random zooms and as of an instant', async () => {
+    const random = randomsOf(11);
+    const prices = expectedPrices(RECORDED) as (ReturnType<typeof expectedPrices>[number] & {
+      kind: string;
+      price: number;
+    })[];
+    let traded = 0;
+    for (let zoom = 0; zoom < 30; zoom += 1) {
+      const outcome: Outcome = zoom % 2 === 0 ? 'up' : 'down';
+      const trades = prices
+        .filter((record) => record.kind === 'trade' && record.outcome === outcome)
+        .map(({ timestamp, price }) => ({ ms: Date.parse(timestamp), price, size: undefined }));
+      const fromMs = T0 + Math.floor(random() * 4000) - 500;
+      const window = {
+        ...{ fromMs, toMs: fromMs + Math.floor(random() * 8000), columns: 1 + Math.floor(random() * 40) },
+        ...(zoom % 3 === 0 && { asOfMs: T0 + 100 + Math.floor(random() * 6000) }),
+      };
+      const asOf = window.asOfMs === undefined ? '' : `&asOf=${window.asOfMs}`;
+      const query = `from=${fromMs}&to=${window.toMs}&columns=${window.columns}&outcome=${outcome}${asOf}`;
+      const { columns } = await heatMap(RECORDED, query);
+      const expected = expectedTrades(trades, window);
+      expect(columns, query).toMatchObject(expected);
+      traded += expected.filter(({ trades }) => trades > 0).length;
+    }
+    expect(traded).toBeGreaterThan(20);
+  });
+
+  test.skipIf(!suite.reach.operated)('has no trades for a tier that does not grant prices', async () => {
+    const { key } = await suite.target.makeKey('free');
+    const free = clientOf(suite.target.origin, key);
+    const path = pathOf(RECORDED, 'heatmap?columns=3');
+    const whole = (await get(path)).json<HeatMapDocument>().data;
+    try {
+      await suite.target.setTier('free', { routes: ['snapshots'] });
+      for (let time = 0; time < 3; time += 1) {
+        const { data } = (await free(path)).json<HeatMapDocument>();
+        const none = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null };
+        expect(data).toEqual({ ...whole, columns: whole.columns.map((column) => ({ ...column, ...none })) });
+        expect((await get(path)).json<HeatMapDocument>().data).toEqual(whole);
+      }
+      await suite.target.setTier('free', { routes: ['snapshots', 'prices'] });
+      expect((await free(path)).json<HeatMapDocument>().data).toEqual(whole);
+    } finally {
+      await suite.target.setTier('free', { routes: ['markets', 'prices'] });
     }
   });
 

@@ -82,6 +82,10 @@ const HEAT_MAP_COLUMN: Shape = {
   bidSizes: listOf(isNumber),
   askRows: listOf(isNumber),
   askSizes: listOf(isNumber),
+  trades: 'number?',
+  tradedShares: 'number?',
+  tradeLow: 'number?',
+  tradeHigh: 'number?',
 };
 
 /** The records of the contract, field by field. The API document is compared with the same table. */

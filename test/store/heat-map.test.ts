@@ -6,7 +6,13 @@ import type { OrderBook } from '../../src/domain/orderbook.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { heatMapSteps } from '../../src/store/heat-map.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
-import { expectedGrid, type OracleGap, type OracleSnapshot, type OracleWindow } from '../support/heat-map-oracle.ts';
+import {
+  expectedGrid,
+  expectedTrades,
+  type OracleGap,
+  type OracleSnapshot,
+  type OracleWindow,
+} from '../support/heat-map-oracle.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleMarket } from '../support/sample-records.ts';
 
@@ -157,6 +163,40 @@ describe('a heat map', () => {
       expect(book!.bids.sizes.slice(0, 2)).toEqual([i + 1, 10 * (i + 1)]);
       expect(book!.bids.sizes[FINE_ROW_PRICES.indexOf(0.5)]).toBeGreaterThan(0);
     }
+  });
+
+  test('has exact sums of trades, also of many, at random zooms, in steps of thousands', async () => {
+    const random = randomsOf(12);
+    const trades = Array.from({ length: 9000 }, () => ({
+      ms: START_MS + Math.floor(random() ** 2 * 60_000),
+      price: Math.floor(random() * 1001) / 1000,
+      size: random() < 0.1 ? undefined : Number(((1 + Math.floor(random() * 1e9)) / 1e6).toFixed(6)),
+    })).sort((a, b) => a.ms - b.ms);
+    const records = trades.map(({ ms, price, size }, nth) => ({
+      ...{ type: 'price', kind: 'trade', conditionId: CONDITION_ID, outcome: 'up', id: String(nth + 1), price, size },
+      timestamp: new Date(ms).toISOString(),
+    }));
+    using held = await archiveOf(records);
+    for (let zoom = 0; zoom < 20; zoom += 1) {
+      const fromMs = START_MS + Math.floor(random() * 50_000) - 1000;
+      const toMs = fromMs + Math.floor(random() ** 2 * 60_000);
+      const window = { fromMs, toMs, columns: 1 + Math.floor(random() * 300), asOfMs: START_MS + zoom * 4000 };
+      const { columns } = heatMapOf(held.archive, window, { hasTrades: true });
+      expect(
+        columns.map(({ traded }) => ({
+          trades: traded?.count ?? 0,
+          tradedShares: traded?.shares ?? 0,
+          tradeLow: traded?.lowPrice ?? null,
+          tradeHigh: traded?.highPrice ?? null,
+        })),
+      ).toEqual(expectedTrades(trades, window));
+    }
+    const whole = { fromMs: START_MS, toMs: START_MS + 60_000, columns: 2 };
+    expect(heatMapOf(held.archive, whole, { hasTrades: true }).steps).toBe(5);
+    expect(
+      heatMapOf(held.archive, { ...whole }, { outcome: 'down', hasTrades: true }).columns[0]!.traded,
+    ).toBeUndefined();
+    expect(heatMapOf(held.archive, whole).columns.every(({ traded }) => traded === undefined)).toBe(true);
   });
 
   test('with many gaps is made in steps of a thousand', async () => {

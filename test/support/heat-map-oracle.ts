@@ -99,3 +99,31 @@ export function expectedGrid(
     }),
   };
 }
+
+/** A trade of one outcome; undefined: its size was not recorded. */
+export interface OracleTrade {
+  readonly ms: number;
+  readonly price: number;
+  readonly size: number | undefined;
+}
+
+/** The trades of each column by brute force: every trade compared with every column. */
+export function expectedTrades(
+  all: readonly OracleTrade[],
+  { fromMs, toMs, columns, asOfMs = Infinity }: OracleWindow,
+) {
+  const length = BigInt(toMs - fromMs + 1);
+  const count = Math.min(columns, toMs - fromMs + 1);
+  const startOf = (column: number) => fromMs + Number((BigInt(column) * length) / BigInt(count));
+  return Array.from({ length: count }, (_, i) => {
+    const within = all.filter(({ ms }) => ms >= startOf(i) && ms < startOf(i + 1) && ms <= asOfMs);
+    const prices = within.map(({ price }) => price).sort((a, b) => a - b);
+    const shares = within.reduce((sum, { size = 0 }) => sum + units(size), 0n);
+    return {
+      trades: within.length,
+      tradedShares: Number(`${shares}e-12`),
+      tradeLow: prices[0] ?? null,
+      tradeHigh: prices.at(-1) ?? null,
+    };
+  });
+}

@@ -32,17 +32,18 @@ export type EntityTag = string | typeof HASH_OF_BODY;
 export interface Negotiated extends Exchange {
   readonly format: Format;
   readonly encoding: Encoding;
-  /** Target, format, encoding and limit. The same question has the same answer until the archive changes. */
+  /** Target, format, encoding, limit and variant. The same question has the same answer until the archive changes. */
   readonly question: string;
 }
 
 export function negotiate(exchange: Exchange): Negotiated {
-  const { request, latestMs } = exchange;
+  const { request, latestMs, variant } = exchange;
   const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
   // Answers with different limits differ. A target has no spaces.
   const until = latestMs === undefined ? '' : ` until ${latestMs}`;
-  const question = `${format} ${encoding} ${targetOf(request)}${until}`;
+  const kind = variant === undefined ? '' : ` ${variant}`;
+  const question = `${format} ${encoding} ${targetOf(request)}${until}${kind}`;
   return { ...exchange, format, encoding, question };
 }
 

@@ -41,6 +41,8 @@ export interface Exchange {
   readonly latestMs: InstantMs | undefined;
   /** Whether the tier grants all records of a market. */
   readonly seesAllRecords: boolean;
+  /** Distinguishes answers that differ with the tier; undefined: the tier does not change them. */
+  readonly variant?: string | undefined;
 }
 
 type Body = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | null;

@@ -46,7 +46,13 @@ export function heatmapController(deps: ControllerDeps) {
     for (; step.done !== true; step = steps.next()) await nextTurn(keyId);
     const { columns: items, ...map } = step.value;
     const fields = heatMapFields(market, query, map);
-    const list = { fields, name: 'columns', items, resourceOf: columnResource, itemsMax: COLUMNS_IN_PIECE_MAX };
+    const list = {
+      fields,
+      name: 'columns',
+      items,
+      resourceOf: columnResourceOf(query),
+      itemsMax: COLUMNS_IN_PIECE_MAX,
+    };
     const pieces: Uint8Array[] = [];
     for (const piece of documentPieces(responder, format, list)) {
       pieces.push(piece);
@@ -57,14 +63,19 @@ export function heatmapController(deps: ControllerDeps) {
 
   return new Elysia({ name: 'heatmap' }).use(access).get(
     '/v1/:coin/markets/:conditionId/heatmap',
-    ({ params, query, exchange, asOfMs }) =>
-      answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
-        const requested = heatMapQueryOf(query, market, asOfMs);
+    ({ params, query, exchange, accessCheck, asOfMs }) => {
+      const hasTrades = accessCheck.isGranted('prices', params.coin);
+      const variant = hasTrades ? undefined : 'without trades';
+      return answerAboutMarket(deps, { ...exchange, variant }, params, asOfMs, (market) => {
+        const requested = { ...heatMapQueryOf(query, market, asOfMs), hasTrades };
         return ({ negotiated, etag }) => {
           const first = heatMapSteps(archive, market, requested).next();
           if (first.done === true) {
             const { columns, ...map } = first.value;
-            const data = { ...heatMapFields(market, requested, map), columns: columns.map(columnResource) };
+            const data = {
+              ...heatMapFields(market, requested, map),
+              columns: columns.map(columnResourceOf(requested)),
+            };
             return responder.giveDocument({ data }, negotiated, etag);
           }
           const { state } = archive.database;
@@ -78,14 +89,15 @@ export function heatmapController(deps: ControllerDeps) {
               return responder.giveLarge(body, negotiated, tag, isSame ? state : Number.NaN);
             });
         };
-      }),
+      });
+    },
     {
       grant: 'snapshots',
       params: MARKET_PATH,
       query: HEAT_MAP_QUERY,
       detail: described('heatmap', {
         summary: 'Heat map of a market',
-        description: `The books of one outcome over time, as a grid: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
+        description: `The books of one outcome over time, as a grid: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. If the tier grants prices, each column also has the recorded trades in it: number, shares, lowest and highest price. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
         answer: HeatMapAnswer,
         examples: {
           twoColumns: `${EXAMPLE_MARKET}/heatmap?from=1767868300000&to=2026-01-08T10:31:59.999Z&columns=2&outcome=up`,
@@ -130,7 +142,15 @@ function heatMapFields(
   };
 }
 
-function columnResource({ fromMs, toMs, hasGap, book }: HeatMapColumn): ColumnResource {
+function columnResourceOf({ hasTrades }: HeatMapQuery): (column: HeatMapColumn) => ColumnResource {
+  const none = hasTrades === true ? 0 : null;
+  return (column) => {
+    const { count = none, shares = none, lowPrice = null, highPrice = null } = column.traded ?? {};
+    return { ...bookFields(column), trades: count, tradedShares: shares, tradeLow: lowPrice, tradeHigh: highPrice };
+  };
+}
+
+function bookFields({ fromMs, toMs, hasGap, book }: HeatMapColumn) {
   return {
     from: formatInstant(fromMs),
     to: formatInstant(toMs),
