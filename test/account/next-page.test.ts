@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { nextPage } from '../../src/account/next-page.ts';
 
-test.each(['/account', '/account/keys', '/account/sessions', '/admin', '/admin/audit'])(
+test.each(['/account', '/view', '/account/keys', '/account/sessions', '/admin', '/admin/audit'])(
   '%j may follow a sign-in',
   (path) => {
     expect(nextPage(path)).toBe(path);

@@ -78,6 +78,14 @@ describe('bookreel replay', () => {
     await using shell = startChild(['sh', '-c', line]);
     expect(await shell.exited).toBe(0);
     expect(JSON.parse(shell.stdout())).toMatchObject({ market: CONDITION_ID, asset_id: UP_ASSET });
+    // The page needs no key, and follows the clock.
+    for (const path of ['/view', `/view/btc/${SLUG}`]) {
+      const page = await (await fetch(`${replay.origin}${path}`)).text();
+      expect(page).toContain(
+        '<div id="view" data-access="open" data-replay="true" data-worker="/assets/segment-worker-',
+      );
+    }
+    expect((await fetch(`${replay.origin}/view/token`, { method: 'POST' })).status).toBe(404);
   });
 
   test('states that asset ids are stand-ins where none are recorded, and its curl line works with one', async () => {

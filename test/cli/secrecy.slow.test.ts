@@ -130,6 +130,11 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   await issue('key', 'rotate', ids[0]!);
   expect(await ask('/v1/btc/markets', { headers: { authorization: `Bearer ${keys[0]}` } })).not.toBe(200);
   await use(keys[1]!, true);
+  // A token of a page of the demo: only this answer has it.
+  const given = await fetch(`${origin}/view/token`, { method: 'POST', headers: { origin: origin! } });
+  const { data: view } = (await given.json()) as { data: { token: string } };
+  expect(view.token).toStartWith('br_view_');
+  await use(view.token, true);
   await issue('key', 'create', '--tier', 'enterprise', '--name', 'second');
   await run('key', 'revoke', ids[2]!);
   for (const args of [
@@ -170,6 +175,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
     const searched: [string, readonly Output[]][] = [
       [demoKey!, seen],
       [linkToken!, seen],
+      [view.token, [...seen, printed]],
       ...keys.map((key): [string, Output[]] => [key, [...seen, printed]]),
     ];
     const found = searched.flatMap(([key, places]) => {

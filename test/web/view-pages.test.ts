@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { PlainBrowser } from './browser.ts';
+import { type Site, startSite } from './site.ts';
+
+const POLICY =
+  "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; img-src 'self' data:; style-src 'self'; form-action 'none'; " +
+  "script-src 'self'; connect-src 'self'; worker-src 'self'; require-trusted-types-for 'script'; trusted-types bookreel-worker";
+const CONDITION_ID = `0x${'ab'.repeat(32)}`;
+
+let site: Site;
+beforeAll(() => {
+  site = startSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+const open = async (path: string) => await new PlainBrowser(site.origin).open(path);
+
+test.each(['/view', '/view/btc/btc-updown-5m-1767868200', `/view/BTC/${CONDITION_ID}`, '/view/nosuchcoin/0x99'])(
+  '%s is a page without data, with a strict policy, that loads only files of this host',
+  async (path) => {
+    const { status, headers, text } = await open(path);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-security-policy')).toBe(POLICY);
+    expect(headers.get('referrer-policy')).toBe('same-origin');
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('set-cookie')).toBeNull();
+    expect(text).toContain('<noscript>');
+    expect(text).toContain(
+      '<div id="view" data-access="token" data-accounts="true" data-worker="/assets/segment-worker-',
+    );
+    expect(text).not.toMatch(/<style|\son\w+=|\sstyle=|https?:\/\//);
+    const loaded = [...text.matchAll(/\b(?:src|href|data-worker)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!);
+    expect(loaded.length).toBeGreaterThanOrEqual(4);
+    for (const file of loaded) expect((await open(file)).status, file).toBe(200);
+    expect(text).toContain('<a href="/view" aria-current="page">Recordings</a>');
+  },
+);
+
+test.each([
+  ['/view/btc', 404],
+  ['/view/btc/a/b', 404],
+  ['/view/b%2Ftc/slug', 404],
+  ['/view/btc/a%20b', 404],
+  ['/view/btc/%3Cscript%3E', 404],
+  [`/view/btc/${'a'.repeat(201)}`, 404],
+  ['/view/%ZZ/slug', 400],
+])('%s is not the path of a market', async (path, status) => {
+  const page = await open(path);
+  expect(page.status).toBe(status);
+  expect(page.headers.get('content-type')).toBe('application/problem+json');
+});
+
+test('no page repeats a key in its path or its query', async () => {
+  const key = 'br_live_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmno';
+  for (const path of [`/view?key=${key}`, `/view/btc/${key}`, `/view/${key}/slug`]) {
+    expect((await open(path)).text).not.toContain('br_live_abc');
+  }
+});
+
+test('the sign-in that begins at a page of recordings ends there', async () => {
+  const browser = new PlainBrowser(site.origin);
+  const sent = await browser.open('/view/sign-in');
+  expect([sent.status, sent.headers.get('location')]).toEqual([303, '/sign-in']);
+  const { people } = site;
+  people.registry.database.write(() => people.registry.accounts.create({ email: 'ada@example.com' }, people.nowMs()));
+  const signedIn = await browser.post('/sign-in/link', { token: people.createLink('ada@example.com') });
+  expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/view']);
+});
