@@ -99,6 +99,7 @@ const depth = maybe(fc.integer({ min: 1, max: 4 }));
 const mode = maybe(fc.constantFrom('nearest', 'before', 'after'));
 const maxDistance = maybe(fc.integer({ min: 0, max: 20_000 }));
 const flag = maybe(fc.constantFrom('true', 'false'));
+const search = maybe(fc.constantFrom('late', 'updown', '0x', LATE_MARKET, CONDITION_ID));
 const include = maybe(fc.constant('counts'));
 const window = { from: maybe(nearInstant), to: maybe(nearInstant) };
 const series = { ...window, order, limit, interval };
@@ -110,10 +111,19 @@ export const QUESTIONS: readonly (readonly [
 ])[] = [
   [
     fc.constantFrom('/v1/btc/markets', '/v1/eth/markets'),
-    { limit, skip: maybe(fc.integer({ min: 0, max: 3 })), recorded: flag, closed: flag, ...window, include },
+    { limit, skip: maybe(fc.integer({ min: 0, max: 3 })), search, recorded: flag, closed: flag, ...window, include },
   ],
   [fc.constantFrom(MARKET_PATH, `/v1/btc/markets/${LATE_MARKET}`, '/v1/btc/markets/late-1'), { include }],
   [fc.constant('/v1/coins'), {}],
+  [fc.constantFrom('/v1/btc/days', '/v1/eth/days'), { tf: maybe(fc.constant('5m')), ...window }],
+  [
+    fc.constant('/v1/btc/midpoints'),
+    {
+      markets: fc.constantFrom(CONDITION_ID, `${LATE_MARKET},${CONDITION_ID}`, `late-1,late-2,${LATE_MARKET}`),
+      points: maybe(fc.integer({ min: 1, max: 100 })),
+      outcome,
+    },
+  ],
   [fc.constant(`${MARKET_PATH}/snapshots`), { ...series, outcome, depth }],
   [nearInstant.map((ms) => `${MARKET_PATH}/snapshots/at/${ms}`), { outcome, mode, maxDistance, depth }],
   [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { earlierLimit } from '../../src/http/plugins/access.ts';
-import { START_MS } from '../support/sample-records.ts';
+import { CONDITION_ID, START_MS } from '../support/sample-records.ts';
 import {
   anyQuestion,
   KNOWN,
@@ -100,7 +100,8 @@ describe('a key as of an instant', () => {
       '/heatmap',
     ];
     const paths = ofMarket.map((kind) => `${MARKET_PATH}${kind}`);
-    for (const path of [...paths, '/v1/btc/prices?order=desc', '/v1/btc/markets']) {
+    const midpoints = `/v1/btc/midpoints?markets=${CONDITION_ID}&points=100`;
+    for (const path of [...paths, '/v1/btc/prices?order=desc', '/v1/btc/markets', '/v1/btc/days', midpoints]) {
       const sent = new Set<string>();
       for (const keyAsOfMs of [undefined, START_MS + 20_000, START_MS + 40_000, undefined, START_MS + 20_000]) {
         const first = await client.ask(path, { keyAsOfMs });
@@ -127,6 +128,7 @@ describe('a service with the limit of a clock', () => {
     client.holdTo(KNOWN_MS);
     const paths = [
       ...['/v1/btc/markets', '/v1/btc/markets?skip=6000', '/v1/btc/markets?skip=60000', '/v1/btc/prices'],
+      ...['/v1/btc/markets?search=late', '/v1/btc/days', `/v1/btc/midpoints?markets=${CONDITION_ID}`],
       ...[
         '',
         '/snapshots',
