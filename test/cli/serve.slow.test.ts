@@ -14,6 +14,11 @@ const STOPPING = { level: 'info', message: 'stopping: waiting for the requests u
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
 const CURL_LINE = /^curl .*$/m;
 
+/** The status of a page's request for a token, in a browser of this machine without a session. */
+async function statusOfToken(origin: string): Promise<number> {
+  return (await fetch(`${origin}/view/token`, { method: 'POST', headers: { origin } })).status;
+}
+
 function get(origin: string, path: string, key: string): Promise<Response> {
   return fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
 }
@@ -199,9 +204,12 @@ describe('the sign-in link of serve --demo', () => {
     const given = await startDemo(join(directory.path, 'given'), '--public-url', url);
     await using _given = given.server;
     expect(given.link).toStartWith(`${url}/sign-in/link?token=`);
+    // Other machines may be at the proxy.
+    expect(await statusOfToken(given.address)).toBe(401);
     const open = await startDemo(join(directory.path, 'open'), '--sign-up', 'open');
     await using _open = open.server;
     expect(open.link).toStartWith(open.address);
+    expect(await statusOfToken(open.address)).toBe(200);
   });
 
   test('is not printed for a host of other machines, and accounts are off there', async () => {
@@ -210,6 +218,8 @@ describe('the sign-in link of serve --demo', () => {
     await using _ = server;
     expect(link).toBeNull();
     expect((await fetch(`${address}/sign-in`)).status).toBe(404);
+    expect(await (await fetch(`${address}/view`)).text()).toContain('data-access="key"');
+    expect(await statusOfToken(address)).toBe(404);
     const { role } = await json<{ role: string }>('account', 'show', 'demo@localhost', '--data', directory.path);
     expect(role).toBe('user');
   });
