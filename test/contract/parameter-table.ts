@@ -115,10 +115,17 @@ interface Parameter {
 const inQuery = (name: string, path: string, accepts: (text: string) => boolean, label = name): Parameter => ({
   name: label,
   accepts,
-  pathOf: (encoded) => `${path}?${name}=${encoded}`,
+  pathOf: (encoded) => `${path}${path.includes('?') ? '&' : '?'}${name}=${encoded}`,
 });
 
 const isLimit = (text: string) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 1000n;
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+const NAME_CHARS = `${LETTERS}${LETTERS.toUpperCase()}${DIGITS}._-`;
+
+/** A slug or a conditionId, or a part of one. */
+const isName = (text: string) =>
+  text.length >= 1 && text.length <= 200 && [...text].every((char) => NAME_CHARS.includes(char));
 
 /** `max`, or from 0.1 to 1000, of which at most three decimals are written. */
 function isSpeed(text: string): boolean {
@@ -134,6 +141,13 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('limit', '/v1/btc/markets', isLimit, 'limit of markets'),
   inQuery('skip', '/v1/btc/markets', (text) => text === '' || text === 'null' || isInteger(text)),
   inQuery('tf', '/v1/btc/markets', oneOf('5m', '15m', '1h', '4h', '24h')),
+  inQuery('search', '/v1/btc/markets', isName),
+  inQuery('markets', '/v1/btc/midpoints', (text) => text.split(',').length <= 50 && text.split(',').every(isName)),
+  inQuery(
+    'points',
+    `/v1/btc/midpoints?markets=${BOOKS.slug}`,
+    (text) => isInteger(text) && BigInt(text) >= 1n && BigInt(text) <= 100n,
+  ),
   inQuery('recorded', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('closed', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('include', '/v1/btc/markets', oneOf('counts')),
