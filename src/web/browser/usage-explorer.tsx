@@ -2,6 +2,7 @@ import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { bytesText, numberText } from '../texts.ts';
 import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure } from '../usage/chart-data.ts';
+import { Choices } from './choices.tsx';
 import { UsagePlot } from './usage-plot.ts';
 import { seriesOf, summed } from './usage-series.ts';
 
@@ -87,27 +88,5 @@ export function UsageExplorer({ data }: { readonly data: ChartData }) {
         </fieldset>
       )}
     </>
-  );
-}
-
-interface ChoicesContent<Option extends string> {
-  readonly label: string;
-  /** With their texts. */
-  readonly options: readonly (readonly [Option, string])[];
-  readonly chosen: Option;
-  readonly choose: (option: Option) => void;
-}
-
-function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
-  return (
-    <fieldset class="tabs">
-      <legend class="hidden">{label}</legend>
-      {options.map(([option, text]) => (
-        <label key={option}>
-          <input type="radio" name={label} checked={option === chosen} onChange={() => choose(option)} />
-          {text}
-        </label>
-      ))}
-    </fieldset>
   );
 }

@@ -1,0 +1,22 @@
+interface ChoicesContent<Option extends string> {
+  readonly label: string;
+  /** With their texts. */
+  readonly options: readonly (readonly [Option, string])[];
+  readonly chosen: Option;
+  readonly choose: (option: Option) => void;
+}
+
+/** One of a few, in a row. */
+export function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
+  return (
+    <fieldset class="tabs">
+      <legend class="hidden">{label}</legend>
+      {options.map(([option, text]) => (
+        <label key={option}>
+          <input type="radio" name={label} checked={option === chosen} onChange={() => choose(option)} />
+          {text}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
