@@ -15,6 +15,7 @@ import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
 import venue from './venue.md' with { type: 'text' };
+import view from './view.md' with { type: 'text' };
 
 /** A page of the manual, as Markdown. Links to other pages are relative: `replay.md#the-clock`. */
 export interface ManualPage {
@@ -30,6 +31,7 @@ const TEXTS = {
   interface: interfacePage,
   recordings,
   mappings,
+  view,
   replay,
   venue,
   bots,

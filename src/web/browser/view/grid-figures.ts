@@ -1,0 +1,58 @@
+import type { ColumnBook, HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
+import { drawnPrices } from './map-picture.ts';
+
+/** The imbalance is of the shares whose price is this close to the best one. */
+const NEAR = 0.05;
+const ROUNDING = 1e-9;
+
+/** The column at an instant; undefined outside of the map. */
+export function columnAt({ columns }: HeatMap, ms: number): HeatMapColumn | undefined {
+  let [low, high] = [0, columns.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (columns[middle]!.toMs < ms) low = middle + 1;
+    else high = middle;
+  }
+  const column = columns[low];
+  return column !== undefined && column.fromMs <= ms ? column : undefined;
+}
+
+/** Shares of bids minus those of asks as a part of both, from -1 to 1, of levels up to 0.05 from the best price; undefined without any. */
+export function imbalanceOf({ prices }: HeatMap, { bids, asks, bidPrice, askPrice }: ColumnBook): number | undefined {
+  let [bidShares, askShares] = [0, 0];
+  for (const [nth, row] of bids.rows.entries()) {
+    if (bidPrice! - prices[row]! <= NEAR + ROUNDING) bidShares += bids.sizes[nth]!;
+  }
+  for (const [nth, row] of asks.rows.entries()) {
+    if (prices[row]! - askPrice! <= NEAR + ROUNDING) askShares += asks.sizes[nth]!;
+  }
+  const all = bidShares + askShares;
+  return all === 0 ? undefined : (bidShares - askShares) / all;
+}
+
+/** What a cell shows; sizes are 0 where a side has no level. */
+export interface CellFigures {
+  readonly column: HeatMapColumn;
+  /** The lowest price of its row. */
+  readonly price: number;
+  readonly bidSize: number;
+  readonly askSize: number;
+}
+
+/** The cell at an instant and a price. */
+export function cellAt(map: HeatMap, ms: number, price: number): CellFigures | undefined {
+  const column = columnAt(map, Math.floor(ms));
+  if (column === undefined) return undefined;
+  const row = map.prices.findIndex((_, nth) => {
+    const { from, to } = drawnPrices(map.prices, nth);
+    return price >= from && price < to;
+  });
+  if (row < 0) return undefined;
+  const sizeIn = (side: ColumnBook['bids'] | undefined) => side?.sizes[side.rows.indexOf(row)] ?? 0;
+  return {
+    column,
+    price: map.prices[row]!,
+    bidSize: sizeIn(column.book?.bids),
+    askSize: sizeIn(column.book?.asks),
+  };
+}

@@ -1,0 +1,87 @@
+import type { Level, Snapshot } from '../../../client/segment-reader.ts';
+import { runningSums } from '../../../domain/decimal.ts';
+import { spreadOf } from '../../../domain/quote.ts';
+
+interface LadderContent {
+  readonly outcome: string;
+  /** Undefined: nothing is recorded at or before the instant. */
+  readonly snapshot: Snapshot | undefined;
+}
+
+const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 12 });
+
+/** A book: asks above bids, the best prices in the middle. */
+export function Ladder({ outcome, snapshot }: LadderContent) {
+  const [bids, asks] = [snapshot?.bids ?? [], snapshot?.asks ?? []];
+  const [bidSums, askSums] = [sumsOf(bids), sumsOf(asks)];
+  const most = Math.max(bidSums.at(-1) ?? 0, askSums.at(-1) ?? 0);
+  return (
+    <table class="ladder" data-outcome={outcome}>
+      <caption>
+        {outcome === 'up' ? 'Up' : 'Down'}{' '}
+        <span class="quiet">{snapshot === undefined ? 'no book yet' : `book of ${timeOf(snapshot)}`}</span>
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Price</th>
+          <th scope="col" class="number">
+            Shares
+          </th>
+          <th scope="col" class="number">
+            Sum
+          </th>
+        </tr>
+      </thead>
+      <tbody class="asks">
+        {asks.length === 0 && <NoLevels side="asks" />}
+        {asks.map((level, nth) => rowOf('ask', level, askSums[nth]!, most)).toReversed()}
+      </tbody>
+      <tbody class="middle">
+        <tr>
+          <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
+        </tr>
+      </tbody>
+      <tbody class="bids">
+        {bids.length === 0 && <NoLevels side="bids" />}
+        {bids.map((level, nth) => rowOf('bid', level, bidSums[nth]!, most))}
+      </tbody>
+    </table>
+  );
+}
+
+function NoLevels({ side }: { readonly side: string }) {
+  return (
+    <tr>
+      <td colSpan={3} class="quiet">
+        no {side}
+      </td>
+    </tr>
+  );
+}
+
+/** Rows keep their places: only texts change while the instant moves. */
+function rowOf(side: 'bid' | 'ask', { price, size }: Level, sum: number, most: number) {
+  return (
+    <tr class={side}>
+      <th scope="row">{price}</th>
+      <td class="number">{SHARES.format(size)}</td>
+      <td class="number sum" style={{ backgroundSize: `${((100 * sum) / most).toFixed(1)}% 100%` }}>
+        {SHARES.format(sum)}
+      </td>
+    </tr>
+  );
+}
+
+function sumsOf(side: readonly Level[]): number[] {
+  return runningSums(side.map(({ size }) => size));
+}
+
+function spreadText(bid: Level | undefined, ask: Level | undefined): string {
+  const spread = spreadOf({ bidPrice: bid?.price, askPrice: ask?.price });
+  if (spread === undefined) return 'one-sided';
+  return spread < 0 ? `crossed by ${-spread}` : `spread ${spread}`;
+}
+
+function timeOf({ timestamp }: Snapshot): string {
+  return timestamp.slice(11, 23);
+}

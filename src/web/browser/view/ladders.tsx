@@ -1,0 +1,47 @@
+import type { Explorer, ShownMarket } from './explorer.ts';
+import { Ladder } from './ladder.tsx';
+import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
+
+interface LaddersContent {
+  readonly explorer: Explorer;
+  readonly shown: ShownMarket;
+}
+
+/** The ladders of the shown outcomes at the chosen instant. */
+export function Ladders({ explorer, shown: { state } }: LaddersContent) {
+  const ladders = explorer.feed.shown.value;
+  return (
+    <div class="card ladders" aria-live="off">
+      <div class="row spread">
+        <h2>Ladder</h2>
+        <label class="small">
+          Levels{' '}
+          <select
+            class="input"
+            value={state.depth.value}
+            onChange={({ currentTarget }) => {
+              state.depth.value = Number(currentTarget.value);
+            }}
+          >
+            {LADDER_DEPTHS.map((depth) => (
+              <option key={depth} value={depth}>
+                {depth}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {ladders === undefined ? (
+        <p class="quiet">The book at the chosen instant is here.</p>
+      ) : (
+        outcomesOf(ladders.query.choice).map((outcome) => (
+          <Ladder
+            key={outcome}
+            outcome={outcome}
+            snapshot={ladders.snapshots.find((snapshot) => snapshot.outcome === outcome)}
+          />
+        ))
+      )}
+    </div>
+  );
+}

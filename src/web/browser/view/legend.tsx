@@ -1,0 +1,63 @@
+import { roundedShares } from './market-texts.ts';
+import { cssColour, type Palette, SHADES, sizeOfShade } from './palette.ts';
+import type { SizeScale } from './view-choices.ts';
+
+interface LegendContent {
+  readonly palette: Palette;
+  readonly scale: SizeScale;
+  /** The size of the last colour; 0: no books. */
+  readonly largest: number;
+  /** The publisher of the reference price, if it is drawn. */
+  readonly reference: string | undefined;
+}
+
+const STOPS = 9;
+const NUMBERS = 5;
+
+/** The colours and their sizes, and what else is drawn. */
+export function Legend({ palette, scale, largest, reference }: LegendContent) {
+  return (
+    <div class="map-legend small">
+      {largest > 0 && (
+        <>
+          <Ramp name="Bids" colours={palette.bids} scale={scale} largest={largest} />
+          <Ramp name="Asks" colours={palette.asks} scale={scale} largest={largest} />
+        </>
+      )}
+      <ul class="signs">
+        <li class="sign mid">midpoint</li>
+        {reference !== undefined && <li class="sign reference">reference price ({reference})</li>}
+        <li class="sign trade">trades</li>
+        <li class="sign gap">gap in the recording</li>
+        <li class="sign none">no book known</li>
+      </ul>
+    </div>
+  );
+}
+
+interface RampContent {
+  readonly name: string;
+  readonly colours: Uint32Array;
+  readonly scale: SizeScale;
+  readonly largest: number;
+}
+
+function Ramp({ name, colours, scale, largest }: RampContent) {
+  const stops = Array.from({ length: STOPS }, (_, nth) => {
+    return cssColour(colours[Math.round((nth / (STOPS - 1)) * (SHADES - 1))]!);
+  });
+  const sizes = Array.from({ length: NUMBERS }, (_, nth) => {
+    return sizeOfShade((nth / (NUMBERS - 1)) * SHADES, largest, scale);
+  });
+  return (
+    <div class="ramp">
+      <span>{name}, shares</span>
+      <span class="colours" style={{ backgroundImage: `linear-gradient(to right, ${stops.join(', ')})` }} />
+      <span class="sizes quiet">
+        {sizes.map((size) => (
+          <span key={size}>{roundedShares(size)}</span>
+        ))}
+      </span>
+    </div>
+  );
+}

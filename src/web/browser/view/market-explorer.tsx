@@ -1,0 +1,74 @@
+import { useSignal } from '@preact/signals';
+import { ConnectionStatus } from './connection-status.tsx';
+import type { Explorer, ShownMarket } from './explorer.ts';
+import { Help } from './help.tsx';
+import { Ladders } from './ladders.tsx';
+import { MarketPicture } from './market-picture.tsx';
+import type { MarketPlot } from './market-plot.ts';
+import { MarketStatus } from './market-status.tsx';
+import { coverageText, marketTitle } from './market-texts.ts';
+import { PictureTools } from './picture-tools.tsx';
+import { Scrubber } from './scrubber.tsx';
+import { Share } from './share.tsx';
+
+/** A recorded market: its books over time, and the ladder at an instant. */
+export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
+  const shown = explorer.shown.value;
+  const notice = explorer.notice.value;
+  return (
+    <>
+      <ConnectionStatus connection={explorer.connection} />
+      {notice !== undefined && (
+        <p class="notice warn" role="status">
+          {notice.sentence} {notice.link !== undefined && <a href={notice.link.href}>{notice.link.text}</a>}
+        </p>
+      )}
+      {shown !== undefined && <Market explorer={explorer} shown={shown} />}
+    </>
+  );
+}
+
+interface MarketContent {
+  readonly explorer: Explorer;
+  readonly shown: ShownMarket;
+}
+
+function Market({ explorer, shown }: MarketContent) {
+  const plot = useSignal<MarketPlot | undefined>(undefined);
+  const { market, coverage, state } = shown;
+  return (
+    <>
+      <div class="row spread market-head">
+        <div>
+          <h1>{marketTitle(market)}</h1>
+          <p class="quiet small">
+            <code>{market.slug}</code> ·{' '}
+            {coverage === undefined ? 'books are not part of your tier' : coverageText(coverage)}
+            {explorer.isLocal.value && ', read in this browser'}
+          </p>
+        </div>
+        <MarketStatus explorer={explorer} shown={shown} />
+      </div>
+      <div class="market-view">
+        <div>
+          <div class="card picture">
+            <PictureTools state={state} />
+            <MarketPicture
+              explorer={explorer}
+              shown={shown}
+              onPlot={(made) => {
+                plot.value = made;
+              }}
+            />
+            <Scrubber explorer={explorer} shown={shown} />
+          </div>
+          {plot.value !== undefined && <Share explorer={explorer} shown={shown} plot={plot.value} />}
+          <Help />
+        </div>
+        <div>
+          <Ladders explorer={explorer} shown={shown} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import type { CoverageJson, MarketJson } from './market-json.ts';
+import type { PointedCell } from './market-plot.ts';
+
+const COUNT = new Intl.NumberFormat('en-US');
+const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const [THOUSAND, MILLION] = [1000, 1e6];
+const ROUNDED = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
+
+/** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`. */
+export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketJson): string {
+  const times = `${startTime.slice(11, 16)}–${endTime.slice(11, 16)}`;
+  return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
+}
+
+/** What is recorded, in one line. */
+export function coverageText({ outcomes, gapCount }: CoverageJson): string {
+  const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
+  if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${counted(gapCount, 'gap')}`;
+  const parts = [counted(count, 'snapshot'), gapCount === 0 ? 'no gaps' : counted(gapCount, 'gap')];
+  const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
+    outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
+  );
+  if (oneSided! > 0) parts.push(`${COUNT.format(oneSided!)} one-sided`);
+  if (crossed! > 0) parts.push(`${COUNT.format(crossed!)} crossed`);
+  return parts.join(', ');
+}
+
+/** The time of day in UTC, to the millisecond. */
+export function clockText(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 23);
+}
+
+/** A size of the legend: two digits, `1.2k`, `35M`. */
+export function roundedShares(size: number): string {
+  if (size >= MILLION) return `${ROUNDED.format(size / MILLION)}M`;
+  return size >= THOUSAND ? `${ROUNDED.format(size / THOUSAND)}k` : ROUNDED.format(size);
+}
+
+/** What is under the pointer. */
+export function pointedText({ outcome, ms, price, column, bidSize, askSize }: PointedCell): string {
+  const parts = [`${outcome} ${price} at ${clockText(ms)}`];
+  if (column.book === undefined) parts.push(column.hasGap ? 'gap in the recording' : 'no book known');
+  else if (bidSize === 0 && askSize === 0) parts.push('no shares');
+  if (bidSize > 0) parts.push(`bids for ${SHARES.format(bidSize)} shares`);
+  if (askSize > 0) parts.push(`asks for ${SHARES.format(askSize)} shares`);
+  if (column.traded !== undefined) {
+    const { count, shares } = column.traded;
+    parts.push(
+      shares === 0 ? counted(count, 'trade') : `${counted(count, 'trade')} of ${SHARES.format(shares)} shares`,
+    );
+  }
+  return parts.join(' · ');
+}
+
+function counted(count: number, noun: string): string {
+  return `${COUNT.format(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { Choices } from '../choices.tsx';
+import { LAYERS, type Layer } from './view-choices.ts';
+import type { ViewState } from './view-state.ts';
+
+const LAYER_NAMES: Readonly<Record<Layer, string>> = {
+  mid: 'midpoint',
+  trades: 'trades',
+  reference: 'reference price',
+};
+
+/** What the picture shows, and how. */
+export function PictureTools({ state }: { readonly state: ViewState }) {
+  return (
+    <div class="row spread">
+      <Choices
+        label="Outcome"
+        options={[
+          ['up', 'Up'],
+          ['down', 'Down'],
+          ['both', 'Both'],
+        ]}
+        chosen={state.outcome.value}
+        choose={(outcome) => {
+          state.outcome.value = outcome;
+        }}
+      />
+      <Layers state={state} />
+      <Choices
+        label="Colours"
+        options={[
+          ['log', 'Log'],
+          ['sqrt', 'Square root'],
+        ]}
+        chosen={state.scale.value}
+        choose={(scale) => {
+          state.scale.value = scale;
+        }}
+      />
+      <div class="row zoom">
+        <Tool name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
+          +
+        </Tool>
+        <Tool name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
+          −
+        </Tool>
+        <button class="button small" type="button" disabled={state.isWhole.value} onClick={() => state.showWhole()}>
+          Whole market
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function Layers({ state }: { readonly state: ViewState }) {
+  const toggle = (layer: Layer) => {
+    const next = new Set(state.layers.value);
+    if (!next.delete(layer)) next.add(layer);
+    state.layers.value = next;
+  };
+  return (
+    <fieldset class="legend">
+      <legend class="hidden">Over the books</legend>
+      {LAYERS.map((layer) => (
+        <label key={layer}>
+          <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
+          {LAYER_NAMES[layer]}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface ToolContent {
+  readonly name: string;
+  readonly onClick: () => void;
+  readonly children: ComponentChildren;
+}
+
+function Tool({ name, onClick, children }: ToolContent) {
+  return (
+    <button class="button small" type="button" aria-label={name} onClick={onClick}>
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,50 @@
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { ViewState } from './view-state.ts';
+
+/** Moves the instant with the time that passes, once a frame. */
+export class Playback {
+  readonly speed: Signal<number> = signal(1);
+  readonly #state: ViewState;
+  readonly #isPlaying = signal(false);
+  /** With parts of a millisecond. */
+  #atMs = 0;
+  #frameMs = 0;
+
+  constructor(state: ViewState) {
+    this.#state = state;
+  }
+
+  get isPlaying(): ReadonlySignal<boolean> {
+    return this.#isPlaying;
+  }
+
+  /** At the end it begins again. */
+  toggle(): void {
+    if (this.#isPlaying.value) {
+      this.pause();
+      return;
+    }
+    const { limits, atMs } = this.#state;
+    if (atMs.value >= limits.value.to - 1) this.#state.scrubTo(limits.value.from);
+    this.#atMs = atMs.value;
+    this.#frameMs = performance.now();
+    this.#isPlaying.value = true;
+    requestAnimationFrame(this.#advance);
+  }
+
+  pause(): void {
+    this.#isPlaying.value = false;
+  }
+
+  readonly #advance = (nowMs: number): void => {
+    if (!this.#isPlaying.value) return;
+    const { limits, atMs } = this.#state;
+    // Someone may have moved it meanwhile.
+    if (Math.round(this.#atMs) !== atMs.value) this.#atMs = atMs.value;
+    this.#atMs += Math.max(0, nowMs - this.#frameMs) * this.speed.value;
+    this.#frameMs = nowMs;
+    this.#state.scrubTo(this.#atMs);
+    if (this.#atMs >= limits.value.to - 1) this.pause();
+    else requestAnimationFrame(this.#advance);
+  };
+}

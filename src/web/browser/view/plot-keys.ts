@@ -1,0 +1,57 @@
+import { OUTCOME_CHOICES } from './view-choices.ts';
+import type { ViewState } from './view-state.ts';
+
+export interface KeyActions {
+  readonly state: ViewState;
+  togglePlay(): void;
+  step(direction: -1 | 1): void;
+}
+
+/** The keys of the picture, with what each does: the help of the page lists them. */
+export const PLOT_KEYS: readonly (readonly [keys: string, does: string])[] = [
+  ['← →', 'the snapshot before, the next snapshot'],
+  ['Shift ← →', 'earlier, later, by a quarter of what is shown'],
+  ['+ −', 'zoom in and out, around the instant'],
+  ['↑ ↓', 'higher, lower prices'],
+  ['Page Up, Page Down', 'zoom prices in and out'],
+  ['0', 'the whole market'],
+  ['Home, End', 'the start and the end of the market'],
+  ['Space', 'play, pause'],
+  ['1 2 3', 'up, down, both'],
+  ['L', 'colours by logarithm or by square root'],
+];
+
+const ZOOM = 0.8;
+const PART = 0.25;
+
+/** Does what a key stands for. False: nothing. */
+export function pressKey(key: string, isShifted: boolean, { state, togglePlay, step }: KeyActions): boolean {
+  const { from, to } = state.time.value;
+  const prices = state.prices.value;
+  const middlePrice = (prices.from + prices.to) / 2;
+  const about = Math.min(Math.max(state.atMs.value, from), to);
+  const byPrice = (prices.to - prices.from) * PART;
+  const actions: Readonly<Record<string, () => void>> = {
+    ArrowLeft: () => (isShifted ? state.moveTime((from - to) * PART) : step(-1)),
+    ArrowRight: () => (isShifted ? state.moveTime((to - from) * PART) : step(1)),
+    '+': () => state.zoomTime(ZOOM, about),
+    '=': () => state.zoomTime(ZOOM, about),
+    '-': () => state.zoomTime(1 / ZOOM, about),
+    ArrowUp: () => state.movePrices(byPrice),
+    ArrowDown: () => state.movePrices(-byPrice),
+    PageUp: () => state.zoomPrices(ZOOM, middlePrice),
+    PageDown: () => state.zoomPrices(1 / ZOOM, middlePrice),
+    '0': () => state.showWhole(),
+    Home: () => state.scrubTo(state.limits.value.from),
+    End: () => state.scrubTo(state.limits.value.to),
+    ' ': togglePlay,
+    l: () => {
+      state.scale.value = state.scale.value === 'log' ? 'sqrt' : 'log';
+    },
+  };
+  const chosen = OUTCOME_CHOICES[Number(key) - 1];
+  const action = actions[key.length === 1 ? key.toLowerCase() : key];
+  if (chosen !== undefined) state.outcome.value = chosen;
+  else action?.();
+  return chosen !== undefined || action !== undefined;
+}

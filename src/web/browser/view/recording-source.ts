@@ -1,0 +1,93 @@
+import type { Snapshot } from '../../../client/segment-reader.ts';
+import type { HeatMap } from '../../../domain/heat-map.ts';
+import type { Outcome } from '../../../domain/outcome.ts';
+import type { LadderQuery, MarketSource } from './market-source.ts';
+import { abortError } from './pause.ts';
+import type { GridWindow, RecordedGap } from './recording.ts';
+import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
+
+interface TrustedTypePolicies {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
+}
+
+interface Asked {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Makes the URL of the worker, and no other. Browsers without Trusted Types take the text. */
+export function workerUrl(url: string): string {
+  const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypePolicies };
+  const createScriptURL = (given: string) => {
+    if (given !== url) throw new TypeError(`${given} is not the worker of this page`);
+    return given;
+  };
+  return trustedTypes?.createPolicy('bookreel-worker', { createScriptURL }).createScriptURL(url) ?? url;
+}
+
+/** The books of a market whose segments the page has: a worker reads them. */
+export class RecordingSource implements MarketSource {
+  readonly #worker: Worker;
+  readonly #asked = new Map<number, Asked>();
+  #count = 0;
+
+  /** `url`: of `workerUrl`. */
+  constructor(url: string) {
+    this.#worker = new Worker(url, { type: 'module' });
+    this.#worker.addEventListener('message', ({ data: { id, value, error } }: MessageEvent<WorkerAnswer>) => {
+      const asked = this.#asked.get(id);
+      this.#asked.delete(id);
+      if (error === undefined) asked?.resolve(value);
+      else asked?.reject(new Error(error));
+    });
+    this.#worker.addEventListener('error', () =>
+      this.#fail(new Error('this browser does not run the worker of the page')),
+    );
+  }
+
+  /** Resolves with the number of snapshots. Rejects if the recording is cut off or damaged. */
+  async read(segments: Uint8Array, gaps: readonly RecordedGap[], signal: AbortSignal): Promise<number> {
+    return await this.#ask<number>({ ask: 'read', segments, gaps }, signal, [segments.buffer]);
+  }
+
+  async grid(window: GridWindow, signal: AbortSignal): Promise<HeatMap> {
+    return await this.#ask({ ask: 'grid', window }, signal);
+  }
+
+  async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {
+    return await this.#ask({ ask: 'ladders', query }, undefined);
+  }
+
+  async neighbour(outcome: Outcome, atMs: number, direction: -1 | 1, signal: AbortSignal): Promise<number | undefined> {
+    return await this.#ask({ ask: 'neighbour', outcome, atMs, direction }, signal);
+  }
+
+  /** Frees the memory of the worker; questions without an answer are rejected. */
+  close(): void {
+    this.#worker.terminate();
+    this.#fail(new DOMException('The worker is closed.', 'AbortError'));
+  }
+
+  /** The worker's answer: it has the type that its question asks for. */
+  #ask<T>(question: WorkerQuestion, signal: AbortSignal | undefined, transfer: Transferable[] = []): Promise<T> {
+    const id = this.#count;
+    this.#count += 1;
+    return new Promise<T>((resolve, reject) => {
+      signal?.throwIfAborted();
+      this.#asked.set(id, { resolve: (value) => resolve(value as T), reject });
+      signal?.addEventListener(
+        'abort',
+        () => {
+          if (this.#asked.delete(id)) reject(abortError(signal));
+        },
+        { once: true },
+      );
+      this.#worker.postMessage({ id, question }, transfer);
+    });
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
+  }
+}

@@ -1,0 +1,46 @@
+import type { Connection } from './connection.ts';
+import type { Span } from './span.ts';
+
+/** Reference prices of one publisher, ascending. */
+export interface ReferencePrices {
+  readonly source: string;
+  readonly times: readonly number[];
+  readonly prices: readonly number[];
+}
+
+interface CoinPrice {
+  readonly source: string;
+  readonly timestamp: string;
+  readonly price: number;
+}
+
+const POINTS_MAX = 1000;
+const [INTERVAL_MIN_MS, INTERVAL_MAX_MS] = [100, 86_400_000];
+const PAGES_MAX = 4;
+
+/** The coin's reference prices around a window, at most about 1,000 of each publisher: of the one with most of them. */
+export async function referencePrices(
+  connection: Connection,
+  coin: string,
+  { from, to }: Span,
+  signal: AbortSignal,
+): Promise<ReferencePrices | undefined> {
+  const intervalMs = Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, Math.ceil((to - from) / POINTS_MAX)));
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const query = `from=${iso(from)}&to=${iso(to)}&interval=${intervalMs}ms&limit=1000&order=asc`;
+  const bySource = new Map<string, { source: string; times: number[]; prices: number[] }>();
+  let cursor = '';
+  for (let page = 0; page < PAGES_MAX; page += 1) {
+    const path = `/v1/${coin}/prices?${query}${cursor}`;
+    const answer = await connection.get<{ data: CoinPrice[]; nextCursor: string | null }>(path, { signal });
+    for (const { source, timestamp, price } of answer.data) {
+      const found = bySource.get(source) ?? { source, times: [], prices: [] };
+      bySource.set(source, found);
+      found.times.push(Date.parse(timestamp));
+      found.prices.push(price);
+    }
+    if (answer.nextCursor === null) break;
+    cursor = `&cursor=${answer.nextCursor}`;
+  }
+  return [...bySource.values()].sort((a, b) => b.times.length - a.times.length)[0];
+}

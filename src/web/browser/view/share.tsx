@@ -1,0 +1,70 @@
+import { useSignal } from '@preact/signals';
+import { curlCommand } from './curl-command.ts';
+import { download } from './download.ts';
+import type { Explorer, ShownMarket } from './explorer.ts';
+import { gridJson } from './grid-json.ts';
+import type { MarketPlot } from './market-plot.ts';
+import { outcomesOf } from './view-choices.ts';
+
+interface ShareContent {
+  readonly explorer: Explorer;
+  readonly shown: ShownMarket;
+  readonly plot: MarketPlot;
+}
+
+/** Links, commands and files of what is shown. */
+export function Share({ explorer, shown, plot }: ShareContent) {
+  const said = useSignal('');
+  const copy = async (text: string) => {
+    said.value = '';
+    said.value = await navigator.clipboard.writeText(text).then(
+      () => 'Copied',
+      () => `Your browser does not allow it: ${text}`,
+    );
+  };
+  const { market, state } = shown;
+  const { needsKey } = explorer.connection;
+  const address = () => `${location.origin}${location.pathname}${explorer.linkSearch(state.link)}`;
+  const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
+  const outcomes = outcomesOf(state.outcome.value);
+  const grids = outcomes.flatMap((outcome) => explorer.gridOf(shown, outcome) ?? []);
+  const hasBooks = grids.length === outcomes.length;
+  const saveData = () => {
+    const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
+    const data = outcomes.map((outcome, nth) => {
+      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1];
+      const { grid, hasTrades } = grids[nth]!;
+      return gridJson(grid, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
+    });
+    const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
+    download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
+  };
+  return (
+    <div class="row share">
+      <button class="button small" type="button" onClick={() => void copy(address())}>
+        Copy link
+      </button>
+      <button
+        class="button small"
+        type="button"
+        onClick={() => void copy(explorer.requests(shown).heatMaps.map(curlOf).join('\n'))}
+      >
+        Copy heat map as curl
+      </button>
+      <button class="button small" type="button" onClick={() => void copy(curlOf(explorer.requests(shown).ladders))}>
+        Copy ladder as curl
+      </button>
+      <button
+        class="button small"
+        type="button"
+        onClick={() => void plot.png().then((png) => download(`${market.slug}.png`, png))}
+      >
+        Save picture
+      </button>
+      <button class="button small" type="button" disabled={!hasBooks} onClick={saveData}>
+        Save data
+      </button>
+      <output class="quiet small">{said.value}</output>
+    </div>
+  );
+}

@@ -1,0 +1,122 @@
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
+import type { Layer, OutcomeChoice, SizeScale } from './view-choices.ts';
+import type { ViewLink } from './view-link.ts';
+
+/** Four milliseconds a column, ten columns. */
+const SHORTEST_MS = 40;
+export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
+
+/** What a person looks at. All changes are kept within the market. */
+export class ViewState {
+  readonly outcome: Signal<OutcomeChoice>;
+  readonly scale: Signal<SizeScale>;
+  readonly layers: Signal<ReadonlySet<Layer>> = signal(new Set<Layer>(['mid', 'trades', 'reference']));
+  readonly depth: Signal<number> = signal(10);
+  readonly #limits: Signal<SpanLimits>;
+  /** What is seen at first: the window of the market. */
+  readonly #home: Span;
+  readonly #time: Signal<Span>;
+  readonly #prices: Signal<Span>;
+  readonly #atMs: Signal<number>;
+
+  /**
+   * `limits`: the window of the market, and what is recorded of it before and after. `home`: what is seen at first, with the book of
+   * `firstMs`.
+   */
+  constructor(link: ViewLink, limits: Span, home: Span, firstMs = home.from) {
+    this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
+    this.#home = home;
+    this.outcome = signal(link.outcome);
+    this.scale = signal(link.scale);
+    this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
+    this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
+    this.#atMs = signal(within(link.atMs ?? firstMs, limits));
+  }
+
+  get limits(): ReadonlySignal<SpanLimits> {
+    return this.#limits;
+  }
+
+  get time(): ReadonlySignal<Span> {
+    return this.#time;
+  }
+
+  get prices(): ReadonlySignal<Span> {
+    return this.#prices;
+  }
+
+  /** The instant of the ladder. */
+  get atMs(): ReadonlySignal<number> {
+    return this.#atMs;
+  }
+
+  readonly isWhole: ReadonlySignal<boolean> = computed(() => {
+    const { from, to } = this.#time.value;
+    return from === this.#home.from && to === this.#home.to && this.#hasAllPrices;
+  });
+
+  get link(): ViewLink {
+    const { from, to } = this.#home;
+    const time = this.#time.value;
+    const prices = this.#prices.value;
+    return {
+      outcome: this.outcome.value,
+      scale: this.scale.value,
+      time: time.from === from && time.to === to ? undefined : time,
+      prices: this.#hasAllPrices ? undefined : prices,
+      atMs: this.#atMs.value,
+    };
+  }
+
+  get #hasAllPrices(): boolean {
+    return this.#prices.value.from <= PRICE_LIMITS.from && this.#prices.value.to >= PRICE_LIMITS.to;
+  }
+
+  /** More of the market is recorded now. */
+  widen({ from, to }: Span): void {
+    const limits = this.#limits.value;
+    if (from === limits.from && to === limits.to) return;
+    this.#limits.value = { from, to, shortest: SHORTEST_MS };
+    this.showTime(this.#time.value);
+  }
+
+  showTime(span: Span): void {
+    const next = wholeSpan(clamped(span, this.#limits.value));
+    const { from, to } = this.#time.value;
+    if (next.from !== from || next.to !== to) this.#time.value = next;
+  }
+
+  zoomTime(factor: number, about: number): void {
+    this.showTime(zoomed(this.#time.value, factor, about, this.#limits.value));
+  }
+
+  moveTime(by: number): void {
+    this.showTime(moved(this.#time.value, by, this.#limits.value));
+  }
+
+  zoomPrices(factor: number, about: number): void {
+    this.#prices.value = zoomed(this.#prices.value, factor, about, PRICE_LIMITS);
+  }
+
+  movePrices(by: number): void {
+    this.#prices.value = moved(this.#prices.value, by, PRICE_LIMITS);
+  }
+
+  showWhole(): void {
+    this.showTime(this.#home);
+    this.#prices.value = PRICE_LIMITS;
+  }
+
+  /** Moves the instant; the window follows when the instant leaves it. */
+  scrubTo(ms: number): void {
+    const atMs = within(Math.round(ms), this.#limits.value);
+    this.#atMs.value = atMs;
+    const { from, to } = this.#time.value;
+    if (atMs < from || atMs >= to) this.showTime({ from: atMs - (to - from) / 4, to: atMs + ((to - from) * 3) / 4 });
+  }
+}
+
+function within(ms: number, { from, to }: Span): number {
+  return Math.min(Math.max(ms, from), to - 1);
+}
