@@ -26,8 +26,15 @@ interface Recording {
   readonly changes: number;
 }
 
+export const MILLION = {
+  name: 'a day of a million snapshots',
+  snapshots: 1_000_000,
+  levels: 48,
+  ticks: 100,
+  changes: 4,
+};
 const RECORDINGS: readonly Recording[] = [
-  { name: 'a day of a million snapshots', snapshots: 1_000_000, levels: 48, ticks: 100, changes: 4 },
+  MILLION,
   { name: '2 × 499 levels, all changing', snapshots: 3000, levels: 499, ticks: 1000, changes: 499 },
   { name: '2 × 5000 levels, all changing', snapshots: 1500, levels: 5000, ticks: 10_000, changes: 5000 },
 ];
@@ -118,7 +125,7 @@ function workedMs(): number {
 }
 
 /** Adds a market with a day of snapshots of up; returns the path of its heat map. */
-function addDay({ database, markets, snapshots }: Archive, recording: Recording): string {
+export function addDay({ database, markets, snapshots }: Archive, recording: Recording): string {
   const statement = marketStatement(0);
   const books = changingBooks(recording);
   const stepMs = DAY_MS / recording.snapshots;

@@ -8,6 +8,7 @@ import { circumstances } from '../support/circumstances.ts';
 import { printed, startServer } from '../support/executable.ts';
 import { hourlyUsage, ROUTES, seedUsage } from '../web/seeded-usage.ts';
 import { openPage, type Page } from './chromium.ts';
+import { marketSection } from './market-paint.ts';
 
 const ROUNDS = 15;
 const DAYS = 365;
@@ -34,7 +35,7 @@ interface Measured {
   readonly bytes: number;
 }
 
-/** Opens the pages of usage with a year of hourly usage, and writes how long they take. */
+/** Opens the pages of usage with a year of hourly usage, and those of markets, and writes how long they take. */
 async function main(): Promise<void> {
   using directory = temporaryDirectory();
   const nowMs = Date.now();
@@ -66,9 +67,11 @@ async function main(): Promise<void> {
   const count = [...hourlyUsage(keyIds, DAYS, nowMs)].length;
   writeFileSync(
     RESULTS,
-    `# Pages of usage
+    `# Pages in a browser
 
 ${await circumstances('`make paint` (`bun test/browser/paint.ts`)')}
+
+## Usage
 
 A year of hourly usage of ${KEYS} keys with ${ROUTES.length} routes, ${count} rows of hours, in Chromium on the same machine. Times are milliseconds: the answer
 from the request to its first byte, which is two turns of the event loop (reading, rendering); the first contentful paint from the
@@ -76,6 +79,8 @@ begin of the navigation. Medians of ${ROUNDS} rounds after one to warm up, with 
 paint of the year within ${GOAL_MS} ms.
 
 ${table(['page', 'answer', 'first contentful paint', 'bytes'], rows)}
+
+${await marketSection()}
 `,
   );
 }

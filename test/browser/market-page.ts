@@ -1,0 +1,235 @@
+import { expect } from 'bun:test';
+import type { Outcome } from '../../src/domain/outcome.ts';
+import { gridWindow } from '../../src/web/browser/view/grid-loader.ts';
+import { drawnPrices } from '../../src/web/browser/view/map-picture.ts';
+import { cssColour, paletteOf, shadeOf } from '../../src/web/browser/view/palette.ts';
+import { plotLayout, xOf, yOf } from '../../src/web/browser/view/plot-layout.ts';
+import { expectedGrid, type OracleGap, type OracleSnapshot } from '../support/heat-map-oracle.ts';
+import type { Page, WatchedPage } from './chromium.ts';
+
+type ExpectedGrid = ReturnType<typeof expectedGrid>;
+
+/** Files that the page saves are kept as texts, and copied texts too. */
+export const KEEP_FILES = `globalThis.savedTexts = [];
+  const makeUrl = URL.createObjectURL;
+  URL.createObjectURL = (blob) => {
+    savedTexts.push(blob.text());
+    return makeUrl(blob);
+  };`;
+
+/** Waits until an expression is true in the page. */
+export async function until(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => ((${expression}) ? resolve() : requestAnimationFrame(look));
+    look();
+  })`);
+}
+
+const SETTLED = `document.querySelector('.plot-area')?.getAttribute('aria-busy') === 'false'`;
+const IS_LOCAL = `document.querySelector('.market-head')?.innerText.includes('read in this browser')`;
+
+/** Opens a market, and waits until it is drawn: by the server's heat maps, or by those of the page's worker. */
+export async function openMarket(page: Page, url: string, source: 'server' | 'worker'): Promise<void> {
+  await page.goto(url);
+  await until(page, source === 'worker' ? `${SETTLED} && ${IS_LOCAL}` : SETTLED);
+  await drawn(page);
+}
+
+/** Waits until all that was asked for is drawn. */
+export async function drawn(page: Page): Promise<void> {
+  await until(page, SETTLED);
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+}
+
+/** The grids that the page saves as data: one, or up and down. */
+export async function savedGrids(page: Page): Promise<readonly object[]> {
+  await page.evaluate('savedTexts.splice(0)');
+  await page.getByRole('button', { name: /Save data/ }).click();
+  const { data } = JSON.parse(await page.evaluate<string>('savedTexts[0]')) as { data: object | object[] };
+  return Array.isArray(data) ? data : [data];
+}
+
+/** The rows of a ladder as the page has them: best level first. */
+async function shownLadder(page: Page, outcome: Outcome): Promise<Pick<OracleSnapshot, 'bids' | 'asks'>> {
+  const sideOf = (side: string) =>
+    page.evaluate<{ price: number; size: number }[]>(`[
+      ...document.querySelectorAll('.ladder[data-outcome=${outcome}] tr.${side}'),
+    ].map(({ cells }) => ({ price: Number(cells[0].innerText), size: Number(cells[1].innerText.replaceAll(',', '')) }))`);
+  const [bids, asks] = [await sideOf('bid'), await sideOf('ask')];
+  return { bids, asks: asks.toReversed() };
+}
+
+/** A column of a grid, and what is drawn of it. */
+interface CellSample {
+  readonly x: number;
+  readonly y: number;
+  readonly colour: string;
+}
+
+/**
+ * Up to `most` cells of a drawn grid, with the colour that their middle must have. `largest` is the size of the last colour. Cells
+ * that are smaller than a pixel are left out.
+ */
+async function sampledCells(
+  page: Page,
+  grid: ExpectedGrid,
+  { largest, most, random }: { readonly largest: number; readonly most: number; readonly random: () => number },
+): Promise<readonly CellSample[]> {
+  const width = await page.evaluate<number>(`document.querySelector('.plot-area').clientWidth`);
+  const layout = plotLayout(width, ['up'], true);
+  const [panel] = layout.panels;
+  const time = { from: Date.parse(grid.from), to: Date.parse(grid.to) + 1 };
+  const { bids, asks } = paletteOf('light');
+  const samples: CellSample[] = [];
+  const known = grid.columns.filter(({ id, gap }) => id !== null && !gap);
+  for (let tries = 0; tries < most * 4 && samples.length < most && known.length > 0; tries += 1) {
+    const column = known[Math.floor(random() * known.length)]!;
+    const row = Math.floor(random() * grid.prices.length);
+    const [left, right] = [xOf(layout, time, Date.parse(column.from)), xOf(layout, time, Date.parse(column.to) + 1)];
+    const { from, to } = drawnPrices(grid.prices, row);
+    const [top, bottom] = [yOf(panel!, { from: 0, to: 1 }, to), yOf(panel!, { from: 0, to: 1 }, from)];
+    const [x, y] = [Math.floor((left + right) / 2), Math.floor((top + bottom) / 2)];
+    if (x + 0.5 <= left || x + 0.5 >= right || y + 0.5 <= top || y + 0.5 >= bottom) continue;
+    if (y < panel!.top || y >= panel!.top + panel!.height) continue;
+    const bid = column.bidSizes[column.bidRows.indexOf(row)] ?? 0;
+    const ask = column.askSizes[column.askRows.indexOf(row)] ?? 0;
+    const [bidShade, askShade] = [bid, ask].map((size) => (size === 0 ? -1 : shadeOf(size, largest, 'log')));
+    const pixel = askShade! >= bidShade! ? asks[askShade!] : bids[bidShade!];
+    samples.push({ x, y, colour: pixel === undefined ? 'rgb(255 255 255)' : cssColour(pixel) });
+  }
+  return samples;
+}
+
+/** The colours of pixels of the picture’s cells. */
+async function drawnColours(page: Page, samples: readonly CellSample[]): Promise<readonly string[]> {
+  return await page.evaluate(`(() => {
+    const canvas = document.querySelector('canvas.cells');
+    // A copy: the browser complains about canvases that are read often.
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    const { data, width } = copy.getImageData(0, 0, canvas.width, canvas.height);
+    return ${JSON.stringify(samples.map(({ x, y }) => [x, y]))}.map(([x, y]) => {
+      const at = 4 * (y * width + x);
+      return 'rgb(' + data[at] + ' ' + data[at + 1] + ' ' + data[at + 2] + ')';
+    });
+  })()`);
+}
+
+/** All snapshots of an outcome, and the gaps, as the API answers them. */
+async function recordedBooks(
+  origin: string,
+  key: string,
+  marketPath: string,
+  outcome: Outcome,
+): Promise<{ readonly snapshots: readonly OracleSnapshot[]; readonly gaps: readonly OracleGap[] }> {
+  const get = async <T>(path: string): Promise<T> => {
+    const answer = await fetch(`${origin}${marketPath}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  };
+  const snapshots: OracleSnapshot[] = [];
+  for (let cursor = ''; ; ) {
+    const path = `/snapshots?outcome=${outcome}&limit=1000${cursor}`;
+    const { data, nextCursor } = await get<{ data: OracleSnapshot[]; nextCursor: string | null }>(path);
+    snapshots.push(...data);
+    if (nextCursor === null) break;
+    cursor = `&cursor=${nextCursor}`;
+  }
+  const { data } = await get<{ data: { gaps: OracleGap[] } }>('/coverage');
+  return { snapshots, gaps: data.gaps };
+}
+
+function largestOf({ columns }: ExpectedGrid): number {
+  return Math.max(0, ...columns.flatMap(({ bidSizes, askSizes }) => [...bidSizes, ...askSizes]));
+}
+
+/** What the page's policy refused, and what the console complained about. */
+export async function complaintsOf({ complaints, refused }: WatchedPage): Promise<readonly string[]> {
+  return [...complaints, ...(await refused())];
+}
+
+/** A market of a running service. */
+export interface ServedMarket {
+  readonly origin: string;
+  readonly key: string;
+  readonly symbol: string;
+  readonly conditionId: string;
+  readonly slug: string;
+  readonly timeframe: string;
+  readonly snapshotCount: number;
+  readonly startTime: string;
+  readonly endTime: string;
+}
+
+/** Up to 1,000 markets of each coin. */
+export async function servedMarkets(origin: string, key: string): Promise<ServedMarket[]> {
+  const get = async <T>(path: string): Promise<T> => {
+    const answer = await fetch(`${origin}/v1${path}`, { headers: { authorization: `Bearer ${key}` } });
+    return ((await answer.json()) as { data: T }).data;
+  };
+  const coins = await get<{ symbol: string }[]>('/coins');
+  const lists = coins.map(({ symbol }) => get<ServedMarket[]>(`/${symbol}/markets?include=counts&limit=1000`));
+  return (await Promise.all(lists)).flat().map((market) => ({ ...market, origin, key }));
+}
+
+const CELLS_AT_ONCE = 400;
+
+/**
+ * Opens a market at random windows, and compares what the page has and draws with the brute-force grid of all snapshots, and its
+ * ladder with the nearest snapshot before the instant. Returns the number of cells whose colours were compared.
+ */
+export async function compareZooms(
+  page: Page,
+  market: ServedMarket,
+  {
+    zooms,
+    source,
+    random,
+  }: { readonly zooms: number; readonly source: 'server' | 'worker'; readonly random: () => number },
+): Promise<number> {
+  const { origin, key, symbol, conditionId } = market;
+  const marketPath = `/v1/${symbol}/markets/${conditionId}`;
+  const books = {
+    up: await recordedBooks(origin, key, marketPath, 'up'),
+    down: await recordedBooks(origin, key, marketPath, 'down'),
+  };
+  const times = [...books.up.snapshots, ...books.down.snapshots].map(({ timestamp }) => Date.parse(timestamp));
+  const limits = {
+    from: times.reduce((least, ms) => Math.min(least, ms), Date.parse(market.startTime)),
+    to: times.reduce((most, ms) => Math.max(most, ms), Date.parse(market.endTime)) + 1,
+  };
+  let compared = 0;
+  for (let zoom = 0; zoom < zooms; zoom += 1) {
+    const outcome = random() > 0.5 ? 'up' : 'down';
+    const { snapshots, gaps } = books[outcome];
+    const from = limits.from + Math.floor(random() * (limits.to - limits.from - 40));
+    const to = Math.min(limits.to, from + 40 + Math.floor(random() ** 3 * (limits.to - from)));
+    const atMs = from + Math.floor(random() * (to - from));
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const query = `outcome=${outcome}&from=${iso(from)}&to=${iso(to - 1)}&at=${iso(atMs)}`;
+    await openMarket(page, `${origin}/view/${symbol}/${conditionId}?${query}`, source);
+    // Without trades, only the worker's heat maps are there.
+    if (source === 'worker') await page.locator('label:has-text("trades") input').click();
+    const [grid] = (await savedGrids(page)) as { columns: object[] }[];
+    const columns = grid!.columns.length;
+    const expected = expectedGrid(snapshots, gaps, { fromMs: from, toMs: to - 1, columns });
+    expect(grid).toMatchObject(expected);
+    const width = await page.evaluate<number>(`document.querySelector('.plot-area').clientWidth`);
+    const { left, right } = plotLayout(width, [outcome], true);
+    const whole = gridWindow(outcome, limits, right - left);
+    const largest = largestOf(expectedGrid(snapshots, gaps, whole));
+    const samples = await sampledCells(page, expected, { largest, most: CELLS_AT_ONCE, random });
+    expect(await drawnColours(page, samples)).toEqual(samples.map(({ colour }) => colour));
+    compared += samples.length;
+    const answer = await fetch(
+      `${origin}${marketPath}/snapshots/at/${iso(atMs)}?mode=before&outcome=${outcome}&depth=10`,
+      {
+        headers: { authorization: `Bearer ${key}` },
+      },
+    );
+    const { data } = (await answer.json()) as { data: OracleSnapshot[] };
+    const { bids = [], asks = [] } = data[0] ?? {};
+    expect(await shownLadder(page, outcome)).toEqual({ bids, asks });
+  }
+  return compared;
+}

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { startChild } from '../support/child.ts';
+import { EXECUTABLE, issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { REAL_BOOKS, realRecording } from '../support/real-recordings.ts';
+import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { HAS_CHROMIUM, openPage } from './chromium.ts';
+import {
+  compareZooms,
+  complaintsOf,
+  drawn,
+  KEEP_FILES,
+  openMarket,
+  savedGrids,
+  servedMarkets,
+  until,
+} from './market-page.ts';
+import { axeFindings, keyboardFindings, overflowing, unfold } from './page-checks.ts';
+
+const SLUG = 'simulated-btc-updown-5m-1767868200';
+const [START_MS, LENGTH_MS] = [Date.parse('2026-04-16T07:10:00.000Z'), 300_000];
+const idOf = (nth: number) => `0x${String(nth).padStart(64, '0')}`;
+const market = (nth: number, slug: string) =>
+  sampleMarket({ conditionId: idOf(nth), slug, clobTokenIds: [String(nth * 2), String(nth * 2 + 1)] });
+const book = (nth: number, fields: object = {}) => sampleSnapshot({ conditionId: idOf(nth), ...fields });
+const levels = Array.from({ length: 10_001 }, (_, i) => i / 10_000);
+
+/** Markets that are not as they should be. */
+const RECORDS = [
+  market(1, 'without-books'),
+  market(2, 'with-gaps-only'),
+  { type: 'gap', conditionId: idOf(2), from: '2026-04-16T07:11:00Z', to: '2026-04-16T07:12:00Z', reason: 'restarted' },
+  market(3, 'one-sided'),
+  book(3, { bids: [] }),
+  market(4, 'crossed'),
+  book(4, { bids: [{ price: 0.6, size: 3 }], asks: [{ price: 0.4, size: 5 }] }),
+  market(5, 'deep'),
+  book(5, {
+    bids: levels.toReversed().map((price) => ({ price, size: 1.5 })),
+    asks: levels.map((price) => ({ price, size: 2.25 })),
+  }),
+  market(6, 'changing'),
+  book(6),
+];
+
+const RECORDINGS: readonly (readonly [name: string, path: string | undefined])[] = [
+  ['fixtures', join(import.meta.dir, '..', '..', 'fixtures', 'btc.ndjson.zst')],
+  ['books-5m-parquet', REAL_BOOKS],
+  ['ws-capture-5m', realRecording('ws-capture-5m')],
+  ['sessions-15m', realRecording('sessions-15m')],
+  ['snapshots-1s', realRecording('snapshots-1s')],
+  ['quotes-15m-csv', realRecording('quotes-15m-csv')],
+];
+const ZOOMS = 20;
+/** Brute force takes the product of columns and snapshots. */
+const SNAPSHOTS_MAX = 50_000;
+
+setDefaultTimeout(600_000);
+
+describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
+  'the page of a market of %s (needs Chromium, test/judges)',
+  (_, path) => {
+    test.skipIf(path === undefined).each(['server', 'worker'] as const)(
+      'has and draws the grid of all snapshots at random windows, and the ladder before the instant (%s)',
+      async (source) => {
+        using directory = temporaryDirectory();
+        const data = join(directory.path, 'data');
+        await printed(['import', path!, '--data', data]);
+        await using server = await startServer(data, ['--demo']);
+        const { key } = await issueKey(data);
+        const small = (await servedMarkets(server.origin, key)).filter((one) => one.snapshotCount <= SNAPSHOTS_MAX);
+        const recorded = small.filter(({ slug }) => !slug.startsWith('simulated'));
+        const [market] = (recorded.length === 0 ? small : recorded).toSorted(
+          (a, b) => b.snapshotCount - a.snapshotCount,
+        );
+        await using watched = await openPage();
+        await watched.page.addInitScript({ content: KEEP_FILES });
+        const compared = await compareZooms(watched.page, market!, { zooms: ZOOMS, source, random: randomsOf(11) });
+        expect(compared).toBeGreaterThan(100);
+        expect(await complaintsOf(watched)).toEqual([]);
+      },
+    );
+  },
+);
+
+describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromium, test/judges)', () => {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  let server: RunningServer;
+  const importRecords = async (records: readonly object[]) => {
+    const file = join(directory.path, 'records.ndjson');
+    writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    await printed(['import', file, '--data', data]);
+  };
+  beforeAll(async () => {
+    await importRecords(RECORDS);
+    server = await startServer(data, ['--demo']);
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  test('shows markets without books, with gaps only, one-sided, crossed, and of 10,001 levels, without a complaint', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    const open = async (slug: string, at: string) => {
+      await openMarket(
+        page,
+        `${server.origin}/view/btc/${slug}?at=${at}`,
+        slug.startsWith('with') ? 'server' : 'worker',
+      );
+      const [head = ''] = await page.locator('.market-head').allInnerTexts();
+      const [ladder = ''] = await page.locator('.ladders').allInnerTexts();
+      return { head, ladder };
+    };
+    const at = '2026-04-16T07:11:00.000Z';
+    expect((await open('without-books', at)).head).toContain('no books recorded');
+    expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
+    const oneSided = await open('one-sided', at);
+    expect(oneSided.head).toContain('1 snapshot, no gaps, 1 one-sided');
+    expect(oneSided.ladder).toMatch(/no bids/);
+    const crossed = await open('crossed', at);
+    expect(crossed.head).toContain('1 crossed');
+    expect(crossed.ladder).toContain('crossed by 0.2');
+    const deep = await open('deep', at);
+    expect(deep.ladder.match(/1\.5/g)!.length).toBeGreaterThanOrEqual(10);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
+  test('reads a market again that has changed, when the person comes back to the page', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    await openMarket(page, `${server.origin}/view/btc/changing`, 'worker');
+    await importRecords([book(6, { timestamp: new Date(START_MS + LENGTH_MS / 2).toISOString() })]);
+    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByText(/2 snapshots, no gaps, read in this browser/).waitFor();
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
+  test('has a sentence for a market that is not recorded', async () => {
+    await using watched = await openPage();
+    await watched.page.goto(`${server.origin}/view/btc/not-recorded`);
+    await watched.page
+      .getByText(/No market of btc has this/)
+      .first()
+      .waitFor();
+    expect(await watched.refused()).toEqual([]);
+  });
+
+  test('can be used with keys alone, is accessible, and fits a phone', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    await openMarket(page, `${server.origin}/view/btc/${SLUG}?outcome=both`, 'worker');
+    await unfold(page);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await keyboardFindings(page)).toEqual([]);
+    await page.press('.plot-area', '1');
+    await page.press('.plot-area', '+');
+    await page.press('.plot-area', 'ArrowRight');
+    await page.press('.plot-area', 'l');
+    await until(page, `/scale=sqrt/.test(location.search) && /from=/.test(location.search)`);
+    const search = await page.evaluate<string>('location.search');
+    expect(search).not.toMatch(/outcome|key|br_live/);
+    await page.press('.plot-area', '0');
+    await until(page, `!/from=/.test(location.search)`);
+    await page.setViewportSize({ width: 375, height: 800 });
+    await until(page, `document.querySelector('.plot-area').clientWidth < 375`);
+    expect(await overflowing(page)).toEqual([]);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+});
+
+describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, test/judges)', () => {
+  test('a tier without snapshots sees the reference price, and what is missing; a revoked key leaves what is shown', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    const port = String(await freePort());
+    const origin = `http://127.0.0.1:${port}`;
+    await printed(['seed', '--data', data]);
+    await printed(['account', 'create', 'ada@example.com', '--data', data]);
+    const issue = async (tier: string) =>
+      JSON.parse(
+        await printed(['key', 'create', '--account', 'ada@example.com', '--tier', tier, '--json', '--data', data]),
+      ) as { id: string };
+    await issue('free');
+    await using _server = await startServer(data, ['--port', port, '--public-url', origin]);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.goto(
+      (await printed(['account', 'link', 'ada@example.com', '--public-url', origin, '--data', data])).trim(),
+    );
+    await page.getByRole('button', { name: /Sign in as/ }).click();
+    await page
+      .getByText(/Signed in as/)
+      .first()
+      .waitFor();
+    await page.goto(`${origin}/view/btc/${SLUG}`);
+    await page.getByText(/Your tier, Free, lacks snapshots\. With it, the heat map/).waitFor();
+    await page.locator('.sign.reference').waitFor();
+    expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans']);
+    expect(await complaintsOf(watched)).toEqual([]);
+
+    const { id } = await issue('pro');
+    await openMarket(page, `${origin}/view/btc/${SLUG}`, 'worker');
+    await printed(['key', 'revoke', id, '--data', data]);
+    // The worker needs no key; the reference price and the trades of another window do.
+    await page.press('.plot-area', '+');
+    await page
+      .getByText(/lacks snapshots|no valid key|no longer valid|Your tier/)
+      .first()
+      .waitFor();
+    expect(await page.evaluate<boolean>("document.querySelector('.ramp') !== null")).toBe(true);
+    expect(await page.locator('.ladder tr.bid').allInnerTexts()).not.toEqual([]);
+  });
+
+  test('a page of a replay follows its clock, and shows nothing later', async () => {
+    using directory = temporaryDirectory();
+    const data = join(directory.path, 'data');
+    await printed(['seed', '--data', data]);
+    const port = String(await freePort());
+    const origin = `http://127.0.0.1:${port}`;
+    const from = '2026-01-08T10:31:00.000Z';
+    const args = ['replay', '--market', SLUG, '--from', from, '--paused', '--port', port, '--data', data];
+    await using replay = startChild([EXECUTABLE, ...args]);
+    await replay.said(/REST/);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.addInitScript({ content: KEEP_FILES });
+    await openMarket(page, `${origin}/view/btc/${SLUG}`, 'server');
+    await page.getByText(/replay paused, 1×, 10:31:00\.000/).waitFor();
+    await until(page, `document.querySelector('.instant').innerText === '10:31:00.000'`);
+    const lastShown = async () => {
+      const [grid] = (await savedGrids(page)) as { columns: { timestamp: string | null }[] }[];
+      return grid!.columns.findLast(({ timestamp }) => timestamp !== null)!.timestamp!;
+    };
+    expect((await lastShown()) <= from).toBe(true);
+    const later = '2026-01-08T10:33:00.000Z';
+    await printed(['replay', 'seek', later, '--url', origin]);
+    await until(page, `document.querySelector('.instant').innerText === '10:33:00.000'`);
+    await drawn(page);
+    const shown = await lastShown();
+    expect(shown > from && shown <= later).toBe(true);
+    expect(
+      await page.evaluate<number>(
+        `fetch('/v1/replays').then((answer) => answer.json()).then(({ data }) => Date.parse(data[0].now))`,
+      ),
+    ).toBe(Date.parse(later));
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+});
