@@ -202,7 +202,11 @@ export async function compareZooms(
   for (let zoom = 0; zoom < zooms; zoom += 1) {
     const outcome = random() > 0.5 ? 'up' : 'down';
     const { snapshots, gaps } = books[outcome];
-    const from = limits.from + Math.floor(random() * (limits.to - limits.from - 40));
+    // Half of the windows begin close to a snapshot: some recordings are short.
+    const near = times.length === 0 ? limits.from : times[Math.floor(random() * times.length)]! - random() * 1000;
+    const anywhere = limits.from + random() * (limits.to - limits.from);
+    const begin = Math.floor(zoom % 2 === 0 ? near : anywhere);
+    const from = Math.max(limits.from, Math.min(begin, limits.to - 40));
     const to = Math.min(limits.to, from + 40 + Math.floor(random() ** 3 * (limits.to - from)));
     const atMs = from + Math.floor(random() * (to - from));
     const iso = (ms: number) => new Date(ms).toISOString();

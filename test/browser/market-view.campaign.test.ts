@@ -79,8 +79,13 @@ describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
         );
         await using watched = await openPage();
         await watched.page.addInitScript({ content: KEEP_FILES });
-        const compared = await compareZooms(watched.page, market!, { zooms: ZOOMS, source, random: randomsOf(11) });
-        expect(compared).toBeGreaterThan(100);
+        const compared = await compareZooms(watched.page, market!, {
+          zooms: ZOOMS,
+          source: market!.snapshotCount > 0 ? source : 'server',
+          random: randomsOf(11),
+        });
+        // Some recordings have no books.
+        expect(compared > 100).toBe(market!.snapshotCount > 0);
         expect(await complaintsOf(watched)).toEqual([]);
       },
     );
