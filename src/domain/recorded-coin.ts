@@ -1,9 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { formatInstant, type InstantMs, instantText } from './instant.ts';
+import { TIMEFRAMES, type Timeframe, TimeframeName } from './timeframe.ts';
 
 export interface RecordedCoin {
   readonly symbol: string;
+  /** Those of its markets, the shortest first. */
+  readonly timeframes: readonly Timeframe[];
   readonly markets: number;
   /** Markets with at least one order book snapshot. */
   readonly recordedMarkets: number;
@@ -18,6 +21,10 @@ const count = (description: string) => Type.Integer({ minimum: 0, maximum: Numbe
 export const CoinResource = Type.Object(
   {
     symbol: CoinCode,
+    timeframes: Type.Array(TimeframeName, {
+      maxItems: TIMEFRAMES.length,
+      description: 'Timeframes of the listed markets, the shortest first.',
+    }),
     markets: count('Markets that are listed; 0 where only reference prices are recorded.'),
     recordedMarkets: count('Markets with at least one order book snapshot.'),
     snapshots: count('Stored order book snapshots of all markets.'),
@@ -32,8 +39,10 @@ export const CoinResource = Type.Object(
 );
 export type CoinResource = Static<typeof CoinResource>;
 
-export function coinResource({ firstMs, lastMs, ...counts }: RecordedCoin): CoinResource {
+export function coinResource({ firstMs, lastMs, symbol, timeframes, ...counts }: RecordedCoin): CoinResource {
   return {
+    symbol,
+    timeframes: [...timeframes],
     ...counts,
     firstAt: firstMs === undefined ? null : formatInstant(firstMs),
     lastAt: lastMs === undefined ? null : formatInstant(lastMs),

@@ -2,6 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import type { RecordedCoin } from '../domain/recorded-coin.ts';
+import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 import type { Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
@@ -30,6 +31,9 @@ export const COUNT_LISTED = `SELECT (
   ) + (
     SELECT COUNT(*) FROM markets WHERE symbol = ?1 AND start_ms > ?2 AND start_ms < ?3 AND created_ms <= ?2
   ) AS markets`;
+/** ?1 to ?3 as above; ?4: timeframe. The first market in the index is almost always listed. */
+export const KNOWS_TIMEFRAME = `SELECT 1 AS known FROM markets INDEXED BY markets_by_coin_and_timeframe
+  WHERE symbol = ?1 AND timeframe = ?4 AND start_ms < ?3 AND (start_ms <= ?2 OR created_ms <= ?2) LIMIT 1`;
 /** Of the index alone, except for windows that begin after ?2. */
 const LISTED_RECORDED = `FROM markets INDEXED BY recorded_markets_by_coin
   WHERE symbol = ?1 AND start_ms < ?3 AND (start_ms <= ?2 OR created_ms <= ?2) AND first_snapshot_ms <= ?2`;
@@ -44,6 +48,7 @@ export class SnapshotTotals {
   readonly #market;
   readonly #update;
   readonly #listed;
+  readonly #knowsTimeframe;
   readonly #ofCoin;
   readonly #open;
 
@@ -53,6 +58,7 @@ export class SnapshotTotals {
     this.#market = database.query<TotalRow, [number]>(MARKET_TOTAL);
     type Listed = [symbol: string, asOfMs: InstantMs, beforeMs: InstantMs];
     this.#listed = database.query<{ markets: number }, Listed>(COUNT_LISTED);
+    this.#knowsTimeframe = database.query<{ known: number }, [...Listed, Timeframe]>(KNOWS_TIMEFRAME);
     this.#ofCoin = database.query<TotalRow & { readonly recordedMarkets: number }, Listed>(COIN_TOTAL);
     this.#open = database.query<{ key: number; firstMs: InstantMs }, Listed>(OPEN_MARKETS);
     this.#update = database.query<never, [number, number]>(UPDATE_TOTAL);
@@ -102,6 +108,7 @@ export class SnapshotTotals {
     return {
       coin: {
         symbol,
+        timeframes: TIMEFRAMES.filter((timeframe) => this.#knowsTimeframe.get(...listed, timeframe) !== null),
         markets,
         recordedMarkets: recordedMarkets + open.length,
         snapshots: count ?? 0,

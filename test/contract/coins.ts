@@ -7,6 +7,7 @@ import { AMPLE_RPM, type Suite } from './target.ts';
 
 const at = (time: unknown) => (time === null ? Infinity : Date.parse(String(time)));
 const SYMBOLS = [...new Set([...MARKETS, ...COIN_PRICES].map(({ symbol }) => symbol))].sort();
+const TIMEFRAMES = ['5m', '15m', '1h', '4h', '24h'];
 /** The coins of the recording that each tier grants. */
 const GRANTED: Readonly<Record<TierId, readonly string[]>> = {
   free: ['btc'],
@@ -30,6 +31,7 @@ function expectedCoins(symbols: readonly string[], asOfMs = Infinity): object[] 
     const all = times.flat().sort();
     return {
       symbol,
+      timeframes: TIMEFRAMES.filter((name) => markets.some(({ timeframe }) => timeframe === name)),
       markets: markets.length,
       recordedMarkets: times.filter(({ length }) => length > 0).length,
       snapshots: all.length,
@@ -63,7 +65,7 @@ export function coinTests(suite: Suite): void {
   test('a coin with reference prices only is listed, without markets', async () => {
     const { data } = (await get('/v1/coins')).json<{ data: { symbol: string }[] }>();
     expect(data.find(({ symbol }) => symbol === 'xrp')).toEqual({
-      symbol: 'xrp',
+      ...{ symbol: 'xrp', timeframes: [] },
       ...{ markets: 0, recordedMarkets: 0, snapshots: 0, firstAt: null, lastAt: null },
     });
   });
@@ -115,14 +117,15 @@ export function coinTests(suite: Suite): void {
     expect((await client(`/v1/coins?asOf=${T0}`)).json<unknown>()).toEqual({ data: [] });
     const [market] = MARKETS.filter(({ symbol }) => symbol === 'sol');
     await target.importRecords([market!]);
-    const counts = { markets: 1, recordedMarkets: 0, snapshots: 0, firstAt: null, lastAt: null };
-    expect((await client('/v1/coins')).json<unknown>()).toEqual({ data: [{ symbol: 'sol', ...counts }] });
+    const coin = { symbol: 'sol', timeframes: [market!.timeframe], markets: 1 };
+    const counts = { recordedMarkets: 0, snapshots: 0, firstAt: null, lastAt: null };
+    expect((await client('/v1/coins')).json<unknown>()).toEqual({ data: [{ ...coin, ...counts }] });
     const { conditionId } = market!;
     const book = { type: 'snapshot', conditionId, outcome: 'up', timestamp: T0, bids: [], asks: [] };
     await target.importRecords([book]);
     const recorded = { recordedMarkets: 1, snapshots: 1, firstAt: new Date(T0).toISOString() };
     expect((await client('/v1/coins')).json<unknown>()).toEqual({
-      data: [{ symbol: 'sol', markets: 1, ...recorded, lastAt: recorded.firstAt }],
+      data: [{ ...coin, ...recorded, lastAt: recorded.firstAt }],
     });
   });
 }

@@ -14,7 +14,14 @@ import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '.
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as attempts from '../../src/store/sign-in-attempts.ts';
-import { COIN_TOTAL, COUNT_LISTED, MARKET_TOTAL, OPEN_MARKETS, UPDATE_TOTAL } from '../../src/store/snapshot-totals.ts';
+import {
+  COIN_TOTAL,
+  COUNT_LISTED,
+  KNOWS_TIMEFRAME,
+  MARKET_TOTAL,
+  OPEN_MARKETS,
+  UPDATE_TOTAL,
+} from '../../src/store/snapshot-totals.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
@@ -105,6 +112,7 @@ test.each<[string, string, ...string[]]>([
     'SCALAR SUBQUERY',
     `${MARKETS} INDEX markets_by_coin (`,
   ],
+  ['KNOWS_TIMEFRAME', KNOWS_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
   ['COIN_TOTAL', COIN_TOTAL, `${MARKETS} INDEX recorded_markets_by_coin (`],
   ['OPEN_MARKETS', OPEN_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
   [
