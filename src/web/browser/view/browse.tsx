@@ -1,8 +1,36 @@
+import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { ConnectionStatus } from './connection-status.tsx';
+import { BrowsePage } from './browse-page.tsx';
+import { readBrowseQuery, writeBrowseQuery } from './browse-query.ts';
+import { later } from './later.ts';
 import { connectionOf } from './page-connection.ts';
+import { Recordings } from './recordings.ts';
 
 const root = document.querySelector<HTMLElement>('#view')!;
 const connection = connectionOf(root);
-render(<ConnectionStatus connection={connection} />, root);
+const recordings = new Recordings(readBrowseQuery(location.search), { connection, later });
+
+/** What the key shows; undefined while nothing can be asked. A token that is renewed changes nothing of it. */
+const seen = () => {
+  const { value: state } = connection.state;
+  if (state.kind !== 'ready') return undefined;
+  return JSON.stringify([state.with?.key, state.with?.tier]);
+};
+let shown: string | undefined;
+effect(() => {
+  const now = seen();
+  if (now === undefined) return;
+  if (now === shown) recordings.retry();
+  else recordings.start();
+  shown = now;
+});
+
+// The address says what is shown; a choice is a step of the history.
+effect(() => {
+  const query = writeBrowseQuery(recordings.query.value);
+  if (query !== location.search) history.pushState(null, '', `${location.pathname}${query}`);
+});
+addEventListener('popstate', () => recordings.choose(readBrowseQuery(location.search)));
+
+render(<BrowsePage connection={connection} recordings={recordings} later={later} />, root);
 void connection.connect();

@@ -27,7 +27,7 @@ export interface GrantedTier {
 }
 
 /** The key that requests are sent with. */
-interface ConnectedKey {
+export interface ConnectedKey {
   readonly key: NamedKey;
   readonly tier: GrantedTier;
   /** All valid keys of a signed-in person; empty for a typed key. */

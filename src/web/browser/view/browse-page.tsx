@@ -1,0 +1,150 @@
+import { numberText } from '../../texts.ts';
+import { Choices } from '../choices.tsx';
+import type { BrowseQuery } from './browse-query.ts';
+import { totalsOf } from './calendar.ts';
+import { CalendarView } from './calendar-view.tsx';
+import type { Connection } from './connection.ts';
+import { ConnectionStatus } from './connection-status.tsx';
+import type { Later } from './later.ts';
+import { MarketList, type MarketListContent } from './market-list.tsx';
+import type { Recordings } from './recordings.ts';
+import { SearchField } from './search-field.tsx';
+import { tierNotes } from './tier-notes.ts';
+import { countText, dateText } from './view-texts.ts';
+
+const ALL = 'all';
+
+interface BrowsePageContent {
+  readonly connection: Connection;
+  readonly recordings: Recordings;
+  readonly later: Later;
+}
+
+/** The recordings: a coin, a timeframe, a calendar, and the list of markets. */
+export function BrowsePage({ connection, recordings, later }: BrowsePageContent) {
+  const { value: state } = connection.state;
+  const notes = tierNotes(connection, state.kind === 'ready' ? state.with : undefined);
+  return (
+    <>
+      <div class="row spread view-head">
+        <h1>Recordings</h1>
+        {state.kind !== 'closed' && <ConnectionStatus connection={connection} />}
+      </div>
+      {state.kind === 'closed' && <ConnectionStatus connection={connection} />}
+      {notes.map(({ sentence, link }) => (
+        <p key={sentence} class="notice warn">
+          {sentence} {link !== undefined && <a href={link.href}>{link.text}</a>}
+        </p>
+      ))}
+      <Failure recordings={recordings} />
+      <RecordedMarkets recordings={recordings} later={later} />
+    </>
+  );
+}
+
+/** Why the last request failed. */
+function Failure({ recordings }: { readonly recordings: Recordings }) {
+  const { value: failure } = recordings.failure;
+  // The form for a key says it.
+  if (failure === undefined || failure.status === 401 || failure.kind === 'not-connected') return null;
+  return (
+    <div class="notice bad row" role="alert">
+      <p>
+        {failure.message} {failure.link !== undefined && <a href={failure.link.href}>{failure.link.text}</a>}
+      </p>
+      <button type="button" class="button small" onClick={() => recordings.retry()}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+function RecordedMarkets({ recordings, later }: Omit<BrowsePageContent, 'connection'>) {
+  const { value: coins } = recordings.coins;
+  const { value: days } = recordings.days;
+  const { value: list } = recordings.markets;
+  const { date, search, timeframe, replay } = recordings.query.value;
+  if (coins === undefined) return null;
+  const { coin } = recordings;
+  if (coin === undefined) {
+    return <p class="notice">Nothing is recorded here that this key may see: import recordings, or use another key.</p>;
+  }
+  const recorded = coins.find(({ symbol }) => symbol === coin);
+  const timeframes = recorded?.timeframes ?? [];
+  const marketHref = (market: { readonly symbol: string; readonly slug: string }) =>
+    `/view/${market.symbol}/${market.slug}${replay === undefined ? '' : `?replay=${encodeURIComponent(replay)}`}`;
+  return (
+    <>
+      <div class="row browse-choices">
+        <Choices
+          label="Coin"
+          options={coins.map(({ symbol }) => [symbol, symbol.toUpperCase()])}
+          chosen={coin}
+          choose={(symbol) => recordings.choose({ coin: symbol, timeframe: undefined, date: '' })}
+        />
+        <Choices
+          label="Timeframe"
+          options={[[ALL, 'All'], ...timeframes.map((name) => [name, name] as const)]}
+          chosen={timeframe ?? ALL}
+          choose={(name) => recordings.choose({ timeframe: name === ALL ? undefined : name })}
+        />
+        <SearchField search={search} choose={(text) => recordings.choose({ search: text, date: '' })} later={later} />
+      </div>
+      <div class="browse">
+        <aside class="card" aria-label="Calendar">
+          {days !== undefined && days.length > 0 ? (
+            <CalendarView
+              key={`${coin} ${timeframe}`}
+              days={days}
+              chosen={date}
+              choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
+            />
+          ) : (
+            <p class="quiet">{days === undefined ? 'Counting the days …' : 'No day has markets.'}</p>
+          )}
+        </aside>
+        <section aria-labelledby="list-title">
+          <div class="row spread">
+            <h2 id="list-title" aria-live="polite">
+              {titleOf(recordings)}
+            </h2>
+            {(date !== '' || search !== '') && (
+              <button type="button" class="button small" onClick={() => recordings.choose({ date: '', search: '' })}>
+                Show all
+              </button>
+            )}
+          </div>
+          {list && <Listed recordings={recordings} list={list} href={marketHref} />}
+        </section>
+      </div>
+    </>
+  );
+}
+
+/** A list, or a sentence that it is empty. */
+function Listed(content: MarketListContent) {
+  const { recordings, list } = content;
+  // The first page of a search shows whether there is any market.
+  recordings.changes.value;
+  if (list.count === 0) return <p class="card">{nothingText(recordings.query.value)}</p>;
+  return <MarketList {...content} />;
+}
+
+function titleOf({ query, days }: Recordings): string {
+  const { date, search } = query.value;
+  if (search !== '') return `Markets with “${search}”`;
+  const when = date === '' ? 'All days' : dateText(date);
+  if (days.value === undefined) return when;
+  const { markets, recordedMarkets } = totalsOf(days.value, date);
+  const recorded = recordedMarkets === markets ? 'all' : recordedMarkets === 0 ? 'none' : numberText(recordedMarkets);
+  return `${when}: ${countText(markets, 'market')}, ${recorded} recorded`;
+}
+
+function nothingText({ search, date }: BrowseQuery): string {
+  if (search !== '') {
+    return `No market has “${search}” in its slug, or a conditionId that begins with it: search for less of it.`;
+  }
+  return date === ''
+    ? 'No markets are recorded here: choose another timeframe.'
+    : `No market begins in ${dateText(date)}: choose a day with markets.`;
+}

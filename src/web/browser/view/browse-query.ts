@@ -1,0 +1,48 @@
+/** What the browse page shows, as its address says: never a key. */
+export interface BrowseQuery {
+  /** Undefined: the first one that is recorded. */
+  readonly coin: string | undefined;
+  /** Undefined: all. */
+  readonly timeframe: string | undefined;
+  /** A month or a day of UTC, `2026-01` or `2026-01-08`; '' for all. */
+  readonly date: string;
+  /** A part of a slug or a conditionId; '' for all. */
+  readonly search: string;
+  /** The id of the replay whose archive is shown; undefined: the first one. */
+  readonly replay: string | undefined;
+}
+
+const DATE = /^\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?$/;
+/** As long as a slug may be. */
+export const SEARCH_CHARS_MAX = 200;
+
+/** Reads the query of an address. What is not a date is left out, so every address shows something. */
+export function readBrowseQuery(query: string): BrowseQuery {
+  const values = new URLSearchParams(query);
+  const date = values.get('date') ?? '';
+  return {
+    coin: values.get('coin')?.toLowerCase() || undefined,
+    timeframe: values.get('tf') || undefined,
+    date: isDate(date) ? date : '',
+    search: (values.get('search') ?? '').trim().slice(0, SEARCH_CHARS_MAX),
+    replay: values.get('replay') || undefined,
+  };
+}
+
+/** The query of an address, `?coin=btc&date=2026-01`; '' for an address that has none. */
+export function writeBrowseQuery({ coin, timeframe, date, search, replay }: BrowseQuery): string {
+  const values = new URLSearchParams();
+  if (coin !== undefined) values.set('coin', coin);
+  if (timeframe !== undefined) values.set('tf', timeframe);
+  if (date !== '') values.set('date', date);
+  if (search !== '') values.set('search', search);
+  if (replay !== undefined) values.set('replay', replay);
+  return values.size === 0 ? '' : `?${values}`;
+}
+
+function isDate(text: string): boolean {
+  if (!DATE.test(text)) return false;
+  const instantMs = Date.parse(text);
+  // 30 February would be a day of March.
+  return !Number.isNaN(instantMs) && new Date(instantMs).toISOString().startsWith(text);
+}

@@ -1,0 +1,163 @@
+const DAY_MS = 86_400_000;
+const DAYS_IN_WEEK = 7;
+const YEAR_CHARS = '2026'.length;
+const MONTH_CHARS = '2026-01'.length;
+const MONTHS_IN_YEAR = 12;
+/** Of the grid of a year. */
+export const MONTHS_IN_ROW = 6;
+/** Of a day with recordings; 0 is for a day without. */
+export const LEVELS = 4;
+
+/** What is recorded of the markets that begin on one day of UTC. */
+export interface RecordedDay {
+  /** `2026-01-08`. */
+  readonly day: string;
+  readonly markets: number;
+  /** Markets with snapshots. */
+  readonly recordedMarkets: number;
+  readonly marketsWithGaps: number;
+  readonly snapshots: number;
+}
+
+export type DayTotals = Omit<RecordedDay, 'day'>;
+
+export const NOTHING: DayTotals = { markets: 0, recordedMarkets: 0, marketsWithGaps: 0, snapshots: 0 };
+const COUNTS = ['markets', 'recordedMarkets', 'marketsWithGaps', 'snapshots'] as const;
+
+/** The part of a list of markets, latest first, that begins on the days of a date. */
+export interface ListPart {
+  readonly skip: number;
+  readonly count: number;
+}
+
+/** Whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
+export function isIn(day: string, date: string): boolean {
+  return day === date || date === '' || day.startsWith(`${date}-`);
+}
+
+/** The sums of the days of a date. */
+export function totalsOf(days: readonly RecordedDay[], date: string): DayTotals {
+  const totals = { ...NOTHING };
+  for (const { day, ...counts } of days) {
+    if (!isIn(day, date)) continue;
+    for (const count of COUNTS) totals[count] += counts[count];
+  }
+  return totals;
+}
+
+/** `days` in any order. */
+export function listPart(days: readonly RecordedDay[], date: string): ListPart {
+  let skip = 0;
+  for (const { day, markets } of days) if (day > date && !isIn(day, date)) skip += markets;
+  return { skip, count: totalsOf(days, date).markets };
+}
+
+/** 0 for nothing recorded, else 1 to LEVELS by the part of `most`. */
+export function levelOf(recorded: number, most: number): number {
+  return recorded === 0 ? 0 : Math.min(LEVELS, Math.max(1, Math.ceil((recorded / most) * LEVELS)));
+}
+
+/** The most recorded markets on one day of these. */
+export function mostRecorded(days: readonly DayTotals[]): number {
+  return days.reduce((most, { recordedMarkets }) => Math.max(most, recordedMarkets), 0);
+}
+
+/** `2026-01` for `2026-01-08`. */
+export function monthOf(day: string): string {
+  return day.slice(0, MONTH_CHARS);
+}
+
+export function yearOf(day: string): string {
+  return day.slice(0, YEAR_CHARS);
+}
+
+/** The last recorded day of a date; without one the last day with markets, or `otherwise`: the last of all if it is left out. */
+export function dayIn(days: readonly RecordedDay[], date: string, otherwise = days.at(-1)!.day): string {
+  const within = days.filter(({ day }) => isIn(day, date));
+  return (within.findLast(({ recordedMarkets }) => recordedMarkets > 0) ?? within.at(-1))?.day ?? otherwise;
+}
+
+/** The months of a year. */
+export function monthsOf(year: string): string[] {
+  return Array.from({ length: MONTHS_IN_YEAR }, (_, i) => `${year}-${String(i + 1).padStart(2, '0')}`);
+}
+
+/** The weeks of a month from Monday to Sunday; undefined where a week has days of other months. */
+export function weeksOf(month: string): (string | undefined)[][] {
+  const first = `${month}-01`;
+  const weeks: (string | undefined)[][] = [];
+  for (let monday = moved(first, -weekdayOf(first)); monthOf(monday) <= month; monday = moved(monday, DAYS_IN_WEEK)) {
+    const week = Array.from({ length: DAYS_IN_WEEK }, (_, i) => moved(monday, i));
+    weeks.push(week.map((day) => (monthOf(day) === month ? day : undefined)));
+  }
+  return weeks;
+}
+
+/** The day that a key of the grid pattern of WAI-ARIA moves to; undefined for other keys. */
+export function dayByKey(day: string, key: string, hasShift: boolean): string | undefined {
+  switch (key) {
+    case 'ArrowLeft':
+      return moved(day, -1);
+    case 'ArrowRight':
+      return moved(day, 1);
+    case 'ArrowUp':
+      return moved(day, -DAYS_IN_WEEK);
+    case 'ArrowDown':
+      return moved(day, DAYS_IN_WEEK);
+    case 'Home':
+      return moved(day, -weekdayOf(day));
+    case 'End':
+      return moved(day, DAYS_IN_WEEK - 1 - weekdayOf(day));
+    case 'PageUp':
+      return movedByMonths(day, hasShift ? -MONTHS_IN_YEAR : -1);
+    case 'PageDown':
+      return movedByMonths(day, hasShift ? MONTHS_IN_YEAR : 1);
+    default:
+      return undefined;
+  }
+}
+
+/** The day, of another month, that a key of the grid pattern moves to in a grid of months; undefined for other keys. */
+export function monthByKey(day: string, key: string): string | undefined {
+  const place = (Number(day.slice(YEAR_CHARS + 1, MONTH_CHARS)) - 1) % MONTHS_IN_ROW;
+  switch (key) {
+    case 'ArrowLeft':
+      return movedByMonths(day, -1);
+    case 'ArrowRight':
+      return movedByMonths(day, 1);
+    case 'ArrowUp':
+      return movedByMonths(day, -MONTHS_IN_ROW);
+    case 'ArrowDown':
+      return movedByMonths(day, MONTHS_IN_ROW);
+    case 'Home':
+      return movedByMonths(day, -place);
+    case 'End':
+      return movedByMonths(day, MONTHS_IN_ROW - 1 - place);
+    case 'PageUp':
+      return movedByMonths(day, -MONTHS_IN_YEAR);
+    case 'PageDown':
+      return movedByMonths(day, MONTHS_IN_YEAR);
+    default:
+      return undefined;
+  }
+}
+
+/** The same day of another month, or its last one. */
+export function movedByMonths(day: string, months: number): string {
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+  const last = new Date(Date.UTC(year, month + months, 0)).getUTCDate();
+  return dateText(Date.UTC(year, month - 1 + months, Math.min(date, last)));
+}
+
+function moved(day: string, days: number): string {
+  return dateText(Date.parse(day) + days * DAY_MS);
+}
+
+/** 0 is Monday. */
+function weekdayOf(day: string): number {
+  return (new Date(day).getUTCDay() + DAYS_IN_WEEK - 1) % DAYS_IN_WEEK;
+}
+
+function dateText(instantMs: number): string {
+  return new Date(instantMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
+}

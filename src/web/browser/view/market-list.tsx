@@ -1,0 +1,190 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { numberText } from '../../texts.ts';
+import type { PagedRows } from './paged-rows.ts';
+import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
+import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
+import { Sparkline } from './sparkline.tsx';
+import { windowText } from './view-texts.ts';
+
+/** Rows in the document above and below those that are visible. */
+const AROUND = 6;
+/** Their classes and texts. */
+const COLUMNS = [
+  ['window', 'Window (UTC)'],
+  ['slug', 'Market'],
+  ['mid', 'Midpoint of up'],
+  ['winner', 'Winner'],
+  ['number', 'Snapshots'],
+  ['number volume', 'Volume ($)'],
+] as const;
+
+export interface MarketListContent {
+  readonly recordings: Recordings;
+  readonly list: PagedRows<ListedMarket>;
+  /** Of a market's page. */
+  readonly href: (market: ListedMarket) => string;
+}
+
+/**
+ * A list of markets of any length: only the rows that are visible are in the document. It is one stop of the key Tab; arrows, Page Up,
+ * Page Down, Home and End move in it, and Enter opens a market.
+ */
+export function MarketList({ recordings, list, href }: MarketListContent) {
+  // Read, so that rows are drawn when they are loaded.
+  recordings.changes.value;
+  const scroller = useRef<HTMLTableElement>(null);
+  const head = useRef<HTMLTableSectionElement>(null);
+  const ruler = useRef<HTMLDivElement>(null);
+  const scrollTop = useSignal(0);
+  const sizes = useSignal({ rowPx: 1, viewPx: 0 });
+  /** The row that the keyboard is at. */
+  const at = useSignal(0);
+  const size: ListSize = { count: list.count ?? 0, ...sizes.value };
+  const { first, end, topPx } = rowWindow(scrollTop.value, size, AROUND);
+  const { rowPx, viewPx } = size;
+  /** At least as many as are in the document at once. */
+  const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
+
+  useEffect(() => {
+    const [list, heading, row] = [scroller.current!, head.current!, ruler.current!];
+    const observer = new ResizeObserver(() => {
+      sizes.value = { viewPx: list.clientHeight - heading.offsetHeight, rowPx: row.offsetHeight };
+    });
+    for (const element of [list, heading, row]) observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  useEffect(() => {
+    scroller.current!.scrollTop = 0;
+    at.value = 0;
+  }, [list]);
+  useEffect(() => {
+    // A list has no height before its rows are counted.
+    if (list.count === undefined) recordings.show(0, 1);
+    else if (viewPx > 0) recordings.show(first, end);
+  });
+
+  const moveTo = (index: number) => {
+    at.value = Math.min(Math.max(index, 0), size.count - 1);
+    scroller.current!.scrollTop = scrolledTo(at.value, scroller.current!.scrollTop, size);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.altKey || event.metaKey || size.count === 0) return;
+    const page = Math.max(1, Math.floor(viewPx / rowPx) - 1);
+    const moves: Readonly<Record<string, number>> = {
+      ArrowUp: at.value - 1,
+      ArrowDown: at.value + 1,
+      PageUp: at.value - page,
+      PageDown: at.value + page,
+      Home: 0,
+      End: size.count - 1,
+    };
+    const to = moves[event.key];
+    const market = list.row(at.value);
+    if (to !== undefined) moveTo(to);
+    else if (event.key === 'Enter' && market !== undefined) location.assign(href(market));
+    else return;
+    event.preventDefault();
+  };
+
+  const isShown = at.value >= first && at.value < end;
+  return (
+    <div class="card flush">
+      <div ref={ruler} class="market ruler" aria-hidden="true" />
+      <table
+        ref={scroller}
+        class="markets"
+        // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the grid pattern of WAI-ARIA: keys move in it
+        role="grid"
+        aria-label="Markets"
+        aria-rowcount={list.count === undefined ? -1 : list.count + 1}
+        aria-readonly="true"
+        aria-activedescendant={isShown ? rowId(at.value) : undefined}
+        tabIndex={0}
+        onScroll={() => {
+          scrollTop.value = scroller.current!.scrollTop;
+        }}
+        onKeyDown={onKeyDown}
+      >
+        <thead ref={head}>
+          <tr class="market" aria-rowindex={1}>
+            {COLUMNS.map(([name, text]) => (
+              <th key={name} scope="col" class={name}>
+                {text}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody style={{ height: `${contentPx(size)}px` }}>
+          {Array.from({ length: end - first }, (_, i) => first + i).map((index) => (
+            <MarketRow
+              // A row that leaves becomes one that enters: an element is changed faster than it is made.
+              key={index % pool}
+              index={index}
+              topPx={topPx + (index - first) * rowPx}
+              isAt={index === at.value}
+              market={list.row(index)}
+              midpoints={recordings.midpoints(list.row(index)?.conditionId ?? '')}
+              href={href}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface MarketRowContent extends Pick<MarketListContent, 'href'> {
+  readonly index: number;
+  /** In the scrolled content, in pixels. */
+  readonly topPx: number;
+  readonly isAt: boolean;
+  /** Undefined until it is loaded. */
+  readonly market: ListedMarket | undefined;
+  readonly midpoints: Midpoints | undefined;
+}
+
+function MarketRow({ index, topPx, isAt, market, midpoints, href }: MarketRowContent) {
+  const row = {
+    id: rowId(index),
+    'aria-rowindex': index + 2,
+    'aria-selected': isAt,
+    style: { transform: `translateY(${topPx}px)` },
+  } as const;
+  if (market === undefined) {
+    return (
+      <tr {...row} class="market missing" aria-busy="true">
+        <td>Loading …</td>
+      </tr>
+    );
+  }
+  const { day, times } = windowText(market.startTime, market.endTime);
+  return (
+    <tr {...row} class="market">
+      <td class="window">
+        <span class="quiet">{day}</span> {times}
+      </td>
+      <td class="slug">
+        <a href={href(market)} tabIndex={-1}>
+          {market.slug}
+        </a>
+      </td>
+      <td class="mid">{midpoints && <Sparkline values={midpoints} />}</td>
+      <td class="winner">
+        <Winner market={market} />
+      </td>
+      <td class="number">{numberText(market.snapshotCount)}</td>
+      <td class="number volume">{market.volume === null ? '' : numberText(Math.round(market.volume))}</td>
+    </tr>
+  );
+}
+
+/** An arrow and a word: colour is not needed to read it. */
+function Winner({ market: { winner, closed } }: { readonly market: ListedMarket }) {
+  if (winner === null) return <span class="quiet">{closed ? 'unknown' : 'open'}</span>;
+  return <span class={`outcome ${winner}`}>{winner === 'up' ? '▲ up' : '▼ down'}</span>;
+}
+
+function rowId(index: number): string {
+  return `market-${index}`;
+}

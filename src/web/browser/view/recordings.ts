@@ -1,0 +1,243 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+import type { BrowseQuery } from './browse-query.ts';
+import { isIn, listPart, type RecordedDay } from './calendar.ts';
+import type { Connection } from './connection.ts';
+import type { Later } from './later.ts';
+import { PAGE_ROWS, PagedRows } from './paged-rows.ts';
+import { RequestRefused } from './request-refused.ts';
+import { ShownValues } from './shown-values.ts';
+
+/** Values of a sparkline. */
+const POINTS = 48;
+const MIDPOINTS_MAX = 2000;
+/** Markets of one request. */
+const MIDPOINTS_BATCH_MAX = 50;
+const RETRY_MS = 5000;
+/** Days are counted again when the list shows that they changed, but not more often than this. */
+const RECOUNT_MS = 30_000;
+
+/** Midpoints of up, from the beginning of a market to its end. */
+export type Midpoints = readonly (number | null)[];
+
+/** The fields of a coin of /v1 that the page uses. */
+export interface ListedCoin {
+  readonly symbol: string;
+  /** Those that its markets have, the shortest first. */
+  readonly timeframes: readonly string[];
+}
+
+/** The fields of a market of /v1 that the page uses. */
+export interface ListedMarket {
+  readonly conditionId: string;
+  readonly slug: string;
+  readonly symbol: string;
+  readonly startTime: string;
+  readonly endTime: string;
+  readonly closed: boolean;
+  readonly winner: 'up' | 'down' | null;
+  /** In USDC; null where it is not known. */
+  readonly volume: number | null;
+  readonly snapshotCount: number;
+}
+
+export interface RecordingsDeps {
+  readonly connection: Pick<Connection, 'get' | 'grants'>;
+  readonly later: Later;
+}
+
+/** What the recordings page shows: coins, the days of one of them, and its markets. It loads what is missing. */
+export class Recordings {
+  readonly #deps: RecordingsDeps;
+  readonly #query;
+  readonly #coins = signal<readonly ListedCoin[] | undefined>(undefined);
+  readonly #days = signal<readonly RecordedDay[] | undefined>(undefined);
+  readonly #markets = signal<PagedRows<ListedMarket> | undefined>(undefined);
+  readonly #failure = signal<RequestRefused | undefined>(undefined);
+  readonly #changes = signal(0);
+  readonly #midpoints: ShownValues<string, Midpoints>;
+  #load = new AbortController();
+  #cancelRetry: (() => void) | undefined;
+  #cancelRecount: (() => void) | undefined;
+
+  constructor(query: BrowseQuery, deps: RecordingsDeps) {
+    this.#query = signal(query);
+    this.#deps = deps;
+    this.#midpoints = new ShownValues({
+      ...{ valuesMax: MIDPOINTS_MAX, batchMax: MIDPOINTS_BATCH_MAX, loadsMax: 1, later: deps.later },
+      load: async (markets, aborted) => await this.#loadMidpoints(markets, aborted),
+      onChange: () => this.#changed(),
+    });
+  }
+
+  get query(): ReadonlySignal<BrowseQuery> {
+    return this.#query;
+  }
+
+  /** By symbol; undefined until they are loaded. */
+  get coins(): ReadonlySignal<readonly ListedCoin[] | undefined> {
+    return this.#coins;
+  }
+
+  /** Of the coin and the timeframe; undefined until they are loaded. */
+  get days(): ReadonlySignal<readonly RecordedDay[] | undefined> {
+    return this.#days;
+  }
+
+  /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
+  get markets(): ReadonlySignal<PagedRows<ListedMarket> | undefined> {
+    return this.#markets;
+  }
+
+  /** Changes with each change of rows and midpoints. */
+  get changes(): ReadonlySignal<number> {
+    return this.#changes;
+  }
+
+  /** Why the last request failed. */
+  get failure(): ReadonlySignal<RequestRefused | undefined> {
+    return this.#failure;
+  }
+
+  /** The coin that is shown; undefined while nothing is known. */
+  get coin(): string | undefined {
+    return this.#query.value.coin ?? this.#coins.value?.[0]?.symbol;
+  }
+
+  /** Midpoints of a shown market; undefined while they are not known. */
+  midpoints(conditionId: string): Midpoints | undefined {
+    return this.#midpoints.value(conditionId);
+  }
+
+  /** Loads all again: with another key, or after a failure. */
+  start(): void {
+    this.#coins.value = undefined;
+    this.#days.value = undefined;
+    this.#midpoints.clear();
+    this.retry();
+  }
+
+  /** Loads again what is missing. */
+  retry(): void {
+    this.#cancelRetry?.();
+    this.#failure.value = undefined;
+    const markets = this.#markets.peek();
+    if (this.#days.peek() === undefined || markets === undefined) void this.#loadAll();
+    else if (markets.failure !== undefined) markets.retry();
+    if (this.#midpoints.failure !== undefined) this.#midpoints.retry();
+  }
+
+  /** Shows something else. */
+  choose(change: Partial<BrowseQuery>): void {
+    const before = this.#query.peek();
+    const next = { ...before, ...change };
+    this.#query.value = next;
+    if (next.coin !== before.coin || next.timeframe !== before.timeframe) this.#days.value = undefined;
+    this.#failure.value = undefined;
+    void this.#loadAll();
+  }
+
+  /** Says which rows of the list are shown, from `first` to before `end`. */
+  show(first: number, end: number): void {
+    const markets = this.#markets.peek();
+    if (markets === undefined) return;
+    markets.show(first, end);
+    if (!this.#deps.connection.grants('quotes')) return;
+    const shown: string[] = [];
+    for (let index = first; index < end; index += 1) {
+      const market = markets.row(index);
+      if (market !== undefined && market.snapshotCount > 0) shown.push(market.conditionId);
+    }
+    this.#midpoints.show(shown);
+  }
+
+  /** Loads the coins and the days if they are missing, and makes the list. */
+  async #loadAll(): Promise<void> {
+    this.#load.abort();
+    this.#load = new AbortController();
+    const { signal: aborted } = this.#load;
+    this.#markets.peek()?.close();
+    this.#markets.value = undefined;
+    this.#midpoints.show([]);
+    try {
+      this.#coins.value ??= await this.#data('/v1/coins', aborted);
+      if (this.coin === undefined) return;
+      if (this.#days.peek() === undefined) {
+        const days = await this.#data<readonly RecordedDay[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
+        this.#days.value = days;
+      }
+      this.#list();
+    } catch (error) {
+      if (!aborted.aborted) this.#fail(error);
+    }
+  }
+
+  #list(): void {
+    const { date, search } = this.#query.peek();
+    const { skip: before, count } = search === '' ? listPart(this.#days.peek() ?? [], date) : { skip: 0 };
+    const path = `/v1/${this.coin}/markets?include=counts${this.#timeframe('&')}${search && `&search=${encodeURIComponent(search)}`}`;
+    this.#markets.value = new PagedRows<ListedMarket>({
+      ...{ count, later: this.#deps.later },
+      loadPage: async (skip, aborted) => {
+        const limit = Math.min(PAGE_ROWS, (count ?? Infinity) - skip);
+        const url = `${path}&limit=${limit}&skip=${before + skip}`;
+        const { data, pagination } = await this.#deps.connection.get<MarketPage>(url, { signal: aborted });
+        if (search === '' && data.some(({ startTime }) => !isIn(startTime.slice(0, 10), date))) this.#recount();
+        return { rows: data, hasMore: pagination.hasMore && skip + limit < (count ?? Infinity) };
+      },
+      onChange: () => this.#changed(),
+    });
+  }
+
+  /** The list begins elsewhere than the days say: a market was added since they were counted. */
+  #recount(): void {
+    if (this.#cancelRecount !== undefined) return;
+    this.#cancelRecount = this.#deps.later(() => {
+      this.#cancelRecount = undefined;
+    }, RECOUNT_MS);
+    this.#days.value = undefined;
+    void this.#loadAll();
+  }
+
+  async #loadMidpoints(markets: readonly string[], aborted: AbortSignal): Promise<ReadonlyMap<string, Midpoints>> {
+    const path = `/v1/${this.coin}/midpoints?points=${POINTS}&markets=${markets.join()}`;
+    const data = await this.#data<readonly MarketMidpoints[]>(path, aborted);
+    return new Map(data.map(({ conditionId, mids }) => [conditionId, mids]));
+  }
+
+  async #data<T>(path: string, aborted: AbortSignal): Promise<T> {
+    return (await this.#deps.connection.get<{ readonly data: T }>(path, { signal: aborted })).data;
+  }
+
+  /** The parameter of the chosen timeframe after `before`. */
+  #timeframe(before: '?' | '&'): string {
+    const { timeframe } = this.#query.peek();
+    return timeframe === undefined ? '' : `${before}tf=${encodeURIComponent(timeframe)}`;
+  }
+
+  #changed(): void {
+    this.#changes.value += 1;
+    const failure = this.#markets.peek()?.failure ?? this.#midpoints.failure;
+    if (failure !== undefined) this.#fail(failure);
+  }
+
+  /** A server that does not answer is asked again; other refusals are for the person. */
+  #fail(error: unknown): void {
+    if (!(error instanceof RequestRefused)) throw error;
+    this.#failure.value = error;
+    this.#cancelRetry?.();
+    if (error.kind === 'unreachable' || error.status >= 500) {
+      this.#cancelRetry = this.#deps.later(() => this.retry(), RETRY_MS);
+    }
+  }
+}
+
+/** Parts of answers of /v1. */
+interface MarketPage {
+  readonly data: readonly ListedMarket[];
+  readonly pagination: { readonly hasMore: boolean };
+}
+
+interface MarketMidpoints {
+  readonly conditionId: string;
+  readonly mids: Midpoints;
+}

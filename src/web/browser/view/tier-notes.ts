@@ -1,0 +1,37 @@
+import { timeText } from '../../texts.ts';
+import type { ConnectedKey, Connection } from './connection.ts';
+import type { Link } from './request-refused.ts';
+
+/** A sentence about what a key does not show. */
+export interface TierNote {
+  readonly sentence: string;
+  readonly link: Link | undefined;
+}
+
+/** The routes that the browse page and the page of a market need, and what they show. */
+const SHOWN = [
+  ['quotes', 'The list has no midpoints.'],
+  ['snapshots', 'Markets cannot be opened.'],
+] as const;
+
+/** What a key does not show in the list of recordings: late data, midpoints, markets. */
+export function tierNotes(
+  connection: Pick<Connection, 'grants' | 'lackOf'>,
+  connected: ConnectedKey | undefined,
+): TierNote[] {
+  if (connected === undefined) return [];
+  const { key } = connected;
+  const notes: TierNote[] = [];
+  if (key.asOf !== null) {
+    notes.push({
+      sentence: `Your key shows what was recorded until ${timeText(Date.parse(key.asOf))}.`,
+      link: undefined,
+    });
+  }
+  for (const [route, consequence] of SHOWN) {
+    if (connection.grants(route)) continue;
+    const { sentence, link } = connection.lackOf(route);
+    notes.push({ sentence: `${sentence} ${consequence}`, link });
+  }
+  return notes;
+}

@@ -1,0 +1,210 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { freePort } from '../judges/free-port.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
+import { axeFindings, keyboardFindings, overflowing } from './page-checks.ts';
+import { setAppearance } from './shown-pages.ts';
+
+interface Market {
+  readonly slug: string;
+  readonly conditionId: string;
+  readonly startTime: string;
+  readonly winner: string | null;
+  readonly snapshotCount: number;
+}
+
+/** The shown rows in order: row number, slug, winner and number of snapshots. */
+const ROWS = `[...document.querySelectorAll('.markets tbody tr')]
+  .map((row) => [Number(row.ariaRowIndex) - 2, ...['.slug', '.winner', '.number'].map((name) => row.querySelector(name)?.innerText)])
+  .sort(([a], [b]) => a - b)`;
+type Row = readonly [index: number, slug: string, winner: string, snapshots: string];
+
+const rowOf = ({ slug, winner, snapshotCount }: Market, index: number): Row => [
+  index,
+  slug,
+  winner === null ? 'open' : winner === 'up' ? '▲ up' : '▼ down',
+  String(snapshotCount),
+];
+
+/** Waits until an expression is true in the page. */
+async function until(page: Page, expression: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    const look = () => ((${expression}) ? resolve() : requestAnimationFrame(look));
+    look();
+  })`);
+}
+
+/** Waits until the list has these rows. */
+async function seeRows(page: Page, markets: readonly Market[]): Promise<void> {
+  await until(page, `JSON.stringify(${ROWS}) === ${JSON.stringify(JSON.stringify(markets.map(rowOf)))}`);
+}
+
+describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chromium, test/judges)', () => {
+  const directory = temporaryDirectory();
+  const data = directory.path;
+  let port: string;
+  let server: RunningServer;
+  let watched: WatchedPage;
+  let page: Page;
+  /** Of all coins. */
+  let key: { readonly id: string; readonly key: string };
+  beforeAll(async () => {
+    port = String(await freePort());
+    server = await startServer(data, ['--demo', '--port', port]);
+    key = await issueKey(data);
+    watched = await openPage();
+    ({ page } = watched);
+    // All rows of the demo are visible.
+    await page.setViewportSize({ width: 1280, height: 1600 });
+  });
+  afterAll(async () => {
+    await watched[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  const get = async <T>(path: string): Promise<readonly T[]> => {
+    const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key.key}` } });
+    return ((await answer.json()) as { data: readonly T[] }).data;
+  };
+  const marketsOf = async (coin: string, query = '') => await get<Market>(`/v1/${coin}/markets?include=counts${query}`);
+  const open = async (query = '') => void (await page.goto(`${server.origin}/view${query}`));
+  const query = async () => await page.evaluate<string>('location.search');
+
+  test('the list is that of /v1, with the midpoint of each market, and choices and searches change it', async () => {
+    await open();
+    const btc = await marketsOf('btc');
+    await seeRows(page, btc);
+    await until(page, `document.querySelectorAll('.markets .sparkline').length === ${btc.length}`);
+    expect(await page.evaluate<string>('document.querySelector("#list-title").textContent')).toBe(
+      `All days: ${btc.length} markets, all recorded`,
+    );
+    await page.locator('label:text-is("ETH")').click();
+    await seeRows(page, await marketsOf('eth'));
+    await page.locator('label:text-is("4h")').click();
+    const long = await marketsOf('eth', '&tf=4h');
+    await seeRows(page, long);
+    expect(await query()).toBe('?coin=eth&tf=4h');
+    await page.locator('input[type=search]').fill(long[1]!.conditionId.slice(0, 20).toUpperCase());
+    await seeRows(page, long.slice(1, 2));
+    await page.locator('input[type=search]').fill('no-such-market');
+    await page.getByText(/^No market has “no-such-market” in its slug/).waitFor();
+    await page.evaluate('history.go(-2)');
+    await seeRows(page, long);
+    expect(await query()).toBe('?coin=eth&tf=4h');
+  });
+
+  test('the calendar counts as /v1 does, and a day has its markets', async () => {
+    await open('?coin=sol');
+    const all = await marketsOf('sol');
+    await seeRows(page, all);
+    const days = await get<{ day: string; markets: number; recordedMarkets: number; snapshots: number }>(
+      '/v1/sol/days',
+    );
+    expect(days.length).toBeGreaterThan(1);
+    for (const { day, markets, snapshots } of days) {
+      const name = new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+      const label = `${name}: ${markets} market${markets === 1 ? '' : 's'}, all recorded`;
+      await page
+        .locator(`.days [aria-label^="${label}"][aria-label$=", ${snapshots.toLocaleString('en-US')} snapshots"]`)
+        .click();
+      await seeRows(
+        page,
+        all.filter(({ startTime }) => startTime.startsWith(day)),
+      );
+      expect(await query()).toBe(`?coin=sol&date=${day}`);
+    }
+    await page.getByRole('button', { name: /Show all/ }).click();
+    await seeRows(page, all);
+    await open('?coin=sol&date=2020-01');
+    await page.getByText(/^No market begins in January 2020/).waitFor();
+  });
+
+  test('the keyboard chooses a day, moves in the list and opens a market', async () => {
+    await open('?coin=btc');
+    const all = await marketsOf('btc');
+    await seeRows(page, all);
+    const nameOf = (day: string) => new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+    const seeFocus = async (name: string) =>
+      await until(page, `document.activeElement.ariaLabel?.startsWith(${JSON.stringify(`${name}:`)})`);
+    await page.press('.days [tabindex="0"]', 'ArrowLeft');
+    await seeFocus('7 January 2026');
+    await page.press(':focus', 'PageUp');
+    // The recordings begin later.
+    await seeFocus(nameOf(all.at(-1)!.startTime));
+    await page.press(':focus', 'End');
+    await seeFocus('8 January 2026');
+    await page.press(':focus', 'Enter');
+    const ofDay = all.filter(({ startTime }) => startTime.startsWith('2026-01-08'));
+    await seeRows(page, ofDay);
+    const seeAt = async ({ slug }: Market) =>
+      await until(
+        page,
+        `document.getElementById(document.querySelector('.markets').getAttribute('aria-activedescendant')).innerText.includes('${slug}')`,
+      );
+    await page.press('.markets', 'ArrowDown');
+    await seeAt(ofDay[1]!);
+    await page.press('.markets', 'End');
+    await seeAt(ofDay.at(-1)!);
+    await page.press('.markets', 'Home');
+    await page.press('.markets', 'ArrowUp');
+    await seeAt(ofDay[0]!);
+    await page.press('.markets', 'Enter');
+    await until(page, `location.pathname === '/view/btc/${ofDay[0]!.slug}'`);
+  });
+
+  test('it is readable for everybody, light and dark, on a desk and on a phone', async () => {
+    await open('?coin=btc&date=2026-01-08');
+    await until(page, 'document.querySelector(".markets .sparkline") !== null');
+    // The campaign of all pages has the other combinations.
+    for (const [scheme, width] of [
+      ['light', 1280],
+      ['dark', 375],
+    ] as const) {
+      await setAppearance(page, { width, height: 812 }, scheme);
+      expect({ scheme, axe: await axeFindings(page) }).toEqual({ scheme, axe: [] });
+    }
+    expect([await overflowing(page), await keyboardFindings(page)]).toEqual([[], []]);
+    await setAppearance(page, { width: 1280, height: 1600 }, 'light');
+    expect([watched.complaints, await watched.refused()]).toEqual([[], []]);
+    expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
+  });
+
+  test('without a server, with a wrong, a small and a revoked key, a sentence says what to do, and the page recovers', async () => {
+    await open('?coin=btc');
+    await seeRows(page, await marketsOf('btc'));
+    await server.stop();
+    await page.locator('label:text-is("ETH")').click();
+    await page.getByText(/^The server does not answer/).waitFor();
+    // Without --demo it gives no tokens to people who are not signed in.
+    server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
+    await page.getByRole('button', { name: /Try again/ }).click();
+    await page.getByText(/^Sign in to see recordings, or enter a key/).waitFor();
+    const use = async (text: string) => {
+      await page.locator('.key-form input').fill(text);
+      await page.getByRole('button', { name: /Use this key/ }).click();
+    };
+    await use('mistyped key');
+    await page.getByText(/^This is not a key/).waitFor();
+    await use('br_live_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa');
+    await page.getByText(/^This key is not valid/).waitFor();
+    const free = await issueKey(data, 'free');
+    await use(free.key);
+    await page.getByText(/^The tier 'free' does not grant/).waitFor();
+    await page.locator('label:text-is("BTC")').click();
+    await seeRows(page, await marketsOf('btc'));
+    await page.getByText(/^Your tier, Free, lacks quotes. The list has no midpoints/).waitFor();
+    await printed(['key', 'revoke', free.id, '--data', data]);
+    await page.locator('label:text-is("5m")').click();
+    await page.getByText(/^This key is no longer valid: enter another one/).waitFor();
+    await use(key.key);
+    const short = await marketsOf('btc', '&tf=5m');
+    await seeRows(page, short);
+    await until(page, `document.querySelectorAll('.markets .sparkline').length === ${short.length}`);
+    // A key is only in the memory of the page.
+    expect(await page.evaluate<number>('localStorage.length + sessionStorage.length')).toBe(0);
+    expect(watched.asked.filter((asked) => asked.includes('br_live_'))).toEqual([]);
+    expect(await watched.refused()).toEqual([]);
+  });
+});

@@ -1,0 +1,215 @@
+import { expect, test } from 'bun:test';
+import type { BrowseQuery } from '../../../src/web/browser/view/browse-query.ts';
+import { Recordings } from '../../../src/web/browser/view/recordings.ts';
+import { RequestRefused } from '../../../src/web/browser/view/request-refused.ts';
+import { ManualTimers } from './manual-timers.ts';
+
+const DAY_MS = 86_400_000;
+const FIRST_MS = Date.UTC(2026, 0, 1);
+const QUERY: BrowseQuery = { coin: undefined, timeframe: undefined, date: '', search: '', replay: undefined };
+/** More than a request of midpoints may have. */
+const SHOWN = 60;
+
+interface ServedMarket {
+  readonly conditionId: string;
+  readonly startTime: string;
+  readonly snapshotCount: number;
+}
+
+/** Markets every hour for three days, the latest first; every fifth has no snapshots. */
+function marketsOf(coin: string, count = 72): ServedMarket[] {
+  return Array.from({ length: count }, (_, i) => ({
+    conditionId: `${coin}-${i}`,
+    startTime: new Date(FIRST_MS + i * (DAY_MS / 24)).toISOString(),
+    snapshotCount: i % 5 === 0 ? 0 : i,
+  })).reverse();
+}
+
+/** A service with two coins. `refused`: what it answers to all requests, if anything. */
+function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes']) {
+  const timers = new ManualTimers();
+  const served: Record<string, ServedMarket[]> = { btc: marketsOf('btc'), eth: marketsOf('eth') };
+  const asked: string[] = [];
+  const service: { refusal: RequestRefused | undefined } = { refusal: undefined };
+  const answer = (path: string): unknown => {
+    const { pathname, searchParams } = new URL(path, 'http://localhost');
+    const [, , coin = '', resource] = pathname.split('/');
+    if (coin === 'coins') return { data: Object.keys(served).map((symbol) => ({ symbol, timeframes: ['1h'] })) };
+    const all = served[coin]!;
+    if (resource === 'days') {
+      const days = Object.groupBy(all.toReversed(), ({ startTime }) => startTime.slice(0, 10));
+      return {
+        data: Object.entries(days).map(([day, markets]) => {
+          return { day, markets: markets!.length, recordedMarkets: markets!.length, marketsWithGaps: 0, snapshots: 1 };
+        }),
+      };
+    }
+    if (resource === 'midpoints') {
+      const markets = searchParams.get('markets')!.split(',');
+      return { data: markets.map((conditionId) => ({ conditionId, mids: [0.5, markets.indexOf(conditionId)] })) };
+    }
+    const found = all.filter(({ conditionId }) => conditionId.includes(searchParams.get('search') ?? ''));
+    const [skip, limit] = [Number(searchParams.get('skip')), Number(searchParams.get('limit'))];
+    return { data: found.slice(skip, skip + limit), pagination: { hasMore: skip + limit < found.length } };
+  };
+  const recordings = new Recordings(
+    { ...QUERY, ...query },
+    {
+      later: timers.later,
+      connection: {
+        grants: (route) => granted.includes(route),
+        get: async <T>(path: string, { signal }: { signal?: AbortSignal } = {}) => {
+          asked.push(path);
+          await Bun.sleep(0);
+          signal?.throwIfAborted();
+          if (service.refusal !== undefined) throw service.refusal;
+          // The caller names the type, as with a real connection.
+          return answer(path) as T;
+        },
+      },
+    },
+  );
+  recordings.start();
+  /** Lets answers arrive, and shows rows. */
+  const settle = async (first = 0, end = 10) => {
+    for (let round = 0; round < 6; round += 1) {
+      await Bun.sleep(0);
+      recordings.show(first, end);
+      timers.pass(200);
+    }
+  };
+  const rows = () => {
+    const list = recordings.markets.value!;
+    return Array.from({ length: list.count! }, (_, i) => list.row(i)?.conditionId);
+  };
+  return { recordings, timers, served, asked, service, settle, rows };
+}
+
+test('shows the first coin: its days, and its markets with midpoints of those that are recorded', async () => {
+  const { recordings, served, asked, settle, rows } = started();
+  await settle(0, SHOWN);
+  expect(recordings.coin).toBe('btc');
+  expect(recordings.days.value!.map(({ day, markets }) => [day, markets])).toEqual([
+    ['2026-01-01', 24],
+    ['2026-01-02', 24],
+    ['2026-01-03', 24],
+  ]);
+  expect(rows()).toEqual(served.btc!.map(({ conditionId }) => conditionId));
+  const shown = served.btc!.slice(0, SHOWN).filter(({ snapshotCount }) => snapshotCount > 0);
+  expect(shown.map(({ conditionId }) => recordings.midpoints(conditionId)?.[0])).toEqual(shown.map(() => 0.5));
+  expect(recordings.midpoints('btc-0')).toBeUndefined();
+  expect(asked.map((path) => path.replace(/(markets=).*/, '$1…'))).toEqual([
+    '/v1/coins',
+    '/v1/btc/days',
+    '/v1/btc/markets?include=counts&limit=72&skip=0',
+    '/v1/btc/midpoints?points=48&markets=…',
+  ]);
+});
+
+test.each([
+  ['2026-01-02', 24, 48],
+  ['2026-01-03', 48, 72],
+  ['2026-01', 0, 72],
+  ['2025-12', 0, 0],
+])('the markets of %s are a part of the list', async (date, from, to) => {
+  const { served, asked, settle, rows } = started({ date, coin: 'eth', timeframe: '1h' });
+  await settle();
+  const expected = served.eth!.filter((_, i) => 72 - to <= i && i < 72 - from);
+  expect(rows()).toEqual(expected.map(({ conditionId }) => conditionId));
+  expect(asked[1]).toBe('/v1/eth/days?tf=1h');
+});
+
+test('a search lists what the service finds, and what is chosen next replaces it', async () => {
+  const { recordings, settle, rows, asked } = started();
+  await settle();
+  recordings.choose({ search: 'btc-7' });
+  await settle();
+  expect(rows()).toEqual(['btc-71', 'btc-70', 'btc-7']);
+  expect(asked.filter((path) => path.endsWith('/days')).length).toBe(1);
+  recordings.choose({ search: '', coin: 'eth', date: '2026-01-01' });
+  await settle();
+  expect(rows().length).toBe(24);
+  expect(rows()[0]).toBe('eth-23');
+});
+
+test('rows that wait for midpoints are not asked for at another coin', async () => {
+  const { recordings, timers, service, settle, asked } = started();
+  await settle();
+  recordings.choose({ search: 'btc-1' });
+  await Bun.sleep(0);
+  recordings.show(0, 10);
+  await Bun.sleep(0);
+  recordings.show(0, 10);
+  service.refusal = new RequestRefused('The server does not answer.', 'unreachable');
+  recordings.choose({ coin: 'eth', search: '' });
+  timers.pass(1000);
+  await settle();
+  expect(asked.filter((path) => path.includes('/eth/midpoints'))).toEqual([]);
+});
+
+test('a market that is recorded meanwhile moves the list: the days are counted again, once in a while', async () => {
+  const { recordings, served, settle, rows, asked } = started();
+  await settle();
+  served.btc!.unshift({ conditionId: 'new', startTime: '2026-01-04T00:00:00.000Z', snapshotCount: 1 });
+  recordings.choose({ date: '2026-01-03' });
+  await settle();
+  expect(rows()[0]).toBe('btc-71');
+  expect(recordings.days.value!.at(-1)!.day).toBe('2026-01-04');
+  served.btc!.unshift({ conditionId: 'newer', startTime: '2026-01-04T01:00:00.000Z', snapshotCount: 1 });
+  recordings.choose({ date: '2026-01-02' });
+  await settle();
+  expect(asked.filter((path) => path.endsWith('/days')).length).toBe(2);
+});
+
+test('a tier without quotes gets the list, and no request for midpoints', async () => {
+  const { settle, rows, asked } = started({}, ['markets']);
+  await settle();
+  expect(rows().length).toBe(72);
+  expect(asked.some((path) => path.includes('midpoints'))).toBe(false);
+});
+
+test('a service that does not answer is asked again, and a refusal only when the person says so', async () => {
+  const { recordings, timers, service, settle, rows, asked } = started();
+  service.refusal = new RequestRefused('The server does not answer.', 'unreachable');
+  await settle();
+  expect(recordings.failure.value).toBe(service.refusal);
+  expect(asked).toEqual(['/v1/coins']);
+  service.refusal = undefined;
+  timers.pass(5000);
+  await settle();
+  expect([recordings.failure.value, rows().length]).toEqual([undefined, 72]);
+
+  service.refusal = new RequestRefused('Your tier does not grant eth.', 'forbidden', 403);
+  recordings.choose({ coin: 'eth' });
+  await settle();
+  const sent = asked.length;
+  timers.pass(60_000);
+  await settle();
+  expect([recordings.failure.value, asked.length]).toEqual([service.refusal, sent]);
+  service.refusal = undefined;
+  recordings.retry();
+  await settle();
+  expect([recordings.failure.value, rows()[0]]).toEqual([undefined, 'eth-71']);
+});
+
+test('rows that were shown stay while the service does not answer, and the others follow', async () => {
+  const { recordings, timers, served, service, settle, rows } = started();
+  served.btc = marketsOf('btc', 500);
+  await settle();
+  service.refusal = new RequestRefused('The server does not answer.', 'unreachable');
+  await settle(300, 310);
+  expect([rows()[0], rows()[300]]).toEqual(['btc-499', undefined]);
+  expect(recordings.failure.value).toBe(service.refusal);
+  service.refusal = undefined;
+  timers.pass(5000);
+  await settle(300, 310);
+  expect([recordings.failure.value, rows()[300]]).toEqual([undefined, 'btc-199']);
+});
+
+test('an archive without coins asks for nothing more', async () => {
+  const { recordings, served, settle, asked } = started();
+  delete served.btc;
+  delete served.eth;
+  await settle();
+  expect([recordings.coin, recordings.coins.value, asked]).toEqual([undefined, [], ['/v1/coins']]);
+});
