@@ -8,7 +8,6 @@ import install from './install.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import mappings from './mappings.md' with { type: 'text' };
-import market from './market.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
@@ -16,6 +15,7 @@ import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
 import venue from './venue.md' with { type: 'text' };
+import viewer from './viewer.md' with { type: 'text' };
 
 /** A page of the manual, as Markdown. Links to other pages are relative: `replay.md#the-clock`. */
 export interface ManualPage {
@@ -31,7 +31,7 @@ const TEXTS = {
   interface: interfacePage,
   recordings,
   mappings,
-  market,
+  viewer,
   replay,
   venue,
   bots,
