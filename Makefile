@@ -125,7 +125,7 @@ soak: build ## load the executable for MINUTES=20, half of them with attackers, 
 pace: build ## measure the speed and timing of a replay, and write test/bench/replay/RESULTS.md
 	$(BUN) test/bench/replay/run.ts
 
-paint: build $(JUDGE_PACKAGES) ## measure how fast Chromium shows the pages of usage and of a market, and write test/browser/RESULTS.md
+paint: build $(JUDGE_PACKAGES) ## measure how fast Chromium shows the pages of usage and the viewer, and write test/browser/RESULTS.md
 	$(BUN) test/browser/paint.ts
 
 screenshots: build $(JUDGE_PACKAGES) ## take pictures of every page in Chromium into dist/screenshots, and those of the manual into src/manual

@@ -7,6 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { circumstances } from '../support/circumstances.ts';
 import { printed, startServer } from '../support/executable.ts';
 import { hourlyUsage, ROUTES, seedUsage } from '../web/seeded-usage.ts';
+import { browsePaint } from './browse-paint.ts';
 import { openPage, type Page } from './chromium.ts';
 import { marketSection } from './market-paint.ts';
 
@@ -35,8 +36,14 @@ interface Measured {
   readonly bytes: number;
 }
 
-/** Opens the pages of usage with a year of hourly usage, and those of markets, and writes how long they take. */
+/** Measures the pages of usage, the list of recordings and the page of a market, and writes the figures. */
 async function main(): Promise<void> {
+  const usage = await usagePaint();
+  writeFileSync(RESULTS, `${usage}\n${await browsePaint()}\n${await marketSection()}\n`);
+}
+
+/** Opens the pages of usage with a year of hourly usage, and describes how long they take. */
+async function usagePaint(): Promise<string> {
   using directory = temporaryDirectory();
   const nowMs = Date.now();
   const keyIds = seedUsage(directory.path, { [ADA]: KEYS }, DAYS, nowMs);
@@ -65,9 +72,7 @@ async function main(): Promise<void> {
     rows.push([name, ...(await measured(watched.page, `${origin}${path}`))]);
   }
   const count = [...hourlyUsage(keyIds, DAYS, nowMs)].length;
-  writeFileSync(
-    RESULTS,
-    `# Pages in a browser
+  return `# Pages in a browser
 
 ${await circumstances('`make paint` (`bun test/browser/paint.ts`)')}
 
@@ -79,10 +84,7 @@ begin of the navigation. Medians of ${ROUNDS} rounds after one to warm up, with 
 paint of the year within ${GOAL_MS} ms.
 
 ${table(['page', 'answer', 'first contentful paint', 'bytes'], rows)}
-
-${await marketSection()}
-`,
-  );
+`;
 }
 
 async function measured(page: Page, url: string): Promise<string[]> {

@@ -24,6 +24,8 @@ export interface ShownPage {
 
 const press = async (page: Page, name: RegExp) => await page.getByRole('button', { name }).first().click();
 
+const seeMidpoints = async (page: Page) => await page.locator('.markets .sparkline').first().waitFor();
+
 const byAnyone = (name: string, path: string, more: Partial<ShownPage> = {}): ShownPage => ({
   name,
   path: ({ origin }) => `${origin}${path}`,
@@ -67,6 +69,8 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('manual-accounts', '/docs/accounts'),
   byAnyone('reference', '/docs', { isForeign: true }),
   { name: 'replay', path: ({ replayOrigin }) => replayOrigin },
+  byAnyone('view-key', '/view', { prepare: async (page) => await page.locator('.key-form input').waitFor() }),
+  { name: 'view-replay', path: ({ replayOrigin }) => `${replayOrigin}/view`, prepare: seeMidpoints },
   byAnyone('sign-in', '/sign-in'),
   byAnyone('sign-in-code', '/sign-in', {
     prepare: async (page) => {
@@ -86,6 +90,15 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   }),
   byAdmin('key', '/account/keys', {
     prepare: async (page) => await page.getByText('notebook').first().click(),
+  }),
+  byAdmin('view', '/view', { prepare: seeMidpoints }),
+  byAdmin('view-day', '/view?coin=btc&tf=5m&date=2026-01-08', { prepare: seeMidpoints }),
+  byAdmin('view-nothing', '/view?search=nothing', {
+    prepare: async (page) =>
+      await page
+        .getByText(/^No market has/)
+        .first()
+        .waitFor(),
   }),
   byAdmin('key-new', '/account/keys/new'),
   byAdmin('key-created', '/account/keys/new', {
