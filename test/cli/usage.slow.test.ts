@@ -76,7 +76,7 @@ describe('usage errors', () => {
     [['seed', 'extra'], 'too many arguments'],
     [['verify', 'extra'], 'too many arguments'],
     [['verify', '--market'], "option '--market <name>' argument missing"],
-    [['manual', 'replai'], 'interface, recordings, replay, venue, bots, install, configuration'],
+    [['manual', 'replai'], 'interface, recordings, mappings, viewer, replay, venue, bots, install, configuration'],
     [['manual', 'replay', 'limits'], 'too many arguments'],
     [['backup'], "missing required argument 'directory'"],
     [['backup', 'a', 'b'], 'too many arguments'],
