@@ -202,6 +202,18 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     const short = await marketsOf('btc', '&tf=5m');
     await seeRows(page, short);
     await until(page, `document.querySelectorAll('.markets .sparkline').length === ${short.length}`);
+    // The page of a market is shown in the same document, with the same key.
+    await page.locator('.markets a').first().click();
+    await until(page, `location.pathname === '/view/btc/${short[0]!.slug}'`);
+    await page.getByRole('heading', { name: /^BTC 5m/ }).waitFor();
+    expect(await page.evaluate<string>('document.title')).toBe('Market · bookreel');
+    await page.locator('.ladder tr.bid').first().waitFor();
+    await page.evaluate('history.back()');
+    await seeRows(page, short);
+    await page.locator('.markets a').first().click();
+    await page.getByRole('heading', { name: /^BTC 5m/ }).waitFor();
+    await page.getByRole('link', { name: /^Recordings$/ }).click();
+    await seeRows(page, await marketsOf('btc'));
     // A key is only in the memory of the page.
     expect(await page.evaluate<number>('localStorage.length + sessionStorage.length')).toBe(0);
     expect(watched.asked.filter((asked) => asked.includes('br_live_'))).toEqual([]);

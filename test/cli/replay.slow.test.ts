@@ -82,7 +82,7 @@ describe('bookreel replay', () => {
     for (const path of ['/view', `/view/btc/${SLUG}`]) {
       const page = await (await fetch(`${replay.origin}${path}`)).text();
       expect(page).toContain(
-        '<div id="view" data-access="open" data-replay="true" data-worker="/assets/segment-worker-',
+        '<div id="view" tabindex="-1" data-access="open" data-replay="true" data-worker="/assets/segment-worker-',
       );
     }
     expect((await fetch(`${replay.origin}/view/token`, { method: 'POST' })).status).toBe(404);

@@ -27,7 +27,7 @@ test.each(['/view', '/view/btc/btc-updown-5m-1767868200', `/view/BTC/${CONDITION
     expect(headers.get('set-cookie')).toBeNull();
     expect(text).toContain('<noscript>');
     expect(text).toContain(
-      '<div id="view" data-access="token" data-accounts="true" data-worker="/assets/segment-worker-',
+      '<div id="view" tabindex="-1" data-access="token" data-accounts="true" data-worker="/assets/segment-worker-',
     );
     expect(text).not.toMatch(/<style|\son\w+=|\sstyle=|https?:\/\//);
     const loaded = [...text.matchAll(/\b(?:src|href|data-worker)="(\/assets\/[^"]+)"/g)].map(([, file]) => file!);

@@ -1,7 +1,6 @@
 import { assetPath } from '../../http/pages/assets.ts';
-import type { BuiltAsset } from '../../http/pages/built-asset.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
-import { WORKER_SCRIPT } from './view-scripts.ts';
+import { VIEW_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
 
 /**
  * How the script of a page gets data: `open`: without a key; `token`: with a token of the signed-in browser, or with a key that the person
@@ -11,7 +10,6 @@ export type ViewAccess = 'open' | 'token' | 'key';
 
 export interface ViewPageContent {
   readonly title: string;
-  readonly script: BuiltAsset;
   readonly access: ViewAccess;
   readonly hasAccounts: boolean;
   /** Whether this process replays: pages follow its clock. */
@@ -19,13 +17,13 @@ export interface ViewPageContent {
 }
 
 /** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. */
-export function viewPage({ title, script, access, hasAccounts, isReplay }: ViewPageContent): string {
+export function viewPage({ title, access, hasAccounts, isReplay }: ViewPageContent): string {
   return htmlDocument({
     title,
     section: 'Recordings',
     hasAccounts,
     width: 'view',
-    scripts: [script],
+    scripts: [VIEW_SCRIPT],
     children: (
       <>
         <noscript>
@@ -36,6 +34,7 @@ export function viewPage({ title, script, access, hasAccounts, isReplay }: ViewP
         </noscript>
         <div
           id="view"
+          tabIndex={-1}
           data-access={access}
           data-accounts={hasAccounts ? 'true' : undefined}
           data-replay={isReplay ? 'true' : undefined}

@@ -271,7 +271,9 @@ export class Connection {
       credentials: 'omit',
       ...(aborted !== undefined && { signal: aborted }),
     } as const;
-    return await this.#deps.fetch(`${this.settings.prefix}${path}`, init).catch(() => {
+    // The list of replays is not part of a replay.
+    const prefix = path.startsWith('/v1/replays') ? '' : this.settings.prefix;
+    return await this.#deps.fetch(`${prefix}${path}`, init).catch(() => {
       if (aborted?.aborted === true) throw abortError(aborted);
       return unreachable();
     });

@@ -10,7 +10,7 @@ import { pause } from './pause.ts';
 import { Playback } from './playback.ts';
 import { RecordingSource } from './recording-source.ts';
 import { type ReferencePrices, referencePrices } from './reference-prices.ts';
-import { ReplayClock } from './replay-clock.ts';
+import type { ReplayClock } from './replay-clock.ts';
 import { type Link, RequestRefused } from './request-refused.ts';
 import { heatMapPath, laddersPath, ServerSource } from './server-source.ts';
 import type { Span } from './span.ts';
@@ -28,7 +28,7 @@ export interface ExplorerSettings {
   /** The trusted URL of the worker. */
   readonly workerUrl: string;
   /** Undefined: this process does not replay. */
-  readonly replay: { readonly clock: Connection; readonly id: string | undefined } | undefined;
+  readonly clock: ReplayClock | undefined;
 }
 
 /** One sentence for the person, and a page that helps. */
@@ -96,8 +96,8 @@ export class Explorer {
     this.loader = new GridLoader(this.#refuse, settled);
     this.#trades = new GridLoader(this.#refuse, settled);
     this.feed = new LadderFeed(this.#refuse);
-    this.isFollowing = signal(settings.replay !== undefined);
-    this.#clock = settings.replay && new ReplayClock(settings.replay.clock, settings.replay.id);
+    this.isFollowing = signal(settings.clock !== undefined);
+    this.#clock = settings.clock;
   }
 
   get shown(): ReadonlySignal<ShownMarket | undefined> {
@@ -158,18 +158,25 @@ export class Explorer {
     return state.kind === 'ready' ? (state.with?.key.id ?? '') : undefined;
   });
 
-  /** Loads the market whenever requests can be sent, and keeps the rest as the person changes the view. */
-  start(): void {
-    effect(() => {
-      if (this.#access.value === undefined) return;
+  /** Loads the market whenever requests can be sent, and keeps the rest as the person changes the view. The result ends it. */
+  start(): () => void {
+    const ends = [
+      effect(() => {
+        if (this.#access.value === undefined) return;
+        this.#work.abort();
+        this.#work = new AbortController();
+        void untracked(() => this.#open(this.#work.signal)).catch(this.#refuse);
+      }),
+      effect(() => this.#loadGrids()),
+      effect(() => this.#wantLadders()),
+      effect(() => this.#loadReference()),
+      effect(() => this.#followClock()),
+    ];
+    return () => {
+      for (const end of ends) end();
       this.#work.abort();
-      this.#work = new AbortController();
-      void untracked(() => this.#open(this.#work.signal)).catch(this.#refuse);
-    });
-    effect(() => this.#loadGrids());
-    effect(() => this.#wantLadders());
-    effect(() => this.#loadReference());
-    effect(() => this.#followClock());
+      this.#forget();
+    };
   }
 
   /** The query of a link to this view. */

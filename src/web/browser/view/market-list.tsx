@@ -4,6 +4,7 @@ import { numberText } from '../../texts.ts';
 import type { PagedRows } from './paged-rows.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
 import { contentPx, type ListSize, rowWindow, scrolledTo } from './row-window.ts';
+import { openView } from './shown-page.ts';
 import { Sparkline } from './sparkline.tsx';
 import { windowText } from './view-texts.ts';
 
@@ -82,7 +83,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
     const to = moves[event.key];
     const market = list.row(at.value);
     if (to !== undefined) moveTo(to);
-    else if (event.key === 'Enter' && market !== undefined) location.assign(href(market));
+    else if (event.key === 'Enter' && market !== undefined) openView(href(market));
     else return;
     event.preventDefault();
   };

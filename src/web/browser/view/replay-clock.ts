@@ -18,11 +18,11 @@ const RETRY_MS = 3000;
 /** Reads the clock of a replay again and again. It never steers it. */
 export class ReplayClock {
   readonly #connection: Connection;
-  readonly #replayId: string | undefined;
+  readonly #replayId: string | null;
   readonly #shown: Signal<ReplayClockJson | undefined> = signal(undefined);
 
-  /** `connection` has no prefix. `replayId` undefined: the first replay of the process. */
-  constructor(connection: Connection, replayId: string | undefined) {
+  /** `replayId` null: the first replay of the process. */
+  constructor(connection: Connection, replayId: string | null) {
     this.#connection = connection;
     this.#replayId = replayId;
   }
@@ -46,7 +46,7 @@ export class ReplayClock {
   }
 
   async #read(signal: AbortSignal): Promise<ReplayClockJson | undefined> {
-    if (this.#replayId !== undefined) {
+    if (this.#replayId !== null) {
       const path = `/v1/replays/${this.#replayId}`;
       return (await this.#connection.get<{ data: ReplayClockJson }>(path, { signal })).data;
     }

@@ -1,0 +1,42 @@
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { BrowsePage } from './browse-page.tsx';
+import { readBrowseQuery, writeBrowseQuery } from './browse-query.ts';
+import type { Connection } from './connection.ts';
+import { later } from './later.ts';
+import { Recordings } from './recordings.ts';
+
+/** Shows the list of recordings as the address says. The result ends it. */
+export function showRecordings(root: HTMLElement, connection: Connection): () => void {
+  const recordings = new Recordings(readBrowseQuery(location.search), { connection, later });
+
+  /** What the key shows; undefined while nothing can be asked. A token that is renewed changes nothing of it. */
+  const seen = () => {
+    const { value: state } = connection.state;
+    if (state.kind !== 'ready') return undefined;
+    return JSON.stringify([state.with?.key, state.with?.tier]);
+  };
+  let shown: string | undefined;
+  const stopLoading = effect(() => {
+    const now = seen();
+    if (now === undefined) return;
+    if (now === shown) recordings.retry();
+    else recordings.start();
+    shown = now;
+  });
+
+  // The address says what is shown; a choice is a step of the history.
+  const stopWriting = effect(() => {
+    const query = writeBrowseQuery(recordings.query.value);
+    if (query !== location.search) history.pushState(null, '', `${location.pathname}${query}`);
+  });
+  const read = () => recordings.choose(readBrowseQuery(location.search));
+  addEventListener('popstate', read);
+
+  render(<BrowsePage connection={connection} recordings={recordings} later={later} />, root);
+  return () => {
+    removeEventListener('popstate', read);
+    stopWriting();
+    stopLoading();
+  };
+}
