@@ -37,7 +37,16 @@ export interface Page {
   /** Runs `expression` in the page, past its policy. */
   evaluate<T>(expression: string): Promise<T>;
   press(selector: string, key: string): Promise<void>;
-  readonly mouse: { move(x: number, y: number): Promise<void> };
+  readonly mouse: {
+    move(x: number, y: number): Promise<void>;
+    down(): Promise<void>;
+    up(): Promise<void>;
+    wheel(byX: number, byY: number): Promise<void>;
+  };
+  /** Chromium's own protocol, for fingers. */
+  context(): {
+    newCDPSession(page: Page): Promise<{ send(method: string, parameters: object): Promise<unknown> }>;
+  };
   readonly keyboard: { press(key: string): Promise<void> };
   locator(selector: string): Locator;
   getByPlaceholder(text: string): Locator;

@@ -157,6 +157,60 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
     expect(await watched.refused()).toEqual([]);
   });
 
+  test('is zoomed by the wheel and by two fingers, and moved by a drag', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    await openMarket(page, `${server.origin}/view/btc/${SLUG}`, 'worker');
+    const spanOf = async (before: string) => {
+      await until(page, `/from=/.test(location.search) && location.search !== ${JSON.stringify(before)}`);
+      const search = await page.evaluate<string>('location.search');
+      const query = new URLSearchParams(search);
+      const [from, to] = [Date.parse(query.get('from')!), Date.parse(query.get('to')!)];
+      return { search, from, length: to - from };
+    };
+    const { left, top, width, height } = await page.evaluate<Record<'left' | 'top' | 'width' | 'height', number>>(
+      "document.querySelector('.plot-area').getBoundingClientRect().toJSON()",
+    );
+    const [x, y] = [left + width / 2, top + height / 2];
+    await page.mouse.move(x, y);
+    await page.mouse.wheel(0, -500);
+    const wheeled = await spanOf('');
+    // 500 pixels halve the time, which is that of the market: 5 minutes.
+    expect(wheeled.length).toBeGreaterThan(0.4 * LENGTH_MS);
+    expect(wheeled.length).toBeLessThan(0.6 * LENGTH_MS);
+    await page.mouse.down();
+    await page.mouse.move(x + 100, y);
+    await page.mouse.up();
+    const dragged = await spanOf(wheeled.search);
+    expect(Math.abs(dragged.length - wheeled.length)).toBeLessThanOrEqual(1);
+    expect(dragged.from).toBeLessThan(wheeled.from);
+    const fingers = await page.context().newCDPSession(page);
+    const touch = async (type: string, ...places: readonly number[]) =>
+      await fingers.send('Input.dispatchTouchEvent', {
+        type,
+        touchPoints: places.map((place, id) => ({ x: place, y, id })),
+      });
+    await touch('touchStart', x - 50, x + 50);
+    await touch('touchMove', x - 100, x + 100);
+    await until(page, `location.search !== ${JSON.stringify(dragged.search)}`);
+    await touch('touchEnd');
+    const pinched = await spanOf(dragged.search);
+    expect(pinched.length).toBeGreaterThan(0.4 * dragged.length);
+    expect(pinched.length).toBeLessThan(0.6 * dragged.length);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
+  test('saves the recording of the market', async () => {
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.addInitScript({ content: KEEP_FILES });
+    await openMarket(page, `${server.origin}/view/btc/${SLUG}`, 'worker');
+    await page.getByRole('button', { name: /^Save recording$/ }).click();
+    await until(page, 'savedTexts.length === 1');
+    expect((await page.evaluate<string>('savedTexts[0]')).startsWith('bookreel segments 1\n')).toBe(true);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
   test('can be used with keys alone, is accessible, and fits a phone', async () => {
     await using watched = await openPage();
     const { page } = watched;

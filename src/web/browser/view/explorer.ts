@@ -214,6 +214,17 @@ export class Explorer {
     return undefined;
   }
 
+  /** The whole recording of the market; undefined if it cannot be had, which the notice explains. */
+  async segments(): Promise<Blob | undefined> {
+    const { signal } = this.#work;
+    try {
+      return await (await this.#exported(signal)).blob();
+    } catch (error) {
+      this.#refuse(error);
+      return undefined;
+    }
+  }
+
   /** Moves the instant to the next snapshot, or to the one before. */
   async step(direction: -1 | 1): Promise<void> {
     const [source, shown] = [this.#source.value, this.#shown.value];
@@ -285,14 +296,17 @@ export class Explorer {
     if (coverage === undefined || this.#clock !== undefined || hasAsOf || !this.connection.grants('export')) return;
     const isSmall = market.snapshotCount > 0 && market.snapshotCount <= LOCAL_SNAPSHOTS_MAX;
     if (!isSmall || coverage.gapCount > coverage.gaps.length) return;
-    const path = `${this.marketPath.value!}/export?format=segments`;
-    const answer = await this.connection.response(path, { signal, accept: '*/*' });
-    const segments = new Uint8Array(await answer.arrayBuffer());
+    const segments = new Uint8Array(await (await this.#exported(signal)).arrayBuffer());
     const gaps = coverage.gaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }));
     const recording = new RecordingSource(this.#settings.workerUrl);
     signal.addEventListener('abort', () => recording.close(), { once: true });
     await recording.read(segments, gaps, signal);
     this.#recording.value = recording;
+  }
+
+  async #exported(signal: AbortSignal): Promise<Response> {
+    const path = `${this.marketPath.value!}/export?format=segments`;
+    return await this.connection.response(path, { signal, accept: '*/*' });
   }
 
   #forget(): void {

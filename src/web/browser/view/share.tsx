@@ -39,6 +39,12 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
   };
+  const saveRecording = async () => {
+    said.value = 'Loading the recording …';
+    const segments = await explorer.segments();
+    said.value = '';
+    if (segments !== undefined) download(`${market.slug}.segments`, segments);
+  };
   return (
     <div class="row share">
       <button class="button small" type="button" onClick={() => void copy(address())}>
@@ -64,6 +70,11 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <button class="button small" type="button" disabled={!hasBooks} onClick={saveData}>
         Save data
       </button>
+      {explorer.connection.grants('export') && (
+        <button class="button small" type="button" onClick={() => void saveRecording()}>
+          Save recording
+        </button>
+      )}
       <output class="quiet small">{said.value}</output>
     </div>
   );
