@@ -270,7 +270,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     // The worker needs no key; the reference price and the trades of another window do.
     await page.press('.plot-area', '+');
     await page
-      .getByText(/does not grant snapshots/)
+      .getByText(/(?:lacks|does not grant) snapshots/)
       .first()
       .waitFor();
     expect(await page.evaluate<boolean>("document.querySelector('.ramp') !== null")).toBe(true);
