@@ -86,7 +86,7 @@ export function examplesOnly(document: OpenApiDocument): OpenApiDocument {
 }
 
 /**
- * Limits lists to two items: a pattern with a thousand repetitions takes Specmatic minutes. Names of pages have no .md, which
+ * Limits lists to two items: patterns with many repetitions take Specmatic minutes, or all of its stack. Names of pages have no .md, which
  * would decide the media type.
  */
 function withNarrowPatterns(document: OpenApiDocument): OpenApiDocument {
@@ -94,7 +94,7 @@ function withNarrowPatterns(document: OpenApiDocument): OpenApiDocument {
     const parameters = get.parameters?.map((parameter) => {
       const { schema } = parameter;
       if (schema?.pattern === undefined) return parameter;
-      const pattern = schema.pattern.replace(/\{0,\d{3}\}\$$/, '{0,1}$').replace('(\\.md)?', '');
+      const pattern = schema.pattern.replace(/\{0,\d+\}\$$/, '{0,1}$').replace('(\\.md)?', '');
       return { ...parameter, schema: { ...schema, pattern } };
     });
     return [path, { get: { ...get, ...(parameters === undefined ? {} : { parameters }) } }] as const;
