@@ -223,8 +223,8 @@ export async function importSources(
   } catch (error) {
     eraseLine(terminal);
     const report = importer.report();
-    const { stored, duplicate, rejected } = report.total;
-    if (stored + duplicate + rejected > 0) printReport(terminal, options, report);
+    const { stored, duplicate, contradicted, rejected } = report.total;
+    if (stored + duplicate + contradicted + rejected > 0) printReport(terminal, options, report);
     throw error;
   } finally {
     archive.database.checkpoint();
@@ -241,10 +241,18 @@ function printText(terminal: Terminal, report: ImportReport): void {
   const { total, files, reasons, missingMarkets, skipped, elapsedMs } = report;
   const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
   const word = report.dryRun ? 'would be stored' : 'stored';
+  const contradicted = total.contradicted === 0 ? '' : `${total.contradicted} contradicted, `;
   terminal.out(
-    `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
+    `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${contradicted}${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
   );
-  if (files.length > 0) terminal.out(table(terminal, HEADINGS, files.flatMap(rowsOf)));
+  if (files.length > 0)
+    terminal.out(
+      table(
+        terminal,
+        headingsOf(total),
+        files.flatMap((file) => rowsOf(file, total)),
+      ),
+    );
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
@@ -263,7 +271,7 @@ function printText(terminal: Terminal, report: ImportReport): void {
 
 /** Why an import is not complete, in sentences that say what to do. */
 function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }: ImportReport): string[] {
-  const { read, stored, duplicate, rejected } = total;
+  const { read, stored, duplicate, contradicted, rejected } = total;
   const unread = files.flatMap((file) =>
     file.error === undefined
       ? []
@@ -271,7 +279,7 @@ function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }:
   );
   const listed = reasons.reduce((count, { examples }) => count + examples.length, 0);
   const remedy = listed < rejected ? '--rejects FILE writes them all' : 'correct them and import them again';
-  const notStored = read - stored - duplicate - rejected;
+  const notStored = read - stored - duplicate - contradicted - rejected;
   return [
     ...(files.length === 0 ? [nothingFound(skipped)] : []),
     ...unread,
@@ -314,25 +322,32 @@ function kindsText(skipped: readonly string[]): string {
   return `${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
 }
 
-const HEADINGS = [
-  { heading: 'file', cut: 'front' },
-  'format',
-  'kind',
-  'read',
-  'stored',
-  'duplicate',
-  'rejected',
-  'ignored',
-  'gaps',
-] as const;
+type Total = ImportReport['total'];
+type Result = 'read' | 'stored' | 'duplicate' | 'contradicted' | 'rejected' | 'ignored';
+
+/** The counts of a row. Few imports have contradicted messages: the others have no column for them. */
+function resultsOf({ contradicted }: Total): readonly Result[] {
+  return [
+    'read',
+    'stored',
+    'duplicate',
+    ...(contradicted > 0 ? (['contradicted'] as const) : []),
+    'rejected',
+    'ignored',
+  ];
+}
+
+function headingsOf(total: Total) {
+  return [{ heading: 'file', cut: 'front' } as const, 'format', 'kind', ...resultsOf(total), 'gaps'];
+}
 
 /** One row per kind; the first one names the file. */
-function rowsOf({ path, format, kinds, gaps }: FileReport): string[][] {
-  const none = { kind: '', read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
-  return (kinds.length === 0 ? [none] : kinds).map(({ kind, read, stored, duplicate, rejected, ignored }, index) => [
+function rowsOf({ path, format, kinds, gaps }: FileReport, total: Total): string[][] {
+  const none = { kind: '', read: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0, ignored: 0 };
+  return (kinds.length === 0 ? [none] : kinds).map((kind, index) => [
     ...(index === 0 ? [path, format] : ['', '']),
-    kind,
-    ...[read, stored, duplicate, rejected, ignored].map(String),
+    kind.kind,
+    ...resultsOf(total).map((result) => String(kind[result])),
     index === 0 ? String(gaps) : '',
   ]);
 }

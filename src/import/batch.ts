@@ -1,5 +1,6 @@
 import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
@@ -14,6 +15,8 @@ import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
 const BATCH_LEVELS = 1_000_000;
+/** A book that the archive has this close to the end of a gap covers the time between. */
+const COVERED_WITHIN_MS = 50;
 
 /** A record of the batch, the `source` it is counted for, and its result. */
 export interface Entry<S> {
@@ -34,7 +37,7 @@ interface Addition<S> {
 }
 
 interface RecordByKind {
-  readonly book: BookRecord;
+  readonly book: BookRecord & { readonly yields: boolean };
   readonly 'mirrored-book': BookRecord;
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
@@ -59,9 +62,21 @@ interface CoinSeries<S> {
   readonly records: BatchRecord<PriceRecord, S>[];
 }
 
+/** The books of an outcome that hashes prove, by time. */
+type RightBooks = Map<number, OrderBook>;
+
+/** A time without a gap in the changes of an outcome. */
+interface CoveredRange {
+  readonly outcome: Outcome;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 interface MarketRecords<S> {
   readonly series: Series<S>[];
-  readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
+  readonly right: Readonly<Record<Outcome, RightBooks>>;
+  readonly covered: CoveredRange[];
+  readonly gaps: { readonly gap: Gap; readonly outcome: Outcome | undefined; readonly entry: Entry<S> }[];
 }
 
 export class Batch<S> {
@@ -74,6 +89,9 @@ export class Batch<S> {
   readonly #markets = new Map<string, MarketRecords<S>>();
   readonly #coins = new Map<string, CoinSeries<S>>();
   #levels = 0;
+  #corrections = 0;
+  /** Stored snapshots that the batch removed, by conditionId; set by `commit`. */
+  readonly corrected = new Map<string, number>();
 
   constructor(archive: Archive, known: KnownMarkets) {
     this.#archive = archive;
@@ -81,11 +99,23 @@ export class Batch<S> {
   }
 
   get isFull(): boolean {
-    return this.#entries.length >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
+    return this.#entries.length + this.#corrections >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
   }
 
   get isEmpty(): boolean {
-    return this.#entries.length === 0;
+    return this.#entries.length + this.#corrections === 0;
+  }
+
+  /** See RecordSink.correct. */
+  correct(conditionId: string, outcome: Outcome, timestampMs: number, right: OrderBook): void {
+    this.#recordsOf(this.#marketOf(conditionId)).right[outcome].set(timestampMs, right);
+    this.#corrections += 1;
+  }
+
+  /** See RecordSink.cover. */
+  cover(conditionId: string, range: CoveredRange): void {
+    this.#recordsOf(this.#marketOf(conditionId)).covered.push(range);
+    this.#corrections += 1;
   }
 
   /**
@@ -98,8 +128,10 @@ export class Batch<S> {
       this.#statements.push({ statement: item.statement, entry });
       this.#known.addStatement(item.statement);
     } else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
-    else if (item.type === 'gap') this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
-    else this.#addOutcomeRecord(item, entry);
+    else if (item.type === 'gap') {
+      const { gap, outcome } = item;
+      this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap, outcome, entry });
+    } else this.#addOutcomeRecord(item, entry);
     this.#entries.push(entry);
   }
 
@@ -136,7 +168,7 @@ export class Batch<S> {
     const { outcome, timestampMs, id = 0 } = item;
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
-      this.#enter(records, { timestampMs, id, book: item.book, entry });
+      this.#enter(records, { timestampMs, id, book: item.book, yields: item.yields === true, entry });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       this.#enter(seriesIn(series, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
@@ -161,7 +193,10 @@ export class Batch<S> {
   }
 
   #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {
-    return this.#markets.getOrInsertComputed(conditionId, () => ({ series: [], gaps: [] }));
+    return this.#markets.getOrInsertComputed(conditionId, () => ({
+      ...{ series: [], gaps: [], covered: [] },
+      right: { up: new Map(), down: new Map() },
+    }));
   }
 
   #putMarket(statement: MarketStatement, entry: Entry<S>, nowMs: number): void {
@@ -183,14 +218,51 @@ export class Batch<S> {
       this.#refuseDeleted(conditionId, parts);
       return [];
     }
+    const removed = this.#removeWrong(market, parts);
     const additions = OUTCOMES.flatMap((outcome) =>
       KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
     );
     const gaps = parts.flatMap((part) => part.gaps);
-    for (const { gap, entry } of gaps) entry.stored = this.#archive.gaps.add(market.key, gap);
-    const isChanged = additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
+    for (const { gap, outcome, entry } of gaps) {
+      for (const part of this.#uncovered(market, gap, outcome)) {
+        if (this.#archive.gaps.add(market.key, part)) entry.stored = true;
+      }
+    }
+    const isChanged =
+      removed || additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
     if (isChanged) this.#archive.markets.touch(market.key);
     return additions;
+  }
+
+  /** Removes the books that are wrong, and the gaps that are covered. Returns whether there were any. */
+  #removeWrong(market: StoredMarket, parts: readonly MarketRecords<S>[]): boolean {
+    const { snapshots, gaps } = this.#archive;
+    let removed = 0;
+    for (const { right } of parts) {
+      for (const outcome of OUTCOMES) removed += snapshots.keepOnly(market, outcome, right[outcome]);
+    }
+    if (removed > 0) this.corrected.set(market.conditionId, removed);
+    let covered = 0;
+    for (const { outcome, fromMs, toMs } of parts.flatMap((part) => part.covered)) {
+      covered += gaps.cover(market.key, outcome, fromMs, toMs);
+    }
+    return removed + covered > 0;
+  }
+
+  /** The parts of a gap without books of the archive: before the first one within the gap, and after the last one. */
+  #uncovered(market: StoredMarket, gap: Gap, outcome: Outcome | undefined): readonly Gap[] {
+    const isKnown = this.#archive.gaps
+      .within(market.key, gap.fromMs, gap.toMs)
+      .some(({ fromMs, toMs, reason }) => fromMs <= gap.fromMs && gap.toMs <= toMs && reason === gap.reason);
+    if (isKnown) return [];
+    const books =
+      outcome === undefined ? undefined : this.#archive.snapshots.rangeWithin(market, outcome, gap.fromMs, gap.toMs);
+    if (books === undefined) return [gap];
+    const parts = [
+      { ...gap, toMs: books.fromMs },
+      { ...gap, fromMs: books.toMs },
+    ];
+    return parts.filter(({ fromMs, toMs }) => toMs - fromMs > COVERED_WITHIN_MS);
   }
 
   /** Another command deleted the market while its records were read. */
@@ -208,8 +280,11 @@ export class Batch<S> {
     const { snapshots, quotes, prices } = this.#archive;
     switch (kind) {
       case 'book':
-        return addition(snapshots.newRecords(market, outcome, inTimeOrder(records)), (added) =>
-          snapshots.add(market, outcome, added),
+        return addition(
+          snapshots
+            .newRecords(market, outcome, inTimeOrder(records))
+            .filter(({ yields, timestampMs }) => !yields || !snapshots.hasAt(market, outcome, timestampMs)),
+          (added) => snapshots.add(market, outcome, added),
         );
       case 'mirrored-book':
         return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>

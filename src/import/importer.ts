@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import type { OrderBook } from '../domain/orderbook.ts';
 import { refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
@@ -15,7 +16,7 @@ import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
-import type { RecordSink, SourceItem } from './record-sink.ts';
+import type { OutcomeOfMarket, RecordSink, SourceItem } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import {
   FileTally,
@@ -67,6 +68,7 @@ interface CountedItem extends SourceItem {
   readonly tally: KindTally;
   open: number;
   stored: boolean;
+  contradicted: boolean;
   refused: boolean;
 }
 
@@ -76,6 +78,8 @@ const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\
 const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
 const COLLECT_EVERY_ITEMS = 512;
+/** Corrections of further markets are only counted, to keep the report readable. */
+const CORRECTION_NOTES_MAX = 100;
 /** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
 
@@ -124,6 +128,9 @@ export class Importer implements RecordSink {
   /** Items whose records are committed. */
   #stored = 0;
   #mirrored = 0;
+  #isMirroring = false;
+  /** Stored snapshots that were wrong, by conditionId. */
+  readonly #corrected = new Map<string, number>();
   #missingMarkets: readonly string[] = [];
   #winnerNotes: readonly string[] = [];
   #bytesRead = 0;
@@ -184,7 +191,12 @@ export class Importer implements RecordSink {
       reasons: this.#reasons.list(),
       skipped: this.#skipped,
       missingMarkets: this.#missingMarkets,
-      notes: [...this.#sourceNotes, ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []), ...this.#winnerNotes],
+      notes: [
+        ...this.#sourceNotes,
+        ...correctionNotes(this.#corrected),
+        ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []),
+        ...this.#winnerNotes,
+      ],
       stopped: this.#stopped,
       dryRun: this.#options.dryRun === true,
       elapsedMs: this.#options.clock() - this.#startedMs,
@@ -198,7 +210,7 @@ export class Importer implements RecordSink {
     this.#read += 1;
     // Parquet is not read through `bytes`.
     if (this.#read % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
-    return { file: this.#file, tally, line, open: parts, stored: false, refused: false };
+    return { file: this.#file, tally, line, open: parts, stored: false, contradicted: false, refused: false };
   }
 
   add(record: RecordedItem, items: Items): void {
@@ -206,7 +218,8 @@ export class Importer implements RecordSink {
     if (record.type === 'market') this.#stated.add(record.statement.conditionId);
     if (record.type === 'snapshot') {
       this.#withBooks.add(record.conditionId);
-      items[0]!.file.droppedLevels += record.droppedLevels;
+      // What only the archive stated has no item.
+      if (items[0] !== undefined) items[0].file.droppedLevels += record.droppedLevels;
     }
     if (this.#batch.isFull) this.#commit();
   }
@@ -225,9 +238,14 @@ export class Importer implements RecordSink {
   finish(item: CountedItem): void {
     item.open -= 1;
     if (item.open > 0) return;
-    const result = item.refused ? 'rejected' : item.stored ? 'stored' : 'duplicate';
+    const result = resultOf(item);
     item.tally[result] += 1;
     if (result === 'stored') this.#stored += 1;
+  }
+
+  contradict(item: CountedItem): void {
+    item.contradicted = true;
+    this.finish(item);
   }
 
   ignore(kind: string): void {
@@ -248,6 +266,14 @@ export class Importer implements RecordSink {
       if (refused instanceof UnknownMarket) this.markets.addMissing(refused.conditionId);
       this.reject(item, refused.message);
     }
+  }
+
+  correct({ conditionId, outcome }: OutcomeOfMarket, timestampMs: number, right: OrderBook): void {
+    this.#batch.correct(conditionId, outcome, timestampMs, right);
+  }
+
+  cover({ conditionId, outcome }: OutcomeOfMarket, fromMs: number, toMs: number): void {
+    this.#batch.cover(conditionId, { outcome, fromMs, toMs });
   }
 
   #tryAdd(record: RecordedItem, item: CountedItem): void {
@@ -327,6 +353,7 @@ export class Importer implements RecordSink {
   }
 
   #mirror(): void {
+    this.#isMirroring = true;
     for (const conditionId of this.#withBooks) {
       const known = this.markets.byConditionId(conditionId);
       const market = known === undefined ? undefined : this.#archive.markets.findByConditionId(known.conditionId);
@@ -345,8 +372,7 @@ export class Importer implements RecordSink {
     if (batch.isEmpty) return;
     this.#options.beforeBatch?.();
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
-      // Only mirrored books have no item.
-      if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
+      if (stored && type === 'snapshot' && this.#isMirroring) this.#mirrored += 1;
       else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
       // A gap that ends with the input has no item.
       if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
@@ -355,6 +381,9 @@ export class Importer implements RecordSink {
         if (refusal === undefined) this.finish(item);
         else this.reject(item, refusal);
       }
+    }
+    for (const [conditionId, count] of batch.corrected) {
+      this.#corrected.set(conditionId, (this.#corrected.get(conditionId) ?? 0) + count);
     }
     this.markets.shrink();
     this.#garbage.collectIfGrown();
@@ -372,6 +401,26 @@ export class Importer implements RecordSink {
       bytesTotal: this.#bytesTotal,
     });
   }
+}
+
+/** One sentence for each market of which stored snapshots were replaced, the first NOTES_MAX. */
+function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
+  const notes = [...corrected].map(
+    ([conditionId, count]) =>
+      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} were wrong, as hashes prove, and are corrected`,
+  );
+  const omitted = notes.splice(CORRECTION_NOTES_MAX).length;
+  return omitted === 0 ? notes : [...notes, `… and of ${omitted} more markets`];
+}
+
+function resultOf({
+  refused,
+  stored,
+  contradicted,
+}: CountedItem): 'rejected' | 'stored' | 'contradicted' | 'duplicate' {
+  if (refused) return 'rejected';
+  if (stored) return 'stored';
+  return contradicted ? 'contradicted' : 'duplicate';
 }
 
 function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {

@@ -1,3 +1,5 @@
+import type { OrderBook } from '../domain/orderbook.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { KnownMarkets } from './known-markets.ts';
 
@@ -7,9 +9,15 @@ export interface SourceItem {
   readonly line: number;
 }
 
+/** An outcome of a market, whose books are a series. */
+export interface OutcomeOfMarket {
+  readonly conditionId: string;
+  readonly outcome: Outcome;
+}
+
 /**
  * Receives the records that codecs read. Every item is counted once, by its kind, and ends as stored (at least one of its records
- * is new in the archive), duplicate (the archive already had all its records) or rejected (with a reason).
+ * is new in the archive), duplicate (the archive already had all its records), contradicted (by hashes) or rejected (with a reason).
  *
  * Every call may commit a batch. It throws if the import was stopped or the database failed; codecs must not catch that.
  */
@@ -31,6 +39,9 @@ export interface RecordSink {
   /** Ends one part that gives no record. */
   finish(item: SourceItem): void;
 
+  /** Ends one part: hashes contradict the book that it would make, so it is not stored. */
+  contradict(item: SourceItem): void;
+
   /** Counts an item that never has a record (`PONG`, `subscriptions`): neither as read nor as rejected. */
   ignore(kind: string): void;
 
@@ -39,4 +50,10 @@ export interface RecordSink {
    * rejected with its message. An item without records is a duplicate.
    */
   take(kind: string, line: number, parse: () => readonly RecordedItem[]): void;
+
+  /** Call it before the book of this time is added, if hashes prove it: stored books of this time that differ are removed. */
+  correct(target: OutcomeOfMarket, timestampMs: number, right: OrderBook): void;
+
+  /** The changes of an outcome are complete between two times: stored gaps end or begin there, or are taken back. */
+  cover(target: OutcomeOfMarket, fromMs: number, toMs: number): void;
 }

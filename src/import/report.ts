@@ -1,4 +1,4 @@
-/** The results for the items of one kind in one file. After an import read = stored + duplicate + rejected. */
+/** The results for the items of one kind in one file. After an import read = stored + duplicate + contradicted + rejected. */
 interface KindReport {
   /** The name of the items in their format: `snapshot`, `price_change`, `row`. */
   readonly kind: string;
@@ -7,6 +7,8 @@ interface KindReport {
   readonly stored: number;
   /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
+  /** Messages that hashes contradict, because changes before them are missing: a gap says when. */
+  readonly contradicted: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */
   readonly ignored: number;
@@ -125,7 +127,7 @@ export class FileTally {
 }
 
 function emptyTally(kind: string): KindTally {
-  return { kind, read: 0, stored: 0, duplicate: 0, rejected: 0, ignored: 0 };
+  return { kind, read: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0, ignored: 0 };
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
@@ -134,7 +136,8 @@ export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
 
 function sumOf(counts: readonly Counts[]): Counts {
   const [read, stored, duplicate] = [sum(counts, 'read'), sum(counts, 'stored'), sum(counts, 'duplicate')];
-  return { read, stored, duplicate, rejected: sum(counts, 'rejected'), ignored: sum(counts, 'ignored') };
+  const [contradicted, rejected] = [sum(counts, 'contradicted'), sum(counts, 'rejected')];
+  return { read, stored, duplicate, contradicted, rejected, ignored: sum(counts, 'ignored') };
 }
 
 function sum<Field extends string>(counts: readonly Readonly<Record<Field, number>>[], field: Field): number {

@@ -24,6 +24,8 @@ interface SnapshotRecord extends OutcomeRecord {
   readonly droppedLevels: number;
   /** Made from the other outcome's book, not recorded. */
   readonly mirrored?: boolean;
+  /** Nothing proves it: it is left out where the archive has another book of its time. */
+  readonly yields?: boolean;
 }
 
 interface QuoteRecord extends OutcomeRecord {
@@ -63,6 +65,8 @@ interface GapRecord {
   readonly type: 'gap';
   readonly conditionId: string;
   readonly gap: Gap;
+  /** Set if hashes show the gap in the changes of this outcome: books of it that the archive has within the gap cover it. */
+  readonly outcome?: Outcome | undefined;
 }
 
 interface MarketRecord {

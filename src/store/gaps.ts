@@ -1,5 +1,6 @@
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
 
 /** Gaps read at once: under a millisecond. */
@@ -14,6 +15,7 @@ export class Gaps {
   readonly #last;
   readonly #byCoin;
   readonly #page;
+  readonly #remove;
 
   constructor(database: Database) {
     this.#insert = database.query<{ market_key: number }, [number, number, number, string]>(
@@ -34,6 +36,26 @@ export class Gaps {
        WHERE market_key = ? AND (from_ms, to_ms, reason) > (?, ?, ?) AND from_ms <= ? AND to_ms >= ?
        ORDER BY from_ms, to_ms, reason LIMIT ?`,
     );
+    this.#remove = database.query<never, [number, number, number, string]>(
+      'DELETE FROM gaps WHERE market_key = ? AND from_ms = ? AND to_ms = ? AND reason = ?',
+    );
+  }
+
+  /**
+   * Shortens the gaps that overlap a time without one, or deletes them, unless their reason names the other outcome. Returns their
+   * number. Within a write transaction.
+   */
+  cover(marketKey: number, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): number {
+    const other = ` of ${otherOutcome(outcome)} `;
+    const covered = [...this.within(marketKey, fromMs, toMs)].filter(
+      (gap) => gap.fromMs < toMs && fromMs < gap.toMs && !gap.reason.includes(other),
+    );
+    for (const gap of covered) {
+      this.#remove.run(marketKey, gap.fromMs, gap.toMs, gap.reason);
+      if (gap.fromMs < fromMs) this.add(marketKey, { ...gap, toMs: fromMs });
+      if (toMs < gap.toMs) this.add(marketKey, { ...gap, fromMs: toMs });
+    }
+    return covered.length;
   }
 
   /** False when the gap is already known. */

@@ -213,10 +213,16 @@ export class Segments {
   }
 
   /**
-   * Deletes the records from `fromMs` to before `toMs`, with one segment in memory at a time. Returns their number. Within a write
-   * transaction.
+   * Deletes the records from `fromMs` to before `toMs` that `isRemoved` names, with one segment in memory at a time. Returns their
+   * number. Within a write transaction.
    */
-  remove<R extends Position>(seriesId: number, fromMs: number, toMs: number, codec: SegmentCodec<R>): number {
+  remove<R extends Position>(
+    seriesId: number,
+    fromMs: number,
+    toMs: number,
+    codec: SegmentCodec<R>,
+    isRemoved: (record: R) => boolean = () => true,
+  ): number {
     let removed = 0;
     let after: Position = { timestampMs: fromMs, id: -1 };
     for (;;) {
@@ -224,9 +230,10 @@ export class Segments {
       if (segment === undefined || segment.head.timestamps[0]! >= toMs) return removed;
       const kept = codec
         .decode(segment.payload)
-        .filter(({ timestampMs }) => timestampMs < fromMs || timestampMs >= toMs);
-      removed += segment.head.count - kept.length;
+        .filter((record) => record.timestampMs < fromMs || record.timestampMs >= toMs || !isRemoved(record));
       after = lastOf(segment);
+      if (kept.length === segment.head.count) continue;
+      removed += segment.head.count - kept.length;
       this.#rewrite(seriesId, [segment], kept, codec, true);
     }
   }

@@ -1,4 +1,6 @@
+import type { TimeRange } from '../domain/coverage.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Position } from '../domain/page.ts';
 import { bookCodec } from '../segment/book-decoder.ts';
@@ -57,6 +59,44 @@ export class Snapshots {
   }
 
   /**
+   * Removes the snapshots at each time of `right` that do not equal its book, and all but one that equal it. Returns their number.
+   * Within a write transaction.
+   */
+  keepOnly(market: StoredMarket, outcome: Outcome, right: ReadonlyMap<InstantMs, OrderBook>): number {
+    const seriesId = right.size === 0 ? undefined : this.#series.find(market.key, outcome, 'book');
+    if (seriesId === undefined) return 0;
+    const times = [...right.keys()];
+    const [fromMs, toMs] = [Math.min(...times), Math.max(...times) + 1];
+    let keptMs = -1;
+    const removed = this.#segments.remove(seriesId, fromMs, toMs, bookCodec, ({ timestampMs, book }) => {
+      const wanted = right.get(timestampMs);
+      if (wanted === undefined) return false;
+      if (timestampMs === keptMs || !sameBook(wanted, book)) return true;
+      keptMs = timestampMs;
+      return false;
+    });
+    if (removed === 0) return 0;
+    this.#totals.update(market.key, -removed);
+    this.#deriveBetween(market, outcome, seriesId, fromMs, toMs);
+    return removed;
+  }
+
+  /** Returns true where an outcome has a snapshot of exactly this time. */
+  hasAt(market: StoredMarket, outcome: Outcome, timestampMs: InstantMs): boolean {
+    const found = this.nearest(market, outcome, timestampMs, 'before');
+    return found?.head.timestamps[found.index] === timestampMs;
+  }
+
+  /** The times of the first and the last snapshot of an outcome between two times, both exclusive; undefined without any. */
+  rangeWithin(market: StoredMarket, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): TimeRange | undefined {
+    const first = this.nearest(market, outcome, fromMs + 1, 'after');
+    const last = this.nearest(market, outcome, toMs - 1, 'before');
+    const [firstMs, lastMs] = [first?.head.timestamps[first.index], last?.head.timestamps[last.index]];
+    if (firstMs === undefined || lastMs === undefined || firstMs > lastMs) return undefined;
+    return { fromMs: firstMs, toMs: lastMs };
+  }
+
+  /**
    * The time of an outcome's first recorded snapshot, Infinity without any. Earlier snapshots were made from the other outcome's.
    */
   recordedFromMs(market: StoredMarket, outcome: Outcome): InstantMs {
@@ -104,6 +144,20 @@ export class Snapshots {
     this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-mid'), fromMs, toMs, priceCodec);
     const [next] = this.#segments.slices(seriesId, toMs, INSTANT_MAX_MS);
     if (next !== undefined) this.#derive(market, outcome, [bookCodec.decode(next.payload)[next.from]!]);
+  }
+
+  /** Derives quotes and midpoints again from `fromMs` to before `toMs`, of snapshots some of which were removed. */
+  #deriveBetween(market: StoredMarket, outcome: Outcome, seriesId: number, fromMs: InstantMs, toMs: InstantMs): void {
+    this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-quote'), fromMs, toMs, quoteCodec);
+    this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-mid'), fromMs, toMs, priceCodec);
+    const range: BookRecord[] = [];
+    for (const { payload, from, to } of this.#segments.slices(seriesId, fromMs, INSTANT_MAX_MS)) {
+      const records = bookCodec.decode(payload).slice(from, to);
+      const next = records.findIndex(({ timestampMs }) => timestampMs >= toMs);
+      range.push(...(next < 0 ? records : records.slice(0, next + 1)));
+      if (next >= 0) break;
+    }
+    if (range.length > 0) this.#derive(market, outcome, range);
   }
 
   /** Derives quotes and midpoints again between the first and the last snapshot of a changed range. */

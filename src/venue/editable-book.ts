@@ -22,6 +22,13 @@ export class EditableBook implements OrderBook {
       : setLevel(this.askPrices, this.askSizes, 1, price, size);
   }
 
+  /** The size at a price; 0 without a level. */
+  sizeAt(isBid: boolean, price: number): number {
+    const [prices, sizes] = isBid ? [this.bidPrices, this.bidSizes] : [this.askPrices, this.askSizes];
+    const at = indexOfPrice(prices, price, isBid ? -1 : 1);
+    return prices[at] === price ? sizes[at]! : 0;
+  }
+
   apply(changes: readonly LevelChange[]): void {
     for (const { isBid, price, size } of changes) this.set(isBid, price, size);
   }

@@ -3,10 +3,10 @@ import type { Outcome } from '../../domain/outcome.ts';
 import { refusal } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
-import { hashedLevels } from '../../venue/book-hash.ts';
 import { type BookMessage, type Change, lastTradePriceIn } from '../../venue/book-message-parser.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
-import { changesBetween } from '../../venue/level-change.ts';
+import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
+import { LevelTexts } from '../../venue/level-texts.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
@@ -27,15 +27,18 @@ const LATE_MAX = 256;
 /** Maximum number of messages that a snapshot of an interval (`--every 1s`) is counted for. */
 const INTERVAL_ITEMS_MAX = 1024;
 
-/** Hashes of changes are checked once per this time of the venue, and every one after a mismatch. */
-const HASH_EVERY_MS = 100;
-/**
- * After this number of mismatches in a row the book counts as drifted, which gives a gap, and hashes are checked at the slow pace
- * again. Fewer may be chance: messages of one millisecond have no known order, and a trade may be missing.
- */
-const DRIFT_HASHES = 16;
+/** After this number of mismatches in a row no other order of the changes is tried. In real captures six may follow each other. */
+const FAILED_SEARCHES_MAX = 8;
+/** This number of mismatches at the end of a recording, after which no hash follows, proves nothing. */
+const UNDECIDED_MAX = 6;
+/** Maximum number of moments that wait for a hash that proves them. */
+const PENDING_MAX = 4096;
 /** Maximum number of presumed gaps of an asset. With more, the last one is extended. */
 const PRESUMED_MAX = 256;
+/** Changes are in another order than their timestamps at most for this time. */
+const OTHER_ORDER_MS = 50;
+/** Maximum number of changes that are kept for other orders. */
+const RECENT_MAX = 128;
 const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 
 /** The series that an asset's book is stored in. */
@@ -55,20 +58,53 @@ export type AssetEvent = Timed & { readonly item: SourceItem } & (
 type BookEvent = Extract<AssetEvent, { kind: 'book' }>;
 type ChangeEvent = Extract<AssetEvent, { kind: 'change' }>;
 
+/**
+ * `explained`: a hash of the changes matches the book in another order of the changes around it; `failed`: none matches;
+ * `unproved`: nothing proves the book or contradicts it.
+ */
+type Proof = 'proved' | 'explained' | 'failed' | 'unproved';
+
+/** A level that differs in the order of changes that a hash proves. */
+interface OtherOrder extends LevelChange {
+  /** Whether the level had this size before a change, at whose time the recording does not state the size again. */
+  readonly isEarlier: boolean;
+  /** Whether the level was stated again later: if so, a change to the earlier size is missing. */
+  isRestated: boolean;
+}
+
+/** A moment that waits for the next proof. */
+interface PendingMoment {
+  readonly moment: Moment;
+  readonly book: OrderBook;
+  readonly other: OtherOrder | undefined;
+}
+
 interface Judgement {
   readonly verdict: 'kept' | 'damaged' | 'rebuilt is right';
   /** As messages write it. */
   readonly lastTradePrice?: string | undefined;
 }
 
+/** A change, and the size that the level had before. */
+interface RecentChange extends LevelChange {
+  readonly timestampMs: number;
+  readonly before: number;
+}
+
 /** The effect of all events of one timestamp. */
 interface Moment {
   readonly timestampMs: number;
   readonly hasBook: boolean;
+  /** Whether a recorded book of this time was kept. */
+  isFull: boolean;
   isChanged: boolean;
   droppedLevels: number;
   /** Items of the messages that changed the book. */
   readonly items: SourceItem[];
+  /** Whether a recorded book or a hash of this time proves the book: only then is one of the archive corrected. */
+  isProved: boolean;
+  /** The last time before at which the book was confirmed; -1 without any. */
+  readonly provedMs: number;
 }
 
 /**
@@ -76,10 +112,8 @@ interface Moment {
  * last. All messages of one timestamp are applied together, once WINDOW_MS have passed, and become one snapshot.
  *
  * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal recorded book or a matching hash)
- * to the next one.
- *
- * Until the first change, the recording has only full books, which are complete as they are: each becomes a snapshot, also an
- * unchanged one, and a difference between two of them is a gap only if a change follows.
+ * to the next one. Once hashes of changes have matched, a book that none matches is stored only if another order of the changes
+ * around it explains its hash: the venue's timestamps do not always have the order in which it applied them.
  */
 export class AssetRebuild {
   readonly #target: AssetTarget;
@@ -97,6 +131,8 @@ export class AssetRebuild {
   #firstBookMs = Infinity;
   /** The book after the last timestamp that changed it. */
   #latest: OrderBook | undefined;
+  /** The book of the last moment that was kept, for its interval. */
+  #kept: OrderBook | undefined;
   #emitted: OrderBook | undefined;
   #interval: Moment | undefined;
   /** Whether the recording has changes of this asset, not only full books. */
@@ -105,10 +141,19 @@ export class AssetRebuild {
   #presumed: { fromMs: number; toMs: number }[] = [];
   /** Whether a change was applied since the last confirmation. */
   #hasChanges = false;
-  #hashTriedMs = -1;
   #hashesFailed = 0;
   #hashesMatched = 0;
-  #hasDrifted = false;
+  /** The order of changes that the last proof needs; undefined if it is theirs. */
+  #other: OtherOrder | undefined;
+  /** Moments since the first mismatch after the last proof. */
+  #pending: PendingMoment[] = [];
+  /** The last moment whose hash matched: if the next one matches too, nothing of its time is missing. */
+  #lastProved: { readonly moment: Moment; readonly book: OrderBook } | undefined;
+  /** Since when each proof followed the one before it; undefined before the first. */
+  #coveredFromMs: number | undefined;
+  /** Changes of the last moments and the sizes before them, for other orders. */
+  #recent: RecentChange[] = [];
+  readonly #texts = new LevelTexts();
 
   constructor(target: AssetTarget, every: SnapshotPace, checks: RebuildChecks, hashes: HashSearch) {
     this.#target = target;
@@ -140,16 +185,21 @@ export class AssetRebuild {
       else this.#finishLate(sink);
     }
     this.#await(event, sink);
-    this.#newestMs = Math.max(this.#newestMs, event.timestampMs);
-    const windowMs = this.#newestMs - WINDOW_MS;
-    while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? windowMs) < windowMs) {
-      this.#applyFirst(sink);
-    }
+    this.#advance(event.timestampMs, sink);
   }
 
   #await(event: AssetEvent, sink: RecordSink): void {
     if (event.kind === 'change' && !this.#isChannel) this.#beginChannel(sink);
     this.#window.push(event);
+  }
+
+  /** Applies what is WINDOW_MS older than the newest message. */
+  #advance(timestampMs: number, sink: RecordSink): void {
+    this.#newestMs = Math.max(this.#newestMs, timestampMs);
+    const windowMs = this.#newestMs - WINDOW_MS;
+    while (this.#window.length > WINDOW_EVENTS_MAX || (this.#window.firstMs ?? windowMs) < windowMs) {
+      this.#applyFirst(sink);
+    }
   }
 
   /** Applies all waiting messages; the book stays. */
@@ -162,10 +212,13 @@ export class AssetRebuild {
   finish(sink: RecordSink): void {
     if (this.#lateIsRecording()) this.#restart(sink);
     this.drain(sink);
+    // A recording that continues this one may have the changes that are still missing.
+    if (this.#hashesFailed > UNDECIDED_MAX) this.#dropPending(sink);
+    else this.#keepPending(sink);
+    this.#keepLast(false, sink);
     this.#endInterval(sink);
-    const drift = `the hashes of the changes of ${this.#target.outcome} do not match the rebuilt book`;
-    if (this.#hasDrifted) this.#gaps.doubt(this.#appliedMs, drift);
     this.#addGap(this.#gaps.end(this.#appliedMs), sink);
+    this.#endCovered(this.#gaps.confirmedMs, sink);
   }
 
   /** Whether a change was applied before: recordings may overlap. */
@@ -199,14 +252,14 @@ export class AssetRebuild {
     this.#book = undefined;
     this.#firstBookMs = Infinity;
     this.#latest = undefined;
+    this.#kept = undefined;
     this.#emitted = undefined;
     this.#isChannel = false;
     this.#presumed = [];
     this.#gaps = new GapTracker(this.#target.outcome);
-    this.#hashTriedMs = -1;
     this.#hashesFailed = 0;
     this.#hashesMatched = 0;
-    this.#hasDrifted = false;
+    this.#recent = [];
     for (const event of events) this.push(event, sink);
   }
 
@@ -255,16 +308,14 @@ export class AssetRebuild {
     const events = this.#window.takeFirst();
     const { timestampMs } = events[0]!;
     const hasBook = events.at(-1)!.kind === 'book';
-    const moment: Moment = { timestampMs, hasBook, isChanged: false, droppedLevels: 0, items: [] };
-    if (this.#interval !== undefined && !this.#isOneInterval(this.#interval.timestampMs, timestampMs)) {
-      this.#endInterval(sink);
-    }
+    const moment: Moment = {
+      ...{ timestampMs, hasBook, isFull: false, isChanged: false, droppedLevels: 0, items: [] },
+      ...{ isProved: false, provedMs: this.#gaps.confirmedMs },
+    };
     this.#appliedMs = timestampMs;
     for (const event of events) this.#apply(event, moment, sink);
     this.#checkBest(events, sink);
-    this.#checkChangeHash(events, timestampMs, sink);
-    if (moment.isChanged) this.#keep(moment, sink);
-    else finishAll(moment.items, sink);
+    this.#endMoment(moment, moment.isFull ? 'proved' : this.#proofOf(events, timestampMs), sink);
   }
 
   #apply(event: AssetEvent, moment: Moment, sink: RecordSink): void {
@@ -279,6 +330,14 @@ export class AssetRebuild {
     }
   }
 
+  #note(change: RecentChange): void {
+    this.#recent.push(change);
+    if (this.#recent.length > RECENT_MAX) this.#recent.shift();
+    for (const { other } of this.#pending) {
+      if (other !== undefined && isSame(other, change.isBid, change.price)) other.isRestated = true;
+    }
+  }
+
   #applyChange(event: ChangeEvent, moment: Moment, sink: RecordSink): void {
     const { item, change } = event;
     const { isBid, price, size } = change;
@@ -290,6 +349,7 @@ export class AssetRebuild {
       this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} had more than ${LEVELS_MAX} levels`);
     } else if (this.#book !== undefined) {
       this.#applied.add(moment.timestampMs, change);
+      this.#note({ timestampMs: moment.timestampMs, isBid, price, before: this.#book.sizeAt(isBid, price), size });
       if (this.#book.set(isBid, price, size)) moment.isChanged = true;
       this.#hasChanges = true;
       moment.items.push(item);
@@ -309,11 +369,12 @@ export class AssetRebuild {
     const { verdict, lastTradePrice } = this.#judge(message, isEqual || !this.#isChannel ? undefined : this.#book);
     if (verdict === 'damaged' || verdict === 'rebuilt is right') {
       this.#refuse(item, sink);
-      if (verdict === 'rebuilt is right') this.#confirm(timestampMs, sink);
+      if (verdict === 'rebuilt is right') this.#confirm(moment, sink);
       else if (!isFirst) this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
       return;
     }
     this.#keepLastTrade(timestampMs, lastTradePrice, item, sink);
+    moment.isFull = true;
     this.#book ??= new EditableBook();
     if (isFirst) this.#firstBookMs = timestampMs;
     if (!this.#isChannel) {
@@ -324,12 +385,16 @@ export class AssetRebuild {
     if (!isFirst) this.#checks.booksCompared += 1;
     if (isEqual) this.#checks.booksEqual += 1;
     if (isFirst || isEqual) {
-      // The book is right although no hash matched: the hashes are unreliable.
-      if (this.#hashesFailed >= DRIFT_HASHES) this.#hashesMatched = 0;
-      this.#confirm(timestampMs, sink);
+      // The book was right although no hash matched: the hashes are unreliable.
+      if (isEqual && this.#hashesFailed > 0 && !moment.isChanged) {
+        this.#hashesMatched = 0;
+        this.#keepPending(sink);
+      } else if (this.#hashesFailed > 0) this.#dropPending(sink);
+      this.#confirm(moment, sink);
       sink.finish(item);
     } else {
       const levels = changesBetween(this.#book, message.book).length;
+      if (this.#hashesFailed > 0) this.#rejectPending(sink);
       const isNeeded = this.#gaps.disagree(timestampMs, levels, this.#hasChanges, item);
       if (!isNeeded) sink.finish(item);
       this.#startAgain();
@@ -345,7 +410,7 @@ export class AssetRebuild {
   /** Keeps a book of a recording without changes: it needs no other message. */
   #keepFullBook({ message, item }: BookEvent, moment: Moment, isEqual: boolean, sink: RecordSink): void {
     const { book, droppedLevels } = message;
-    this.#confirm(moment.timestampMs, sink);
+    this.#confirm(moment, sink);
     sink.finish(item);
     if (!isEqual) this.#book!.replace(book);
     if (this.#every === 'change') {
@@ -387,9 +452,10 @@ export class AssetRebuild {
     sink.finish(item);
   }
 
-  /** Call it when the rebuilt book equals the venue's at this time. */
-  #confirm(timestampMs: number, sink: RecordSink): void {
+  /** Call it when the rebuilt book equals the venue's at the time of a moment. */
+  #confirm({ timestampMs }: Moment, sink: RecordSink): void {
     this.#addGap(this.#gaps.confirm(timestampMs), sink);
+    this.#coveredFromMs ??= timestampMs;
     this.#startAgain();
   }
 
@@ -397,23 +463,118 @@ export class AssetRebuild {
   #startAgain(): void {
     this.#hasChanges = false;
     this.#hashesFailed = 0;
-    this.#hasDrifted = false;
   }
 
   #addGap(found: FoundGap | undefined, sink: RecordSink): void {
     if (found === undefined) return;
     const { gap, item } = found;
-    const { conditionId } = this.#target;
-    this.#add({ type: 'gap', conditionId, gap }, item === undefined ? [] : [item], sink);
+    this.#endCovered(gap.fromMs, sink);
+    this.#coveredFromMs = gap.toMs;
+    const { conditionId, outcome } = this.#target;
+    const record: RecordedItem = {
+      type: 'gap',
+      conditionId,
+      gap,
+      outcome: this.#hashesMatched > 0 ? outcome : undefined,
+    };
+    this.#add(record, item === undefined ? [] : [item], sink);
   }
 
-  #keep(moment: Moment, sink: RecordSink): void {
-    const book = this.#book!;
-    if (this.#latest !== undefined && sameBook(this.#latest, book)) {
+  /** The changes until `toMs` are complete, as hashes prove: gaps of other recordings in this time are covered. */
+  #endCovered(toMs: number, sink: RecordSink): void {
+    const fromMs = this.#coveredFromMs;
+    if (fromMs !== undefined && fromMs < toMs && this.#hashesMatched > 0) sink.cover(this.#target, fromMs, toMs);
+    this.#coveredFromMs = undefined;
+  }
+
+  /** Keeps the book of a moment, or lets it wait until a hash proves it. */
+  #endMoment(moment: Moment, proof: Proof, sink: RecordSink): void {
+    if ((proof === 'proved' || proof === 'explained') && this.#hashesFailed > 0) this.#dropPending(sink);
+    if (proof === 'failed' || proof === 'explained') this.#keepLast(false, sink);
+    if (proof === 'failed') {
+      // What was explained before does not depend on what is missing now.
+      if (this.#hashesFailed === 0) this.#keepPending(sink);
+      this.#hashesFailed += 1;
+    } else if (proof !== 'unproved' && !moment.isFull) {
+      this.#confirm(moment, sink);
+    }
+    moment.isProved = proof === 'proved';
+    // What waits is proved with this book.
+    if (proof === 'proved') this.#keepPending(sink);
+    if (this.#book !== undefined && !moment.isFull && (this.#hashesFailed > 0 || proof === 'explained')) {
+      this.#wait(moment, proof === 'explained' ? this.#other : undefined, sink);
+      return;
+    }
+    this.#keepPending(sink);
+    this.#finishMoment(moment, this.#book, sink);
+  }
+
+  #wait(moment: Moment, other: OtherOrder | undefined, sink: RecordSink): void {
+    const book = this.#book!.snapshot();
+    this.#pending.push({ moment, book, other });
+    if (this.#pending.length <= PENDING_MAX) return;
+    const [oldest] = this.#pending.splice(0, 1);
+    for (const item of oldest!.moment.items) sink.contradict(item);
+  }
+
+  /** Keeps the books that wait, apart from those that lack a change: nothing is stored of these, and a gap says so. */
+  #keepPending(sink: RecordSink): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const { moment, book, other } of pending) {
+      if (other?.isEarlier === true && other.isRestated) {
+        for (const item of moment.items) sink.contradict(item);
+        const { provedMs: fromMs } = moment;
+        const gap = { fromMs, toMs: this.#appliedMs, reason: this.#driftReason() };
+        if (fromMs >= 0) this.#addGap({ gap, item: undefined }, sink);
+      } else this.#finishMoment(moment, book, sink);
+    }
+  }
+
+  #driftReason(): string {
+    return `the hashes of the changes of ${this.#target.outcome} do not match the rebuilt book`;
+  }
+
+  /** The books since the first mismatch are wrong: nothing is stored of them, and a gap says so. */
+  #dropPending(sink: RecordSink): void {
+    const [first] = this.#pending;
+    this.#rejectPending(sink);
+    if (this.#gaps.confirmedMs < 0) this.#gaps.confirm(first?.moment.timestampMs ?? this.#appliedMs);
+    this.#gaps.doubt(this.#appliedMs, this.#driftReason());
+  }
+
+  #rejectPending(sink: RecordSink): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const { moment } of pending) for (const item of moment.items) sink.contradict(item);
+  }
+
+  #finishMoment(moment: Moment, book: OrderBook | undefined, sink: RecordSink): void {
+    this.#keepLast(moment.isProved, sink);
+    if (book === undefined || !moment.isChanged || (this.#latest !== undefined && sameBook(this.#latest, book))) {
       finishAll(moment.items, sink);
       return;
     }
-    this.#latest = book.snapshot();
+    this.#latest = book instanceof EditableBook ? book.snapshot() : book;
+    if (moment.isProved && this.#hashesMatched > 0) this.#lastProved = { moment, book: this.#latest };
+    else this.#keep(moment, this.#latest, sink);
+  }
+
+  /** Adds the last moment whose hash matched. `isFollowed`: the next one matches too, so that it proves the archive's books wrong. */
+  #keepLast(isFollowed: boolean, sink: RecordSink): void {
+    const last = this.#lastProved;
+    this.#lastProved = undefined;
+    if (last === undefined) return;
+    if (isFollowed && this.#every === 'change') sink.correct(this.#target, last.moment.timestampMs, last.book);
+    this.#keep({ ...last.moment, isProved: isFollowed }, last.book, sink);
+  }
+
+  #keep(moment: Moment, book: OrderBook, sink: RecordSink): void {
+    const interval = this.#interval;
+    if (interval !== undefined && !this.#isOneInterval(interval.timestampMs, moment.timestampMs)) {
+      this.#endInterval(sink);
+    }
+    this.#kept = book;
     if (this.#every === 'change') this.#emit(moment, sink);
     else this.#interval = this.#interval === undefined ? moment : this.#joined(this.#interval, moment, sink);
   }
@@ -438,17 +599,19 @@ export class AssetRebuild {
     if (interval !== undefined) this.#emit(interval, sink);
   }
 
-  #emit({ timestampMs, items, droppedLevels }: Moment, sink: RecordSink): void {
-    const book = this.#latest!;
+  #emit({ timestampMs, items, droppedLevels, isProved }: Moment, sink: RecordSink): void {
+    const book = this.#kept!;
     if (this.#emitted !== undefined && this.#every !== 'change' && sameBook(this.#emitted, book)) {
       finishAll(items, sink);
       return;
     }
     this.#emitted = book;
-    this.#add(this.#snapshot(timestampMs, book, droppedLevels), items, sink);
+    const snapshot = this.#snapshot(timestampMs, book, droppedLevels);
+    const yields = this.#hashesMatched > 0 && !isProved;
+    this.#add(yields ? { ...snapshot, yields } : snapshot, items, sink);
   }
 
-  #snapshot(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem {
+  #snapshot(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem & { readonly type: 'snapshot' } {
     return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels };
   }
 
@@ -476,33 +639,68 @@ export class AssetRebuild {
     }
   }
 
-  /** A change has the hash of the book after it: a match confirms the book, a mismatch proves nothing. */
-  #checkChangeHash(events: readonly AssetEvent[], timestampMs: number, sink: RecordSink): void {
-    const isDue = timestampMs - this.#hashTriedMs >= HASH_EVERY_MS;
-    const isUrgent = this.#hashesMatched > 0 && this.#hashesFailed > 0 && this.#hashesFailed < DRIFT_HASHES;
-    if (!isDue && !isUrgent) return;
+  /** Checks the book at the end of a moment by the hashes of its changes: each is the hash of the book after its change. */
+  #proofOf(events: readonly AssetEvent[], timestampMs: number): Proof {
     const hashes = new Set<string>();
     for (const event of events) {
-      // A recorded book of the same time was already checked by its own hash.
-      if (event.kind === 'book') return;
       if (event.kind === 'change' && event.change.hash !== undefined) hashes.add(event.change.hash);
     }
     const book = this.#book;
-    if (hashes.size === 0 || book === undefined) return;
-    this.#hashTriedMs = timestampMs;
+    if (hashes.size === 0 || book === undefined) return 'unproved';
     this.#checks.changeHashesTried += 1;
-    // The last try uses every price: the last trade may not have been recorded.
-    const isLastTry = this.#hashesFailed === DRIFT_HASHES - 1;
+    const proof = this.#proofBy(hashes, timestampMs, book);
+    if (proof === 'failed') return this.#hashesMatched > 0 ? 'failed' : 'unproved';
+    this.#checks.changeHashesVerified += 1;
+    this.#hashesMatched += 1;
+    return proof;
+  }
+
+  #proofBy(hashes: ReadonlySet<string>, timestampMs: number, book: EditableBook): Exclude<Proof, 'unproved'> {
+    const isHashed = (levels: OrderBook, thoroughly: boolean) =>
+      this.#hashes.isOneOf(hashes, this.#hashedBook(levels, timestampMs), thoroughly);
+    if (this.#hashes.isUsuallyOneOf(hashes, this.#hashedBook(book, timestampMs)) || isHashed(book, false))
+      return 'proved';
+    if (this.#hashesMatched === 0 || this.#hashesFailed >= FAILED_SEARCHES_MAX) return 'failed';
+    for (const other of this.#otherOrders(timestampMs)) {
+      const { isBid, price, size } = other;
+      const now = book.sizeAt(isBid, price);
+      if (now === size) continue;
+      book.set(isBid, price, size);
+      const isExplained = isHashed(book, false);
+      book.set(isBid, price, now);
+      this.#other = other;
+      if (isExplained) return 'explained';
+    }
+    // The price of a trade that was not recorded.
+    return this.#hashesFailed === 0 && isHashed(book, true) ? 'proved' : 'failed';
+  }
+
+  /** Levels as they were before the last changes, or as they are after the next ones: the nearest changes first. */
+  *#otherOrders(timestampMs: number): Generator<OtherOrder> {
+    const recent = this.#recent;
+    for (let at = recent.length - 1; at >= 0; at -= 1) {
+      const change = recent[at]!;
+      const { isBid, price, before, size, timestampMs: changedMs } = change;
+      if (timestampMs - changedMs > OTHER_ORDER_MS) break;
+      for (const other of [before, size]) {
+        // The recording itself states in which order the level had two sizes at one time.
+        const isOrdered = recent.some(
+          (one) => one.timestampMs === changedMs && isSame(one, isBid, price) && one.size === other,
+        );
+        yield { isBid, price, size: other, isEarlier: !isOrdered, isRestated: false };
+      }
+    }
+    const later = { isEarlier: false, isRestated: false };
+    for (const event of this.#window.from()) {
+      if (event.timestampMs - timestampMs > OTHER_ORDER_MS) return;
+      if (event.kind === 'change') yield { ...event.change, ...later };
+    }
+  }
+
+  #hashedBook(levels: OrderBook, timestampMs: number) {
     const { conditionId: market, assetId } = this.#target;
     const asset = { market, assetId, timestamp: String(timestampMs), minOrderSize: MIN_ORDER_SIZE, negRisk: false };
-    if (this.#hashes.isOneOf(hashes, { ...asset, ...hashedLevels(book) }, isLastTry)) {
-      this.#checks.changeHashesVerified += 1;
-      this.#hashesMatched += 1;
-      this.#confirm(timestampMs, sink);
-    } else {
-      this.#hashesFailed += 1;
-      this.#hasDrifted ||= isLastTry && this.#hashesMatched > 0;
-    }
+    return { ...asset, ...this.#texts.of(levels) };
   }
 
   /**
@@ -527,6 +725,10 @@ export class AssetRebuild {
     this.#checks.hashesUnverifiable += 1;
     return { verdict: 'kept', lastTradePrice };
   }
+}
+
+function isSame(change: LevelChange, isBid: boolean, price: number): boolean {
+  return change.isBid === isBid && change.price === price;
 }
 
 function finishAll(items: readonly SourceItem[], sink: RecordSink): void {

@@ -1,5 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
+import { BookHasher, bookHash, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -51,6 +51,17 @@ export class HashSearch {
       this.#found(book, isWanted, () => this.#likelyPrices(book), tickSizes) ??
       this.#foundAnywhere(book, isWanted, tickSize === undefined ? this.#everyTick() : [tickSize])
     );
+  }
+
+  /** Whether a book has one of the hashes with the tick and the price of the last trade that matched last, which most books have. */
+  isUsuallyOneOf(
+    hashes: ReadonlySet<string>,
+    book: HashedBook & { readonly bids: string; readonly asks: string },
+  ): boolean {
+    const [lastTradePrice] = this.#recent;
+    const tickSize = this.#tickSize;
+    if (lastTradePrice === undefined || tickSize === undefined) return false;
+    return hashes.has(bookHash(book, { tickSize, lastTradePrice }));
   }
 
   /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */

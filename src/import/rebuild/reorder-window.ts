@@ -33,6 +33,11 @@ export class ReorderWindow<E extends Timed> {
     return events.splice(0, count);
   }
 
+  /** All events, the first one first. */
+  from(): Iterable<E> {
+    return this.#events;
+  }
+
   some(isMatch: (event: E) => boolean): boolean {
     return this.#events.some(isMatch);
   }

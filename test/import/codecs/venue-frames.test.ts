@@ -677,9 +677,23 @@ describe('the hash of a change', () => {
     ]);
   });
 
-  test('proves nothing if only a few do not match, or if none has ever matched', async () => {
-    expect((await read([[FIRST, ...changes(1, 40, (second) => second % 10 < 3)]])).gaps).toEqual([]);
+  test('leaves out the books that no order of the changes explains, up to the next match, and a gap says so', async () => {
+    const { up, gaps } = await read([[FIRST, ...changes(1, 8, (second) => second !== 4 && second !== 5)]]);
+    expect(gaps).toEqual([
+      { from: 3000, to: 6000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
+    ]);
+    expect(bestBids(up)).toBe('0 0.48:30, 1000 0.48:101, 2000 0.48:102, 3000 0.48:103, 6000 0.48:106, 7000 0.48:107');
+  });
+
+  test('proves nothing if none has ever matched', async () => {
     expect((await read([[FIRST, ...changes(1, 40, () => false)]])).gaps).toEqual([]);
+  });
+
+  test('proves nothing if a recorded book equals one that none matched', async () => {
+    const last = grown(5000, 104);
+    const { up, gaps } = await read([[FIRST, ...changes(1, 5, (second) => second < 3), last]]);
+    expect(gaps).toEqual([]);
+    expect(bestBids(up)).toBe('0 0.48:30, 1000 0.48:101, 2000 0.48:102, 3000 0.48:103, 4000 0.48:104');
   });
 });
 

@@ -47,6 +47,14 @@ export class KeepingSink implements RecordSink {
     item.finished += 1;
   }
 
+  contradict(item: KeptItem): void {
+    this.finish(item);
+  }
+
+  correct(): void {}
+
+  cover(): void {}
+
   ignore(kind: string): void {
     this.ignored[kind] = (this.ignored[kind] ?? 0) + 1;
   }
