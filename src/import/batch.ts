@@ -251,12 +251,14 @@ export class Batch<S> {
 
   /** The parts of a gap without books of the archive: before the first one within the gap, and after the last one. */
   #uncovered(market: StoredMarket, gap: Gap, outcome: Outcome | undefined): readonly Gap[] {
-    const isKnown = this.#archive.gaps
+    // A gap that a recording states stays as it is stated.
+    if (outcome === undefined) return [gap];
+    const { gaps, snapshots } = this.#archive;
+    const isKnown = gaps
       .within(market.key, gap.fromMs, gap.toMs)
       .some(({ fromMs, toMs, reason }) => fromMs <= gap.fromMs && gap.toMs <= toMs && reason === gap.reason);
     if (isKnown) return [];
-    const books =
-      outcome === undefined ? undefined : this.#archive.snapshots.rangeWithin(market, outcome, gap.fromMs, gap.toMs);
+    const books = snapshots.rangeWithin(market, outcome, gap.fromMs, gap.toMs);
     if (books === undefined) return [gap];
     const parts = [
       { ...gap, toMs: books.fromMs },
