@@ -9,6 +9,7 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
+import { refusedKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
@@ -304,6 +305,14 @@ export class Importer implements RecordSink {
     }
     const { file, sample } = opened;
     const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
+    const isFitting = isMapped || this.#mapped?.recognises(sample) === true;
+    const refused = isFitting ? undefined : refusedKind(sample.head);
+    if (refused !== undefined) {
+      const message = `'${source.name}' cannot be imported as it is, because ${refused}`;
+      if (source.named) throw new DomainError('unreadable', message);
+      this.#tallies.push(new FileTally(source.name, UNREAD, message));
+      return [];
+    }
     const codec = isMapped ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {

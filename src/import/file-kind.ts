@@ -1,0 +1,39 @@
+/** A format that is not text, and what to do with a file of it. */
+interface FileKind {
+  readonly name: string;
+  readonly remedy: string;
+  /** The bytes at `at`, as Latin-1. */
+  readonly magic: string;
+  readonly at?: number;
+}
+
+const UNPACK = 'unpack it, and import the files in it';
+const CONVERT = 'convert it to Parquet, CSV or lines of JSON';
+const DECOMPRESS = 'decompress it first, or use gzip or zstd';
+
+const KINDS: readonly FileKind[] = [
+  {
+    name: 'a SQLite database',
+    remedy: "describe it with a mapping, 'bookreel inspect' prints one to start from",
+    magic: 'SQLite format 3\0',
+  },
+  { name: 'a zip file (also xlsx and npz)', remedy: UNPACK, magic: 'PK\u0003\u0004' },
+  { name: 'a tar file', remedy: UNPACK, magic: 'ustar', at: 257 },
+  { name: 'a 7z file', remedy: UNPACK, magic: '7z\u00bc\u00af\u0027\u001c' },
+  { name: 'compressed with xz', remedy: DECOMPRESS, magic: '\u00fd7zXZ\0' },
+  { name: 'compressed with bzip2', remedy: DECOMPRESS, magic: 'BZh' },
+  { name: 'an Arrow file', remedy: CONVERT, magic: 'ARROW1' },
+  { name: 'a NumPy array', remedy: CONVERT, magic: '\u0093NUMPY' },
+  { name: 'an HDF5 file', remedy: CONVERT, magic: '\u0089HDF\r\n' },
+  { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0004\u0095' },
+  { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0005\u0095' },
+];
+
+/**
+ * Why a file that begins like this, decompressed, is not read, and what to do; undefined if it may be a recording. Such a file must
+ * not be searched for text: a database page with a frame in it would be read as books that nobody recorded.
+ */
+export function refusedKind(head: Uint8Array): string | undefined {
+  const kind = KINDS.find(({ magic, at = 0 }) => [...magic].every((byte, i) => head[at + i] === byte.charCodeAt(0)));
+  return kind === undefined ? undefined : `it is ${kind.name}: ${kind.remedy}`;
+}

@@ -1,0 +1,75 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+
+const MARKET = `0x${'5'.repeat(64)}`;
+const FRAME = JSON.stringify({
+  ...{ event_type: 'book', market: MARKET, asset_id: '1234567890123', timestamp: '1776808414710', hash: '' },
+  ...{ bids: [{ price: '0.48', size: '30' }], asks: [{ price: '0.52', size: '25' }] },
+});
+
+/** A database with a venue frame in each row, as bytes. */
+function framesInSqlite(directory: string): Uint8Array {
+  const path = join(directory, 'made.db');
+  using database = new Database(path);
+  database.run('CREATE TABLE frames (payload TEXT)');
+  for (let row = 0; row < 50; row += 1) database.run('INSERT INTO frames VALUES (?)', [`\n${FRAME}\n`]);
+  return readFileSync(path);
+}
+
+/** The beginning of a tar file with one member. */
+function tarOf(content: string): Uint8Array {
+  const tar = Buffer.alloc(1536);
+  tar.write('frames.jsonl', 0);
+  tar.write('ustar', 257);
+  tar.write(content, 512);
+  return tar;
+}
+
+describe('a file that is not text is refused by its format, and not searched for records', () => {
+  const zip = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.from(`\n${FRAME}\n`)]);
+  const kinds: readonly (readonly [string, (directory: string) => Uint8Array, string])[] = [
+    [
+      'frames.jsonl',
+      framesInSqlite,
+      "it is a SQLite database: describe it with a mapping, 'bookreel inspect' prints one to start from",
+    ],
+    ['frames.db.gz', (directory) => gzipSync(framesInSqlite(directory)), 'it is a SQLite database'],
+    ['frames.tar', () => tarOf(`\n${FRAME}\n`), 'it is a tar file: unpack it, and import the files in it'],
+    ['frames.tar.gz', () => gzipSync(tarOf(`\n${FRAME}\n`)), 'it is a tar file'],
+    ['frames.zip', () => zip, 'it is a zip file'],
+    ['frames.xz', () => Buffer.from('\u00fd7zXZ\0rest', 'latin1'), 'it is compressed with xz: decompress it first'],
+    ['frames.bz2', () => Buffer.from('BZh91AY&SY'), 'it is compressed with bzip2'],
+    [
+      'frames.arrow',
+      () => Buffer.from('ARROW1\0\0'),
+      'it is an Arrow file: convert it to Parquet, CSV or lines of JSON',
+    ],
+    ['frames.npy', () => Buffer.from('\u0093NUMPY\u0001\0', 'latin1'), 'it is a NumPy array'],
+  ];
+
+  test.each(kinds)('%s', async (name, content, sentence) => {
+    using place = temporaryArchive();
+    using directory = temporaryDirectory();
+    const path = join(directory.path, name);
+    writeFileSync(path, content(directory.path));
+    expect(importPaths(place.archive, path)).rejects.toThrow(
+      `'${path}' cannot be imported as it is, because ${sentence}`,
+    );
+  });
+
+  test('one in a directory is reported, and the others are imported', async () => {
+    using place = temporaryArchive();
+    using directory = temporaryDirectory();
+    writeFileSync(join(directory.path, 'a.tar'), tarOf(`\n${FRAME}\n`));
+    writeFileSync(join(directory.path, 'b.jsonl'), FRAME);
+    const { files } = await importPaths(place.archive, directory.path);
+    expect(files.map(({ error, read }) => ({ read, refused: error?.includes('it is a tar file') ?? false }))).toEqual([
+      { read: 0, refused: true },
+      { read: 1, refused: false },
+    ]);
+  });
+});
