@@ -294,7 +294,11 @@ describe('a named input', () => {
       /^bookreel: 'nowhere.ndjson' cannot be read: check the path and its permissions\n$/,
     ],
     ['a link to itself', ['self.ndjson'], /^bookreel: 'self.ndjson' cannot be read: .*\n$/],
-    ['a database of another program', ['foreign.db'], /^bookreel: 'foreign.db' is not a recording .*\n$/],
+    [
+      'a database of another program',
+      ['foreign.db'],
+      /^bookreel: 'foreign.db' cannot be imported as it is, because it is a SQLite database: .*\n$/,
+    ],
     ['an escape', ['\u001b[2J'], /^bookreel: '\\u\{1b\}\[2J' cannot be read: .*\n$/],
     [
       'another program’s data',
