@@ -108,14 +108,20 @@ export class Batch<S> {
 
   /** See RecordSink.correct. */
   correct(conditionId: string, outcome: Outcome, timestampMs: number, right: OrderBook): void {
-    this.#recordsOf(this.#marketOf(conditionId)).right[outcome].set(timestampMs, right);
-    this.#corrections += 1;
+    this.#correctionsOf(conditionId)?.right[outcome].set(timestampMs, right);
   }
 
   /** See RecordSink.cover. */
   cover(conditionId: string, range: CoveredRange): void {
-    this.#recordsOf(this.#marketOf(conditionId)).covered.push(range);
+    this.#correctionsOf(conditionId)?.covered.push(range);
+  }
+
+  /** Undefined if another command deleted the market. */
+  #correctionsOf(conditionId: string): MarketRecords<S> | undefined {
+    const market = this.#known.byConditionId(conditionId);
+    if (market === undefined) return undefined;
     this.#corrections += 1;
+    return this.#recordsOf(market);
   }
 
   /**
@@ -239,7 +245,7 @@ export class Batch<S> {
     const { snapshots, gaps } = this.#archive;
     let removed = 0;
     for (const { right } of parts) {
-      for (const outcome of OUTCOMES) removed += snapshots.keepOnly(market, outcome, right[outcome]);
+      for (const outcome of OUTCOMES) removed += snapshots.removeWrong(market, outcome, right[outcome]);
     }
     if (removed > 0) this.corrected.set(market.conditionId, removed);
     let covered = 0;

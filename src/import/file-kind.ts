@@ -1,3 +1,5 @@
+import { DomainError } from '../domain/errors.ts';
+
 /** A format that is not text, and what to do with a file of it. */
 interface FileKind {
   readonly name: string;
@@ -30,10 +32,12 @@ const KINDS: readonly FileKind[] = [
 ];
 
 /**
- * Why a file that begins like this, decompressed, is not read, and what to do; undefined if it may be a recording. Such a file must
- * not be searched for text: a database page with a frame in it would be read as books that nobody recorded.
+ * Throws DomainError 'unreadable' for a file whose first bytes, decompressed, are those of a format that is not text. Such a file must
+ * not be searched for text: frames in the pages of a database would be read as books that nobody recorded.
  */
-export function refusedKind(head: Uint8Array): string | undefined {
+export function refuseBinary(name: string, head: Uint8Array): void {
   const kind = KINDS.find(({ magic, at = 0 }) => [...magic].every((byte, i) => head[at + i] === byte.charCodeAt(0)));
-  return kind === undefined ? undefined : `it is ${kind.name}: ${kind.remedy}`;
+  if (kind === undefined) return;
+  const sentence = `'${name}' cannot be imported as it is, because it is ${kind.name}: ${kind.remedy}`;
+  throw new DomainError('unreadable', sentence);
 }

@@ -9,7 +9,7 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
-import { refusedKind } from './file-kind.ts';
+import { refuseBinary } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
@@ -129,7 +129,6 @@ export class Importer implements RecordSink {
   /** Items whose records are committed. */
   #stored = 0;
   #mirrored = 0;
-  #isMirroring = false;
   /** Stored snapshots that were wrong, by conditionId. */
   readonly #corrected = new Map<string, number>();
   #missingMarkets: readonly string[] = [];
@@ -219,8 +218,7 @@ export class Importer implements RecordSink {
     if (record.type === 'market') this.#stated.add(record.statement.conditionId);
     if (record.type === 'snapshot') {
       this.#withBooks.add(record.conditionId);
-      // What only the archive stated has no item.
-      if (items[0] !== undefined) items[0].file.droppedLevels += record.droppedLevels;
+      items[0]!.file.droppedLevels += record.droppedLevels;
     }
     if (this.#batch.isFull) this.#commit();
   }
@@ -294,9 +292,11 @@ export class Importer implements RecordSink {
    * the call: it would hold the sample of its file until the import ends.
    */
   async #recognise(source: Source): Promise<readonly RecognisedFile[]> {
+    const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
     let opened: OpenedSource;
     try {
       opened = await openSource(source, { signal: this.#options.signal, onBytes: this.#onBytes });
+      if (!isMapped && this.#mapped?.recognises(opened.sample) !== true) refuseBinary(source.name, opened.sample.head);
     } catch (error) {
       // A file that was found in a directory and cannot be opened does not stop the import.
       if (source.named) throw error;
@@ -304,15 +304,6 @@ export class Importer implements RecordSink {
       return [];
     }
     const { file, sample } = opened;
-    const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
-    const isFitting = isMapped || this.#mapped?.recognises(sample) === true;
-    const refused = isFitting ? undefined : refusedKind(sample.head);
-    if (refused !== undefined) {
-      const message = `'${source.name}' cannot be imported as it is, because ${refused}`;
-      if (source.named) throw new DomainError('unreadable', message);
-      this.#tallies.push(new FileTally(source.name, UNREAD, message));
-      return [];
-    }
     const codec = isMapped ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
@@ -362,7 +353,6 @@ export class Importer implements RecordSink {
   }
 
   #mirror(): void {
-    this.#isMirroring = true;
     for (const conditionId of this.#withBooks) {
       const known = this.markets.byConditionId(conditionId);
       const market = known === undefined ? undefined : this.#archive.markets.findByConditionId(known.conditionId);
@@ -381,7 +371,8 @@ export class Importer implements RecordSink {
     if (batch.isEmpty) return;
     this.#options.beforeBatch?.();
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
-      if (stored && type === 'snapshot' && this.#isMirroring) this.#mirrored += 1;
+      // Only mirrored books have no item.
+      if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
       else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
       // A gap that ends with the input has no item.
       if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
@@ -412,7 +403,7 @@ export class Importer implements RecordSink {
   }
 }
 
-/** One sentence for each market of which stored snapshots were replaced, the first NOTES_MAX. */
+/** One sentence for each market whose stored snapshots were replaced; the first CORRECTION_NOTES_MAX markets. */
 function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
   const notes = [...corrected].map(
     ([conditionId, count]) =>

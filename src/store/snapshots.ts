@@ -59,26 +59,39 @@ export class Snapshots {
   }
 
   /**
-   * Removes the snapshots at each time of `right` that do not equal its book, and all but one that equal it. Returns their number.
-   * Within a write transaction.
+   * Where the last snapshot of a time is not the book that `right` has for it, removes all snapshots of that time that are not. Returns
+   * their number. Within a write transaction.
    */
-  keepOnly(market: StoredMarket, outcome: Outcome, right: ReadonlyMap<InstantMs, OrderBook>): number {
+  removeWrong(market: StoredMarket, outcome: Outcome, right: ReadonlyMap<InstantMs, OrderBook>): number {
     const seriesId = right.size === 0 ? undefined : this.#series.find(market.key, outcome, 'book');
     if (seriesId === undefined) return 0;
-    const times = [...right.keys()];
-    const [fromMs, toMs] = [Math.min(...times), Math.max(...times) + 1];
-    let keptMs = -1;
-    const removed = this.#segments.remove(seriesId, fromMs, toMs, bookCodec, ({ timestampMs, book }) => {
-      const wanted = right.get(timestampMs);
-      if (wanted === undefined) return false;
-      if (timestampMs === keptMs || !sameBook(wanted, book)) return true;
-      keptMs = timestampMs;
-      return false;
-    });
-    if (removed === 0) return 0;
+    const wrong = this.#wrongTimes(seriesId, right);
+    if (wrong.size === 0) return 0;
+    const [fromMs, toMs] = [Math.min(...wrong), Math.max(...wrong) + 1];
+    const removed = this.#segments.remove(
+      seriesId,
+      fromMs,
+      toMs,
+      bookCodec,
+      ({ timestampMs, book }) => wrong.has(timestampMs) && !sameBook(right.get(timestampMs)!, book),
+    );
     this.#totals.update(market.key, -removed);
     this.#deriveBetween(market, outcome, seriesId, fromMs, toMs);
     return removed;
+  }
+
+  #wrongTimes(seriesId: number, right: ReadonlyMap<InstantMs, OrderBook>): ReadonlySet<InstantMs> {
+    const times = [...right.keys()];
+    const wrong = new Set<InstantMs>();
+    for (const { payload, from, to } of this.#segments.slices(seriesId, Math.min(...times), Math.max(...times))) {
+      for (const { timestampMs, book } of bookCodec.decode(payload).slice(from, to)) {
+        const wanted = right.get(timestampMs);
+        if (wanted === undefined) continue;
+        if (sameBook(wanted, book)) wrong.delete(timestampMs);
+        else wrong.add(timestampMs);
+      }
+    }
+    return wrong;
   }
 
   /** Returns true where an outcome has a snapshot of exactly this time. */
@@ -150,14 +163,12 @@ export class Snapshots {
   #deriveBetween(market: StoredMarket, outcome: Outcome, seriesId: number, fromMs: InstantMs, toMs: InstantMs): void {
     this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-quote'), fromMs, toMs, quoteCodec);
     this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-mid'), fromMs, toMs, priceCodec);
-    const range: BookRecord[] = [];
     for (const { payload, from, to } of this.#segments.slices(seriesId, fromMs, INSTANT_MAX_MS)) {
       const records = bookCodec.decode(payload).slice(from, to);
       const next = records.findIndex(({ timestampMs }) => timestampMs >= toMs);
-      range.push(...(next < 0 ? records : records.slice(0, next + 1)));
-      if (next >= 0) break;
+      this.#derive(market, outcome, next < 0 ? records : records.slice(0, next + 1));
+      if (next >= 0) return;
     }
-    if (range.length > 0) this.#derive(market, outcome, range);
   }
 
   /** Derives quotes and midpoints again between the first and the last snapshot of a changed range. */
