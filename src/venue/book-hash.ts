@@ -28,6 +28,12 @@ export interface HashedBook {
   readonly negRisk: boolean;
 }
 
+/** A book whose levels are text. */
+export interface HashedText extends HashedBook {
+  readonly bids: string;
+  readonly asks: string;
+}
+
 /** The inputs of a hash that messages may leave out. */
 export interface HashTail {
   readonly tickSize: string;
@@ -59,7 +65,7 @@ export class BookHasher {
 }
 
 /** The hash of one book, in hex. Where one price of the last trade is likely, this is quicker than a BookHasher. */
-export function bookHash(book: HashedBook, tail: HashTail): string {
+export function bookHash(book: HashedText, tail: HashTail): string {
   const { market, assetId, timestamp, bids, asks, minOrderSize, negRisk } = book;
   const text = `${beforeLevels(market, assetId, timestamp)}${bids}],"asks":[${asks}${afterLevels(minOrderSize)}${tailText(negRisk, tail)}`;
   return Bun.SHA1.hash(text, 'hex');
@@ -93,7 +99,7 @@ function fromPrice(lastTradePrice: string): string {
 }
 
 /** The levels of a book in the venue's order and format. */
-export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks' | 'best'> {
+export function hashedLevels(book: OrderBook): Pick<HashedText, 'bids' | 'asks' | 'best'> {
   return {
     bids: sideText(book.bidPrices, book.bidSizes),
     asks: sideText(book.askPrices, book.askSizes),

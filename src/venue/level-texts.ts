@@ -1,7 +1,7 @@
 import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { bestPricesOf } from './best-prices.ts';
-import { type HashedBook, levelText } from './book-hash.ts';
+import { type HashedText, levelText } from './book-hash.ts';
 
 interface LevelText {
   readonly size: number;
@@ -16,7 +16,7 @@ export class LevelTexts {
   readonly #bids = new Map<number, LevelText>();
   readonly #asks = new Map<number, LevelText>();
 
-  of(book: OrderBook): Pick<HashedBook, 'best'> & { readonly bids: string; readonly asks: string } {
+  of(book: OrderBook): Pick<HashedText, 'bids' | 'asks' | 'best'> {
     return {
       bids: sideText(this.#bids, book.bidPrices, book.bidSizes),
       asks: sideText(this.#asks, book.askPrices, book.askSizes),

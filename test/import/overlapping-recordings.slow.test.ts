@@ -9,17 +9,9 @@ import { realRecording } from '../support/real-recordings.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 
-interface CapturedMarket {
-  readonly slug: string;
-  readonly conditionId: string;
-  readonly startTs: number;
-  readonly endTs: number;
-  readonly upTokenId: string;
-  readonly downTokenId: string;
-}
-
-let market: CapturedMarket;
+/** Frames of the market in the capture that was open. */
 let frames: readonly string[];
+let market: { readonly slug: string; readonly conditionId: string };
 
 /** The last book of each instant, and the gaps. */
 interface Contents {
@@ -45,18 +37,13 @@ function contentsOf(archive: Archive): Contents {
 async function imported(...commands: (readonly (readonly string[])[])[]): Promise<Contents> {
   using place = temporaryArchive();
   using directory = temporaryDirectory();
-  const { slug, conditionId, startTs, endTs, upTokenId, downTokenId } = market;
   const path = (name: string) => join(directory.path, name);
-  const [startTime, endTime] = [startTs, endTs].map((seconds) => new Date(seconds * 1000).toISOString());
-  const record = { type: 'market', conditionId, slug, symbol: 'btc', timeframe: '5m', startTime, endTime };
-  const clobTokenIds = [upTokenId, downTokenId];
-  writeFileSync(path('markets.ndjson'), JSON.stringify({ ...record, outcomes: OUTCOMES, clobTokenIds }));
   for (const [c, recordings] of commands.entries()) {
     const files = recordings.map((lines, r) => {
       writeFileSync(path(`${c}-${r}.jsonl`), lines.join('\n'));
       return path(`${c}-${r}.jsonl`);
     });
-    const { total } = await importPaths(place.archive, path('markets.ndjson'), ...files);
+    const { total } = await importPaths(place.archive, join(CAPTURE!, 'markets.json'), ...files);
     expect(total.read).toBe(total.stored + total.duplicate + total.contradicted + total.rejected);
   }
   return contentsOf(place.archive);

@@ -5,11 +5,10 @@ import type { RecordedItem } from '../../record/record.ts';
 import { type BestPrices, bestPricesOf } from '../../venue/best-prices.ts';
 import { type BookMessage, type Change, lastTradePriceIn } from '../../venue/book-message-parser.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
-import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
-import { LevelTexts } from '../../venue/level-texts.ts';
-import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
+import { changesBetween } from '../../venue/level-change.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import { AppliedChanges } from './applied-changes.ts';
+import { BookProof, isSameLevel, type OtherOrder } from './book-proof.ts';
 import type { RebuildChecks } from './checks.ts';
 import { type FoundGap, GapTracker } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
@@ -31,14 +30,10 @@ const INTERVAL_ITEMS_MAX = 1024;
 const FAILED_SEARCHES_MAX = 8;
 /** This number of mismatches at the end of a recording, after which no hash follows, proves nothing. */
 const UNDECIDED_MAX = 6;
-/** Maximum number of moments that wait for a hash that proves them. */
-const PENDING_MAX = 4096;
+/** Maximum number of moments that wait for a proof. Those before them are not stored. */
+const PENDING_MAX = 32;
 /** Maximum number of presumed gaps of an asset. With more, the last one is extended. */
 const PRESUMED_MAX = 256;
-/** Changes are in another order than their timestamps at most for this time. */
-const OTHER_ORDER_MS = 50;
-/** Maximum number of changes that are kept for other orders. */
-const RECENT_MAX = 128;
 const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 
 /** The series that an asset's book is stored in. */
@@ -59,24 +54,19 @@ type BookEvent = Extract<AssetEvent, { kind: 'book' }>;
 type ChangeEvent = Extract<AssetEvent, { kind: 'change' }>;
 
 /**
- * `explained`: a hash of the changes matches the book in another order of the changes around it; `failed`: none matches;
- * `unproved`: nothing proves the book or contradicts it.
+ * The result of checking a book by hashes. `failed`: none matches; `unproved`: there is none, or none has ever matched; another order:
+ * the book is right, but one level has another size in the order in which the venue applied its changes.
  */
-type Proof = 'proved' | 'explained' | 'failed' | 'unproved';
-
-/** A level that differs in the order of changes that a hash proves. */
-interface OtherOrder extends LevelChange {
-  /** Whether the level had this size before a change, at whose time the recording does not state the size again. */
-  readonly isEarlier: boolean;
-  /** Whether the level was stated again later: if so, a change to the earlier size is missing. */
-  isRestated: boolean;
-}
+type Proof = 'proved' | 'failed' | 'unproved' | OtherOrder;
 
 /** A moment that waits for the next proof. */
 interface PendingMoment {
   readonly moment: Moment;
   readonly book: OrderBook;
+  /** Undefined if no order of the changes explains the hash. */
   readonly other: OtherOrder | undefined;
+  /** The level of `other` was stated again later: a change to the earlier size is missing. */
+  isRestated: boolean;
 }
 
 interface Judgement {
@@ -85,23 +75,17 @@ interface Judgement {
   readonly lastTradePrice?: string | undefined;
 }
 
-/** A change, and the size that the level had before. */
-interface RecentChange extends LevelChange {
-  readonly timestampMs: number;
-  readonly before: number;
-}
-
 /** The effect of all events of one timestamp. */
 interface Moment {
   readonly timestampMs: number;
   readonly hasBook: boolean;
-  /** Whether a recorded book of this time was kept. */
+  /** A recorded book of this time was kept. */
   isFull: boolean;
   isChanged: boolean;
   droppedLevels: number;
   /** Items of the messages that changed the book. */
   readonly items: SourceItem[];
-  /** Whether a recorded book or a hash of this time proves the book: only then is one of the archive corrected. */
+  /** A recorded book or a hash of this time proves the book. */
   isProved: boolean;
   /** The last time before at which the book was confirmed; -1 without any. */
   readonly provedMs: number;
@@ -114,6 +98,9 @@ interface Moment {
  * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal recorded book or a matching hash)
  * to the next one. Once hashes of changes have matched, a book that none matches is stored only if another order of the changes
  * around it explains its hash: the venue's timestamps do not always have the order in which it applied them.
+ *
+ * Until the first change, the recording has only full books, which are complete as they are: each becomes a snapshot, also an
+ * unchanged one, and a difference between two of them is a gap only if a change follows.
  */
 export class AssetRebuild {
   readonly #target: AssetTarget;
@@ -143,23 +130,20 @@ export class AssetRebuild {
   #hasChanges = false;
   #hashesFailed = 0;
   #hashesMatched = 0;
-  /** The order of changes that the last proof needs; undefined if it is theirs. */
-  #other: OtherOrder | undefined;
-  /** Moments since the first mismatch after the last proof. */
+  /** Moments since the last proof, from the first one on that needs another order of the changes or has no matching hash. */
   #pending: PendingMoment[] = [];
   /** The last moment whose hash matched: if the next one matches too, nothing of its time is missing. */
   #lastProved: { readonly moment: Moment; readonly book: OrderBook } | undefined;
   /** Since when each proof followed the one before it; undefined before the first. */
   #coveredFromMs: number | undefined;
-  /** Changes of the last moments and the sizes before them, for other orders. */
-  #recent: RecentChange[] = [];
-  readonly #texts = new LevelTexts();
+  readonly #proof: BookProof;
 
   constructor(target: AssetTarget, every: SnapshotPace, checks: RebuildChecks, hashes: HashSearch) {
     this.#target = target;
     this.#every = every;
     this.#checks = checks;
     this.#hashes = hashes;
+    this.#proof = new BookProof(target, hashes);
     this.#gaps = new GapTracker(target.outcome);
   }
 
@@ -259,7 +243,7 @@ export class AssetRebuild {
     this.#gaps = new GapTracker(this.#target.outcome);
     this.#hashesFailed = 0;
     this.#hashesMatched = 0;
-    this.#recent = [];
+    this.#proof.clear();
     for (const event of events) this.push(event, sink);
   }
 
@@ -330,14 +314,6 @@ export class AssetRebuild {
     }
   }
 
-  #note(change: RecentChange): void {
-    this.#recent.push(change);
-    if (this.#recent.length > RECENT_MAX) this.#recent.shift();
-    for (const { other } of this.#pending) {
-      if (other !== undefined && isSame(other, change.isBid, change.price)) other.isRestated = true;
-    }
-  }
-
   #applyChange(event: ChangeEvent, moment: Moment, sink: RecordSink): void {
     const { item, change } = event;
     const { isBid, price, size } = change;
@@ -349,7 +325,9 @@ export class AssetRebuild {
       this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} had more than ${LEVELS_MAX} levels`);
     } else if (this.#book !== undefined) {
       this.#applied.add(moment.timestampMs, change);
-      this.#note({ timestampMs: moment.timestampMs, isBid, price, before: this.#book.sizeAt(isBid, price), size });
+      const before = this.#book.sizeAt(isBid, price);
+      this.#proof.add({ timestampMs: moment.timestampMs, isBid, price, size, before });
+      for (const one of this.#pending) one.isRestated ||= one.other !== undefined && isSameLevel(one.other, change);
       if (this.#book.set(isBid, price, size)) moment.isChanged = true;
       this.#hasChanges = true;
       moment.items.push(item);
@@ -386,7 +364,8 @@ export class AssetRebuild {
     if (isEqual) this.#checks.booksEqual += 1;
     if (isFirst || isEqual) {
       // The book was right although no hash matched: the hashes are unreliable.
-      if (isEqual && this.#hashesFailed > 0 && !moment.isChanged) {
+      const isUnreliable = isEqual && this.#hashesFailed > 0 && !moment.isChanged;
+      if (isUnreliable && this.#hashesFailed <= PENDING_MAX) {
         this.#hashesMatched = 0;
         this.#keepPending(sink);
       } else if (this.#hashesFailed > 0) this.#dropPending(sink);
@@ -487,48 +466,56 @@ export class AssetRebuild {
     this.#coveredFromMs = undefined;
   }
 
-  /** Keeps the book of a moment, or lets it wait until a hash proves it. */
+  /** Keeps the book of a moment, or lets it wait until the next proof. */
   #endMoment(moment: Moment, proof: Proof, sink: RecordSink): void {
-    if ((proof === 'proved' || proof === 'explained') && this.#hashesFailed > 0) this.#dropPending(sink);
-    if (proof === 'failed' || proof === 'explained') this.#keepLast(false, sink);
-    if (proof === 'failed') {
-      // What was explained before does not depend on what is missing now.
+    const isProved = proof === 'proved';
+    const other = typeof proof === 'object' ? proof : undefined;
+    moment.isProved = isProved;
+    if (!isProved && proof !== 'unproved') this.#keepLast(false, sink);
+    if (isProved || other !== undefined) {
+      if (this.#hashesFailed > 0) this.#dropPending(sink);
+      if (!moment.isFull) this.#confirm(moment, sink);
+    } else if (proof === 'failed') {
+      // The moments before the first mismatch are proved by their own hashes.
       if (this.#hashesFailed === 0) this.#keepPending(sink);
       this.#hashesFailed += 1;
-    } else if (proof !== 'unproved' && !moment.isFull) {
-      this.#confirm(moment, sink);
     }
-    moment.isProved = proof === 'proved';
-    // What waits is proved with this book.
-    if (proof === 'proved') this.#keepPending(sink);
-    if (this.#book !== undefined && !moment.isFull && (this.#hashesFailed > 0 || proof === 'explained')) {
-      this.#wait(moment, proof === 'explained' ? this.#other : undefined, sink);
+    if (this.#book !== undefined && (this.#hashesFailed > 0 || other !== undefined)) {
+      this.#wait(moment, this.#book, other, sink);
       return;
     }
     this.#keepPending(sink);
     this.#finishMoment(moment, this.#book, sink);
   }
 
-  #wait(moment: Moment, other: OtherOrder | undefined, sink: RecordSink): void {
-    const book = this.#book!.snapshot();
-    this.#pending.push({ moment, book, other });
+  #wait(moment: Moment, book: EditableBook, other: OtherOrder | undefined, sink: RecordSink): void {
+    this.#pending.push({ moment, book: book.snapshot(), other, isRestated: false });
     if (this.#pending.length <= PENDING_MAX) return;
     const [oldest] = this.#pending.splice(0, 1);
-    for (const item of oldest!.moment.items) sink.contradict(item);
+    if (oldest!.other === undefined) contradictAll(oldest!.moment.items, sink);
+    else this.#finishMoment(oldest!.moment, oldest!.book, sink);
   }
 
   /** Keeps the books that wait, apart from those that lack a change: nothing is stored of these, and a gap says so. */
   #keepPending(sink: RecordSink): void {
     const pending = this.#pending;
     this.#pending = [];
-    for (const { moment, book, other } of pending) {
-      if (other?.isEarlier === true && other.isRestated) {
-        for (const item of moment.items) sink.contradict(item);
-        const { provedMs: fromMs } = moment;
-        const gap = { fromMs, toMs: this.#appliedMs, reason: this.#driftReason() };
-        if (fromMs >= 0) this.#addGap({ gap, item: undefined }, sink);
-      } else this.#finishMoment(moment, book, sink);
+    let gapFromMs: number | undefined;
+    for (const { moment, book, other, isRestated } of pending) {
+      if (other?.isEarlier === true && isRestated) {
+        gapFromMs ??= moment.provedMs < 0 ? moment.timestampMs : moment.provedMs;
+        contradictAll(moment.items, sink);
+        continue;
+      }
+      if (gapFromMs !== undefined) this.#addHashGap(gapFromMs, moment.timestampMs, sink);
+      gapFromMs = undefined;
+      this.#finishMoment(moment, book, sink);
     }
+    if (gapFromMs !== undefined) this.#addHashGap(gapFromMs, this.#appliedMs, sink);
+  }
+
+  #addHashGap(fromMs: number, toMs: number, sink: RecordSink): void {
+    this.#addGap({ gap: { fromMs, toMs, reason: this.#driftReason() }, item: undefined }, sink);
   }
 
   #driftReason(): string {
@@ -546,7 +533,7 @@ export class AssetRebuild {
   #rejectPending(sink: RecordSink): void {
     const pending = this.#pending;
     this.#pending = [];
-    for (const { moment } of pending) for (const item of moment.items) sink.contradict(item);
+    for (const { moment } of pending) contradictAll(moment.items, sink);
   }
 
   #finishMoment(moment: Moment, book: OrderBook | undefined, sink: RecordSink): void {
@@ -649,58 +636,26 @@ export class AssetRebuild {
     if (hashes.size === 0 || book === undefined) return 'unproved';
     this.#checks.changeHashesTried += 1;
     const proof = this.#proofBy(hashes, timestampMs, book);
-    if (proof === 'failed') return this.#hashesMatched > 0 ? 'failed' : 'unproved';
+    if (proof === undefined) return this.#hashesMatched > 0 ? 'failed' : 'unproved';
     this.#checks.changeHashesVerified += 1;
     this.#hashesMatched += 1;
     return proof;
   }
 
-  #proofBy(hashes: ReadonlySet<string>, timestampMs: number, book: EditableBook): Exclude<Proof, 'unproved'> {
-    const isHashed = (levels: OrderBook, thoroughly: boolean) =>
-      this.#hashes.isOneOf(hashes, this.#hashedBook(levels, timestampMs), thoroughly);
-    if (this.#hashes.isUsuallyOneOf(hashes, this.#hashedBook(book, timestampMs)) || isHashed(book, false))
-      return 'proved';
-    if (this.#hashesMatched === 0 || this.#hashesFailed >= FAILED_SEARCHES_MAX) return 'failed';
-    for (const other of this.#otherOrders(timestampMs)) {
-      const { isBid, price, size } = other;
-      const now = book.sizeAt(isBid, price);
-      if (now === size) continue;
-      book.set(isBid, price, size);
-      const isExplained = isHashed(book, false);
-      book.set(isBid, price, now);
-      this.#other = other;
-      if (isExplained) return 'explained';
-    }
-    // The price of a trade that was not recorded.
-    return this.#hashesFailed === 0 && isHashed(book, true) ? 'proved' : 'failed';
+  /** Tries what is likely first, and the rest only at the first mismatch, or at the first few. */
+  #proofBy(hashes: ReadonlySet<string>, timestampMs: number, book: EditableBook): 'proved' | OtherOrder | undefined {
+    if (this.#proof.proves(book, hashes, timestampMs, false)) return 'proved';
+    if (this.#hashesMatched === 0 || this.#hashesFailed >= FAILED_SEARCHES_MAX) return undefined;
+    const other = this.#proof.otherOrder(book, hashes, timestampMs, this.#laterChanges());
+    if (other !== undefined) return other;
+    // The last trade may not have been recorded.
+    return this.#hashesFailed === 0 && this.#proof.proves(book, hashes, timestampMs, true) ? 'proved' : undefined;
   }
 
-  /** Levels as they were before the last changes, or as they are after the next ones: the nearest changes first. */
-  *#otherOrders(timestampMs: number): Generator<OtherOrder> {
-    const recent = this.#recent;
-    for (let at = recent.length - 1; at >= 0; at -= 1) {
-      const change = recent[at]!;
-      const { isBid, price, before, size, timestampMs: changedMs } = change;
-      if (timestampMs - changedMs > OTHER_ORDER_MS) break;
-      for (const other of [before, size]) {
-        // The recording itself states in which order the level had two sizes at one time.
-        const isOrdered = recent.some(
-          (one) => one.timestampMs === changedMs && isSame(one, isBid, price) && one.size === other,
-        );
-        yield { isBid, price, size: other, isEarlier: !isOrdered, isRestated: false };
-      }
+  *#laterChanges() {
+    for (const event of this.#window) {
+      if (event.kind === 'change') yield { ...event.change, timestampMs: event.timestampMs };
     }
-    const later = { isEarlier: false, isRestated: false };
-    for (const event of this.#window.from()) {
-      if (event.timestampMs - timestampMs > OTHER_ORDER_MS) return;
-      if (event.kind === 'change') yield { ...event.change, ...later };
-    }
-  }
-
-  #hashedBook(levels: OrderBook, timestampMs: number) {
-    const { conditionId: market, assetId } = this.#target;
-    const asset = { market, assetId, timestamp: String(timestampMs), minOrderSize: MIN_ORDER_SIZE, negRisk: false };
-    return { ...asset, ...this.#texts.of(levels) };
   }
 
   /**
@@ -727,8 +682,8 @@ export class AssetRebuild {
   }
 }
 
-function isSame(change: LevelChange, isBid: boolean, price: number): boolean {
-  return change.isBid === isBid && change.price === price;
+function contradictAll(items: readonly SourceItem[], sink: RecordSink): void {
+  for (const item of items) sink.contradict(item);
 }
 
 function finishAll(items: readonly SourceItem[], sink: RecordSink): void {

@@ -1,5 +1,12 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import { BookHasher, bookHash, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
+import {
+  BookHasher,
+  bookHash,
+  type HashedBook,
+  type HashedText,
+  hashedLevels,
+  tradePriceText,
+} from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -53,19 +60,14 @@ export class HashSearch {
     );
   }
 
-  /** Whether a book has one of the hashes with the tick and the price of the last trade that matched last, which most books have. */
-  isUsuallyOneOf(
-    hashes: ReadonlySet<string>,
-    book: HashedBook & { readonly bids: string; readonly asks: string },
-  ): boolean {
+  /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
+  isOneOf(hashes: ReadonlySet<string>, book: HashedText, thoroughly: boolean): boolean {
     const [lastTradePrice] = this.#recent;
     const tickSize = this.#tickSize;
-    if (lastTradePrice === undefined || tickSize === undefined) return false;
-    return hashes.has(bookHash(book, { tickSize, lastTradePrice }));
-  }
-
-  /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
-  isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
+    // Most books have what matched last.
+    if (lastTradePrice !== undefined && tickSize !== undefined) {
+      if (hashes.has(bookHash(book, { tickSize, lastTradePrice }))) return true;
+    }
     const isWanted = (hash: string) => hashes.has(hash);
     if (this.#found(book, isWanted, () => this.#likelyPrices(book), this.#likelyTicks()) !== undefined) return true;
     if (thoroughly) return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;

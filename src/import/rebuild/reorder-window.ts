@@ -33,9 +33,9 @@ export class ReorderWindow<E extends Timed> {
     return events.splice(0, count);
   }
 
-  /** All events, the first one first. */
-  from(): Iterable<E> {
-    return this.#events;
+  /** In order. */
+  [Symbol.iterator](): Iterator<E> {
+    return this.#events[Symbol.iterator]();
   }
 
   some(isMatch: (event: E) => boolean): boolean {
