@@ -11,6 +11,8 @@ export interface Codec {
   readonly becomes: string;
   /** Set for formats of market records, whose files are read before all others. */
   readonly statesMarkets?: true;
+  /** Returns true if a file that begins like this has market records among others: it is read before the files without. */
+  holdsMarkets?(sample: Sample): boolean;
   /** Whether a file that begins like this has the format. */
   recognises(sample: Sample): boolean;
   /** Reads one file. Throws DomainError 'unreadable' where the file is damaged; the records before the damage count. */

@@ -93,6 +93,8 @@ interface RecognisedFile {
   readonly source: Source;
   readonly codec: Codec;
   readonly file: RecordingFile;
+  /** Whether it has market records among others. */
+  readonly holdsMarkets: boolean;
 }
 
 /**
@@ -164,8 +166,7 @@ export class Importer implements RecordSink {
     const sizes = recognised.map(({ source }) => sizeOf(source.path));
     this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
     try {
-      for (const input of recognised.filter(({ codec }) => codec.statesMarkets)) await this.#readSource(input);
-      for (const input of recognised.filter(({ codec }) => !codec.statesMarkets)) await this.#readSource(input);
+      for (const input of marketsFirst(recognised)) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#commit();
       if (this.#options.mirror === true) this.#mirror();
@@ -307,7 +308,8 @@ export class Importer implements RecordSink {
     const codec = isMapped ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
-      return [{ source, codec, file: collecting(file, this.#garbage) }];
+      const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
+      return [{ source, codec, file: collecting(file, this.#garbage), holdsMarkets }];
     }
     if (source.named) {
       const formats = this.#codecs.map(({ format }) => format).join(', ');
@@ -421,6 +423,12 @@ function resultOf({
   if (refused) return 'rejected';
   if (stored) return 'stored';
   return contradicted ? 'contradicted' : 'duplicate';
+}
+
+/** Files of market records, then files with some, then the others: records need their market, wherever its file is. */
+function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
+  const rank = ({ codec, holdsMarkets }: RecognisedFile) => (codec.statesMarkets ? 0 : holdsMarkets ? 1 : 2);
+  return [...files].sort((a, b) => rank(a) - rank(b));
 }
 
 function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {

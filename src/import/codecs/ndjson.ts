@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { parseOutcome } from '../../domain/outcome.ts';
 import { parsePriceKind } from '../../domain/price.ts';
@@ -43,7 +44,7 @@ const UNKNOWN_KIND = 'unknown';
 
 /**
  * bookreel's own format as lines of JSON: one record per line, with its `type` and the fields of the API. Also recognises every
- * file named `.ndjson`, so that its bad lines are reported, and every pipe.
+ * pipe, and a file named `.ndjson` unless it has objects of another recorder, so that its bad lines are reported.
  */
 export function bookreelNdjson(): Codec {
   return {
@@ -51,7 +52,8 @@ export function bookreelNdjson(): Codec {
     input: "bookreel's own records as NDJSON (see [below](#bookreels-own-records))",
     becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, lines, piped }) =>
-      lines.some((line) => kindOf(parsedJson(line)) !== UNKNOWN_KIND) || /\.ndjson$/i.test(name) || piped,
+      piped || lines.some(isRecord) || (/\.ndjson$/i.test(name) && !lines.some(isOtherObject)),
+    holdsMarkets: ({ head }) => Buffer.from(head.buffer, head.byteOffset, head.length).includes('"market"'),
     read: async (file, sink) => {
       const scanner = BookScanner.ofSnapshots();
       await visitLines(file.bytes(), (line) => {
@@ -61,6 +63,16 @@ export function bookreelNdjson(): Codec {
       });
     },
   };
+}
+
+/** Returns true for a whole record: other recorders have objects with a `type` of the same name. */
+function isRecord(line: string): boolean {
+  return !(attempt(() => parseRecord(parseJsonExactly(line))) instanceof DomainError);
+}
+
+function isOtherObject(line: string): boolean {
+  const value = parsedJson(line);
+  return isFields(value) && kindOf(value) === UNKNOWN_KIND;
 }
 
 /** Adds the record that `read` returns. `read` may throw 'rejected-record'. */

@@ -26,6 +26,7 @@ export function bookreelSegments(): Codec {
     input: '[Segments](segments.md): the segments of an archive, unchanged',
     becomes: 'Every type of record, with the ids that they had.',
     recognises: ({ name, head }) => looksLikeSegments(head) || /\.segments$/i.test(name),
+    holdsMarkets: () => true,
     read: async (file, sink) => {
       const name = `'${file.path}'`;
       const reader = new SegmentsReader(name, sink);
