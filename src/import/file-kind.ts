@@ -1,5 +1,3 @@
-import { DomainError } from '../domain/errors.ts';
-
 /** A format that is not text, and what to do with a file of it. */
 interface FileKind {
   readonly name: string;
@@ -32,12 +30,10 @@ const KINDS: readonly FileKind[] = [
 ];
 
 /**
- * Throws DomainError 'unreadable' for a file whose first bytes, decompressed, are those of a format that is not text. Such a file must
- * not be searched for text: frames in the pages of a database would be read as books that nobody recorded.
+ * The format of a file with these first bytes, decompressed, and what to do with it; undefined if it may be a text or a format of ours.
+ * A binary file must not be searched for text: frames in the pages of a database would be read as books that nobody recorded.
  */
-export function refuseBinary(name: string, head: Uint8Array): void {
+export function binaryKind(head: Uint8Array): string | undefined {
   const kind = KINDS.find(({ magic, at = 0 }) => [...magic].every((byte, i) => head[at + i] === byte.charCodeAt(0)));
-  if (kind === undefined) return;
-  const sentence = `'${name}' cannot be imported as it is, because it is ${kind.name}: ${kind.remedy}`;
-  throw new DomainError('unreadable', sentence);
+  return kind === undefined ? undefined : `${kind.name}: ${kind.remedy}`;
 }

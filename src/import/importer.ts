@@ -9,7 +9,7 @@ import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
-import { refuseBinary } from './file-kind.ts';
+import { binaryKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
@@ -79,6 +79,8 @@ const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\
 const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
 const COLLECT_EVERY_ITEMS = 512;
+/** Further binary files in directories are only counted as skipped. */
+const BINARY_NOTES_MAX = 20;
 /** Corrections of further markets are only counted, to keep the report readable. */
 const CORRECTION_NOTES_MAX = 100;
 /** Longer reasons are cut: they may quote text of the recording. */
@@ -145,7 +147,7 @@ export class Importer implements RecordSink {
     this.#archive = archive;
     this.#options = options;
     this.markets = new KnownMarkets(archive);
-    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping);
+    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping, options.every ?? 'change');
     const codecs = codecsFor(options.every ?? 'change');
     this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
     this.#batch = new Batch(archive, this.markets);
@@ -252,7 +254,7 @@ export class Importer implements RecordSink {
     this.#file.kind(kind).ignored += 1;
   }
 
-  take(kind: string, line: number, parse: () => readonly RecordedItem[]): void {
+  take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void {
     // One part for the item itself, so that it does not end before its last record.
     const item = this.item(kind, line);
     try {
@@ -297,7 +299,6 @@ export class Importer implements RecordSink {
     let opened: OpenedSource;
     try {
       opened = await openSource(source, { signal: this.#options.signal, onBytes: this.#onBytes });
-      if (!isMapped && this.#mapped?.recognises(opened.sample) !== true) refuseBinary(source.name, opened.sample.head);
     } catch (error) {
       // A file that was found in a directory and cannot be opened does not stop the import.
       if (source.named) throw error;
@@ -305,7 +306,16 @@ export class Importer implements RecordSink {
       return [];
     }
     const { file, sample } = opened;
-    const codec = isMapped ? this.#mapped : codecOf(sample, this.#codecs);
+    const binary = binaryKind(sample.head);
+    const isFitting = isMapped || (binary !== undefined && this.#mapped?.recognises(sample) === true);
+    if (binary !== undefined && !isFitting) {
+      const sentence = `'${source.name}' cannot be imported as it is, because it is ${binary}`;
+      if (source.named) throw new DomainError('unreadable', sentence);
+      if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
+      this.#skipped.push(source.name);
+      return [];
+    }
+    const codec = isFitting ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;

@@ -46,10 +46,10 @@ export interface RecordSink {
   ignore(kind: string): void;
 
   /**
-   * Counts an item and adds the records that `parse` returns. If `parse` or adding throws DomainError 'rejected-record', the item is
-   * rejected with its message. An item without records is a duplicate.
+   * Counts an item and adds the records that `parse` returns. If `parse`, one of them, or adding throws DomainError 'rejected-record',
+   * the item is rejected with its message; the records before it are kept. An item without records is a duplicate.
    */
-  take(kind: string, line: number, parse: () => readonly RecordedItem[]): void;
+  take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void;
 
   /** Call it before the book of this time is added, if hashes prove it: stored books of this time that differ are removed. */
   correct(target: OutcomeOfMarket, timestampMs: number, right: OrderBook): void;

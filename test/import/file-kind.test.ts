@@ -61,15 +61,14 @@ describe('a file that is not text is refused by its format, and not searched for
     );
   });
 
-  test('one in a directory is reported, and the others are imported', async () => {
+  test('one in a directory is skipped with the same sentence, and the others are imported', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     writeFileSync(join(directory.path, 'a.tar'), tarOf(`\n${FRAME}\n`));
     writeFileSync(join(directory.path, 'b.jsonl'), FRAME);
-    const { files } = await importPaths(place.archive, directory.path);
-    expect(files.map(({ error, read }) => ({ read, refused: error?.includes('it is a tar file') ?? false }))).toEqual([
-      { read: 0, refused: true },
-      { read: 1, refused: false },
-    ]);
+    const { files, skipped, notes } = await importPaths(place.archive, directory.path);
+    expect(files.map(({ read }) => read)).toEqual([1]);
+    expect(skipped).toEqual([join(directory.path, 'a.tar')]);
+    expect(notes[0]).toContain('it is a tar file: unpack it, and import the files in it');
   });
 });

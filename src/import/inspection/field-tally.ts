@@ -1,5 +1,6 @@
 import { formatInstant, parseIso } from '../../domain/instant.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
+import { hasFrame } from '../codecs/frame-reader.ts';
 
 /** What the values of one field look like. */
 export interface FieldSummary {
@@ -9,6 +10,8 @@ export interface FieldSummary {
   readonly types: readonly string[];
   /** Set if its texts are JSON. */
   readonly isJson: boolean;
+  /** Set if its texts are frames of the venue. */
+  readonly isFrames: boolean;
   /** Rows in which it has a value. */
   readonly count: number;
   /** The first different values, shortened. */
@@ -49,6 +52,7 @@ const TIME_TEXT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?
 const UNITS = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const;
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
 const LEVELS_LOOKED_AT = 20;
+const FRAMES_LOOKED_AT = 100;
 
 type Range = [number, number];
 
@@ -63,6 +67,7 @@ export class FieldTally {
   readonly #range = emptyRange();
   #count = 0;
   #json = 0;
+  #frames = 0;
   #numbers = 0;
   #times = { count: 0, zoned: 0, first: '', last: '' };
   #lists = { pairs: 0, objects: 0 };
@@ -89,6 +94,7 @@ export class FieldTally {
       name: this.#name,
       types: [...this.#types].toSorted(([, a], [, b]) => b - a).map(([type]) => type),
       isJson: this.#json > 0 && this.#json === this.#count,
+      isFrames: this.#frames > 0,
       count: this.#count,
       samples: this.#samples,
       words: this.#words.size > WORDS ? undefined : [...this.#words],
@@ -124,6 +130,7 @@ export class FieldTally {
     const json = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
     if (json !== undefined) {
       this.#json += 1;
+      if (this.#json <= FRAMES_LOOKED_AT && hasFrame(text)) this.#frames += 1;
       if (Array.isArray(json)) this.#addList(json);
       else this.#addType('object');
       return;

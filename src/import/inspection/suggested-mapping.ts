@@ -28,21 +28,30 @@ const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount'];
  */
 export function suggestedMapping({ name, format }: Inspection, table: InspectedTable): string {
   const fields = table.fields.filter(({ count }) => count > 0);
-  const records = recordLines(fields, table.fields);
+  const frames = fields.find(({ isFrames }) => isFrames);
   const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
   const rows = [
     ...(table.name === undefined ? [] : [`table = ${quoted(table.name)}`]),
     ...(table.delimiter === undefined || table.delimiter === ',' ? [] : [`delimiter = ${quoted(table.delimiter)}`]),
-    ...(json.length === 0 ? [] : [`json = [${json.map(quoted).join(', ')}]`]),
+    ...(json.length === 0 || frames !== undefined ? [] : [`json = [${json.map(quoted).join(', ')}]`]),
   ];
-  const sections: Lines[] = [
+  const source: Lines[] = [
     [`format = ${quoted(format ?? 'csv')}`],
     ...(rows.length === 0 ? [] : [['[rows]', ...rows]]),
+  ];
+  if (frames !== undefined) return textOf([...source, ['[frames]', `field = ${quoted(frames.name)}`]]);
+  const records = recordLines(fields, table.fields);
+  const sections: Lines[] = [
+    ...source,
     ['[time]', ...timeLines(fields)],
     ['[market]', ...marketLines(fields, name)],
     ...(records.hasOutcome ? [] : [outcomeLines(fields)]),
     ...records.sections,
   ];
+  return textOf(sections);
+}
+
+function textOf(sections: readonly Lines[]): string {
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 

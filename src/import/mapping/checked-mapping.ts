@@ -33,6 +33,7 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   const format = checkedTable(TOP_SCHEMAS.format, toml.format, 'format', name);
   const parts = {
     rows: top('rows'),
+    frames: top('frames'),
     time: top('time'),
     market: top('market'),
     outcome: top('outcome'),
@@ -40,12 +41,14 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   const sections = RECORD_KINDS.flatMap((kind) => sectionsOf(kind, toml[kind], name));
   const mapping: Mapping = { name, format, sections, ...stated(parts) };
   refuse(rowsProblem(mapping));
+  refuse(framesProblem(mapping));
   refuse(marketProblem(mapping));
   if (mapping.time !== undefined) refuse(timeProblem(mapping.time, 'time', undefined));
   if (mapping.outcome !== undefined) refuse(outcomeProblem(mapping.outcome, 'outcome'));
   for (const section of sections) refuse(sectionProblem(section, mapping));
-  if (sections.length === 0 && mapping.market === undefined) {
-    refuse(`no table makes records: add one of [${RECORD_KINDS.join('], [')}], or [market] to import markets`);
+  if (sections.length === 0 && (mapping.market ?? mapping.frames) === undefined) {
+    const kinds = RECORD_KINDS.join('], [');
+    refuse(`no table makes records: add one of [${kinds}], [frames], or [market] to import markets`);
   }
   return mapping;
 }
@@ -94,6 +97,16 @@ function rowsProblem({ format, rows = {} }: Mapping): string | undefined {
     return 'rows.table is not stated: add it, or rows.query';
   }
   return table !== undefined && query !== undefined ? 'rows.table contradicts rows.query: remove one' : undefined;
+}
+
+/** Frames state their own time, market and outcome. */
+function framesProblem({ frames, rows = {}, sections, ...mapping }: Mapping): string | undefined {
+  if (frames === undefined) return undefined;
+  const keys = ['time', 'market', 'outcome'] as const;
+  const other = keys.find((key) => mapping[key] !== undefined) ?? sections[0]?.name;
+  if (other !== undefined) return `${other} contradicts frames, which state it themselves: remove one`;
+  const key = (['repeats', 'unknown_markets', 'json'] as const).find((one) => rows[one] !== undefined);
+  return key === undefined ? undefined : `rows.${key} contradicts frames: remove it`;
 }
 
 function marketProblem({ market, time, sections }: Mapping): string | undefined {

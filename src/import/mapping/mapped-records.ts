@@ -29,9 +29,15 @@ import { RecentRecords } from './recent-records.ts';
 export interface RecordMaker {
   /**
    * The records of a row; undefined if the row states none, and none at all if all that it states is known. Throws 'rejected-record'
-   * if one of them cannot be stored.
+   * if its market cannot be read.
    */
-  records(row: MappedRow, number: number, markets: KnownMarkets): readonly RecordedItem[] | undefined;
+  records(row: MappedRow, number: number, markets: KnownMarkets): RowRecords | undefined;
+}
+
+export interface RowRecords {
+  readonly records: readonly RecordedItem[];
+  /** Why the row has another record that cannot be stored; of several the first. */
+  readonly refused: DomainError | undefined;
 }
 
 type OutcomeItem = Extract<RecordedItem, { outcome: Outcome }>;
@@ -85,27 +91,36 @@ export function recordMaker(mapping: Mapping): RecordMaker {
       const outcome = readOutcome?.(row);
       const found: Found[] = [];
       const coinPrices: RecordedItem[] = [];
+      let refused: DomainError | undefined;
+      const unlessRefused = <T>(work: () => T): T | undefined => {
+        const result = attempt(work);
+        if (!(result instanceof DomainError)) return result;
+        refused ??= result;
+        return undefined;
+      };
       for (const section of sections) {
-        for (const element of section.rows(row)) {
-          const timeOf = () => section.time(element) ?? missingTime(mapping);
-          if (section.coinPrice !== undefined) {
-            const price = section.coinPrice(element, timeOf);
-            if (price !== undefined) coinPrices.push(price);
-            continue;
-          }
-          const body = section.body!(element);
-          if (body === undefined) continue;
-          found.push({ outcome: section.outcome?.(element) ?? outcome, timestampMs: timeOf(), body });
+        for (const element of unlessRefused(() => section.rows(row)) ?? []) {
+          unlessRefused(() => {
+            const timeOf = () => section.time(element) ?? missingTime(mapping);
+            if (section.coinPrice !== undefined) {
+              const price = section.coinPrice(element, timeOf);
+              if (price !== undefined) coinPrices.push(price);
+              return;
+            }
+            const body = section.body!(element);
+            if (body === undefined) return;
+            found.push({ outcome: section.outcome?.(element) ?? outcome, timestampMs: timeOf(), body });
+          });
         }
       }
-      if (found.length === 0 && coinPrices.length === 0 && !statesMarkets) return undefined;
+      const hasRecords = found.length > 0 || coinPrices.length > 0 || statesMarkets;
+      if (!hasRecords) return refused === undefined ? undefined : { records: [], refused };
       const isRead = markets !== undefined && (found.length > 0 || statesMarkets);
       const atMs = found[0]?.timestampMs ?? readTime?.(row);
       const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
-      const records = [...coinPrices, ...found.map((one) => labelled(one, read!))];
-      recent?.take(records, number);
-      if (read === undefined) return records;
-      return stating(records, read, markets!);
+      const made = [...coinPrices, ...found.flatMap((one) => unlessRefused(() => labelled(one, read!)) ?? [])];
+      const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
+      return { records: read === undefined ? records : stating(records, read, markets!), refused };
     },
   };
 }

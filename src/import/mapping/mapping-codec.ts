@@ -1,14 +1,17 @@
-import { attempt, attempted, isFields } from '../../record/fields.ts';
+import { attempt, attempted, isFields, rejected } from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import type { Codec } from '../codec.ts';
+import { FrameReader } from '../codecs/frame-reader.ts';
 import { hasColumns } from '../parse/csv.ts';
 import { isSqlite, type SqliteSelection } from '../parse/sqlite.ts';
+import type { SnapshotPace } from '../rebuild/pace.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
-import { recordMaker } from './mapped-records.ts';
-import { fieldReader, textOf } from './mapped-value.ts';
+import { type RowRecords, recordMaker } from './mapped-records.ts';
+import { fieldReader, type MappedRow, textOf } from './mapped-value.ts';
 import { columnsOfMapping } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
@@ -16,24 +19,36 @@ import type { RowSource } from './row-source.ts';
 import { sqliteRows } from './sqlite-rows.ts';
 import { csvRows, jsonRows } from './text-rows.ts';
 
+/** The refusal of a figure with more digits than are kept. */
+const NOISE = /is not a decimal of at most/;
+const ROUND_ADVICE = ': if that is noise of floating point, state round in the mapping, for example round = 6';
 const ROW = 'row';
 const OTHER_ROW = 'other row';
 const EMPTY_ROW = 'row without values';
 const ROW_OF_OTHER_MARKET = 'row of another kind of market';
 const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 
-/** Reads the rows of files as a mapping describes them. A row is stored completely or not at all. */
-export function mappingCodec(mapping: Mapping): Codec {
+/**
+ * Reads the rows of files as a mapping describes them. What is refused in a row does not take its other records with it. `every`: how
+ * often changes in frames become snapshots.
+ */
+export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
   const { name, rows = {}, sections } = mapping;
   const columns = columnsOfMapping(mapping);
   const maker = recordMaker(mapping);
   const readKind = rows.only === undefined ? undefined : fieldReader(rows.only.field);
   const kinds = new Set(rows.only?.is);
+  const isOther = (row: MappedRow) =>
+    readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '');
+  const frames =
+    mapping.frames === undefined
+      ? undefined
+      : { reader: new FrameReader(every), readField: fieldReader(mapping.frames.field) };
   return {
     format: `mapping ${name}`,
     input: '',
     becomes: '',
-    ...(sections.length === 0 ? { statesMarkets: true } : {}),
+    ...(sections.length === 0 && frames === undefined ? { statesMarkets: true } : {}),
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
@@ -43,19 +58,31 @@ export function mappingCodec(mapping: Mapping): Codec {
       };
       await rowsOf(file, mapping, sink).read(columns, ({ number, fields }) => {
         counted.read += 1;
-        const items = attempt(() => {
-          const row = { fields: fields(), file };
-          if (readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '')) return OTHER_ROW;
-          return maker.records(row, number, sink.markets) ?? EMPTY_ROW;
+        const row = attempt(() => {
+          const given: MappedRow = { fields: fields(), file };
+          return isOther(given) ? undefined : given;
         });
-        if (items instanceof OtherMarket) ignore(ROW_OF_OTHER_MARKET);
-        else if (items instanceof UnknownMarket && rows.unknown_markets === 'skip') ignore(ROW_OF_UNKNOWN_MARKET);
-        else if (typeof items === 'string') ignore(items);
-        else sink.take(ROW, number, () => attempted(items));
+        if (row === undefined) ignore(OTHER_ROW);
+        else if (frames !== undefined) {
+          frames.reader.take(() => frames.readField(attempted(row)) ?? '', number, sink);
+        } else {
+          const found = attempt(() => maker.records(attempted(row), number, sink.markets));
+          if (found === undefined) ignore(EMPTY_ROW);
+          else if (found instanceof OtherMarket) ignore(ROW_OF_OTHER_MARKET);
+          else if (found instanceof UnknownMarket && rows.unknown_markets === 'skip') ignore(ROW_OF_UNKNOWN_MARKET);
+          else sink.take(ROW, number, () => recordsThenRefusal(attempted(found)));
+        }
       });
       refuseNothing(counted, mapping, sink);
     },
+    finish: (sink) => frames?.reader.finish(sink),
+    notes: () => frames?.reader.notes() ?? [],
   };
+}
+
+function* recordsThenRefusal({ records, refused }: RowRecords): Generator<RecordedItem> {
+  yield* records;
+  if (refused !== undefined) throw NOISE.test(refused.message) ? rejected(refused.message + ROUND_ADVICE) : refused;
 }
 
 /** An import that stores nothing must not look like a success. */

@@ -9,7 +9,7 @@ const SIDES = ['bids', 'asks'];
  * The columns that a mapping reads, each once. Of JSON in a column, and of a list, the column itself. For JSON the names of members may
  * have points.
  */
-export function columnsOfMapping({ rows = {}, time, market, outcome, sections }: Mapping): readonly string[] {
+export function columnsOfMapping({ rows = {}, frames, time, market, outcome, sections }: Mapping): readonly string[] {
   const json = rows.json ?? [];
   const ofSections = sections.flatMap((section) => {
     const { kind: _kind, name: _name, each, ...keys } = section;
@@ -17,7 +17,7 @@ export function columnsOfMapping({ rows = {}, time, market, outcome, sections }:
   });
   // A section with a list may still use the row's own time.
   const names = [
-    ...fieldsIn({ time, market, outcome }),
+    ...fieldsIn({ frames, time, market, outcome }),
     ...ofSections,
     ...(rows.only === undefined ? [] : [rows.only.field]),
   ];

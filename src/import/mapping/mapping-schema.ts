@@ -119,6 +119,8 @@ export const TOP_SCHEMAS = {
     },
     CLOSED,
   ),
+  /** The field of a row that has frames of the venue, as text or as JSON. */
+  frames: Type.Object({ field: Text }, CLOSED),
   time: MappedTime,
   market: Type.Object(
     {

@@ -1,4 +1,5 @@
 import { formatInstant } from '../../domain/instant.ts';
+import { sameBook } from '../../domain/orderbook.ts';
 import { rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 
@@ -18,20 +19,14 @@ export class RecentRecords {
   #earlier = new Map<string, Recent>();
   #levels = 0;
 
-  /** Remembers the records of a row. Throws 'rejected-record' if one says otherwise than an earlier one of its series and instant. */
-  take(records: readonly RecordedItem[], number: number): void {
-    const names = records.map(nameOf);
-    for (const [index, name] of names.entries()) {
-      if (name === undefined) continue;
-      const record = records[index]!;
-      const twin = names.indexOf(name);
-      const before =
-        twin < index ? { record: records[twin]!, number } : (this.#records.get(name) ?? this.#earlier.get(name));
-      if (before !== undefined && !Bun.deepEquals(before.record, record)) {
-        throw contradiction(record, before.number, number);
-      }
-    }
-    for (const [index, name] of names.entries()) if (name !== undefined) this.#add(name, records[index]!, number);
+  /** Remembers a record of a row. Throws 'rejected-record' if it says otherwise than an earlier one of its series and instant. */
+  take(record: RecordedItem, number: number): true {
+    const name = nameOf(record);
+    if (name === undefined) return true;
+    const before = this.#records.get(name) ?? this.#earlier.get(name);
+    if (before === undefined) this.#add(name, record, number);
+    else if (!saysSame(before.record, record)) throw contradiction(record, before.number, number);
+    return true;
   }
 
   #add(name: string, record: RecordedItem, number: number): void {
@@ -42,6 +37,12 @@ export class RecentRecords {
     this.#records = new Map();
     this.#levels = 0;
   }
+}
+
+/** Compares what two records of a series and instant say, not how a row labels them: an asset may be known from the second on. */
+function saysSame(a: RecordedItem, b: RecordedItem): boolean {
+  if (a.type === 'snapshot' && b.type === 'snapshot') return sameBook(a.book, b.book);
+  return Bun.deepEquals({ ...a, assetId: undefined }, { ...b, assetId: undefined });
 }
 
 /** The series and instant of a record; undefined if it may have several of one instant. */

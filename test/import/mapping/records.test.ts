@@ -175,7 +175,7 @@ describe('a value', () => {
       'rows.jsonl',
     );
     expect(report.rejections.map(({ reason }) => reason)).toEqual([
-      'size 0.1234567890123456 is not a decimal of at most 12 decimals and 15 significant digits',
+      'size 0.1234567890123456 is not a decimal of at most 12 decimals and 15 significant digits: if that is noise of floating point, state round in the mapping, for example round = 6',
     ]);
     expect(marketOf(place.archive, SLUG).clobTokenIds[0]).toBe(token);
   });

@@ -246,12 +246,12 @@ describe('ids that contradict each other are rejected, and nothing of the row is
   });
 });
 
-test('a row with one bad outcome is not stored at all', async () => {
+test('a refused outcome of a row does not take the other one with it', async () => {
   const toml = mapping({ outcome: '', records: '[midpoints.up]\nprice = "bid"\n[midpoints.down]\nprice = "ask"' });
   using place = temporaryArchive();
   const report = await importMapped(place.archive, toml, csv(rowOf({ ask: '2' })));
-  expect(report.records).toEqual({});
-  expect(place.archive.markets.findBySlug(SLUG)).toBeUndefined();
+  expect(report.records).toEqual({ market: 1, price: 1 });
+  expect(place.archive.markets.findBySlug(SLUG)).toBeDefined();
 });
 
 test('a file without a column of the mapping is not read, and the sentence has the columns', async () => {

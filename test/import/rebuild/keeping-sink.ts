@@ -59,10 +59,10 @@ export class KeepingSink implements RecordSink {
     this.ignored[kind] = (this.ignored[kind] ?? 0) + 1;
   }
 
-  take(kind: string, line: number, parse: () => readonly RecordedItem[]): void {
+  take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void {
     const item = this.item(kind, line);
     try {
-      const records = parse();
+      const records = [...parse()];
       for (const record of records) this.add(record, []);
       if (records.length > 0) item.added += 1;
       else item.finished += 1;

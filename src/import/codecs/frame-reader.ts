@@ -1,0 +1,85 @@
+import { DomainError } from '../../domain/errors.ts';
+import { attempt, type Fields } from '../../record/fields.ts';
+import { bookKind } from '../../venue/book-message-parser.ts';
+import { type SpotFrame, spotFrame } from '../parse/spot-frames.ts';
+import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
+import type { SnapshotPace } from '../rebuild/pace.ts';
+import type { RecordSink } from '../record-sink.ts';
+import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './wrapped-frames.ts';
+
+const UNKNOWN = 'unknown';
+const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
+
+/** Reads frames of the venue's market channel and of coin price feeds, one after the other, wherever they are kept. */
+export class FrameReader {
+  readonly #rebuild: ChannelRebuild;
+
+  constructor(every: SnapshotPace) {
+    this.#rebuild = new ChannelRebuild(every);
+  }
+
+  /**
+   * Reads the frames of a value: their text, or what it was parsed to. `read` may throw 'rejected-record'. `number`: of the line or row.
+   */
+  take(read: () => unknown, number: number, sink: RecordSink): void {
+    for (const part of partsOf(read)) this.#takePart(part, number, sink);
+  }
+
+  /** Call it after the last frame. */
+  finish(sink: RecordSink): void {
+    this.#rebuild.finish(sink);
+  }
+
+  notes(): readonly string[] {
+    return this.#rebuild.notes();
+  }
+
+  #takePart(part: LinePart, number: number, sink: RecordSink): void {
+    if ('control' in part) {
+      sink.ignore(part.control);
+    } else if ('malformed' in part) {
+      sink.reject(sink.item(UNKNOWN, number), part.malformed);
+    } else if (!isVenueMessage(part.frame)) {
+      takeOther(part.frame, number, sink);
+    } else if (!this.#rebuild.take(part.frame, number, sink)) {
+      sink.reject(sink.item(UNKNOWN, number), unknownFrame(part.frame));
+    }
+  }
+}
+
+/** Returns true if a value has a frame that identifies the format. Heartbeats and acknowledgements occur in every format. */
+export function hasFrame(value: unknown): boolean {
+  return partsOf(() => value).some(isKnown);
+}
+
+function partsOf(read: () => unknown): LinePart[] {
+  const parts = attempt(() => {
+    const value = read();
+    return typeof value === 'string' ? partsOfLine(value, isSpotFrame) : partsOfValue(value, isSpotFrame);
+  });
+  return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
+}
+
+function isKnown(part: LinePart): boolean {
+  if (!('frame' in part)) return false;
+  const { frame } = part;
+  const isBook = isVenueMessage(frame) && bookKind(frame) !== undefined;
+  return isBook || MARKET_EVENTS.includes(frame.event_type) || isSpotFrame(frame);
+}
+
+function takeOther(frame: Fields, line: number, sink: RecordSink): void {
+  const spot = spotOf(frame);
+  if (spot === undefined) sink.reject(sink.item(UNKNOWN, line), unknownFrame(frame));
+  else if (spot instanceof DomainError) sink.reject(sink.item('coin price', line), spot.message);
+  else if (spot.items.length === 0) sink.ignore(spot.kind);
+  else sink.take(spot.kind, line, () => spot.items);
+}
+
+function isSpotFrame(frame: Fields): boolean {
+  return spotOf(frame) !== undefined;
+}
+
+/** The prices of a frame of a feed, or its error if it is invalid; undefined if the frame comes from none of the feeds. */
+function spotOf(frame: Fields): SpotFrame | DomainError | undefined {
+  return attempt(() => spotFrame(frame));
+}
