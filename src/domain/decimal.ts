@@ -153,3 +153,24 @@ export function smallestUnits(value: number): bigint {
   const [whole = '', fraction = ''] = decimalText(value).split('.');
   return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
 }
+
+const WRITTEN = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
+
+/**
+ * A decimal, also with an exponent, rounded to at most `decimals` decimals, half away from zero: exactly, in integers. Undefined for any
+ * other text, and for more than 40 digits before the point or 60 after it.
+ */
+export function roundedDecimal(text: string, decimals: number): string | undefined {
+  const [, sign, whole, fraction = '', exponent = '0'] = WRITTEN.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  // The value is `digits` of 10^-scale.
+  const scale = fraction.length - Number(exponent);
+  const digits = BigInt(whole + fraction);
+  const cut = scale - decimals;
+  const unit = 10n ** BigInt(Math.abs(cut));
+  const kept = cut <= 0 ? digits * unit : (digits + unit / 2n) / unit;
+  const shown = kept.toString().padStart(decimals + 1, '0');
+  const [before, after] = [shown.slice(0, shown.length - decimals), shown.slice(shown.length - decimals)];
+  const ending = after.replace(/0+$/, '');
+  return `${kept === 0n ? '' : sign}${before}${ending === '' ? '' : `.${ending}`}`;
+}

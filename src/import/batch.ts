@@ -5,12 +5,16 @@ import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
+import { bookCodec } from '../segment/book-decoder.ts';
 import type { BookRecord } from '../segment/book-format.ts';
-import type { PriceRecord } from '../segment/price-segment.ts';
-import type { QuoteRecord } from '../segment/quote-segment.ts';
+import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
+import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
+import type { SegmentCodec } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import type { Occurring } from '../store/segments.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
+import type { Occurrences } from './occurrences.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
@@ -28,7 +32,7 @@ export interface Entry<S> {
 }
 
 /** A record and its entry. An id of 0 is replaced by a new one. */
-type BatchRecord<R extends Position, S> = R & { id: number; readonly entry: Entry<S> };
+type BatchRecord<R extends Position, S> = R & Occurring & { id: number; readonly entry: Entry<S> };
 
 /** The new records of one series, and the function that stores them once they have ids. */
 interface Addition<S> {
@@ -82,6 +86,7 @@ interface MarketRecords<S> {
 export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;
+  readonly #occurrences: Occurrences;
   readonly #entries: Entry<S>[] = [];
   /** Ids that the recordings gave to records of the batch. */
   readonly #recordedIds: number[] = [];
@@ -93,9 +98,11 @@ export class Batch<S> {
   /** Stored snapshots that the batch removed, by conditionId; set by `commit`. */
   readonly corrected = new Map<string, number>();
 
-  constructor(archive: Archive, known: KnownMarkets) {
+  /** `occurrences`: of all batches of an import, since a batch may end between two records of one time. */
+  constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences) {
     this.#archive = archive;
     this.#known = known;
+    this.#occurrences = occurrences;
   }
 
   get isFull(): boolean {
@@ -163,8 +170,14 @@ export class Batch<S> {
 
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
     const { symbol, source, timestampMs, id = 0, price, trade } = item;
-    const series = this.#coins.getOrInsertComputed(`${symbol}/${source}`, () => ({ symbol, source, records: [] }));
-    this.#enter(series.records, { timestampMs, id, price, trade, entry });
+    const name = `${symbol}/${source}`;
+    const series = this.#coins.getOrInsertComputed(name, () => ({ symbol, source, records: [] }));
+    const record = { timestampMs, id, price, trade };
+    this.#enter(series.records, {
+      ...record,
+      entry,
+      occurrence: this.#occurrence(name, record, priceCodec, trade !== undefined),
+    });
   }
 
   #addOutcomeRecord(item: Extract<RecordedItem, { outcome: Outcome }>, entry: Entry<S>): void {
@@ -172,18 +185,34 @@ export class Batch<S> {
     refuseOtherAsset(market, item.outcome, item.assetId);
     const { series } = this.#recordsOf(market);
     const { outcome, timestampMs, id = 0 } = item;
+    const ofKind = (kind: string) => `${market.conditionId} ${outcome} ${kind}`;
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
-      this.#enter(records, { timestampMs, id, book: item.book, yields: item.yields === true, entry });
+      const record = { timestampMs, id, book: item.book };
+      const occurrence = this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
+      this.#enter(records, { ...record, yields: item.yields === true, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
-      this.#enter(seriesIn(series, 'quote', outcome).records, { timestampMs, id, quote: item.quote, entry });
+      const record = { timestampMs, id, quote: item.quote };
+      const occurrence = this.#occurrence(ofKind('quote'), record, quoteCodec, false);
+      this.#enter(seriesIn(series, 'quote', outcome).records, { ...record, entry, occurrence });
     } else if (item.type === 'lastTradePrice') {
       this.#enter(seriesIn(series, 'last-trade', outcome).records, { timestampMs, id, price: item.price, entry });
     } else {
-      const { price, trade } = item;
-      this.#enter(seriesIn(series, item.kind, outcome).records, { timestampMs, id, price, trade, entry });
+      const record = { timestampMs, id, price: item.price, trade: item.trade };
+      const isTrade = item.kind === 'trade';
+      const occurrence = item.occurrence ?? this.#occurrence(ofKind(item.kind), record, priceCodec, isTrade);
+      this.#enter(seriesIn(series, item.kind, outcome).records, { ...record, entry, occurrence });
     }
+  }
+
+  /**
+   * The number of a record among equal ones of its time. A trade may be recorded twice: equal ones are the same unless the recording has
+   * ids of them.
+   */
+  #occurrence<R extends Position>(series: string, record: R, { same }: SegmentCodec<R>, isTrade: boolean): number {
+    if (isTrade && record.id === 0) return 1;
+    return this.#occurrences.next(series, record, same, isTrade);
   }
 
   #enter<R extends Position>(records: R[], record: R): void {

@@ -15,6 +15,7 @@ import { KnownMarkets } from './known-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
 import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
+import { Occurrences } from './occurrences.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import type { OutcomeOfMarket, RecordSink, SourceItem } from './record-sink.ts';
@@ -121,6 +122,7 @@ export class Importer implements RecordSink {
   /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
   readonly #withBooks = new Set<string>();
   readonly #garbage = new GarbageCollection();
+  readonly #occurrences = new Occurrences();
   readonly #onBytes = (bytes: number): void => {
     this.#bytesRead += bytes;
     this.#progress();
@@ -150,7 +152,7 @@ export class Importer implements RecordSink {
     this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping, options.every ?? 'change');
     const codecs = codecsFor(options.every ?? 'change');
     this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
-    this.#batch = new Batch(archive, this.markets);
+    this.#batch = new Batch(archive, this.markets, this.#occurrences);
   }
 
   /**
@@ -379,7 +381,7 @@ export class Importer implements RecordSink {
 
   #commit(): void {
     const batch = this.#batch;
-    this.#batch = new Batch(this.#archive, this.markets);
+    this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
     if (batch.isEmpty) return;
     this.#options.beforeBatch?.();
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {

@@ -8,7 +8,7 @@ import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
-import type { Segments } from './segments.ts';
+import type { Occurring, Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 
 export interface OutcomePrice extends Position {
@@ -40,7 +40,7 @@ export class Prices {
   }
 
   /** See Segments.newRecords; within a write transaction. */
-  newRecords<I extends PriceRecord>(
+  newRecords<I extends PriceRecord & Occurring>(
     market: StoredMarket,
     outcome: Outcome,
     kind: StoredPriceKind,
@@ -55,7 +55,7 @@ export class Prices {
   }
 
   /** See Segments.newRecords; within a write transaction. */
-  newRecordsOfCoin<I extends PriceRecord>(symbol: string, source: string, records: readonly I[]): I[] {
+  newRecordsOfCoin<I extends PriceRecord & Occurring>(symbol: string, source: string, records: readonly I[]): I[] {
     return this.#segments.newRecords(this.#series.ensureCoin(symbol, source), records, priceCodec);
   }
 

@@ -5,7 +5,7 @@ import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
-import type { Segments } from './segments.ts';
+import type { Occurring, Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 
 export interface OutcomeQuote extends Position {
@@ -24,7 +24,7 @@ export class Quotes {
   }
 
   /** See Segments.newRecords; within a write transaction. */
-  newRecords<I extends QuoteRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
+  newRecords<I extends QuoteRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     return this.#segments.newRecords(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec);
   }
 

@@ -20,6 +20,11 @@ import {
   type Walk,
 } from './series-walk.ts';
 
+/** A record of which a source states several equal ones at one time: this is the one with this number, from 1. */
+export interface Occurring {
+  readonly occurrence?: number | undefined;
+}
+
 interface SealedPayload {
   readonly digest: Uint8Array;
   readonly payload: Uint8Array;
@@ -178,9 +183,13 @@ export class Segments {
 
   /**
    * The records of `incoming` (ascending by timestamp, ties in the order of arrival) that the series does not have at the same
-   * timestamp, each once.
+   * timestamp, each as often as its `occurrence` says: once by default.
    */
-  newRecords<R extends Position, I extends R>(seriesId: number, incoming: readonly I[], codec: SegmentCodec<R>): I[] {
+  newRecords<R extends Position, I extends R & Occurring>(
+    seriesId: number,
+    incoming: readonly I[],
+    codec: SegmentCodec<R>,
+  ): I[] {
     const found: I[] = [];
     for (let from = 0; from < incoming.length; ) {
       const { segments, to } = this.#clusterOf(seriesId, incoming, from);
@@ -405,24 +414,36 @@ function inPositionOrder<R extends Position>(records: R[]): R[] {
   return inOrder ? records : records.sort(comparePositions);
 }
 
-/** The records of `incoming` that equal none of the same timestamp in `present`, or earlier in `incoming`. */
-function withoutRepeats<R extends Position, I extends R>(
+/** The records of `incoming` that `present` and the records before them in `incoming` have less often at their timestamp than `occurrence`. */
+function withoutRepeats<R extends Position, I extends R & Occurring>(
   present: readonly R[],
   incoming: readonly I[],
   codec: SegmentCodec<R>,
 ): I[] {
   const fresh: I[] = [];
+  /** The different records of one timestamp, and how often each is there. */
+  let known: { readonly record: R; count: number }[] = [];
+  let knownMs = -1;
   let p = 0;
+  const found = (record: R) => known.find((one) => codec.same(one.record, record));
+  const add = (record: R) => {
+    const same = found(record);
+    if (same === undefined) known.push({ record, count: 1 });
+    else same.count += 1;
+  };
   for (const record of incoming) {
-    while (p < present.length && present[p]!.timestampMs < record.timestampMs) p += 1;
-    let repeated = false;
-    for (let i = p; !repeated && i < present.length && present[i]!.timestampMs === record.timestampMs; i += 1) {
-      repeated = codec.same(present[i]!, record);
+    const { timestampMs, occurrence = 1 } = record;
+    if (timestampMs !== knownMs) {
+      known = [];
+      knownMs = timestampMs;
+      while (p < present.length && present[p]!.timestampMs < timestampMs) p += 1;
+      for (; p < present.length && present[p]!.timestampMs === timestampMs; p += 1) add(present[p]!);
     }
-    for (let i = fresh.length - 1; !repeated && i >= 0 && fresh[i]!.timestampMs === record.timestampMs; i -= 1) {
-      repeated = codec.same(fresh[i]!, record);
-    }
-    if (!repeated) fresh.push(record);
+    const same = found(record);
+    if ((same?.count ?? 0) >= occurrence) continue;
+    fresh.push(record);
+    if (same === undefined) known.push({ record, count: 1 });
+    else same.count += 1;
   }
   return fresh;
 }

@@ -10,7 +10,7 @@ import { priceCodec } from '../segment/price-segment.ts';
 import { quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
-import type { PagePlan, Segments } from './segments.ts';
+import type { Occurring, PagePlan, Segments } from './segments.ts';
 import type { BookSeries, SeriesCatalog } from './series.ts';
 import type { Found } from './series-walk.ts';
 import type { SnapshotTotals } from './snapshot-totals.ts';
@@ -34,12 +34,12 @@ export class Snapshots {
   }
 
   /** See Segments.newRecords; of recorded snapshots, which replace mirrored ones, see `add`. Within a write transaction. */
-  newRecords<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
+  newRecords<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     return this.#segments.newRecords(this.#recordedSeries(market, outcome, records), records, bookCodec);
   }
 
   /** Of mirrored snapshots: none is new from the first recorded one on. Within a write transaction. */
-  newMirrored<I extends BookRecord>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
+  newMirrored<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     const { seriesId, recordedFromMs } = this.#series.ensureBooks(market.key, outcome);
     const earlier = records.filter(({ timestampMs }) => timestampMs < recordedFromMs);
     return this.#segments.newRecords(seriesId, earlier, bookCodec);

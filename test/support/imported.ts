@@ -68,6 +68,10 @@ export function quotesOf(archive: Archive, slug: string, outcome: Outcome) {
   return decoded(archive.quotes.slices(marketOf(archive, slug), outcome, ...EVER), quoteCodec.decode);
 }
 
+export function tradesOf(archive: Archive, slug: string, outcome: Outcome) {
+  return decoded(archive.prices.slices(marketOf(archive, slug), outcome, 'trade', ...EVER), priceCodec.decode);
+}
+
 export function booksOf(archive: Archive, slug: string, outcome: Outcome) {
   return decoded(archive.snapshots.slices(marketOf(archive, slug), outcome, ...EVER), bookCodec.decode);
 }

@@ -17,12 +17,13 @@ import { tradeFields } from '../../record/trade-fields.ts';
 import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
+import { DistinctTrades } from './distinct-trades.ts';
 import { type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
 import { outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
 import { type TimeReader, timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, textOf, type ValueReader, valueReader } from './mapped-value.ts';
-import type { MappedSection, MappedValue, Mapping } from './mapping-schema.ts';
+import type { MappedFigure, MappedSection, Mapping } from './mapping-schema.ts';
 import { RecentRecords } from './recent-records.ts';
 
 /** Makes records of rows. It remembers what earlier rows stated, so every import needs one of its own. */
@@ -85,6 +86,11 @@ export function recordMaker(mapping: Mapping): RecordMaker {
   const statesMarkets =
     market !== undefined && (sections.length === 0 || FACTS.some((fact) => market[fact] !== undefined));
   const recent = rows.repeats === 'keep' ? undefined : new RecentRecords();
+  const distinct = new DistinctTrades();
+  const numbered = (record: RecordedItem, { file }: MappedRow): RecordedItem =>
+    record.type === 'price' && record.occurrence !== undefined
+      ? { ...record, occurrence: distinct.next(record, file) }
+      : record;
   return {
     records: (given, number, known) => {
       const row = withJson(given, rows.json ?? []);
@@ -118,7 +124,10 @@ export function recordMaker(mapping: Mapping): RecordMaker {
       const isRead = markets !== undefined && (found.length > 0 || statesMarkets);
       const atMs = found[0]?.timestampMs ?? readTime?.(row);
       const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
-      const made = [...coinPrices, ...found.flatMap((one) => unlessRefused(() => labelled(one, read!)) ?? [])];
+      const made = [
+        ...coinPrices,
+        ...found.flatMap((one) => unlessRefused(() => numbered(labelled(one, read!), row)) ?? []),
+      ];
       const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
       return { records: read === undefined ? records : stating(records, read, markets!), refused };
     },
@@ -241,8 +250,8 @@ function quoteReader(section: Extract<MappedSection, { kind: 'quotes' }>): BodyR
 
 /** An empty side has no values, or the size 0; undefined if it has no values. */
 function quoteSideReader(
-  ofPrice: MappedValue,
-  ofSize: MappedValue,
+  ofPrice: MappedFigure,
+  ofSize: MappedFigure,
 ): (row: MappedRow) => readonly [number, number] | readonly [] | undefined {
   const [price, size] = [valueReader(ofPrice), valueReader(ofSize)];
   return (row) => {
@@ -278,7 +287,7 @@ function midpointReader({ price, bid, ask }: Extract<MappedSection, { kind: 'mid
 
 function tradeReader(section: Extract<MappedSection, { kind: 'trades' }>): BodyReader {
   const price = valueReader(section.price);
-  const optional = (place: MappedValue | undefined) => (place === undefined ? undefined : valueReader(place));
+  const optional = (place: MappedFigure | undefined) => (place === undefined ? undefined : valueReader(place));
   const size = optional(section.size);
   const fee = optional(section.fee_rate_bps);
   const hash = optional(section.transaction_hash);
@@ -303,6 +312,8 @@ function tradeReader(section: Extract<MappedSection, { kind: 'trades' }>): BodyR
       kind: 'trade',
       price: figureWithinOne(value, price.name),
       trade: tradeFields(details, names),
+      // The number is given when the market is known.
+      ...(section.distinct === true ? { occurrence: 1 } : {}),
     };
   };
 }

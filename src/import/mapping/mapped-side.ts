@@ -1,5 +1,5 @@
 import { type Fields, rejected } from '../../record/fields.ts';
-import { fieldReader, type MappedRow, memberOf } from './mapped-value.ts';
+import { fieldReader, type MappedRow, memberOf, rounded } from './mapped-value.ts';
 import type { MappedSide } from './mapping-schema.ts';
 
 /** `up_bid_price_0..9` */
@@ -61,7 +61,15 @@ export function fieldsOfSide({ prices, sizes, levels }: MappedSide): readonly st
 }
 
 /** The reader of a side that has no problem. */
-export function sideReader(side: MappedSide): SideReader {
+export function sideReader({ round, ...side }: MappedSide): SideReader {
+  const reader = readerOf(side);
+  if (round === undefined) return reader;
+  const read: ReadLevels = (row) =>
+    reader.read(row)?.map(({ price, size }) => ({ price: rounded(price, round), size: rounded(size, round) }));
+  return { ...reader, read };
+}
+
+function readerOf(side: MappedSide): SideReader {
   const { prices, sizes, levels, separator } = side;
   if (levels !== undefined) {
     return { name: levels, read: levelReader(levels, side.price!, side.size!), isEmptyIfMissing: false };

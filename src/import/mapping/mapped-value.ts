@@ -1,6 +1,7 @@
+import { roundedDecimal } from '../../domain/decimal.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
-import type { MappedValue } from './mapping-schema.ts';
+import type { MappedFigure } from './mapping-schema.ts';
 
 /** A row, or an element of a list in it, with its file. */
 export interface MappedRow {
@@ -20,7 +21,7 @@ const PLACES = ['field', 'value', 'file_name', 'file_path'] as const;
 const SEARCHED_CHARS_MAX = 4096;
 
 /** Why a place is not one: the sentence names the key. Undefined if it is. */
-export function placeProblem(place: MappedValue, key: string): string | undefined {
+export function placeProblem(place: MappedFigure, key: string): string | undefined {
   const given = PLACES.filter((name) => place[name] !== undefined);
   if (given.length === 0) return `${key} does not state where its value is: add field, value or file_name`;
   if (given.length > 1) return `${key}.${given[0]} contradicts ${key}.${given[1]}: remove one`;
@@ -44,8 +45,20 @@ function groupsOf(pattern: string): number | undefined {
   }
 }
 
-/** The reader of a place that has no problem. */
-export function valueReader(place: MappedValue): ValueReader {
+/** The reader of a place that has no problem, which rounds figures where the place says so. */
+export function valueReader({ round, ...place }: MappedFigure): ValueReader {
+  const reader = placeReader(place);
+  if (round === undefined) return reader;
+  return { ...reader, read: (row) => rounded(reader.read(row), round) };
+}
+
+/** A figure rounded to `decimals`; any other value as it is. */
+export function rounded(value: unknown, decimals: number): unknown {
+  if (typeof value !== 'number' && typeof value !== 'string') return value;
+  return roundedDecimal(String(value), decimals) ?? value;
+}
+
+function placeReader(place: MappedFigure): ValueReader {
   const { field, value, file_name, file_path, pattern, none = [] } = place;
   const meansNone = new Set(none);
   const orNone = (text: unknown) => (meansNone.size > 0 && meansNone.has(String(text)) ? undefined : text);

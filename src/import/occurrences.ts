@@ -1,0 +1,46 @@
+import type { Position } from '../domain/page.ts';
+
+/** The records of one series at the time that its source stated last. */
+interface LastTime {
+  readonly timestampMs: number;
+  /** Different records, and how often each was stated. */
+  readonly stated: { readonly record: Position; count: number }[];
+  latest: Position;
+}
+
+/** With more series, those that were added first are forgotten: a source states records of one time together. */
+const SERIES_MAX = 16_384;
+
+/**
+ * Numbers the equal records that a source states at one time of a series. X, Y, X are the first X, the first Y and the second X, so that
+ * the series ends on X; a record that repeats the one before it has the same number.
+ */
+export class Occurrences {
+  readonly #series = new Map<string, LastTime>();
+
+  /** The number of a record, from 1. `isDistinct`: also of a record that equals the one before it. */
+  next<R extends Position>(series: string, record: R, same: (a: R, b: R) => boolean, isDistinct: boolean): number {
+    const last = this.#series.get(series);
+    if (last === undefined || last.timestampMs !== record.timestampMs) {
+      this.#set(series, { timestampMs: record.timestampMs, stated: [{ record, count: 1 }], latest: record });
+      return 1;
+    }
+    // All records of a series have the same type.
+    const isSame = (other: Position) => same(other as R, record);
+    const known = last.stated.find((one) => isSame(one.record));
+    const isRepeat = !isDistinct && isSame(last.latest);
+    last.latest = record;
+    if (known === undefined) {
+      last.stated.push({ record, count: 1 });
+      return 1;
+    }
+    if (!isRepeat) known.count += 1;
+    return known.count;
+  }
+
+  #set(series: string, last: LastTime): void {
+    this.#series.delete(series);
+    this.#series.set(series, last);
+    if (this.#series.size > SERIES_MAX) this.#series.delete(this.#series.keys().next().value!);
+  }
+}
