@@ -1,10 +1,15 @@
 import { decimalText } from '../domain/decimal.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { isFields } from '../record/fields.ts';
+import { ByteBuffer } from '../segment/byte-buffer.ts';
 import { type BestPrices, bestPricesOf } from './best-prices.ts';
 
 /** Of the longest digest: Bun takes no shorter array. */
 const DIGEST_BYTES_MAX = 64;
+/** Of a book with a hundred levels. */
+const WHOLE_BYTES = 8192;
+/** Of one UTF-16 unit. */
+const UTF8_BYTES_MAX = 3;
 /** A number that JSON writes as it is. */
 const PLAIN = /^[0-9.]*$/;
 
@@ -28,12 +33,6 @@ export interface HashedBook {
   readonly negRisk: boolean;
 }
 
-/** A book whose levels are text. */
-export interface HashedText extends HashedBook {
-  readonly bids: string;
-  readonly asks: string;
-}
-
 /** The inputs of a hash that messages may leave out. */
 export interface HashTail {
   readonly tickSize: string;
@@ -45,6 +44,8 @@ export class BookHasher {
   /** Used for all books, because one for each would take a third more time. */
   readonly #head = new Bun.CryptoHasher('sha1');
   readonly #digest = new Uint8Array(DIGEST_BYTES_MAX);
+  readonly #whole = new ByteBuffer(WHOLE_BYTES);
+  readonly #encoder = new TextEncoder();
 
   /** Replaces the book that was opened before. */
   open({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tickSize: string): void {
@@ -58,17 +59,31 @@ export class BookHasher {
       .update(afterLevels(minOrderSize) + beforePrice(negRisk, tickSize));
   }
 
+  /** The hash of a book, in hex, without opening it: where one price of the last trade is likely, this is quicker. */
+  hashOf({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tail: HashTail): string {
+    this.#whole.clear();
+    this.#write(beforeLevels(market, assetId, timestamp));
+    this.#write(bids);
+    this.#write('],"asks":[');
+    this.#write(asks);
+    this.#write(afterLevels(minOrderSize) + tailText(negRisk, tail));
+    return hashedBytes(this.#whole.view());
+  }
+
+  #write(part: string | Uint8Array): void {
+    const out = this.#whole;
+    if (typeof part !== 'string') {
+      out.append(part);
+      return;
+    }
+    out.reserve(part.length * UTF8_BYTES_MAX);
+    out.length += this.#encoder.encodeInto(part, out.bytes.subarray(out.length)).written;
+  }
+
   /** The hash of the open book, in hex. */
   hash(lastTradePrice: string): string {
     return this.#head.copy().update(fromPrice(lastTradePrice)).digest('hex');
   }
-}
-
-/** The hash of one book, in hex. Where one price of the last trade is likely, this is quicker than a BookHasher. */
-export function bookHash(book: HashedText, tail: HashTail): string {
-  const { market, assetId, timestamp, bids, asks, minOrderSize, negRisk } = book;
-  const text = `${beforeLevels(market, assetId, timestamp)}${bids}],"asks":[${asks}${afterLevels(minOrderSize)}${tailText(negRisk, tail)}`;
-  return Bun.SHA1.hash(text, 'hex');
 }
 
 /** The hash, in hex, of bytes in the format of `HashedBook`. */
@@ -99,7 +114,7 @@ function fromPrice(lastTradePrice: string): string {
 }
 
 /** The levels of a book in the venue's order and format. */
-export function hashedLevels(book: OrderBook): Pick<HashedText, 'bids' | 'asks' | 'best'> {
+export function hashedLevels(book: OrderBook): Pick<HashedBook, 'bids' | 'asks' | 'best'> {
   return {
     bids: sideText(book.bidPrices, book.bidSizes),
     asks: sideText(book.askPrices, book.askSizes),

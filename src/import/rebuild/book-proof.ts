@@ -1,6 +1,6 @@
 import type { EditableBook } from '../../venue/editable-book.ts';
+import { LevelBytes } from '../../venue/level-bytes.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
-import { LevelTexts } from '../../venue/level-texts.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { HashSearch } from './hash-search.ts';
 
@@ -30,7 +30,7 @@ export interface OtherOrder extends LevelChange {
 export class BookProof {
   readonly #asset;
   readonly #hashes: HashSearch;
-  readonly #texts = new LevelTexts();
+  readonly #levels = new LevelBytes();
   readonly #applied: AppliedChange[] = [];
 
   constructor(
@@ -54,7 +54,7 @@ export class BookProof {
 
   /** Returns true if the book at `timestampMs` has one of the hashes. `thoroughly`: tries every price of the last trade. */
   proves(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number, thoroughly: boolean): boolean {
-    const hashed = { ...this.#asset, timestamp: String(timestampMs), ...this.#texts.of(book) };
+    const hashed = { ...this.#asset, timestamp: String(timestampMs), ...this.#levels.of(book) };
     return this.#hashes.isOneOf(hashes, hashed, thoroughly);
   }
 

@@ -1,12 +1,5 @@
 import type { OrderBook } from '../../domain/orderbook.ts';
-import {
-  BookHasher,
-  bookHash,
-  type HashedBook,
-  type HashedText,
-  hashedLevels,
-  tradePriceText,
-} from '../../venue/book-hash.ts';
+import { BookHasher, type HashedBook, hashedLevels, tradePriceText } from '../../venue/book-hash.ts';
 import type { HashClaim } from '../../venue/book-message-parser.ts';
 import type { MarketTrades } from './market-trades.ts';
 
@@ -61,12 +54,12 @@ export class HashSearch {
   }
 
   /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
-  isOneOf(hashes: ReadonlySet<string>, book: HashedText, thoroughly: boolean): boolean {
+  isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
     const [lastTradePrice] = this.#recent;
     const tickSize = this.#tickSize;
     // Most books have what matched last.
     if (lastTradePrice !== undefined && tickSize !== undefined) {
-      if (hashes.has(bookHash(book, { tickSize, lastTradePrice }))) return true;
+      if (hashes.has(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
     }
     const isWanted = (hash: string) => hashes.has(hash);
     if (this.#found(book, isWanted, () => this.#likelyPrices(book), this.#likelyTicks()) !== undefined) return true;
