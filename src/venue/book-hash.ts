@@ -8,8 +8,8 @@ import { type BestPrices, bestPricesOf } from './best-prices.ts';
 const DIGEST_BYTES_MAX = 64;
 /** Of a book with a hundred levels. */
 const WHOLE_BYTES = 8192;
-/** Of one UTF-16 unit. */
-const UTF8_BYTES_MAX = 3;
+const AFTER_TIMESTAMP = Buffer.from('","hash":"","bids":[');
+const BETWEEN_SIDES = Buffer.from('],"asks":[');
 /** A number that JSON writes as it is. */
 const PLAIN = /^[0-9.]*$/;
 
@@ -39,6 +39,20 @@ export interface HashTail {
   readonly lastTradePrice: string;
 }
 
+/** The bytes of a text that is mostly the same as the one before. */
+class LastEncoded {
+  #text = '';
+  #bytes = new Uint8Array();
+
+  of(text: string): Uint8Array {
+    if (text !== this.#text) {
+      this.#text = text;
+      this.#bytes = Buffer.from(text);
+    }
+    return this.#bytes;
+  }
+}
+
 /** The hash of one book at a time for every price of the last trade: what comes before the price is hashed once. */
 export class BookHasher {
   /** Used for all books, because one for each would take a third more time. */
@@ -46,38 +60,34 @@ export class BookHasher {
   readonly #digest = new Uint8Array(DIGEST_BYTES_MAX);
   readonly #whole = new ByteBuffer(WHOLE_BYTES);
   readonly #encoder = new TextEncoder();
+  readonly #begin = new LastEncoded();
+  readonly #end = new LastEncoded();
 
   /** Replaces the book that was opened before. */
   open({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tickSize: string): void {
     // Taking the digest empties the hasher.
     this.#head.digest(this.#digest);
     this.#head
-      .update(beforeLevels(market, assetId, timestamp))
+      .update(beforeTimestamp(market, assetId) + timestamp)
+      .update(AFTER_TIMESTAMP)
       .update(bids)
-      .update('],"asks":[')
+      .update(BETWEEN_SIDES)
       .update(asks)
       .update(afterLevels(minOrderSize) + beforePrice(negRisk, tickSize));
   }
 
   /** The hash of a book, in hex, without opening it: where one price of the last trade is likely, this is quicker. */
   hashOf({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tail: HashTail): string {
-    this.#whole.clear();
-    this.#write(beforeLevels(market, assetId, timestamp));
-    this.#write(bids);
-    this.#write('],"asks":[');
-    this.#write(asks);
-    this.#write(afterLevels(minOrderSize) + tailText(negRisk, tail));
-    return hashedBytes(this.#whole.view());
-  }
-
-  #write(part: string | Uint8Array): void {
     const out = this.#whole;
-    if (typeof part !== 'string') {
-      out.append(part);
-      return;
-    }
-    out.reserve(part.length * UTF8_BYTES_MAX);
-    out.length += this.#encoder.encodeInto(part, out.bytes.subarray(out.length)).written;
+    out.clear();
+    out.append(this.#begin.of(beforeTimestamp(market, assetId)));
+    for (let i = 0; i < timestamp.length; i += 1) out.byte(timestamp.charCodeAt(i));
+    out.append(AFTER_TIMESTAMP);
+    out.append(typeof bids === 'string' ? this.#encoder.encode(bids) : bids);
+    out.append(BETWEEN_SIDES);
+    out.append(typeof asks === 'string' ? this.#encoder.encode(asks) : asks);
+    out.append(this.#end.of(afterLevels(minOrderSize) + tailText(negRisk, tail)));
+    return hashedBytes(out.view());
   }
 
   /** The hash of the open book, in hex. */
@@ -91,8 +101,8 @@ export function hashedBytes(bytes: Uint8Array): string {
   return Bun.SHA1.hash(bytes, 'hex');
 }
 
-function beforeLevels(market: string, assetId: string, timestamp: string): string {
-  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"${timestamp}","hash":"","bids":[`;
+function beforeTimestamp(market: string, assetId: string): string {
+  return `{"market":"${market}","asset_id":"${assetId}","timestamp":"`;
 }
 
 /** The text from the end of the asks to the tick. */

@@ -27,53 +27,60 @@ export class LevelBytes {
 /** The levels of one side, the best one last, each with a comma after it. */
 class SideBytes {
   readonly #bytes = new ByteBuffer(INITIAL_BYTES);
-  readonly #encoder = new TextEncoder();
   /** Of the levels that are written, in their order; `#ends`: of their bytes. */
   readonly #prices: number[] = [];
   readonly #sizes: number[] = [];
   readonly #ends: number[] = [];
 
   of(prices: readonly number[], sizes: readonly number[]): Uint8Array {
+    const [written, writtenSizes] = [this.#prices, this.#sizes];
     const count = prices.length;
-    const before = this.#prices.length;
-    const isWritten = (at: number, index: number) =>
-      this.#prices[at] === prices[index] && this.#sizes[at] === sizes[index];
+    const before = written.length;
     const most = Math.min(count, before);
     let head = 0;
-    while (head < most && isWritten(head, count - 1 - head)) head += 1;
+    for (; head < most; head += 1) {
+      const index = count - 1 - head;
+      if (written[head] !== prices[index] || writtenSizes[head] !== sizes[index]) break;
+    }
     let tail = 0;
-    while (tail < most - head && isWritten(before - 1 - tail, tail)) tail += 1;
+    for (; tail < most - head; tail += 1) {
+      const at = before - 1 - tail;
+      if (written[at] !== prices[tail] || writtenSizes[at] !== sizes[tail]) break;
+    }
     if (head + tail < count || count !== before) this.#replace(prices, sizes, head, tail);
     return this.#bytes.bytes.subarray(0, Math.max(0, this.#bytes.length - 1));
   }
 
   /** Writes the levels between the first `head` and the last `tail` ones, which stay. */
   #replace(prices: readonly number[], sizes: readonly number[], head: number, tail: number): void {
+    const written = this.#prices.length - head - tail;
+    const count = prices.length - head - tail;
     const from = this.#endOf(head);
-    const tailFrom = this.#endOf(this.#prices.length - tail);
-    const removed = this.#prices.length - head - tail;
-    const ends: number[] = [];
-    const newPrices: number[] = [];
-    const newSizes: number[] = [];
+    const tailFrom = this.#endOf(head + written);
+    if (count !== written) this.#resize(head, written, count);
     let text = '';
-    for (let index = prices.length - 1 - head; index >= tail; index -= 1) {
+    for (let at = head; at < head + count; at += 1) {
+      const index = prices.length - 1 - at;
       const [price, size] = [prices[index]!, sizes[index]!];
       text += `${levelText(decimalText(price), decimalText(size))},`;
-      newPrices.push(price);
-      newSizes.push(size);
-      ends.push(from + text.length);
+      this.#prices[at] = price;
+      this.#sizes[at] = size;
+      this.#ends[at] = from + text.length;
     }
     const moved = from + text.length - tailFrom;
     const buffer = this.#bytes;
-    buffer.reserve(Math.max(0, moved));
-    buffer.bytes.copyWithin(tailFrom + moved, tailFrom, buffer.length);
-    buffer.length += moved;
-    this.#encoder.encodeInto(text, buffer.bytes.subarray(from, from + text.length));
-    this.#prices.splice(head, removed, ...newPrices);
-    this.#sizes.splice(head, removed, ...newSizes);
-    this.#ends.splice(head, removed, ...ends);
-    if (moved === 0) return;
-    for (let at = head + ends.length; at < this.#ends.length; at += 1) this.#ends[at]! += moved;
+    if (moved !== 0) {
+      buffer.reserve(Math.max(0, moved));
+      buffer.bytes.copyWithin(tailFrom + moved, tailFrom, buffer.length);
+      buffer.length += moved;
+      for (let at = head + count; at < this.#ends.length; at += 1) this.#ends[at]! += moved;
+    }
+    for (let i = 0; i < text.length; i += 1) buffer.bytes[from + i] = text.charCodeAt(i);
+  }
+
+  #resize(head: number, written: number, count: number): void {
+    const zeros = new Array<number>(count).fill(0);
+    for (const column of [this.#prices, this.#sizes, this.#ends]) column.splice(head, written, ...zeros);
   }
 
   #endOf(levels: number): number {

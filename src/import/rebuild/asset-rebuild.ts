@@ -293,8 +293,14 @@ export class AssetRebuild {
     const { timestampMs } = events[0]!;
     const hasBook = events.at(-1)!.kind === 'book';
     const moment: Moment = {
-      ...{ timestampMs, hasBook, isFull: false, isChanged: false, droppedLevels: 0, items: [] },
-      ...{ isProved: false, provedMs: this.#gaps.confirmedMs },
+      timestampMs,
+      hasBook,
+      isFull: false,
+      isChanged: false,
+      droppedLevels: 0,
+      items: [],
+      isProved: false,
+      provedMs: this.#gaps.confirmedMs,
     };
     this.#appliedMs = timestampMs;
     for (const event of events) this.#apply(event, moment, sink);
@@ -553,7 +559,8 @@ export class AssetRebuild {
     this.#lastProved = undefined;
     if (last === undefined) return;
     if (isFollowed && this.#every === 'change') sink.correct(this.#target, last.moment.timestampMs, last.book);
-    this.#keep({ ...last.moment, isProved: isFollowed }, last.book, sink);
+    last.moment.isProved = isFollowed;
+    this.#keep(last.moment, last.book, sink);
   }
 
   #keep(moment: Moment, book: OrderBook, sink: RecordSink): void {
@@ -644,12 +651,12 @@ export class AssetRebuild {
 
   /** Tries what is likely first, and the rest only at the first mismatch, or at the first few. */
   #proofBy(hashes: ReadonlySet<string>, timestampMs: number, book: EditableBook): 'proved' | OtherOrder | undefined {
-    if (this.#proof.proves(book, hashes, timestampMs, false)) return 'proved';
+    if (this.#proof.proves(book, hashes, timestampMs, 'likely')) return 'proved';
     if (this.#hashesMatched === 0 || this.#hashesFailed >= FAILED_SEARCHES_MAX) return undefined;
     const other = this.#proof.otherOrder(book, hashes, timestampMs, this.#laterChanges());
     if (other !== undefined) return other;
     // The last trade may not have been recorded.
-    return this.#hashesFailed === 0 && this.#proof.proves(book, hashes, timestampMs, true) ? 'proved' : undefined;
+    return this.#hashesFailed === 0 && this.#proof.proves(book, hashes, timestampMs, 'every') ? 'proved' : undefined;
   }
 
   *#laterChanges() {

@@ -2,7 +2,7 @@ import type { EditableBook } from '../../venue/editable-book.ts';
 import { LevelBytes } from '../../venue/level-bytes.ts';
 import type { LevelChange } from '../../venue/level-change.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
-import type { HashSearch } from './hash-search.ts';
+import type { HashSearch, TriedPrices } from './hash-search.ts';
 
 /** The venue applies changes in another order than that of their timestamps at most within this time: 25 ms in a real capture. */
 const OTHER_ORDER_MS = 50;
@@ -52,10 +52,13 @@ export class BookProof {
     this.#applied.length = 0;
   }
 
-  /** Returns true if the book at `timestampMs` has one of the hashes. `thoroughly`: tries every price of the last trade. */
-  proves(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number, thoroughly: boolean): boolean {
-    const hashed = { ...this.#asset, timestamp: String(timestampMs), ...this.#levels.of(book) };
-    return this.#hashes.isOneOf(hashes, hashed, thoroughly);
+  /** Returns true if the book at `timestampMs` has one of the hashes. */
+  proves(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number, prices: TriedPrices): boolean {
+    const { market, assetId, minOrderSize, negRisk } = this.#asset;
+    const { bids, asks, best } = this.#levels.of(book);
+    const timestamp = String(timestampMs);
+    const hashed = { market, assetId, timestamp, bids, asks, best, minOrderSize, negRisk };
+    return this.#hashes.isOneOf(hashes, hashed, prices);
   }
 
   /**
@@ -72,7 +75,7 @@ export class BookProof {
       const now = book.sizeAt(isBid, price);
       if (now === size) continue;
       book.set(isBid, price, size);
-      const isProved = this.proves(book, hashes, timestampMs, false);
+      const isProved = this.proves(book, hashes, timestampMs, 'last');
       book.set(isBid, price, now);
       if (isProved) return { isBid, price, size, isEarlier };
     }

@@ -14,6 +14,8 @@ const PRICE_TEXTS = Array.from({ length: 1000 }, (_, thousandths) => tradePriceT
 /** Prices of the last trade in the order in which they are tried, for each tick again. */
 type Prices = () => Iterable<string>;
 type HashTest = (hash: string) => boolean;
+/** Prices of the last trade that are tried: the one that matched last, likely ones too, or every price. */
+export type TriedPrices = 'last' | 'likely' | 'every';
 
 /**
  * Checks whether a hash is the hash of a book. It also depends on the tick and the last trade's price, which messages do not state:
@@ -53,17 +55,19 @@ export class HashSearch {
     );
   }
 
-  /** Whether a book has one of the hashes. `thoroughly`: tries every price of the last trade, not only likely ones. */
-  isOneOf(hashes: ReadonlySet<string>, book: HashedBook, thoroughly: boolean): boolean {
+  /** Returns true if a book has one of the hashes. */
+  isOneOf(hashes: ReadonlySet<string>, book: HashedBook, prices: TriedPrices): boolean {
     const [lastTradePrice] = this.#recent;
     const tickSize = this.#tickSize;
     // Most books have what matched last.
     if (lastTradePrice !== undefined && tickSize !== undefined) {
       if (hashes.has(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
     }
+    if (prices === 'last') return false;
     const isWanted = (hash: string) => hashes.has(hash);
     if (this.#found(book, isWanted, () => this.#likelyPrices(book), this.#likelyTicks()) !== undefined) return true;
-    if (thoroughly) return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
+    if (prices === 'every')
+      return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
     // No price is likely while no trade is known.
     return this.#recent.length === 0 && this.#foundAnywhere(book, isWanted, this.#everyTick()) !== undefined;
   }
