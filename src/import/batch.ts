@@ -189,7 +189,7 @@ export class Batch<S> {
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
       const record = { timestampMs, id, book: item.book };
-      const occurrence = this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
+      const occurrence = item.occurrence ?? this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
       this.#enter(records, { ...record, yields: item.yields === true, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {

@@ -24,6 +24,8 @@ interface SnapshotRecord extends OutcomeRecord {
   readonly droppedLevels: number;
   /** Made from the other outcome's book, not recorded. */
   readonly mirrored?: boolean;
+  /** Of equal books of its time: its number, from 1. Undefined: as the recording has them in its order. */
+  readonly occurrence?: number;
   /** Nothing proves it: it is left out where the archive has another book of its time. */
   readonly yields?: boolean;
 }

@@ -203,7 +203,7 @@ describe('import', () => {
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
     writeLightRecording(join(recordings, 'one.ndjson'), 3);
-    writeFileSync(join(recordings, 'two.ndjson'), '{"type":"rumour"}\n');
+    writeFileSync(join(recordings, 'two.ndjson'), '{"type":"gap"}\n');
     writeFileSync(join(recordings, 'three.parquet'), 'PAR1');
     for (const name of ['a.png', 'b.png', 'c.md', 'd.png']) writeFileSync(join(recordings, name), 'x');
     for (const part of [1, 2]) writeLightRecording(join(recordings, `normalized_${part}.ndjson`), 3);

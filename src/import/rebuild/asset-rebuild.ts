@@ -34,6 +34,8 @@ const UNDECIDED_MAX = 6;
 const PENDING_MAX = 32;
 /** Maximum number of presumed gaps of an asset. With more, the last one is extended. */
 const PRESUMED_MAX = 256;
+/** Parts of the item of a full book, see `AssetEvent`. */
+const BOOK_PARTS = 3;
 const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 
 /** The series that an asset's book is stored in. */
@@ -303,7 +305,7 @@ export class AssetRebuild {
       provedMs: this.#gaps.confirmedMs,
     };
     this.#appliedMs = timestampMs;
-    for (const event of events) this.#apply(event, moment, sink);
+    for (const event of this.#isChannel ? events : withoutEarlierEqual(events, sink)) this.#apply(event, moment, sink);
     this.#checkBest(events, sink);
     this.#endMoment(moment, moment.isFull ? 'proved' : this.#proofOf(events, timestampMs), sink);
   }
@@ -606,7 +608,8 @@ export class AssetRebuild {
   }
 
   #snapshot(timestampMs: number, book: OrderBook, droppedLevels: number): RecordedItem & { readonly type: 'snapshot' } {
-    return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels };
+    // Messages of several recordings may be among each other: a book of one time is the same one, however often it is stated.
+    return { type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels, occurrence: 1 };
   }
 
   #add(record: RecordedItem, items: readonly SourceItem[], sink: RecordSink): void {
@@ -687,6 +690,19 @@ export class AssetRebuild {
     this.#checks.hashesUnverifiable += 1;
     return { verdict: 'kept', lastTradePrice };
   }
+}
+
+/** Of equal full books of one time only the last: X, Y, X ends on X. */
+function withoutEarlierEqual(events: readonly AssetEvent[], sink: RecordSink): readonly AssetEvent[] {
+  if (events.length < 2) return events;
+  return events.filter((event, at) => {
+    if (event.kind !== 'book') return true;
+    const isRepeated = events
+      .slice(at + 1)
+      .some((one) => one.kind === 'book' && sameBook(one.message.book, event.message.book));
+    if (isRepeated) for (let part = 0; part < BOOK_PARTS; part += 1) sink.finish(event.item);
+    return !isRepeated;
+  });
 }
 
 function contradictAll(items: readonly SourceItem[], sink: RecordSink): void {

@@ -646,6 +646,18 @@ describe('full books without changes', () => {
   });
 });
 
+test('full books X, Y, X of one time end on X, also if two recorders have them among each other', async () => {
+  const [x, y] = [book(1000, BIDS, ASKS), book(1000, [['0.4', '1']], ASKS)];
+  for (const [frames, last] of [
+    [[x, y, x], '0.48:30'],
+    [[x, y, x, y], '0.4:1'],
+  ] as const) {
+    const { up } = await read([[...frames]]);
+    expect(up).toHaveLength(2);
+    expect(bestBids(up).split(', ').at(-1)).toBe(`1000 ${last}`);
+  }
+});
+
 describe('the hash of a change', () => {
   const grown = (offsetMs: number, size: number) =>
     book(
