@@ -96,7 +96,7 @@ interface RecognisedFile {
   readonly source: Source;
   readonly codec: Codec;
   readonly file: RecordingFile;
-  /** Whether it has market records among others. */
+  /** It has market records among others. */
   readonly holdsMarkets: boolean;
 }
 
@@ -437,7 +437,7 @@ function resultOf({
   return contradicted ? 'contradicted' : 'duplicate';
 }
 
-/** Files of market records, then files with some, then the others: records need their market, wherever its file is. */
+/** Files of market records, then files that also have some, then the others: records need their market, wherever its file is. */
 function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
   const rank = ({ codec, holdsMarkets }: RecognisedFile) => (codec.statesMarkets ? 0 : holdsMarkets ? 1 : 2);
   return [...files].sort((a, b) => rank(a) - rank(b));
