@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
-import { codecsFor } from '../src/import/codecs.ts';
+import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
 import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
 import { captured } from './cli/captured.ts';
@@ -97,7 +97,7 @@ test('the table of formats has every codec with its input and its records', () =
   const rows = textOf('recordings')
     .split('\n')
     .filter((line) => line.startsWith('| '));
-  for (const { format, input, becomes } of codecsFor('change')) {
+  for (const { format, input, becomes } of allCodecs()) {
     expect({ format, input: input.length > 5, becomes: becomes.length > 5 }).toEqual({
       format,
       input: true,

@@ -1,6 +1,5 @@
 import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
@@ -15,12 +14,17 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Occurring } from '../store/segments.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 import type { Occurrences } from './occurrences.ts';
+import type { AssetTarget } from './rebuild/asset-event.ts';
+import type { RebuildChecks } from './rebuild/checks.ts';
+import { BookMerge, type MergedBooks } from './rebuild/merged-books.ts';
+import type { StatedAsset } from './rebuild/stated-books.ts';
+import type { StatedMoment } from './rebuild/stated-moments.ts';
+import { StoredMoments } from './rebuild/stored-moments.ts';
+import type { SourceItem } from './record-sink.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
 const BATCH_LEVELS = 1_000_000;
-/** A book that the archive has this close to the end of a gap covers the time between. */
-const COVERED_WITHIN_MS = 50;
 
 /** A record of the batch, the `source` it is counted for, and its result. */
 export interface Entry<S> {
@@ -33,15 +37,17 @@ export interface Entry<S> {
 
 /** A record and its entry. An id of 0 is replaced by a new one. */
 type BatchRecord<R extends Position, S> = R & Occurring & { id: number; readonly entry: Entry<S> };
+/** A record that gets its id, and its entry if it has one of its own. */
+type AddedRecord<S> = Position & { id: number; readonly entry?: Entry<S> };
 
 /** The new records of one series, and the function that stores them once they have ids. */
 interface Addition<S> {
-  readonly records: readonly BatchRecord<Position, S>[];
+  readonly records: readonly AddedRecord<S>[];
   readonly store: () => void;
 }
 
 interface RecordByKind {
-  readonly book: BookRecord & { readonly yields: boolean };
+  readonly book: BookRecord;
   readonly 'mirrored-book': BookRecord;
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
@@ -66,21 +72,23 @@ interface CoinSeries<S> {
   readonly records: BatchRecord<PriceRecord, S>[];
 }
 
-/** The books of an outcome that hashes prove, by time. */
-type RightBooks = Map<number, OrderBook>;
-
-/** A time without a gap in the changes of an outcome. */
-interface CoveredRange {
-  readonly outcome: Outcome;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
-
 interface MarketRecords<S> {
   readonly series: Series<S>[];
-  readonly right: Readonly<Record<Outcome, RightBooks>>;
-  readonly covered: CoveredRange[];
-  readonly gaps: { readonly gap: Gap; readonly outcome: Outcome | undefined; readonly entry: Entry<S> }[];
+  readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
+}
+
+/** What the messages about one asset have become. */
+export interface MergedAsset extends Pick<MergedBooks, 'moments' | 'gaps'> {
+  /** Moments of which a snapshot is new in the archive. */
+  readonly added: ReadonlySet<StatedMoment>;
+  /** Items of whole books whose price of the last trade is new in the archive. */
+  readonly traded: ReadonlySet<SourceItem>;
+  readonly snapshots: number;
+}
+
+interface StoredAsset extends MergedAsset {
+  readonly added: Set<StatedMoment>;
+  readonly traded: Set<SourceItem>;
 }
 
 export class Batch<S> {
@@ -94,7 +102,8 @@ export class Batch<S> {
   readonly #markets = new Map<string, MarketRecords<S>>();
   readonly #coins = new Map<string, CoinSeries<S>>();
   #levels = 0;
-  #corrections = 0;
+  /** The messages about books; set by `commit`. */
+  readonly merged: MergedAsset[] = [];
   /** Stored snapshots that the batch removed, by conditionId; set by `commit`. */
   readonly corrected = new Map<string, number>();
 
@@ -106,29 +115,11 @@ export class Batch<S> {
   }
 
   get isFull(): boolean {
-    return this.#entries.length + this.#corrections >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
+    return this.#entries.length >= BATCH_RECORDS || this.#levels >= BATCH_LEVELS;
   }
 
   get isEmpty(): boolean {
-    return this.#entries.length + this.#corrections === 0;
-  }
-
-  /** See RecordSink.correct. */
-  correct(conditionId: string, outcome: Outcome, timestampMs: number, right: OrderBook): void {
-    this.#correctionsOf(conditionId)?.right[outcome].set(timestampMs, right);
-  }
-
-  /** See RecordSink.cover. */
-  cover(conditionId: string, range: CoveredRange): void {
-    this.#correctionsOf(conditionId)?.covered.push(range);
-  }
-
-  /** Undefined if another command deleted the market. */
-  #correctionsOf(conditionId: string): MarketRecords<S> | undefined {
-    const market = this.#known.byConditionId(conditionId);
-    if (market === undefined) return undefined;
-    this.#corrections += 1;
-    return this.#recordsOf(market);
+    return this.#entries.length === 0;
   }
 
   /**
@@ -142,14 +133,16 @@ export class Batch<S> {
       this.#known.addStatement(item.statement);
     } else if (item.type === 'coinPrice') this.#addCoinPrice(item, entry);
     else if (item.type === 'gap') {
-      const { gap, outcome } = item;
-      this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap, outcome, entry });
+      this.#recordsOf(this.#marketOf(item.conditionId)).gaps.push({ gap: item.gap, entry });
     } else this.#addOutcomeRecord(item, entry);
     this.#entries.push(entry);
   }
 
-  /** Stores everything in one transaction. Returns the entries, with their results, in the order of `add`. */
-  commit(nowMs: number): readonly Entry<S>[] {
+  /**
+   * Stores everything in one transaction, and merges `books` with what the archive has. Returns the entries, with their results, in the
+   * order of `add`.
+   */
+  commit(nowMs: number, books: readonly StatedAsset[], checks: RebuildChecks): readonly Entry<S>[] {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
@@ -157,9 +150,11 @@ export class Batch<S> {
       for (const id of this.#recordedIds) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
       const byMarket = Map.groupBy(this.#markets, ([stated]) => this.#marketOf(stated).conditionId);
-      const ofMarkets = [...byMarket].sort(byKey).flatMap(([conditionId, stated]) => {
-        const parts = stated.map(([, records]) => records);
-        return this.#additionsOfMarket(conditionId, parts);
+      const booksByMarket = Map.groupBy(books, ({ target }) => this.#currentIdOf(target.conditionId));
+      const conditionIds = [...new Set([...byMarket.keys(), ...booksByMarket.keys()])].sort();
+      const ofMarkets = conditionIds.flatMap((conditionId) => {
+        const parts = (byMarket.get(conditionId) ?? []).map(([, records]) => records);
+        return this.#additionsOfMarket(conditionId, parts, booksByMarket.get(conditionId) ?? [], checks);
       });
       const ofCoins = [...this.#coins].sort(byKey).map(([, series]) => this.#additionOfCoin(series));
       this.#storeWithIds([...ofCoins, ...ofMarkets]);
@@ -189,8 +184,8 @@ export class Batch<S> {
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
       const record = { timestampMs, id, book: item.book };
-      const occurrence = item.occurrence ?? this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
-      this.#enter(records, { ...record, yields: item.yields === true, entry, occurrence });
+      const occurrence = this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
+      this.#enter(records, { ...record, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       const record = { timestampMs, id, quote: item.quote };
@@ -227,11 +222,13 @@ export class Batch<S> {
     throw rejected(`market ${conditionId} is unknown: import its market record first`);
   }
 
+  /** A real conditionId may have replaced the stand-in of messages. */
+  #currentIdOf(conditionId: string): string {
+    return this.#known.byConditionId(conditionId)?.conditionId ?? conditionId;
+  }
+
   #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {
-    return this.#markets.getOrInsertComputed(conditionId, () => ({
-      ...{ series: [], gaps: [], covered: [] },
-      right: { up: new Map(), down: new Map() },
-    }));
+    return this.#markets.getOrInsertComputed(conditionId, () => ({ series: [], gaps: [] }));
   }
 
   #putMarket(statement: MarketStatement, entry: Entry<S>, nowMs: number): void {
@@ -247,82 +244,93 @@ export class Batch<S> {
   }
 
   /** The new records of a market, of which it stores the gaps. For several `parts` see `seriesOf`. */
-  #additionsOfMarket(conditionId: string, parts: readonly MarketRecords<S>[]): Addition<S>[] {
+  #additionsOfMarket(
+    conditionId: string,
+    parts: readonly MarketRecords<S>[],
+    books: readonly StatedAsset[],
+    checks: RebuildChecks,
+  ): Addition<S>[] {
     const market = this.#archive.markets.findByConditionId(conditionId);
     if (market === undefined) {
-      this.#refuseDeleted(conditionId, parts);
+      this.#refuseDeleted(conditionId, parts, books);
       return [];
     }
-    const removed = this.#removeWrong(market, parts);
-    const additions = OUTCOMES.flatMap((outcome) =>
-      KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
+    let isChanged = false;
+    const additions = books.flatMap((asset) => {
+      const merge = new BookMerge(this.#archive, market, asset.target, { ...asset, checks });
+      const merged = merge.merge(asset.moments, asset.waiting);
+      if (merged.corrected > 0) this.#addCorrected(conditionId, merged.corrected);
+      isChanged ||= merged.isChanged;
+      return this.#additionsOfBooks(market, asset.target, merged);
+    });
+    additions.push(
+      ...OUTCOMES.flatMap((outcome) =>
+        KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
+      ),
     );
     const gaps = parts.flatMap((part) => part.gaps);
-    for (const { gap, outcome, entry } of gaps) {
-      for (const part of this.#uncovered(market, gap, outcome)) {
-        if (this.#archive.gaps.add(market.key, part)) entry.stored = true;
-      }
-    }
-    const isChanged =
-      removed || additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
+    for (const { gap, entry } of gaps) entry.stored = this.#addGap(market, gap);
+    isChanged ||= additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
     if (isChanged) this.#archive.markets.touch(market.key);
     return additions;
   }
 
-  /** Removes the books that are wrong, and the gaps that are covered. Returns whether there were any. */
-  #removeWrong(market: StoredMarket, parts: readonly MarketRecords<S>[]): boolean {
-    const { snapshots, gaps } = this.#archive;
-    let removed = 0;
-    for (const { right } of parts) {
-      for (const outcome of OUTCOMES) removed += snapshots.removeWrong(market, outcome, right[outcome]);
-    }
-    if (removed > 0) this.corrected.set(market.conditionId, removed);
-    let covered = 0;
-    for (const { outcome, fromMs, toMs } of parts.flatMap((part) => part.covered)) {
-      covered += gaps.cover(market.key, outcome, fromMs, toMs);
-    }
-    return removed + covered > 0;
+  #addCorrected(conditionId: string, count: number): void {
+    this.corrected.set(conditionId, (this.corrected.get(conditionId) ?? 0) + count);
   }
 
-  /** The parts of a gap without books of the archive: before the first one within the gap, and after the last one. */
-  #uncovered(market: StoredMarket, gap: Gap, outcome: Outcome | undefined): readonly Gap[] {
-    // A gap that a recording states stays as it is stated.
-    if (outcome === undefined) return [gap];
-    const { gaps, snapshots } = this.#archive;
-    const isKnown = gaps
-      .within(market.key, gap.fromMs, gap.toMs)
-      .some(({ fromMs, toMs, reason }) => fromMs <= gap.fromMs && gap.toMs <= toMs && reason === gap.reason);
-    if (isKnown) return [];
-    const books = snapshots.rangeWithin(market, outcome, gap.fromMs, gap.toMs);
-    if (books === undefined) return [gap];
-    const parts = [
-      { ...gap, toMs: books.fromMs },
-      { ...gap, fromMs: books.toMs },
+  /** Adds a gap that a recording states, apart from the times in which hashes prove that no change is missing. */
+  #addGap(market: StoredMarket, gap: Gap): boolean {
+    const { gaps } = this.#archive;
+    if (!gaps.add(market.key, gap)) return false;
+    for (const outcome of OUTCOMES) {
+      for (const { fromMs, toMs } of new StoredMoments(this.#archive, market, outcome).covered(gap)) {
+        gaps.cover(market.key, outcome, fromMs, toMs);
+      }
+    }
+    return [...gaps.within(market.key, gap.fromMs, gap.toMs)].some(({ reason }) => reason === gap.reason);
+  }
+
+  /** The snapshots and prices that a merge adds. */
+  #additionsOfBooks(market: StoredMarket, { outcome }: AssetTarget, merged: MergedBooks): Addition<S>[] {
+    const { snapshots, prices } = this.#archive;
+    const asset: StoredAsset = { ...merged, added: new Set(), traded: new Set(), snapshots: merged.added.length };
+    this.merged.push(asset);
+    for (const { moment } of merged.added) if (moment !== undefined) asset.added.add(moment);
+    const books = merged.added.map(({ timestampMs, book }) => ({ timestampMs, id: 0, book }));
+    const trades = merged.lastTrades.map(({ timestampMs, price, item }) => ({ timestampMs, id: 0, price, item }));
+    const newTrades = prices.newRecords(market, outcome, 'last-trade', trades);
+    for (const { item } of newTrades) asset.traded.add(item);
+    return [
+      addition(books, (added) => snapshots.add(market, outcome, added)),
+      addition(newTrades, (added) => prices.add(market, outcome, 'last-trade', added)),
     ];
-    return parts.filter(({ fromMs, toMs }) => toMs - fromMs > COVERED_WITHIN_MS);
   }
 
   /** Another command deleted the market while its records were read. */
-  #refuseDeleted(conditionId: string, parts: readonly MarketRecords<S>[]): void {
+  #refuseDeleted(conditionId: string, parts: readonly MarketRecords<S>[], books: readonly StatedAsset[]): void {
     this.#known.forget(conditionId);
+    const reason = `market ${conditionId} was deleted during the import: import this again`;
+    const moments = books.flatMap((asset) => asset.moments);
+    const refused = moments.map((moment) => ({ moment, end: { reason }, refused: new Map() }));
+    this.merged.push({ moments: refused, gaps: [], added: new Set(), traded: new Set(), snapshots: 0 });
     const entries = parts.flatMap(({ series, gaps }) => [
       ...series.flatMap(({ records }) => entriesOf(records)),
       ...entriesOf(gaps),
     ]);
-    for (const entry of entries)
-      entry.refusal = `market ${conditionId} was deleted during the import: import this again`;
+    for (const entry of entries) entry.refusal = reason;
   }
 
   #additionTo(market: StoredMarket, { kind, outcome, records }: Series<S>): Addition<S> {
     const { snapshots, quotes, prices } = this.#archive;
     switch (kind) {
       case 'book':
-        return addition(
-          snapshots
-            .newRecords(market, outcome, inTimeOrder(records))
-            .filter(({ yields, timestampMs }) => !yields || !snapshots.hasAt(market, outcome, timestampMs)),
-          (added) => snapshots.add(market, outcome, added),
-        );
+        return addition(snapshots.newRecords(market, outcome, inTimeOrder(records)), (added) => {
+          snapshots.add(market, outcome, added);
+          const times = added.map(({ timestampMs }) => timestampMs);
+          const { statements } = this.#archive;
+          if (statements.exist(market, outcome)) statements.markForeign(market, outcome, [...new Set(times)]);
+        });
       case 'mirrored-book':
         return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>
           snapshots.addMirrored(market, outcome, added),
@@ -351,7 +359,7 @@ export class Batch<S> {
    */
   #storeWithIds(additions: readonly Addition<S>[]): void {
     for (const record of inTimeOrder(additions.flatMap(({ records }) => records))) {
-      record.entry.stored = true;
+      if (record.entry !== undefined) record.entry.stored = true;
       record.id = this.#archive.givenIds.take(record.id === 0 ? undefined : record.id);
     }
     for (const { store } of additions) store();
@@ -359,7 +367,7 @@ export class Batch<S> {
 }
 
 function addition<R extends Position, S>(
-  records: readonly BatchRecord<R, S>[],
+  records: readonly (R & AddedRecord<S>)[],
   add: (records: readonly R[]) => void,
 ): Addition<S> {
   return { records, store: () => add(records) };

@@ -13,14 +13,13 @@ import { quotesCsv } from './codecs/quotes-csv.ts';
 import { bookreelSegments } from './codecs/segments.ts';
 import { spotCsv } from './codecs/spot-csv.ts';
 import { venueFrames } from './codecs/venue-frames.ts';
-import type { SnapshotPace } from './rebuild/pace.ts';
 
 /** The codecs of all formats. A file has the format of the first one that recognises it. */
-export function codecsFor(every: SnapshotPace): readonly Codec[] {
+export function allCodecs(): readonly Codec[] {
   return [
     bookreelMsgpack(),
     bookreelSegments(),
-    pmxtParquet({ every }),
+    pmxtParquet(),
     parquetBooks(),
     gammaMarkets(),
     clobMarkets(),
@@ -31,7 +30,7 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
     spotCsv(),
     quotesCsv(),
     oneSecondSnapshots(),
-    venueFrames({ every }),
+    venueFrames(),
     // Last, because it recognises every pipe.
     bookreelNdjson(),
   ];
@@ -39,7 +38,7 @@ export function codecsFor(every: SnapshotPace): readonly Codec[] {
 
 /** The rows of the manual's table of formats, as Markdown. */
 export function formatRows(): string {
-  return codecsFor('change')
+  return allCodecs()
     .map(({ format, input, becomes }) => `| ${format} | ${input} | ${becomes} |`)
     .join('\n');
 }

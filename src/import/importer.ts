@@ -1,13 +1,12 @@
 import { basename, dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
 import { refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { UnknownMarket } from '../venue/market-message-parser.ts';
-import { Batch } from './batch.ts';
+import { Batch, type MergedAsset } from './batch.ts';
 import type { Codec } from './codec.ts';
-import { codecsFor } from './codecs.ts';
+import { allCodecs } from './codecs.ts';
 import { checkpoint } from './decompressed.ts';
 import { binaryKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
@@ -18,7 +17,12 @@ import { mirroredBooks } from './mirror.ts';
 import { Occurrences } from './occurrences.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
-import type { OutcomeOfMarket, RecordSink, SourceItem } from './record-sink.ts';
+import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
+import { IntervalBooks } from './rebuild/interval-books.ts';
+import { endMessages } from './rebuild/merged-books.ts';
+import { StatedBooks } from './rebuild/stated-books.ts';
+import type { StatedMoment } from './rebuild/stated-moments.ts';
+import type { RecordSink, SourceItem } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import {
   FileTally,
@@ -80,6 +84,10 @@ const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\
 const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
 const COLLECT_EVERY_ITEMS = 512;
+/** Maximum number of assets whose intervals are open. With more, that of the asset whose last message is oldest ends. */
+const INTERVAL_ASSETS_MAX = 4096;
+/** Messages about books that are merged at once: each may become a snapshot of a hundred levels. */
+const BATCH_MESSAGES = 8192;
 /** Further binary files in directories are only counted as skipped. */
 const BINARY_NOTES_MAX = 20;
 /** Corrections of further markets are only counted, to keep the report readable. */
@@ -127,6 +135,9 @@ export class Importer implements RecordSink {
     this.#bytesRead += bytes;
     this.#progress();
   };
+  readonly #books = new StatedBooks();
+  /** By asset id, the one whose last message is oldest first. */
+  readonly #intervals = new Map<string, IntervalBooks>();
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   #files = 0;
@@ -149,8 +160,8 @@ export class Importer implements RecordSink {
     this.#archive = archive;
     this.#options = options;
     this.markets = new KnownMarkets(archive);
-    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping, options.every ?? 'change');
-    const codecs = codecsFor(options.every ?? 'change');
+    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping);
+    const codecs = allCodecs();
     this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
     this.#batch = new Batch(archive, this.markets, this.#occurrences);
   }
@@ -172,14 +183,16 @@ export class Importer implements RecordSink {
     try {
       for (const input of marketsFirst(recognised)) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
-      this.#commit();
+      this.#addIntervals(true);
+      this.#commit(true);
       if (this.#options.mirror === true) this.#mirror();
       this.#missingMarkets = this.markets.missing();
       this.#winnerNotes = winnerNotes(this.#archive, this.#stated);
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
       this.#stopped = true;
-      this.#commit();
+      this.#addIntervals(true);
+      this.#commit(true);
     }
     return this.report();
   }
@@ -200,6 +213,7 @@ export class Importer implements RecordSink {
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
         ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []),
+        ...this.#books.checks.notes(),
         ...this.#winnerNotes,
       ],
       stopped: this.#stopped,
@@ -221,6 +235,9 @@ export class Importer implements RecordSink {
   add(record: RecordedItem, items: Items): void {
     this.#batch.add(record, items);
     if (record.type === 'market') this.#stated.add(record.statement.conditionId);
+    if (record.type === 'price' && record.kind === 'trade') {
+      this.#books.noteTrade(record.conditionId, record.timestampMs, record.price);
+    }
     if (record.type === 'snapshot') {
       this.#withBooks.add(record.conditionId);
       items[0]!.file.droppedLevels += record.droppedLevels;
@@ -272,12 +289,36 @@ export class Importer implements RecordSink {
     }
   }
 
-  correct({ conditionId, outcome }: OutcomeOfMarket, timestampMs: number, right: OrderBook): void {
-    this.#batch.correct(conditionId, outcome, timestampMs, right);
+  store(item: CountedItem): void {
+    item.stored = true;
+    this.finish(item);
   }
 
-  cover({ conditionId, outcome }: OutcomeOfMarket, fromMs: number, toMs: number): void {
-    this.#batch.cover(conditionId, { outcome, fromMs, toMs });
+  state(target: AssetTarget, event: AssetEvent): void {
+    this.#books.add(target, event);
+    this.#withBooks.add(target.conditionId);
+    if (event.kind === 'book') this.#file.droppedLevels += event.message.droppedLevels;
+    if (this.#books.events < BATCH_MESSAGES) return;
+    this.#addIntervals(false);
+    this.#commit();
+  }
+
+  /** With an interval: adds the snapshots of what messages state, which are not merged then. */
+  #addIntervals(isLast: boolean): void {
+    const { every = 'change' } = this.#options;
+    if (every === 'change') return;
+    for (const asset of this.#books.take(isLast)) {
+      const { assetId } = asset.target;
+      const known = this.#intervals.get(assetId) ?? new IntervalBooks(every, asset, this.#books.checks);
+      known.add(asset.moments, false, this);
+      this.#intervals.delete(assetId);
+      this.#intervals.set(assetId, known);
+    }
+    for (const [assetId, intervals] of this.#intervals) {
+      if (!isLast && this.#intervals.size <= INTERVAL_ASSETS_MAX) break;
+      intervals.add([], true, this);
+      this.#intervals.delete(assetId);
+    }
   }
 
   #tryAdd(record: RecordedItem, item: CountedItem): void {
@@ -379,29 +420,52 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
-  #commit(): void {
+  /** `isLast`: no message follows, so that none waits for further ones of its time. */
+  #commit(isLast = false): void {
     const batch = this.#batch;
+    const isMerged = (this.#options.every ?? 'change') === 'change';
+    const books = isMerged ? this.#books.take(isLast) : [];
+    if (batch.isEmpty && books.length === 0) return;
     this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
-    if (batch.isEmpty) return;
     this.#options.beforeBatch?.();
-    for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
+    for (const { source, type, stored, refusal } of batch.commit(this.#options.clock(), books, this.#books.checks)) {
       // Only mirrored books have no item.
       if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
-      else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
-      // A gap that ends with the input has no item.
-      if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
+      else if (stored) this.#count(type, 1);
+      if (stored && type === 'gap') source[0]!.file.gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
         if (refusal === undefined) this.finish(item);
         else this.reject(item, refusal);
       }
     }
+    for (const merged of batch.merged) this.#endMerged(merged);
     for (const [conditionId, count] of batch.corrected) {
       this.#corrected.set(conditionId, (this.#corrected.get(conditionId) ?? 0) + count);
     }
     this.markets.shrink();
     this.#garbage.collectIfGrown();
     this.#progress();
+  }
+
+  #count(type: string, records: number): void {
+    if (records > 0) this.#records[type] = (this.#records[type] ?? 0) + records;
+  }
+
+  /** Ends the messages about the books of an asset. */
+  #endMerged({ moments, gaps, added, traded, snapshots }: MergedAsset): void {
+    this.#count('snapshot', snapshots);
+    this.#count('lastTradePrice', traded.size);
+    this.#count('gap', gaps.length);
+    this.#file.gaps += gaps.length;
+    const revealing = new Set(gaps.map(({ item }) => item));
+    const sink: RecordSink = this;
+    const isStored = (moment: StatedMoment, item: SourceItem) => {
+      const stored = added.has(moment) || traded.has(item) || revealing.has(item);
+      if (stored) sink.store(item);
+      return stored;
+    };
+    endMessages(moments, isStored, this);
   }
 
   #progress(): void {

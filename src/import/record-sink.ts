@@ -1,18 +1,11 @@
-import type { OrderBook } from '../domain/orderbook.ts';
-import type { Outcome } from '../domain/outcome.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { KnownMarkets } from './known-markets.ts';
+import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
 
 /** One unit of the input: a line, a row, or a message of a frame. `RecordSink.item` creates it. */
 export interface SourceItem {
   /** Line, or row of a Parquet file; counted from 1. */
   readonly line: number;
-}
-
-/** An outcome of a market, whose books are a series. */
-export interface OutcomeOfMarket {
-  readonly conditionId: string;
-  readonly outcome: Outcome;
 }
 
 /**
@@ -39,6 +32,9 @@ export interface RecordSink {
   /** Ends one part that gives no record. */
   finish(item: SourceItem): void;
 
+  /** Ends one part: a record of it is new in the archive. */
+  store(item: SourceItem): void;
+
   /** Ends one part: hashes contradict the book that it would make, so it is not stored. */
   contradict(item: SourceItem): void;
 
@@ -51,9 +47,6 @@ export interface RecordSink {
    */
   take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void;
 
-  /** Call it before the book of this time is added, if hashes prove it: stored books of this time that differ are removed. */
-  correct(target: OutcomeOfMarket, timestampMs: number, right: OrderBook): void;
-
-  /** The changes of an outcome are complete between two times: stored gaps end or begin there, or are taken back. */
-  cover(target: OutcomeOfMarket, fromMs: number, toMs: number): void;
+  /** Merges what a message states of the book of an asset with all other recordings of it, which ends one part of its item. */
+  state(target: AssetTarget, event: AssetEvent): void;
 }

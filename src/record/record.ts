@@ -24,10 +24,6 @@ interface SnapshotRecord extends OutcomeRecord {
   readonly droppedLevels: number;
   /** Made from the other outcome's book, not recorded. */
   readonly mirrored?: boolean;
-  /** Of equal books of its time: its number, from 1. Undefined: as the recording has them in its order. */
-  readonly occurrence?: number;
-  /** Nothing proves it: it is left out where the archive has another book of its time. */
-  readonly yields?: boolean;
 }
 
 interface QuoteRecord extends OutcomeRecord {
@@ -69,8 +65,6 @@ interface GapRecord {
   readonly type: 'gap';
   readonly conditionId: string;
   readonly gap: Gap;
-  /** Set if hashes show the gap in the changes of this outcome: books of it that the archive has within the gap cover it. */
-  readonly outcome?: Outcome | undefined;
 }
 
 interface MarketRecord {

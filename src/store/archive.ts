@@ -13,6 +13,7 @@ import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
 import { Snapshots } from './snapshots.ts';
+import { Statements } from './statements.ts';
 
 /** An open bookreel.db: the recordings. */
 export type Archive = Readonly<ReturnType<typeof openArchive>>;
@@ -38,6 +39,7 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
       recordedDays: new RecordedDays(database, snapshotTotals),
       quotes: new Quotes(segments, series),
       prices,
+      statements: new Statements(segments, series),
       gaps: new Gaps(database),
       givenIds: new GivenIds(database),
     };

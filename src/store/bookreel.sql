@@ -77,7 +77,9 @@ CREATE TABLE deleted_markets (
 CREATE TABLE series (
   series_id INTEGER PRIMARY KEY,
   kind TEXT NOT NULL CHECK (
-    kind IN ('book', 'quote', 'derived-quote', 'mid', 'derived-mid', 'trade', 'last-trade', 'coin-price')
+    kind IN (
+      'book', 'quote', 'derived-quote', 'mid', 'derived-mid', 'trade', 'last-trade', 'statement', 'coin-price'
+    )
   ),
   market_key INTEGER REFERENCES markets (market_key),
   outcome TEXT CHECK (outcome IN ('up', 'down')),

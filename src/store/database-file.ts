@@ -2,6 +2,7 @@ import accounts from './accounts.sql' with { type: 'text' };
 import activity from './activity.sql' with { type: 'text' };
 import recordings from './bookreel.sql' with { type: 'text' };
 import toVersion7 from './bookreel-7.sql' with { type: 'text' };
+import toVersion8 from './bookreel-8.sql' with { type: 'text' };
 
 /** One of the database files of a data directory. SQLite has one writer per file: a sign-in never waits for an import. */
 export interface DatabaseFile {
@@ -25,9 +26,9 @@ export interface Migration {
 export const RECORDINGS: DatabaseFile = {
   name: 'bookreel.db',
   applicationId: 0x62_6b_72_6c,
-  version: 7,
+  version: 8,
   schema: recordings,
-  migrations: [{ sql: toVersion7 }],
+  migrations: [{ sql: toVersion7 }, { sql: toVersion8 }],
 };
 
 /** Tiers, accounts, keys, grants and the audit. The application_id is "bkra". */

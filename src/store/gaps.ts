@@ -51,7 +51,7 @@ export class Gaps {
       (gap) => gap.fromMs < toMs && fromMs < gap.toMs && !gap.reason.includes(other),
     );
     for (const gap of covered) {
-      this.#remove.run(marketKey, gap.fromMs, gap.toMs, gap.reason);
+      this.remove(marketKey, gap);
       if (gap.fromMs < fromMs) this.add(marketKey, { ...gap, toMs: fromMs });
       if (toMs < gap.toMs) this.add(marketKey, { ...gap, fromMs: toMs });
     }
@@ -61,6 +61,10 @@ export class Gaps {
   /** False when the gap is already known. */
   add(marketKey: number, gap: Gap): boolean {
     return this.#insert.get(marketKey, gap.fromMs, gap.toMs, gap.reason) !== null;
+  }
+
+  remove(marketKey: number, { fromMs, toMs, reason }: Gap): void {
+    this.#remove.run(marketKey, fromMs, toMs, reason);
   }
 
   list(marketKey: number): Gap[] {

@@ -3,7 +3,15 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
 
 /** Recorded and derived records of one kind are two series: which one is served is decided when reading. */
-export type MarketSeriesKind = 'book' | 'quote' | 'derived-quote' | 'mid' | 'derived-mid' | 'trade' | 'last-trade';
+export type MarketSeriesKind =
+  | 'book'
+  | 'quote'
+  | 'derived-quote'
+  | 'mid'
+  | 'derived-mid'
+  | 'trade'
+  | 'last-trade'
+  | 'statement';
 
 export interface MarketSeries {
   readonly outcome: Outcome;

@@ -1,6 +1,4 @@
-import type { TimeRange } from '../domain/coverage.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
-import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { NearestMode, PageQuery, Position } from '../domain/page.ts';
 import { bookCodec } from '../segment/book-decoder.ts';
@@ -58,55 +56,36 @@ export class Snapshots {
     this.#add(market, outcome, this.#series.ensure(market.key, outcome, 'book'), records);
   }
 
-  /**
-   * Where the last snapshot of a time is not the book that `right` has for it, removes all snapshots of that time that are not. Returns
-   * their number. Within a write transaction.
-   */
-  removeWrong(market: StoredMarket, outcome: Outcome, right: ReadonlyMap<InstantMs, OrderBook>): number {
-    const seriesId = right.size === 0 ? undefined : this.#series.find(market.key, outcome, 'book');
+  /** Removes the snapshots of an outcome at these times. Returns their number. Within a write transaction. */
+  removeAt(market: StoredMarket, outcome: Outcome, times: ReadonlySet<InstantMs>): number {
+    const seriesId = times.size === 0 ? undefined : this.#series.find(market.key, outcome, 'book');
     if (seriesId === undefined) return 0;
-    const wrong = this.#wrongTimes(seriesId, right);
-    if (wrong.size === 0) return 0;
-    const [fromMs, toMs] = [Math.min(...wrong), Math.max(...wrong) + 1];
-    const removed = this.#segments.remove(
-      seriesId,
-      fromMs,
-      toMs,
-      bookCodec,
-      ({ timestampMs, book }) => wrong.has(timestampMs) && !sameBook(right.get(timestampMs)!, book),
-    );
+    let [fromMs, toMs] = [Infinity, -Infinity];
+    for (const timestampMs of times) {
+      fromMs = Math.min(fromMs, timestampMs);
+      toMs = Math.max(toMs, timestampMs + 1);
+    }
+    const isRemoved = ({ timestampMs }: BookRecord) => times.has(timestampMs);
+    const removed = this.#segments.remove(seriesId, fromMs, toMs, bookCodec, isRemoved);
     this.#totals.update(market.key, -removed);
     this.#deriveBetween(market, outcome, seriesId, fromMs, toMs);
     return removed;
   }
 
-  #wrongTimes(seriesId: number, right: ReadonlyMap<InstantMs, OrderBook>): ReadonlySet<InstantMs> {
-    const times = [...right.keys()];
-    const wrong = new Set<InstantMs>();
-    for (const { payload, from, to } of this.#segments.slices(seriesId, Math.min(...times), Math.max(...times))) {
-      for (const { timestampMs, book } of bookCodec.decode(payload).slice(from, to)) {
-        const wanted = right.get(timestampMs);
-        if (wanted === undefined) continue;
-        if (sameBook(wanted, book)) wrong.delete(timestampMs);
-        else wrong.add(timestampMs);
-      }
-    }
-    return wrong;
+  /** The recorded snapshots of an outcome between two times, both inclusive, ascending. */
+  recordsBetween(market: StoredMarket, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): BookRecord[] {
+    const recordedMs = Math.max(fromMs, this.recordedFromMs(market, outcome));
+    return [...this.slices(market, outcome, recordedMs, toMs)].flatMap(({ payload, from, to }) =>
+      bookCodec.decode(payload).slice(from, to),
+    );
   }
 
-  /** Returns true where an outcome has a snapshot of exactly this time. */
-  hasAt(market: StoredMarket, outcome: Outcome, timestampMs: InstantMs): boolean {
-    const found = this.nearest(market, outcome, timestampMs, 'before');
-    return found?.head.timestamps[found.index] === timestampMs;
-  }
-
-  /** The times of the first and the last snapshot of an outcome between two times, both exclusive; undefined without any. */
-  rangeWithin(market: StoredMarket, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): TimeRange | undefined {
-    const first = this.nearest(market, outcome, fromMs + 1, 'after');
-    const last = this.nearest(market, outcome, toMs - 1, 'before');
-    const [firstMs, lastMs] = [first?.head.timestamps[first.index], last?.head.timestamps[last.index]];
-    if (firstMs === undefined || lastMs === undefined || firstMs > lastMs) return undefined;
-    return { fromMs: firstMs, toMs: lastMs };
+  /** The times of the recorded snapshots of an outcome between two times, both inclusive, ascending; no book is read. */
+  timesBetween(market: StoredMarket, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): InstantMs[] {
+    const recordedMs = Math.max(fromMs, this.recordedFromMs(market, outcome));
+    return [...this.slices(market, outcome, recordedMs, toMs)].flatMap(({ head, from, to }) => [
+      ...head.timestamps.subarray(from, to),
+    ]);
   }
 
   /**

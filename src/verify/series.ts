@@ -47,9 +47,9 @@ export function* soundSegments(
   }
 }
 
-/** Whether the records of a series have their own ids: derived records have the ids of their snapshots. */
+/** Returns true if the records of a series have their own ids: derived ones have those of their snapshots, statements have none. */
 export function hasOwnIds({ kind }: AuditedSeries): boolean {
-  return !kind.startsWith('derived-');
+  return !kind.startsWith('derived-') && kind !== 'statement';
 }
 
 /** Checks the ids of a segment and reports the first wrong one. */

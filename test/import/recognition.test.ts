@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { codecsFor } from '../../src/import/codecs.ts';
+import { allCodecs } from '../../src/import/codecs.ts';
 import { openSource } from '../../src/import/opened-source.ts';
 import { realRecording } from '../support/real-recordings.ts';
 
@@ -27,7 +27,7 @@ const REAL = realRecording('README.md');
 /** All formats that recognise a file, independent of their order. */
 async function formatsOf(path: string): Promise<string[]> {
   const { sample } = await openSource({ path, name: path, named: true }, {});
-  return codecsFor('change')
+  return allCodecs()
     .filter((codec) => codec.recognises(sample))
     .map(({ format }) => format);
 }

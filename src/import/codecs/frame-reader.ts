@@ -2,48 +2,30 @@ import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields } from '../../record/fields.ts';
 import { bookKind } from '../../venue/book-message-parser.ts';
 import { type SpotFrame, spotFrame } from '../parse/spot-frames.ts';
-import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
-import type { SnapshotPace } from '../rebuild/pace.ts';
+import { takeChannelMessage } from '../rebuild/channel-reader.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { isVenueMessage, type LinePart, partsOfLine, partsOfValue, unknownFrame } from './wrapped-frames.ts';
 
 const UNKNOWN = 'unknown';
 const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
 
-/** Reads frames of the venue's market channel and of coin price feeds, one after the other, wherever they are kept. */
-export class FrameReader {
-  readonly #rebuild: ChannelRebuild;
+/**
+ * Reads the frames of a value, of the venue's market channel and of coin price feeds: their text, or what it was parsed to. `read` may
+ * throw 'rejected-record'. `number`: of the line or row.
+ */
+export function takeFrames(read: () => unknown, number: number, sink: RecordSink): void {
+  for (const part of partsOf(read)) takePart(part, number, sink);
+}
 
-  constructor(every: SnapshotPace) {
-    this.#rebuild = new ChannelRebuild(every);
-  }
-
-  /**
-   * Reads the frames of a value: their text, or what it was parsed to. `read` may throw 'rejected-record'. `number`: of the line or row.
-   */
-  take(read: () => unknown, number: number, sink: RecordSink): void {
-    for (const part of partsOf(read)) this.#takePart(part, number, sink);
-  }
-
-  /** Call it after the last frame. */
-  finish(sink: RecordSink): void {
-    this.#rebuild.finish(sink);
-  }
-
-  notes(): readonly string[] {
-    return this.#rebuild.notes();
-  }
-
-  #takePart(part: LinePart, number: number, sink: RecordSink): void {
-    if ('control' in part) {
-      sink.ignore(part.control);
-    } else if ('malformed' in part) {
-      sink.reject(sink.item(UNKNOWN, number), part.malformed);
-    } else if (!isVenueMessage(part.frame)) {
-      takeOther(part.frame, number, sink);
-    } else if (!this.#rebuild.take(part.frame, number, sink)) {
-      sink.reject(sink.item(UNKNOWN, number), unknownFrame(part.frame));
-    }
+function takePart(part: LinePart, number: number, sink: RecordSink): void {
+  if ('control' in part) {
+    sink.ignore(part.control);
+  } else if ('malformed' in part) {
+    sink.reject(sink.item(UNKNOWN, number), part.malformed);
+  } else if (!isVenueMessage(part.frame)) {
+    takeOther(part.frame, number, sink);
+  } else if (!takeChannelMessage(part.frame, number, sink)) {
+    sink.reject(sink.item(UNKNOWN, number), unknownFrame(part.frame));
   }
 }
 

@@ -6,8 +6,7 @@ import { bookKind } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { ParquetFile, type RowRange, TEXT_AS_BYTES } from '../parse/parquet.ts';
-import { ChannelRebuild } from '../rebuild/channel-rebuild.ts';
-import type { SnapshotPace } from '../rebuild/pace.ts';
+import { takeChannelMessage } from '../rebuild/channel-reader.ts';
 import type { RecordSink } from '../record-sink.ts';
 
 /**
@@ -39,20 +38,17 @@ const RANGES_MAX = 32;
 /** A larger unscaled decimal may have been rounded. */
 const UNSCALED_MAX = powerOfTen(SIGNIFICANT_DIGITS_MAX);
 
-export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec {
-  const rebuild = new ChannelRebuild(every);
+export function pmxtParquet(): Codec {
   return {
     format: 'PMXT Parquet',
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
-    read: ({ path }, sink) => readRows(path, rebuild, sink),
-    finish: (sink) => rebuild.finish(sink),
-    notes: () => rebuild.notes(),
+    read: ({ path }, sink) => readRows(path, sink),
   };
 }
 
-async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink): Promise<void> {
+async function readRows(path: string, sink: RecordSink): Promise<void> {
   const file = await ParquetFile.open(path);
   const { schema, num_rows: rows } = file.metadata;
   const scales = decimalScales(schema);
@@ -69,7 +65,7 @@ async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink)
     for (const range of known.flatMap((rows) => file.piecesOf(rows, columns, READ_ROWS))) {
       const read = await file.read(range, columns, options);
       for (const [index, row] of read.entries()) {
-        if (isKnown(textOf(row[ASSET]))) take(row, range.start + index + 1, scales, rebuild, sink);
+        if (isKnown(textOf(row[ASSET]))) take(row, range.start + index + 1, scales, sink);
       }
     }
   }
@@ -117,11 +113,10 @@ function take(
   row: Fields,
   number: number,
   scales: ReadonlyMap<string, number>,
-  rebuild: ChannelRebuild,
   sink: RecordSink,
 ): void {
   try {
-    if (rebuild.take(frameOf(row, scales), number, sink)) return;
+    if (takeChannelMessage(frameOf(row, scales), number, sink)) return;
     throw rejected(`event_type ${JSON.stringify(String(textOf(row.event_type)).slice(0, 40))} is unknown`);
   } catch (error) {
     sink.reject(

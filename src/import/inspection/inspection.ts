@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields, isFields } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
-import { codecsFor } from '../codecs.ts';
+import { allCodecs } from '../codecs.ts';
 import { binaryKind } from '../file-kind.ts';
 import type { Mapping } from '../mapping/mapping-schema.ts';
 import { parquetRows } from '../mapping/parquet-rows.ts';
@@ -56,7 +56,7 @@ export async function inspect(source: Source): Promise<Inspection> {
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
   if (binary !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${binary}`);
   // Frames in the pages of a database are not lines.
-  const recording = isSqlite(sample.head) ? undefined : codecsFor('change').find((codec) => codec.recognises(content));
+  const recording = isSqlite(sample.head) ? undefined : allCodecs().find((codec) => codec.recognises(content));
   const stated = formatOf(opened, recording, source.name);
   const compression = sample.piped ? undefined : await compressionOf(source.path);
   const found =

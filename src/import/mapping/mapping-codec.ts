@@ -3,10 +3,9 @@ import type { RecordedItem } from '../../record/record.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import type { Codec } from '../codec.ts';
-import { FrameReader } from '../codecs/frame-reader.ts';
+import { takeFrames } from '../codecs/frame-reader.ts';
 import { hasColumns } from '../parse/csv.ts';
 import { isSqlite, type SqliteSelection } from '../parse/sqlite.ts';
-import type { SnapshotPace } from '../rebuild/pace.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
@@ -28,11 +27,8 @@ const EMPTY_ROW = 'row without values';
 const ROW_OF_OTHER_MARKET = 'row of another kind of market';
 const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 
-/**
- * Reads the rows of files as a mapping describes them. What is refused in a row does not take its other records with it. `every`: how
- * often changes in frames become snapshots.
- */
-export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
+/** Reads the rows of files as a mapping describes them. What is refused in a row does not take its other records with it. */
+export function mappingCodec(mapping: Mapping): Codec {
   const { name, rows = {}, sections } = mapping;
   const columns = columnsOfMapping(mapping);
   const maker = recordMaker(mapping);
@@ -40,15 +36,12 @@ export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
   const kinds = new Set(rows.only?.is);
   const isOther = (row: MappedRow) =>
     readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '');
-  const frames =
-    mapping.frames === undefined
-      ? undefined
-      : { reader: new FrameReader(every), readField: fieldReader(mapping.frames.field) };
+  const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
   return {
     format: `mapping ${name}`,
     input: '',
     becomes: '',
-    ...(sections.length === 0 && frames === undefined ? { statesMarkets: true } : {}),
+    ...(sections.length === 0 && readFrames === undefined ? { statesMarkets: true } : {}),
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
@@ -63,8 +56,8 @@ export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
           return isOther(given) ? undefined : given;
         });
         if (row === undefined) ignore(OTHER_ROW);
-        else if (frames !== undefined) {
-          frames.reader.take(() => frames.readField(attempted(row)) ?? '', number, sink);
+        else if (readFrames !== undefined) {
+          takeFrames(() => readFrames(attempted(row)) ?? '', number, sink);
         } else {
           const found = attempt(() => maker.records(attempted(row), number, sink.markets));
           if (found === undefined) ignore(EMPTY_ROW);
@@ -75,8 +68,6 @@ export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
       });
       refuseNothing(counted, mapping, sink);
     },
-    finish: (sink) => frames?.reader.finish(sink),
-    notes: () => frames?.reader.notes() ?? [],
   };
 }
 

@@ -4,10 +4,14 @@ import type { LevelChange } from '../../venue/level-change.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { HashSearch, TriedPrices } from './hash-search.ts';
 
-/** The venue applies changes in another order than that of their timestamps at most within this time: 25 ms in a real capture. */
+/** A level may keep a size that the venue's timestamps do not show for this time: 25 ms in a real capture. */
 const OTHER_ORDER_MS = 50;
+/** Two changes of a level that are applied in another order are this close to each other: in a real capture in one millisecond. */
+const SWAPPED_MS = 2;
+/** A level returns to a size that it had this shortly before. */
+export const RETURN_MS = Number(process.env.RET ?? 200);
 /** Maximum number of changes that are kept for other orders. */
-const RECENT_MAX = 128;
+const RECENT_MAX = 512;
 
 /** A change, and the size that the level had before. */
 interface AppliedChange extends LevelChange {
@@ -62,8 +66,8 @@ export class BookProof {
   }
 
   /**
-   * The size of one level, as it was before the last changes or will be after the `later` ones, with which the book has one of the
-   * hashes: the venue applied these changes in another order than that of its timestamps. The nearest changes are tried first.
+   * The size of one level, as it was before its last change or will be after the next of the `later` ones, with which the book has one
+   * of the hashes: the venue applied these changes in another order than that of its timestamps. The nearest changes are tried first.
    */
   otherOrder(
     book: EditableBook,
@@ -75,32 +79,78 @@ export class BookProof {
       const now = book.sizeAt(isBid, price);
       if (now === size) continue;
       book.set(isBid, price, size);
-      const isProved = this.proves(book, hashes, timestampMs, 'last');
+      const isProved = this.proves(book, hashes, timestampMs, 'traded');
       book.set(isBid, price, now);
       if (isProved) return { isBid, price, size, isEarlier };
     }
     return undefined;
   }
 
-  *#orders(timestampMs: number, later: Iterable<LaterChange>): Generator<OtherOrder> {
-    const applied = this.#applied;
-    for (let at = applied.length - 1; at >= 0; at -= 1) {
-      const change = applied[at]!;
-      if (timestampMs - change.timestampMs > OTHER_ORDER_MS) break;
+  /**
+   * An earlier size of one level with which the book has one of the hashes: a change back to it is missing. The latest changes are tried
+   * first.
+   */
+  missedReturn(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number): LevelChange | undefined {
+    const tried: LevelChange[] = [];
+    for (let at = this.#applied.length - 1; at >= 0; at -= 1) {
+      const change = this.#applied[at]!;
+      if (timestampMs - change.timestampMs > RETURN_MS) return undefined;
       for (const size of [change.before, change.size]) {
-        const isStated = applied.some(
-          (one) => one.timestampMs === change.timestampMs && isSameLevel(one, change) && one.size === size,
-        );
-        yield { isBid: change.isBid, price: change.price, size, isEarlier: !isStated };
+        const { isBid, price } = change;
+        if (tried.some((one) => isSameLevel(one, change) && one.size === size)) continue;
+        tried.push({ isBid, price, size });
+        const now = book.sizeAt(isBid, price);
+        if (now === size) continue;
+        book.set(isBid, price, size);
+        const isProved = this.proves(book, hashes, timestampMs, 'traded');
+        book.set(isBid, price, now);
+        if (isProved) return { isBid, price, size };
       }
     }
+    return undefined;
+  }
+
+  /**
+   * Returns true if a book at `timestampMs` differs from the rebuilt one in nothing but the order of changes: a hash proves it, and yet
+   * it is the rebuilt one that has the order of the venue's timestamps.
+   */
+  isOtherOrder(differences: readonly LevelChange[], timestampMs: number, later: Iterable<LaterChange>): boolean {
+    const orders = differences.length === 0 ? [] : [...this.#orders(timestampMs, later)];
+    return differences.every((change) =>
+      orders.some((order) => isSameLevel(order, change) && order.size === change.size && !order.isEarlier),
+    );
+  }
+
+  *#orders(timestampMs: number, later: Iterable<LaterChange>): Generator<OtherOrder> {
+    const applied = this.#applied;
+    const seen: LevelChange[] = [];
+    for (let at = applied.length - 1; at >= 0; at -= 1) {
+      const last = applied[at]!;
+      if (timestampMs - last.timestampMs > OTHER_ORDER_MS) break;
+      if (seen.some((one) => isSameLevel(one, last))) continue;
+      seen.push(last);
+      yield* this.#swapped(last, at);
+      if (last.timestampMs === timestampMs) yield { ...last, size: last.before, isEarlier: true };
+    }
+    const next: LevelChange[] = [];
     for (const change of later) {
       if (change.timestampMs - timestampMs > OTHER_ORDER_MS) return;
+      if (next.some((one) => isSameLevel(one, change))) continue;
+      next.push(change);
       yield { ...change, isEarlier: false };
+    }
+  }
+
+  /** The sizes of the changes of a level right before its last one, which the venue may have applied after it. */
+  *#swapped(last: AppliedChange, lastAt: number): Generator<OtherOrder> {
+    for (let at = lastAt - 1; at >= 0; at -= 1) {
+      const change = this.#applied[at]!;
+      if (last.timestampMs - change.timestampMs > SWAPPED_MS) return;
+      if (isSameLevel(change, last)) yield { ...change, isEarlier: false };
     }
   }
 }
 
-export function isSameLevel(a: LevelChange, b: LevelChange): boolean {
+export function isSameLevel(a: Omit<LevelChange, 'size'>, b: Omit<LevelChange, 'size'>): boolean {
   return a.isBid === b.isBid && a.price === b.price;
 }

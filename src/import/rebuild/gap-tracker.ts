@@ -44,10 +44,10 @@ export class GapTracker {
   }
 
   /**
-   * Call it when a recorded book differs from the rebuilt one in `levels` prices and replaces it. `hasChanges`: whether a change
-   * was recorded since the last confirmation. Returns whether the gap keeps the item's part: if not, the caller ends that part.
+   * Call it when a whole book differs from the rebuilt one in `levels` prices and replaces it. `hasChanges`: a change was stated since
+   * the last confirmation. `item`: of the message that has the book, if it is of this import.
    */
-  disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem): boolean {
+  disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem | undefined): void {
     const fromMs = this.#confirmedMs;
     this.#confirmedMs = timestampMs;
     const gap = this.#gap;
@@ -57,30 +57,18 @@ export class GapTracker {
         ? `the recorded book of ${this.#outcome} differs from the changes before it in ${what}`
         : `the book of ${this.#outcome} changed in ${what}, and no change was recorded`;
       this.#gap = { fromMs, toMs: timestampMs, reason, books: 1, isRunning: false, item };
-      return true;
-    }
-    const isNeeded = gap.item === undefined;
-    this.#gap = { ...gap, books: gap.books + 1, toMs: timestampMs, isRunning: false, item: gap.item ?? item };
-    return isNeeded;
-  }
-
-  /** Call it when something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. */
-  doubt(timestampMs: number, reason: string): void {
-    this.#gap ??= { fromMs: this.#confirmedMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
-    this.#gap.isRunning = true;
-  }
-
-  /** Call it when a change at `timestampMs` came too late: messages up to `appliedMs` are applied. */
-  miss(timestampMs: number, appliedMs: number): void {
-    const isRunning = timestampMs > this.#confirmedMs;
-    if (this.#gap !== undefined) {
-      this.#gap.fromMs = Math.min(this.#gap.fromMs, timestampMs);
-      this.#gap.isRunning ||= isRunning;
       return;
     }
-    const toMs = isRunning ? appliedMs : this.#confirmedMs;
-    const reason = `a change of ${this.#outcome} arrived too late`;
-    this.#gap = { fromMs: timestampMs, toMs, reason, books: 0, isRunning, item: undefined };
+    this.#gap = { ...gap, books: gap.books + 1, toMs: timestampMs, isRunning: false, item: gap.item ?? item };
+  }
+
+  /**
+   * Call it when something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. `fromMs`: the
+   * confirmation from which on it is; undefined: the last one.
+   */
+  doubt(timestampMs: number, reason: string, fromMs: number = this.#confirmedMs): void {
+    this.#gap ??= { fromMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
+    this.#gap.isRunning = true;
   }
 
   /** Ends the open gap. `timestampMs`: its end if it lasts until the next confirmation. */
@@ -96,4 +84,12 @@ export class GapTracker {
         : gap.reason;
     return { gap: { fromMs, toMs, reason }, item };
   }
+}
+
+/** The beginnings of the reasons of gaps that a rebuild finds in the book of an outcome. */
+const REASONS = /^(?:the recorded book|the book|\d+ consecutive recorded books|the hashes of the changes|a recorded book|a change|a book) of /;
+
+/** Returns true for a gap that a rebuild found in the book of an outcome, in this archive or in one that was exported. */
+export function isRebuiltGap({ reason }: Gap, outcome: Outcome): boolean {
+  return REASONS.test(reason) && reason.includes(` of ${outcome} `);
 }

@@ -14,8 +14,8 @@ const PRICE_TEXTS = Array.from({ length: 1000 }, (_, thousandths) => tradePriceT
 /** Prices of the last trade in the order in which they are tried, for each tick again. */
 type Prices = () => Iterable<string>;
 type HashTest = (hash: string) => boolean;
-/** Prices of the last trade that are tried: the one that matched last, likely ones too, or every price. */
-export type TriedPrices = 'last' | 'likely' | 'every';
+/** Prices of the last trade that are tried: those of the trades around a book and the one that matched last, likely ones too, or all. */
+export type TriedPrices = 'traded' | 'likely' | 'every';
 
 /**
  * Checks whether a hash is the hash of a book. It also depends on the tick and the last trade's price, which messages do not state:
@@ -55,6 +55,11 @@ export class HashSearch {
     );
   }
 
+  /** Call it with the proven price of a book: books around it have the same one, or that of a trade. */
+  noteLastTrade({ hashed }: HashClaim, price: string): void {
+    if (price !== '') this.#trades.add(Number(hashed.timestamp), Number(price));
+  }
+
   /** Returns true if a book has one of the hashes. */
   isOneOf(hashes: ReadonlySet<string>, book: HashedBook, prices: TriedPrices): boolean {
     const [lastTradePrice] = this.#recent;
@@ -63,8 +68,11 @@ export class HashSearch {
     if (lastTradePrice !== undefined && tickSize !== undefined) {
       if (hashes.has(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
     }
-    if (prices === 'last') return false;
     const isWanted = (hash: string) => hashes.has(hash);
+    if (prices === 'traded') {
+      const traded = this.#trades.pricesAround(Number(book.timestamp));
+      return this.#found(book, isWanted, () => traded, this.#likelyTicks()) !== undefined;
+    }
     if (this.#found(book, isWanted, () => this.#likelyPrices(book), this.#likelyTicks()) !== undefined) return true;
     if (prices === 'every')
       return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;

@@ -1,12 +1,14 @@
 import { TRADE_DELAY_MAX_MS, tradePriceText } from '../../venue/book-hash.ts';
 
-/** Trades kept per market: about 15 seconds of busy trading. */
-const TRADES_MAX = 256;
+/** Trades kept per market: several minutes of busy trading. The trades of a batch are known before its books are proved. */
+const TRADES_MAX = 8192;
 
 /** A trade may belong to a book that is at most this much later, or TRADE_DELAY_MAX_MS earlier. */
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
-const NEAR_MAX = 8;
+const PRICES_MAX = 16;
+/** Without a trade close to a book its last one may be older: so many are tried. */
+const EARLIER_MAX = 2;
 
 /** The latest trades of both outcomes of one market. The hashes of its books depend on their prices. */
 export class MarketTrades {
@@ -14,9 +16,23 @@ export class MarketTrades {
 
   add(timestampMs: number, price: number): void {
     const trades = this.#trades;
-    const at = trades.findLastIndex((trade) => trade.timestampMs <= timestampMs) + 1;
+    const at = this.#after(timestampMs);
+    for (let before = at - 1; trades[before]?.timestampMs === timestampMs; before -= 1) {
+      if (trades[before]!.price === price) return;
+    }
     trades.splice(at, 0, { timestampMs, price });
     if (trades.length > TRADES_MAX) trades.shift();
+  }
+
+  /** The index of the first trade after a time. */
+  #after(timestampMs: number): number {
+    let [low, high] = [0, this.#trades.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#trades[middle]!.timestampMs > timestampMs) high = middle;
+      else low = middle + 1;
+    }
+    return low;
   }
 
   /**
@@ -25,13 +41,16 @@ export class MarketTrades {
    */
   pricesAround(timestampMs: number): string[] {
     const expectedMs = timestampMs + USUAL_DELAY_MS;
+    const [from, to] = [this.#after(timestampMs - BEFORE_MS - 1), this.#after(timestampMs + TRADE_DELAY_MAX_MS)];
     const near = this.#trades
-      .filter(
-        (trade) =>
-          trade.timestampMs >= timestampMs - BEFORE_MS && trade.timestampMs <= timestampMs + TRADE_DELAY_MAX_MS,
-      )
-      .sort((a, b) => Math.abs(a.timestampMs - expectedMs) - Math.abs(b.timestampMs - expectedMs))
-      .slice(0, NEAR_MAX);
-    return near.flatMap(({ price }) => [tradePriceText(price), tradePriceText(1 - price)]);
+      .slice(from, to)
+      .sort((a, b) => Math.abs(a.timestampMs - expectedMs) - Math.abs(b.timestampMs - expectedMs));
+    const earlier = this.#trades.slice(Math.max(0, from - EARLIER_MAX), from).reverse();
+    const prices = new Set<string>();
+    for (const { price } of [...near, ...earlier]) {
+      prices.add(tradePriceText(price)).add(tradePriceText(1 - price));
+      if (prices.size >= PRICES_MAX) break;
+    }
+    return [...prices];
   }
 }

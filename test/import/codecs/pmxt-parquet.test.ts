@@ -95,13 +95,13 @@ async function read(rows: readonly Row[], { rowGroupSize = 1000, every = 'change
   const path = join(directory.path, 'polymarket_orderbook_2026-04-16T07.parquet');
   writeFileSync(path, parquetOf(rows, rowGroupSize));
   const sink = new KeepingSink(place.archive);
-  sink.markets.addStatement(MARKET.statement);
-  const codec = pmxtParquet({ every });
+  sink.know(MARKET.statement);
+  const codec = pmxtParquet();
   const bytes = () => {
     throw new Error('a Parquet file is read by its path');
   };
   await codec.read({ path, name: path, isJsonLines: false, bytes }, sink);
-  codec.finish?.(sink);
+  sink.settle(every);
   expect(sink.openItems()).toEqual([]);
   return {
     sink,

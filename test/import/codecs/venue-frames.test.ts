@@ -43,10 +43,10 @@ interface Reading {
 async function read(files: readonly (readonly (Frame | string | readonly Frame[])[])[], reading: Reading = {}) {
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
-  if (reading.isKnown !== false) sink.markets.addStatement(MARKET.statement);
-  const codec = venueFrames({ every: reading.every ?? 'change' });
+  if (reading.isKnown !== false) sink.know(MARKET.statement);
+  const codec = venueFrames();
   const lines = files.map((file) => file.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))));
-  await readAll(codec, sink, ...lines);
+  await readAll(codec, sink, lines, reading.every);
   expect(sink.openItems()).toEqual([]);
   return {
     sink,
@@ -54,7 +54,7 @@ async function read(files: readonly (readonly (Frame | string | readonly Frame[]
     down: snapshotsOf(sink.records, 'down'),
     gaps: gapsOf(sink.records),
     reasons: sink.reasons(),
-    notes: codec.notes?.() ?? [],
+    notes: sink.notes(),
   };
 }
 
@@ -132,7 +132,7 @@ describe('a wrapped frame', () => {
   ];
 
   test.each(cases)('%s is recognised and read', async (_, line) => {
-    expect(venueFrames({ every: 'change' }).recognises(sampleOf('PONG', line))).toBe(true);
+    expect(venueFrames().recognises(sampleOf('PONG', line))).toBe(true);
     const { up, reasons, sink } = await read([['PONG', line]]);
     expect({ up, reasons }).toEqual({ up: [FIRST_SEEN], reasons: [] });
     expect(sink.items).toHaveLength(1);
@@ -155,7 +155,7 @@ describe('a wrapped frame', () => {
     ['a message of an unknown type', [json({ event_type: 'order', market: CONDITION_ID })]],
     ['words', ['hello', '"world"', '17']],
   ] as const)('%s make no capture', (_, lines) => {
-    expect(venueFrames({ every: 'change' }).recognises(sampleOf(...lines))).toBe(false);
+    expect(venueFrames().recognises(sampleOf(...lines))).toBe(false);
   });
 
   test('of one event type names only its asset', async () => {
@@ -447,7 +447,7 @@ describe('markets in the stream', () => {
     using place = temporaryArchive();
     const sink = new KeepingSink(place.archive);
     sink.markets.addStatement({ ...MARKET.statement, clobTokenIds: ['0', '0'] });
-    await readAll(venueFrames({ every: 'change' }), sink, [json(FIRST)]);
+    await readAll(venueFrames(), sink, [[json(FIRST)]]);
     expect(sink.reasons()).toEqual([
       `no recording states whether asset ${UP_ASSET} of market ${CONDITION_ID} is up or down: import its market record first, or name a file with it (--markets)`,
     ]);
@@ -888,10 +888,10 @@ test('memory is bounded: with too many assets the one whose last message is olde
     asset_id,
     market: `0x${(index - (index % 2)).toString(16)}`,
   }));
-  const codec = venueFrames({ every: 'change' });
+  const codec = venueFrames();
   const changes = [assetIds[0]!, assetIds.at(-1)!].map((asset) => change(9, { ...buy('0.1', '1'), asset }));
   const withoutMarket = changes.map(({ market: _, ...frame }) => frame);
-  await readAll(codec, sink, [...books, ...withoutMarket].map(json));
+  await readAll(codec, sink, [[...books, ...withoutMarket].map(json)]);
   expect(sink.reasons()).toEqual(['the change is before the first book of this asset']);
   expect(sink.recordsOf('snapshot')).toHaveLength(assetIds.length + 1);
 });

@@ -1,6 +1,17 @@
 import { DomainError } from '../../../src/domain/errors.ts';
+import { INSTANT_MAX_MS } from '../../../src/domain/instant.ts';
+import type { MarketStatement } from '../../../src/domain/market-statement.ts';
+import { OUTCOMES } from '../../../src/domain/outcome.ts';
+import { Batch } from '../../../src/import/batch.ts';
 import type { Codec } from '../../../src/import/codec.ts';
 import { KnownMarkets } from '../../../src/import/known-markets.ts';
+import { Occurrences } from '../../../src/import/occurrences.ts';
+import type { AssetEvent, AssetTarget } from '../../../src/import/rebuild/asset-event.ts';
+import { IntervalBooks } from '../../../src/import/rebuild/interval-books.ts';
+import { endMessages } from '../../../src/import/rebuild/merged-books.ts';
+import type { SnapshotPace } from '../../../src/import/rebuild/pace.ts';
+import { StatedBooks } from '../../../src/import/rebuild/stated-books.ts';
+import type { StatedMoment } from '../../../src/import/rebuild/stated-moments.ts';
 import type { RecordSink, SourceItem } from '../../../src/import/record-sink.ts';
 import type { RecordingFile } from '../../../src/import/recording-file.ts';
 import { Sample } from '../../../src/import/sample.ts';
@@ -23,7 +34,12 @@ export class KeepingSink implements RecordSink {
   readonly records: RecordedItem[] = [];
   readonly ignored: Record<string, number> = {};
 
+  readonly #archive: Archive;
+  readonly #books = new StatedBooks();
+  readonly #known = new Set<string>();
+
   constructor(archive: Archive) {
+    this.#archive = archive;
     this.markets = new KnownMarkets(archive);
   }
 
@@ -47,13 +63,60 @@ export class KeepingSink implements RecordSink {
     item.finished += 1;
   }
 
+  store(item: KeptItem): void {
+    item.added += 1;
+  }
+
   contradict(item: KeptItem): void {
     this.finish(item);
   }
 
-  correct(): void {}
+  state(target: AssetTarget, event: AssetEvent): void {
+    this.#books.add(target, event);
+  }
 
-  cover(): void {}
+  /** States a market, in the archive too. */
+  know(statement: MarketStatement): void {
+    this.markets.addStatement(statement);
+    this.#archive.markets.put(statement, 0);
+    this.#known.add(statement.conditionId);
+  }
+
+  /** Merges what messages stated of books into the archive, and adds its snapshots and gaps to the records. */
+  settle(every: SnapshotPace): void {
+    const books = this.#books.take(true);
+    const { checks } = this.#books;
+    if (every !== 'change') {
+      for (const asset of books) new IntervalBooks(every, asset, checks).add(asset.moments, true, this);
+      return;
+    }
+    for (const { statement } of this.recordsOf('market')) this.know(statement);
+    const batch = new Batch<readonly KeptItem[]>(this.#archive, this.markets, new Occurrences());
+    batch.commit(0, books, checks);
+    for (const { moments, added, traded, gaps } of batch.merged) {
+      const revealing = new Set(gaps.map(({ item }) => item));
+      const isStored = (moment: StatedMoment, item: SourceItem) => {
+        const stored = added.has(moment) || traded.has(item) || revealing.has(item);
+        if (stored) (this as RecordSink).store(item);
+        return stored;
+      };
+      endMessages(moments, isStored, this);
+    }
+    for (const conditionId of this.#known) {
+      const market = this.#archive.markets.findByConditionId(conditionId)!;
+      for (const outcome of OUTCOMES) {
+        for (const { timestampMs, book } of this.#archive.snapshots.recordsBetween(market, outcome, 0, INSTANT_MAX_MS)) {
+          const names = { conditionId, outcome, assetId: undefined, id: undefined, droppedLevels: 0 };
+          this.records.push({ type: 'snapshot', ...names, timestampMs, book });
+        }
+      }
+      for (const gap of this.#archive.gaps.list(market.key)) this.records.push({ type: 'gap', conditionId, gap });
+    }
+  }
+
+  notes(): readonly string[] {
+    return this.#books.checks.notes();
+  }
 
   ignore(kind: string): void {
     this.ignored[kind] = (this.ignored[kind] ?? 0) + 1;
@@ -111,8 +174,14 @@ function fileOf(lines: readonly string[]): RecordingFile {
   };
 }
 
-/** Reads files of these lines one after the other, then finishes the codec. */
-export async function readAll(codec: Codec, sink: RecordSink, ...files: (readonly string[])[]): Promise<void> {
+/** Reads files of these lines one after the other, then finishes the codec and settles the books. */
+export async function readAll(
+  codec: Codec,
+  sink: KeepingSink,
+  files: readonly (readonly string[])[],
+  every: SnapshotPace = 'change',
+): Promise<void> {
   for (const lines of files) await codec.read(fileOf(lines), sink);
   codec.finish?.(sink);
+  sink.settle(every);
 }

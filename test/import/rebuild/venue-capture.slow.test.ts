@@ -51,23 +51,24 @@ async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change')
   using place = temporaryArchive();
   const sink = new KeepingSink(place.archive);
   for (const { slug, conditionId, startTs, endTs, upTokenId, downTokenId } of capture.markets) {
-    sink.markets.addStatement({
+    sink.know({
       ...{ slug, conditionId, symbol: 'btc', timeframe: '5m', clobTokenIds: [upTokenId, downTokenId] },
       ...{ startMs: startTs * 1000, endMs: endTs * 1000 },
     });
   }
-  const codec = venueFrames({ every });
+  const codec = venueFrames();
   await readAll(
     codec,
     sink,
-    frames.map((frame) => JSON.stringify(frame)),
+    [frames.map((frame) => JSON.stringify(frame))],
+    every,
   );
   const byAsset = new Map<string, Seen[]>();
   for (const { conditionId, upTokenId, downTokenId } of capture.markets) {
     byAsset.set(upTokenId, snapshotsOf(sink.records, 'up', conditionId));
     byAsset.set(downTokenId, snapshotsOf(sink.records, 'down', conditionId));
   }
-  return { sink, byAsset, gaps: sink.recordsOf('gap'), notes: codec.notes?.() ?? [] };
+  return { sink, byAsset, gaps: sink.recordsOf('gap'), notes: sink.notes() };
 }
 
 /** In 2025 a message had `changes` of one asset; before, one change. Both have one asset per message. */

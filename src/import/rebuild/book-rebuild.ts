@@ -1,0 +1,629 @@
+import { LEVELS_MAX, type OrderBook, sameBook } from '../../domain/orderbook.ts';
+import type { StatedLevel } from '../../segment/statement-segment.ts';
+import { bestPricesOf } from '../../venue/best-prices.ts';
+import type { BookMessage } from '../../venue/book-message-parser.ts';
+import { EditableBook } from '../../venue/editable-book.ts';
+import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
+import type { SourceItem } from '../record-sink.ts';
+import type { AssetTarget, BookEvent } from './asset-event.ts';
+import { BookProof, isSameLevel, type OtherOrder } from './book-proof.ts';
+import type { RebuildChecks } from './checks.ts';
+import { type FoundGap, GapTracker } from './gap-tracker.ts';
+import type { HashSearch } from './hash-search.ts';
+import { hashesOf, lastSize, otherLastSizes } from './stated-levels.ts';
+import type { StatedMoment } from './stated-moments.ts';
+
+/** After this number of mismatches in a row no other order of the changes is tried. In real captures six may follow each other. */
+const FAILED_SEARCHES_MAX = 8;
+/** This number of mismatches at the end of all recordings, after which no hash follows, proves nothing. */
+const UNDECIDED_MAX = 6;
+/** Maximum number of moments that wait for a proof and are kept if it comes. */
+const PENDING_MAX = 32;
+
+/** All that is stated of a book at one time. */
+export interface UnionMoment {
+  readonly timestampMs: number;
+  readonly levels: readonly StatedLevel[];
+  /** The book that the archive has of this time, because a hash proves it or a recording states it whole. */
+  readonly anchor: OrderBook | undefined;
+  readonly isProved: boolean;
+  readonly isFull: boolean;
+  /** No change is stated near this whole book: it is complete as it is. */
+  readonly isAlone: boolean;
+  /** A snapshot of this time, of a recording without changes. */
+  readonly foreign: OrderBook | undefined;
+  /** The messages of this import. */
+  readonly added: StatedMoment | undefined;
+  /** They state levels that the archive does not have of this time. */
+  readonly isExtended: boolean;
+}
+
+/**
+ * `proved`: by a hash; `full`: stated as a whole; `unproved`: no hash speaks against it; `dropped`: changes before it are missing;
+ * `baseless`: no book is known before it; `foreign`: only a snapshot of another recording is known.
+ */
+type MomentState = 'proved' | 'full' | 'unproved' | 'dropped' | 'baseless' | 'foreign';
+
+/** The book of a moment. */
+export interface RebuiltMoment {
+  readonly moment: UnionMoment;
+  state: MomentState;
+  /** After the moment; undefined if `baseless` or `foreign`. */
+  book: OrderBook | undefined;
+  /** Before its changes. */
+  readonly before: OrderBook | undefined;
+  /** Each of its levels has one size, which changed the book before. */
+  isPlain: boolean;
+  isFull: boolean;
+  droppedLevels: number;
+  /** Whole books of this import that are kept, with the price of the last trade in each. */
+  readonly kept: { readonly event: BookEvent; readonly lastTradePrice: string | undefined }[];
+  /** Items of this import that cannot be used, and why. */
+  readonly refused: Map<SourceItem, string>;
+}
+
+/** Where a rebuild begins. */
+export interface RebuildStart {
+  readonly book: OrderBook;
+  readonly confirmedMs: number;
+  /** A hash has proved a book of this outcome. */
+  readonly isHashed: boolean;
+}
+
+export interface Rebuilt {
+  readonly moments: readonly RebuiltMoment[];
+  readonly gaps: readonly FoundGap[];
+  /** Times in which the changes are complete, as hashes prove. */
+  readonly covered: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+
+/** A change and the time at which it is stated. */
+export interface TimedChange extends LevelChange {
+  readonly timestampMs: number;
+}
+
+type Proof = 'proved' | 'failed' | 'unproved' | OtherOrder;
+
+/** A moment that waits for the next proof. */
+interface PendingMoment {
+  readonly result: RebuiltMoment;
+  /** The last time before at which the book was confirmed; -1 without any. */
+  readonly provedMs: number;
+  /** Undefined if no order of the changes explains the hash. */
+  readonly other: OtherOrder | undefined;
+  /** The level of `other` was stated again later: a change to the earlier size is missing. */
+  isRestated: boolean;
+}
+
+interface Judgement {
+  readonly verdict: 'proved' | 'kept' | 'damaged' | 'rebuilt is right';
+  /** As messages write it. */
+  readonly lastTradePrice?: string | undefined;
+}
+
+/**
+ * Rebuilds the book of one outcome from all that is stated of it, in the order of the venue's timestamps; at ties whole books come
+ * last.
+ *
+ * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal whole book or a matching hash) to the
+ * next one. Once hashes have matched, a book that none matches is kept only if another order of the changes around it explains its
+ * hash: the venue's timestamps do not always have the order in which it applied them.
+ */
+export class BookRebuild {
+  readonly #target: AssetTarget;
+  readonly #checks: RebuildChecks;
+  readonly #hashes: HashSearch;
+  readonly #proof: BookProof;
+  readonly #gaps: GapTracker;
+  readonly #results: RebuiltMoment[] = [];
+  readonly #found: FoundGap[] = [];
+  readonly #covered: { fromMs: number; toMs: number }[] = [];
+  #book: EditableBook | undefined;
+  /** A copy of `#book`. */
+  #current: OrderBook | undefined;
+  /** A snapshot of a recording without changes, since the last moment. */
+  #foreign: OrderBook | undefined;
+  #hasChanges = false;
+  #hashesFailed = 0;
+  #isHashed = false;
+  #pending: PendingMoment[] = [];
+  /** Other books that the last moment may have ended with: sources differ in the order of its changes. */
+  #undecided: { readonly result: RebuiltMoment; readonly others: readonly OrderBook[] } | undefined;
+  #coveredFromMs: number | undefined;
+  #lastMs = -1;
+  #moments: readonly UnionMoment[] = [];
+  #following: readonly TimedChange[] = [];
+
+  constructor(target: AssetTarget, hashes: HashSearch, checks: RebuildChecks) {
+    this.#target = target;
+    this.#hashes = hashes;
+    this.#checks = checks;
+    this.#proof = new BookProof(target, hashes);
+    this.#gaps = new GapTracker(target.outcome);
+  }
+
+  /** Call it before `run`. `earlier`: the changes shortly before the start, in order, with the size before each. */
+  begin(
+    { book, confirmedMs, isHashed }: RebuildStart,
+    earlier: Iterable<TimedChange & { readonly before: number }>,
+  ): void {
+    this.#setBook(book);
+    this.#gaps.confirm(confirmedMs);
+    this.#isHashed = isHashed;
+    this.#coveredFromMs = confirmedMs;
+    for (const change of earlier) this.#proof.add(change);
+  }
+
+  /** Rebuilds the books of moments, which ascend. `following`: the changes shortly after the last one. */
+  run(moments: readonly UnionMoment[], following: readonly TimedChange[]): Rebuilt {
+    this.#moments = moments;
+    this.#following = following;
+    for (const [at, moment] of moments.entries()) this.#take(moment, at);
+    // A recording that is imported later may have the changes that are still missing.
+    if (this.#hashesFailed > UNDECIDED_MAX) this.#dropPending();
+    else this.#keepPending();
+    this.#addGap(this.#gaps.end(this.#lastMs));
+    this.#endCovered(this.#gaps.confirmedMs);
+    return { moments: this.#results, gaps: this.#found, covered: this.#covered };
+  }
+
+  #take(moment: UnionMoment, at: number): void {
+    const { timestampMs, levels, anchor, foreign } = moment;
+    const before = this.#current;
+    this.#lastMs = timestampMs;
+    const result: RebuiltMoment = {
+      moment,
+      state: 'unproved',
+      book: undefined,
+      before,
+      isPlain: false,
+      isFull: moment.isFull,
+      droppedLevels: 0,
+      kept: [],
+      refused: new Map(),
+    };
+    this.#results.push(result);
+    if (this.#book !== undefined) this.#applyLevels(this.#book, result);
+    const full = this.#wholeBook(result);
+    if (full !== undefined) this.#takeWhole(result, full.book, full.isProved);
+    else if (anchor !== undefined) this.#takeAnchor(result, anchor, at);
+    else if (before === undefined) this.#takeBaseless(result, foreign);
+    else if (levels.length === 0 && moment.added === undefined && foreign !== undefined) {
+      result.state = 'foreign';
+      this.#foreign = foreign;
+    } else this.#takeChanges(result, at);
+    this.#checkBest(result);
+  }
+
+  #takeBaseless(result: RebuiltMoment, foreign: OrderBook | undefined): void {
+    result.state = result.moment.levels.length > 0 ? 'baseless' : 'foreign';
+    // It is the best that is known: hashes tell whether it has all levels.
+    if (foreign !== undefined) this.#setBook(foreign);
+  }
+
+  #applyLevels(book: EditableBook, result: RebuiltMoment): void {
+    const { timestampMs, levels } = result.moment;
+    let isPlain = levels.length > 0;
+    for (const level of levels) {
+      const { isBid, price, orders } = level;
+      const sizes = orders[0]!;
+      if (orders.length > 1 || sizes.length > 1) isPlain = false;
+      for (const { size } of sizes) {
+        if (size > 0 && !book.hasRoomFor(isBid, price)) {
+          this.#refuseLevel(result, level);
+          isPlain = false;
+          continue;
+        }
+        const before = book.sizeAt(isBid, price);
+        const change = { timestampMs, isBid, price, size, before };
+        this.#proof.add(change);
+        for (const one of this.#pending) one.isRestated ||= one.other !== undefined && isSameLevel(one.other, change);
+        if (!book.set(isBid, price, size)) isPlain = false;
+      }
+      this.#hasChanges = true;
+    }
+    result.isPlain = isPlain;
+  }
+
+  #refuseLevel({ moment, refused }: RebuiltMoment, level: StatedLevel): void {
+    const reason = `the book has the maximum of ${LEVELS_MAX} levels on this side: the change is left out and opens a gap`;
+    for (const source of moment.added?.sources ?? []) {
+      for (const { change, item } of source) if (isSameLevel(change, level)) refused.set(item, reason);
+    }
+    this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} had more than ${LEVELS_MAX} levels`);
+  }
+
+  /** The last whole book of this import that is kept. */
+  #wholeBook(result: RebuiltMoment): { readonly book: OrderBook; readonly isProved: boolean } | undefined {
+    let whole: { readonly book: OrderBook; readonly isProved: boolean } | undefined;
+    const { added, timestampMs, isAlone, anchor, isProved } = result.moment;
+    for (const event of added?.books ?? []) {
+      const { message, item } = event;
+      const isEqual = this.#book !== undefined && sameBook(this.#book, message.book);
+      const { verdict, lastTradePrice } = this.#judge(message, isEqual || isAlone ? undefined : this.#book);
+      if (verdict === 'damaged' || verdict === 'rebuilt is right') {
+        this.#checks.booksDamaged += 1;
+        result.refused.set(item, 'the book is damaged: its hash does not match its levels');
+        if (verdict === 'rebuilt is right') this.#confirm(timestampMs);
+        else if (this.#book !== undefined)
+          this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
+        continue;
+      }
+      result.kept.push({ event, lastTradePrice });
+      result.droppedLevels += message.droppedLevels;
+      whole = { book: message.book, isProved: verdict === 'proved' };
+    }
+    // What a hash proves stays.
+    const isWeaker = whole !== undefined && !whole.isProved && isProved && anchor !== undefined;
+    return isWeaker && !sameBook(whole!.book, anchor!) ? undefined : whole;
+  }
+
+  #takeWhole(result: RebuiltMoment, whole: OrderBook, isProved: boolean): void {
+    const { timestampMs, isAlone, anchor } = result.moment;
+    result.isFull = true;
+    result.state = isProved || (result.moment.isProved && sameBook(whole, anchor!)) ? 'proved' : 'full';
+    if (isAlone) this.#confirm(timestampMs);
+    else this.#compareWhole(result, whole);
+    this.#keepPending();
+    this.#undecided = undefined;
+    this.#keep(result, whole);
+  }
+
+  /** Compares a whole book with the rebuilt one: a difference opens a gap. */
+  #compareWhole({ before, kept, moment }: RebuiltMoment, whole: OrderBook): void {
+    const { timestampMs } = moment;
+    const isEqual = before !== undefined && sameBook(this.#book!, whole);
+    const item = kept.at(-1)?.event.item;
+    if (item !== undefined && before !== undefined) {
+      this.#checks.booksCompared += 1;
+      if (isEqual) this.#checks.booksEqual += 1;
+    }
+    if (before === undefined || isEqual) {
+      // The book was right although no hash matched: the hashes are unreliable.
+      const isUnreliable = isEqual && this.#hashesFailed > 0 && moment.levels.length === 0;
+      if (isUnreliable && this.#hashesFailed <= PENDING_MAX) {
+        this.#isHashed = false;
+        this.#keepPending();
+      } else if (this.#hashesFailed > 0) this.#dropPending();
+      this.#confirm(timestampMs);
+      return;
+    }
+    if (this.#settlesUndecided(whole, moment.levels)) {
+      this.#confirm(timestampMs);
+      return;
+    }
+    if (this.#hashesFailed > 0) this.#rejectPending();
+    this.#gaps.disagree(timestampMs, changesBetween(this.#book!, whole).length, this.#hasChanges, item);
+    this.#startAgain();
+  }
+
+  /** Takes a book of the archive that a hash proves, or that was stated as a whole. */
+  #takeAnchor(result: RebuiltMoment, anchor: OrderBook, at: number): void {
+    const { timestampMs, levels, isProved, isFull, isAlone } = result.moment;
+    const book = this.#extended(result, anchor);
+    if (isProved && !isFull && this.#isOtherOrder(book, at)) {
+      this.#takeChanges(result, at);
+      return;
+    }
+    const isReached =
+      result.before === undefined ||
+      isReachable(result.before, book, levels) ||
+      (this.#foreign !== undefined && isReachable(this.#foreign, book, levels)) ||
+      this.#settlesUndecided(book, levels);
+    result.state = isProved || book !== anchor ? 'proved' : 'full';
+    if (result.state === 'proved') this.#isHashed = true;
+    if (isReached || isAlone) {
+      if (this.#hashesFailed > 0 && !isAlone) this.#dropPending();
+      this.#confirm(timestampMs);
+    } else if (isFull && book === anchor) {
+      if (this.#hashesFailed > 0) this.#rejectPending();
+      this.#gaps.disagree(timestampMs, changesBetween(this.#book!, book).length, this.#hasChanges, undefined);
+      this.#startAgain();
+    } else {
+      this.#dropPending();
+      this.#confirm(timestampMs);
+    }
+    this.#keepPending();
+    this.#undecided = { result, others: this.#alternativesTo(book, result.moment) };
+    this.#keep(result, book);
+  }
+
+  /** An archive without the changes right before it has the book of the venue, where all others have the order of the timestamps. */
+  #isOtherOrder(book: OrderBook, at: number): boolean {
+    if (this.#book === undefined || sameBook(this.#book, book)) return false;
+    const { timestampMs } = this.#moments[at]!;
+    return this.#proof.isOtherOrder(changesBetween(this.#book, book), timestampMs, this.#laterChanges(at));
+  }
+
+  /** A book of the archive with changes of its time that another recording has: these are later ones if their hash proves it. */
+  #extended({ moment }: RebuiltMoment, anchor: OrderBook): OrderBook {
+    const rebuilt = this.#book;
+    if (!moment.isExtended || moment.isAlone) return anchor;
+    const hashes = new Set(hashesOf(moment.levels));
+    if (hashes.size === 0) return anchor;
+    const later = EditableBook.of(anchor);
+    for (const level of moment.levels) later.set(level.isBid, level.price, lastSize(level));
+    for (const book of [rebuilt, later]) {
+      if (book === undefined || sameBook(book, anchor)) continue;
+      if (this.#proof.proves(book, hashes, moment.timestampMs, 'likely')) return book.snapshot();
+    }
+    return anchor;
+  }
+
+  /** Other books that a moment may have ended with, because sources state the sizes of a level in different orders. */
+  #alternativesTo(book: OrderBook, { levels, timestampMs }: UnionMoment): readonly OrderBook[] {
+    const contested = levels.filter(({ orders }) => orders.length > 1);
+    if (contested.length === 0) return [];
+    const hashes = new Set(hashesOf(levels));
+    return contested.flatMap((level) =>
+      [lastSize(level), ...otherLastSizes(level)].flatMap((size) => {
+        const other = EditableBook.of(book);
+        if (!other.set(level.isBid, level.price, size)) return [];
+        const isKnown = level.orders.some((order) => order.at(-1)!.size === size && order.at(-1)!.hash === undefined);
+        return isKnown || this.#proof.proves(other, hashes, timestampMs, 'traded') ? [other.snapshot()] : [];
+      }),
+    );
+  }
+
+  /** Returns true if the last moment may have ended with a book from which the levels lead to `book`; it then did. */
+  #settlesUndecided(book: OrderBook, levels: readonly StatedLevel[]): boolean {
+    const settled = this.#undecided?.others.find((other) => isReachable(other, book, levels));
+    if (settled !== undefined) this.#settle(settled);
+    return settled !== undefined;
+  }
+
+  #settle(book: OrderBook): void {
+    const { result } = this.#undecided!;
+    result.book = book;
+    result.isPlain = false;
+  }
+
+  #takeChanges(result: RebuiltMoment, at: number): void {
+    const { moment } = result;
+    const proof = this.#proofOf(result, at);
+    const book = this.#book!;
+    const other = typeof proof === 'object' ? proof : undefined;
+    const provedMs = this.#gaps.confirmedMs;
+    if (proof === 'proved' || other !== undefined) {
+      if (this.#hashesFailed > 0) this.#dropPending();
+      this.#confirm(moment.timestampMs);
+    } else if (proof === 'failed') {
+      // The moments before the first mismatch are proved by their own hashes.
+      if (this.#hashesFailed === 0) this.#keepPending();
+      this.#hashesFailed += 1;
+    }
+    result.state = proof === 'proved' ? 'proved' : 'unproved';
+    this.#undecided = proof === 'proved' ? { result, others: this.#alternativesTo(book, moment) } : undefined;
+    const isChanged = result.before === undefined || !sameBook(result.before, book);
+    this.#foreign = undefined;
+    result.book = this.#current = isChanged ? book.snapshot() : result.before;
+    if (this.#hashesFailed === 0 && other === undefined) this.#keepPending();
+    else this.#wait({ result, provedMs, other, isRestated: false });
+  }
+
+  #wait(pending: PendingMoment): void {
+    this.#pending.push(pending);
+    if (this.#pending.length <= PENDING_MAX) return;
+    const [oldest] = this.#pending.splice(0, 1);
+    if (oldest!.other === undefined) oldest!.result.state = 'dropped';
+  }
+
+  /** Keeps the books that wait, apart from those that lack a change: nothing is stored of these, and a gap says so. */
+  #keepPending(): void {
+    const pending = this.#pending;
+    if (pending.length === 0) return;
+    this.#pending = [];
+    let gapFromMs: number | undefined;
+    for (const { result, provedMs, other, isRestated } of pending) {
+      const { timestampMs } = result.moment;
+      if (other?.isEarlier === true && isRestated) {
+        gapFromMs ??= provedMs < 0 ? timestampMs : provedMs;
+        result.state = 'dropped';
+        continue;
+      }
+      if (gapFromMs !== undefined) this.#addHashGap(gapFromMs, timestampMs);
+      gapFromMs = undefined;
+    }
+    if (gapFromMs !== undefined) this.#addHashGap(gapFromMs, this.#lastMs);
+  }
+
+  #addHashGap(fromMs: number, toMs: number): void {
+    this.#addGap({ gap: { fromMs, toMs, reason: this.#driftReason() }, item: undefined });
+  }
+
+  #driftReason(): string {
+    return `the hashes of the changes of ${this.#target.outcome} do not match the rebuilt book`;
+  }
+
+  /** The books since the first mismatch are wrong: nothing is stored of them, and a gap says so. */
+  #dropPending(): void {
+    const [first] = this.#pending;
+    this.#rejectPending();
+    if (this.#gaps.confirmedMs < 0) this.#gaps.confirm(first?.result.moment.timestampMs ?? this.#lastMs);
+    this.#gaps.doubt(this.#lastMs, this.#driftReason(), first?.provedMs);
+  }
+
+  #rejectPending(): void {
+    for (const { result } of this.#pending) result.state = 'dropped';
+    this.#pending = [];
+  }
+
+  /** An equal book is the one before, so that nothing is stored of it. */
+  #keep(result: RebuiltMoment, book: OrderBook): void {
+    const { before } = result;
+    this.#foreign = undefined;
+    result.book = before !== undefined && sameBook(before, book) ? before : book;
+    if (this.#book === undefined || !sameBook(this.#book, book)) result.isPlain = false;
+    this.#setBook(result.book);
+  }
+
+  #setBook(book: OrderBook): void {
+    this.#current = book;
+    if (this.#book === undefined) this.#book = EditableBook.of(book);
+    else if (!sameBook(this.#book, book)) this.#book.replace(book);
+  }
+
+  /** Call it when the rebuilt book equals the venue's at a time. */
+  #confirm(timestampMs: number): void {
+    this.#addGap(this.#gaps.confirm(timestampMs));
+    this.#coveredFromMs ??= timestampMs;
+    this.#startAgain();
+  }
+
+  /** Evidence against an earlier book does not count against the current one. */
+  #startAgain(): void {
+    this.#hasChanges = false;
+    this.#hashesFailed = 0;
+  }
+
+  #addGap(found: FoundGap | undefined): void {
+    if (found === undefined) return;
+    this.#endCovered(found.gap.fromMs);
+    this.#coveredFromMs = found.gap.toMs;
+    this.#found.push(found);
+  }
+
+  #endCovered(toMs: number): void {
+    const fromMs = this.#coveredFromMs;
+    if (fromMs !== undefined && fromMs < toMs && this.#isHashed) this.#covered.push({ fromMs, toMs });
+    this.#coveredFromMs = undefined;
+  }
+
+  #checkBest({ moment, refused }: RebuiltMoment): void {
+    const book = this.#current;
+    const { added } = moment;
+    if (added === undefined) return;
+    const best = book === undefined ? undefined : bestPricesOf(book);
+    const compare = (stated: { readonly bid: number; readonly ask: number } | undefined) => {
+      if (stated === undefined || best === undefined) return;
+      this.#checks.bestCompared += 1;
+      if (best.bid !== stated.bid || best.ask !== stated.ask) this.#checks.bestMismatches += 1;
+    };
+    for (const source of added.sources) for (const { change } of source) compare(change.best);
+    for (const event of added.others) {
+      if (event.kind === 'tick') this.#hashes.noteTick(event.tickSize);
+      if (event.kind !== 'best') continue;
+      compare(event.best);
+      if (book === undefined) {
+        refused.set(
+          event.item,
+          'best prices have no sizes: they only check a book, and this asset has no book yet',
+        );
+      }
+    }
+  }
+
+  /** Checks the book after a moment by the hashes of its changes: each is the hash of the book after its change. */
+  #proofOf(result: RebuiltMoment, at: number): Proof {
+    const { levels, added } = result.moment;
+    const hashes = new Set(hashesOf(levels));
+    if (hashes.size === 0) return 'unproved';
+    if (added !== undefined) this.#checks.changeHashesTried += 1;
+    const proof = this.#proofBy(hashes, result, at);
+    if (proof === undefined) return this.#isHashed ? 'failed' : 'unproved';
+    if (added !== undefined) this.#checks.changeHashesVerified += 1;
+    this.#isHashed = true;
+    return proof;
+  }
+
+  /** Tries what is likely first, and the rest only at the first mismatch, or at the first few. */
+  #proofBy(hashes: ReadonlySet<string>, result: RebuiltMoment, at: number): 'proved' | OtherOrder | undefined {
+    const book = this.#book!;
+    const { timestampMs } = result.moment;
+    if (this.#proof.proves(book, hashes, timestampMs, 'likely')) return 'proved';
+    if (this.#provesOther(hashes, result)) return 'proved';
+    if (!this.#isHashed || this.#hashesFailed >= FAILED_SEARCHES_MAX) return undefined;
+    const other = this.#proof.otherOrder(book, hashes, timestampMs, this.#laterChanges(at));
+    if (other !== undefined) return other;
+    // The last trade may not have been recorded.
+    if (this.#hashesFailed === 0 && this.#proof.proves(book, hashes, timestampMs, 'every')) return 'proved';
+    const missed = this.#proof.missedReturn(book, hashes, timestampMs);
+    if (missed === undefined) return undefined;
+    book.set(missed.isBid, missed.price, missed.size);
+    result.isPlain = false;
+    this.#dropPending();
+    return 'proved';
+  }
+
+  /** Tries other books before the moment, other last sizes of its levels, and snapshots of other recordings. */
+  #provesOther(hashes: ReadonlySet<string>, result: RebuiltMoment): boolean {
+    const { levels, timestampMs, foreign } = result.moment;
+    const isProof = (book: EditableBook) => this.#proof.proves(book, hashes, timestampMs, 'likely');
+    const changed = (before: OrderBook) => {
+      const book = EditableBook.of(before);
+      for (const level of levels) book.set(level.isBid, level.price, lastSize(level));
+      return book;
+    };
+    const take = (book: EditableBook) => {
+      this.#book = book;
+      result.isPlain = false;
+      return true;
+    };
+    for (const before of this.#undecided?.others ?? []) {
+      const book = changed(before);
+      if (!isProof(book)) continue;
+      this.#settle(before);
+      return take(book);
+    }
+    for (const level of levels) {
+      for (const size of otherLastSizes(level)) {
+        const book = EditableBook.of(this.#book!);
+        book.set(level.isBid, level.price, size);
+        if (isProof(book)) return take(book);
+      }
+    }
+    if (this.#foreign !== undefined) {
+      const book = changed(this.#foreign);
+      if (isProof(book)) return take(book);
+    }
+    if (foreign === undefined) return false;
+    const book = EditableBook.of(foreign);
+    if (!isProof(book)) return false;
+    this.#dropPending();
+    return take(book);
+  }
+
+  *#laterChanges(at: number): Generator<TimedChange> {
+    for (let next = at + 1; next < this.#moments.length; next += 1) {
+      const { timestampMs, levels } = this.#moments[next]!;
+      for (const { isBid, price, orders } of levels) {
+        for (const { size } of orders[0]!) yield { timestampMs, isBid, price, size };
+      }
+    }
+    yield* this.#following;
+  }
+
+  /**
+   * Judges a recorded book by its hash. `rebuilt`: the book rebuilt from the changes, if it differs. If the hash matches that book,
+   * the recorded one is damaged and the rebuilt one is right. If it matches neither, it proves damage only if the message states
+   * everything that the hash depends on, and other hashes of such messages matched. Of a book that is kept, the price of the last
+   * trade is the one that its hash proves, else the one that it states.
+   */
+  #judge({ claim, book, lastTradePrice }: BookMessage, rebuilt: OrderBook | undefined): Judgement {
+    if (claim === undefined) return { verdict: 'kept', lastTradePrice };
+    // The recorder may have changed the order of levels or the spelling of numbers.
+    const proven = this.#hashes.lastTradePriceOf(claim) ?? this.#hashes.lastTradePriceOf(claim, book);
+    if (proven !== undefined) {
+      this.#checks.hashesVerified += 1;
+      if (claim.isComplete) this.#checks.completeHashesVerified += 1;
+      this.#hashes.noteLastTrade(claim, proven);
+      return { verdict: 'proved', lastTradePrice: proven };
+    }
+    if (rebuilt !== undefined && this.#hashes.lastTradePriceOf(claim, rebuilt) !== undefined) {
+      return { verdict: 'rebuilt is right' };
+    }
+    if (claim.isComplete && this.#checks.completeHashesVerified > 0) return { verdict: 'damaged' };
+    this.#checks.hashesUnverifiable += 1;
+    return { verdict: 'kept', lastTradePrice };
+  }
+}
+
+/** Returns true if every level in which `book` differs from `before` is stated with its new size. */
+function isReachable(before: OrderBook, book: OrderBook, levels: readonly StatedLevel[]): boolean {
+  return changesBetween(before, book).every((change) =>
+    levels.some(
+      (level) =>
+        isSameLevel(level, change) && level.orders.some((order) => order.some(({ size }) => size === change.size)),
+    ),
+  );
+}

@@ -1,0 +1,424 @@
+import type { Gap } from '../../domain/gap.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
+import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
+import { OUTCOMES } from '../../domain/outcome.ts';
+import type { BookRecord } from '../../segment/book-format.ts';
+import { pricesIn } from '../../segment/price-segment.ts';
+import { STATEMENT_ID, type StatedLevel, type Statement } from '../../segment/statement-segment.ts';
+import type { Archive } from '../../store/archive.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { lastTradePriceIn } from '../../venue/book-message-parser.ts';
+import { changesBetween } from '../../venue/level-change.ts';
+import type { RecordSink, SourceItem } from '../record-sink.ts';
+import type { AssetTarget } from './asset-event.ts';
+import { BookRebuild, type RebuildStart, type RebuiltMoment, type TimedChange, type UnionMoment } from './book-rebuild.ts';
+import { RETURN_MS } from './book-proof.ts';
+import type { RebuildChecks } from './checks.ts';
+import type { FoundGap } from './gap-tracker.ts';
+import type { HashSearch } from './hash-search.ts';
+import type { MarketTrades } from './market-trades.ts';
+import { hashesOf, levelsOf, sameLevels, unionOf, withoutHashes } from './stated-levels.ts';
+import type { StatedMoment } from './stated-moments.ts';
+import { type StoredMoment, StoredMoments } from './stored-moments.ts';
+
+/** Changes this close to each other may be applied in another order: moments this close to a new one are judged again. */
+const NEAR_MS = 50;
+/** A whole book is complete as it is if the last change of its outcome is at least this much earlier. */
+const ALONE_MS = 10_000;
+/** The first whole book has the changes that were stated this shortly before it. */
+const BEFORE_BOOK_MS = 2000;
+/** The hash of a book depends on trades that are at most this far away. */
+const TRADES_NEAR_MS = 250;
+const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
+
+/** A snapshot that a merge adds, and the moment of this import that states it. */
+interface AddedBook {
+  readonly timestampMs: InstantMs;
+  readonly book: OrderBook;
+  readonly moment: StatedMoment | undefined;
+}
+
+/** The price of the last trade in a whole book, and the item of that book. */
+interface LastTrade {
+  readonly timestampMs: InstantMs;
+  readonly price: number;
+  readonly item: SourceItem;
+}
+
+/** How a message of this import ends if nothing of it is stored. */
+type End = 'duplicate' | 'contradicted' | { readonly reason: string };
+
+export interface MergedMoment {
+  readonly moment: StatedMoment;
+  readonly end: End;
+  readonly refused: ReadonlyMap<SourceItem, string>;
+}
+
+/** The result of a merge, apart from what it has changed in the archive already. */
+export interface MergedBooks {
+  readonly added: readonly AddedBook[];
+  readonly lastTrades: readonly LastTrade[];
+  readonly moments: readonly MergedMoment[];
+  /** Gaps that are new in the archive, and the item of the message that revealed each, if there is one. */
+  readonly gaps: readonly FoundGap[];
+  /** Stored snapshots that were not right. */
+  readonly corrected: number;
+  readonly isChanged: boolean;
+}
+
+/** What the hashes of an asset's books are checked with. */
+export interface Evidence {
+  readonly hashes: HashSearch;
+  readonly trades: MarketTrades;
+  readonly checks: RebuildChecks;
+}
+
+/** The part of an outcome's recording that new statements may change. */
+interface Region {
+  /** The book at `afterMs`; undefined if none is known before. */
+  readonly start: RebuildStart | undefined;
+  /** Exclusive. */
+  readonly afterMs: InstantMs;
+  /** Inclusive. */
+  readonly toMs: InstantMs;
+}
+
+/**
+ * Merges what an import states of the books of one outcome with what the archive has of them: rebuilds the books from both, and
+ * stores those that differ. Neither the order of imports nor how recordings are cut decides the result. Within a write transaction.
+ */
+export class BookMerge {
+  readonly #archive: Archive;
+  readonly #market: StoredMarket;
+  readonly #target: AssetTarget;
+  readonly #stored: StoredMoments;
+  readonly #rebuild: BookRebuild;
+  readonly #trades: MarketTrades;
+
+  constructor(
+    archive: Archive,
+    market: StoredMarket,
+    target: AssetTarget,
+    { hashes, trades, checks }: Evidence,
+  ) {
+    this.#archive = archive;
+    this.#market = market;
+    this.#target = target;
+    this.#stored = new StoredMoments(archive, market, target.outcome);
+    this.#rebuild = new BookRebuild(target, hashes, checks);
+    this.#trades = trades;
+  }
+
+  /** `moments`: ascending, at least one. `waiting`: moments of the import that are merged later. */
+  merge(moments: readonly StatedMoment[], waiting: readonly StatedMoment[]): MergedBooks {
+    const { statements, snapshots } = this.#archive;
+    const { outcome } = this.#target;
+    if (!statements.exist(this.#market, outcome)) {
+      // Whatever is there was not merged: neither proved nor complete.
+      const times = snapshots.timesBetween(this.#market, outcome, 0, INSTANT_MAX_MS);
+      statements.markForeign(this.#market, outcome, [...new Set(times)]);
+    }
+    const region = this.#regionOf(moments);
+    const stored = this.#stored.between(region.afterMs, region.toMs, region.start?.book);
+    if (stored.length > 0) this.#noteTrades(stored[0]!.timestampMs, stored.at(-1)!.timestampMs);
+    const union = this.#withAlone(region, unionMoments(stored, moments));
+    if (region.start !== undefined) this.#rebuild.begin(region.start, this.#changesBefore(region.afterMs));
+    const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
+    following.sort((a, b) => a.timestampMs - b.timestampMs);
+    const rebuilt = this.#rebuild.run(union, following);
+    const storing = new Storing(stored, region.start?.book);
+    for (const moment of rebuilt.moments) storing.take(moment);
+    return this.#store(region, storing, rebuilt);
+  }
+
+  #store(region: Region, storing: Storing, rebuilt: ReturnType<BookRebuild['run']>): MergedBooks {
+    const { statements, snapshots } = this.#archive;
+    const { outcome } = this.#target;
+    snapshots.removeAt(this.#market, outcome, storing.removed);
+    const { afterMs, toMs } = region;
+    const isRestated = !Bun.deepEquals(statements.between(this.#market, outcome, afterMs + 1, toMs), storing.statements);
+    if (isRestated) statements.replace(this.#market, outcome, afterMs + 1, toMs, storing.statements);
+    const { gaps, isChanged } = this.#storeGaps(region, rebuilt.gaps);
+    let covered = 0;
+    for (const range of rebuilt.covered) {
+      covered += this.#archive.gaps.cover(this.#market.key, outcome, range.fromMs, range.toMs);
+    }
+    return {
+      added: storing.added,
+      lastTrades: rebuilt.moments.flatMap(lastTradesOf),
+      moments: mergedMoments(rebuilt.moments),
+      gaps,
+      corrected: storing.corrected,
+      isChanged: isChanged || covered > 0 || storing.removed.size > 0,
+    };
+  }
+
+  /** Replaces the gaps that earlier rebuilds found in the region. */
+  #storeGaps({ afterMs, toMs }: Region, found: readonly FoundGap[]): { gaps: FoundGap[]; isChanged: boolean } {
+    const { gaps } = this.#archive;
+    const isSame = (a: Gap, b: Gap) => a.fromMs === b.fromMs && a.toMs === b.toMs && a.reason === b.reason;
+    const known = this.#stored.gaps(afterMs, toMs);
+    const over = known.filter((gap) => !found.some((one) => isSame(one.gap, gap)));
+    for (const gap of over) gaps.remove(this.#market.key, gap);
+    const added = found.filter(({ gap }) => gaps.add(this.#market.key, gap));
+    return { gaps: added, isChanged: over.length + added.length > 0 };
+  }
+
+  /** From the last known book that no new statement touches, to the first one after them. */
+  #regionOf(moments: readonly StatedMoment[]): Region {
+    const [firstMs, lastMs] = [moments[0]!.timestampMs, moments.at(-1)!.timestampMs];
+    const withoutHashes = this.#withoutHashes(firstMs);
+    if (withoutHashes !== undefined) return withoutHashes;
+    const lastStatedMs = moments.findLast(({ sources }) => sources.length > 0)?.timestampMs ?? -1;
+    const alone = lastStatedMs < 0 ? [] : this.#alone(lastMs + ALONE_MS);
+    // A change shows that whole books before it are not all that there was.
+    const judgedMs = Math.min(firstMs, alone[0] ?? firstMs);
+    const known = this.#stored.knownBefore(judgedMs - NEAR_MS - RETURN_MS - 1);
+    const afterMs = known?.timestampMs ?? -1;
+    const start = known === undefined ? undefined : this.#stored.startAt(afterMs);
+    const untilMs = Math.max(lastMs, alone.at(-1) ?? lastMs);
+    return { start, afterMs, toMs: this.#stored.knownAfter(untilMs + NEAR_MS)?.timestampMs ?? INSTANT_MAX_MS };
+  }
+
+  /** The times until `untilMs` of whole books that count as complete as they are, ascending. */
+  #alone(untilMs: InstantMs): readonly InstantMs[] {
+    const statements = this.#archive.statements.between(this.#market, this.#target.outcome, 0, untilMs);
+    return statements.flatMap(({ isAlone, timestampMs }) => (isAlone ? [timestampMs] : []));
+  }
+
+  /** Finds the whole books that are complete as they are: no change is stated shortly before them, or later. */
+  #withAlone({ afterMs, toMs, start }: Region, moments: readonly UnionMoment[]): readonly UnionMoment[] {
+    const isWhole = ({ isFull, added }: UnionMoment) => isFull || (added?.books.length ?? 0) > 0;
+    const lastMs = moments.findLast(({ levels }) => levels.length > 0)?.timestampMs ?? -1;
+    const isAlone = (moment: UnionMoment, changedMs: InstantMs) => isWhole(moment) && changedMs < moment.timestampMs - ALONE_MS;
+    if (!moments.some((moment) => isAlone(moment, lastMs))) return moments;
+    const end = toMs === INSTANT_MAX_MS ? undefined : this.#stored.knownAfter(toMs);
+    const before = start === undefined ? [] : this.#stored.between(afterMs - ALONE_MS, afterMs, undefined);
+    const beforeMs = before.findLast(({ levels }) => levels.length > 0)?.timestampMs ?? -1;
+    const changedMs = Math.max(lastMs, beforeMs, end?.isAlone === false ? toMs : -1);
+    return moments.map((moment) => (isAlone(moment, changedMs) ? { ...moment, isAlone: true } : moment));
+  }
+
+  /** The end of a recording without hashes, which nothing but the last book decides: what comes before it is not read again. */
+  #withoutHashes(firstMs: InstantMs): Region | undefined {
+    const { statements, snapshots } = this.#archive;
+    const { outcome } = this.#target;
+    const lastMs = statements.lastMs(this.#market, outcome);
+    if (lastMs < 0 || lastMs >= firstMs - NEAR_MS) return undefined;
+    const [last] = statements.between(this.#market, outcome, lastMs, lastMs);
+    const isPlain = last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
+    if (!isPlain) return undefined;
+    const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
+    if (record?.timestampMs !== lastMs || later !== undefined) return undefined;
+    const confirmedMs = this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
+    if (this.#stored.gaps(confirmedMs, INSTANT_MAX_MS).length > 0) return undefined;
+    return { start: { book: record.book, confirmedMs, isHashed: false }, afterMs: lastMs, toMs: INSTANT_MAX_MS };
+  }
+
+  /** The trades of the archive, on which hashes depend. */
+  #noteTrades(fromMs: InstantMs, toMs: InstantMs): void {
+    const { prices } = this.#archive;
+    for (const outcome of OUTCOMES) {
+      for (const kind of ['trade', 'last-trade'] as const) {
+        const near = prices.slices(this.#market, outcome, kind, fromMs - TRADES_NEAR_MS, toMs + TRADES_NEAR_MS);
+        const last = prices.latest(this.#market, outcome, kind, fromMs - TRADES_NEAR_MS);
+        for (const { timestampMs, price } of [...(last === undefined ? [] : [last]), ...pricesIn(near)]) {
+          this.#trades.add(timestampMs, price);
+        }
+      }
+    }
+  }
+
+  *#changesBefore(untilMs: InstantMs): Generator<TimedChange & { readonly before: number }> {
+    const { outcome } = this.#target;
+    const records = this.#archive.snapshots.recordsBetween(this.#market, outcome, untilMs - NEAR_MS, untilMs);
+    for (const [at, { timestampMs, book }] of records.entries()) {
+      const earlier = records[at - 1];
+      if (earlier === undefined) continue;
+      const before = changesBetween(book, earlier.book);
+      for (const change of changesBetween(earlier.book, book)) {
+        const same = before.find(({ isBid, price }) => isBid === change.isBid && price === change.price);
+        yield { ...change, timestampMs, before: same?.size ?? 0 };
+      }
+    }
+  }
+
+  #changesAfter(fromMs: InstantMs, stored: readonly StoredMoment[]): TimedChange[] {
+    if (fromMs === INSTANT_MAX_MS) return [];
+    const start = stored.at(-1)?.anchor;
+    return this.#stored
+      .between(fromMs, fromMs + NEAR_MS, start)
+      .flatMap(({ timestampMs, levels }) =>
+        levels.flatMap(({ isBid, price, orders }) =>
+          orders[0]!.map(({ size }) => ({ timestampMs, isBid, price, size })),
+        ),
+      );
+  }
+}
+
+/** The changes of moments shortly after a time. */
+function changesOf(moments: readonly StatedMoment[], afterMs: InstantMs): TimedChange[] {
+  const near = moments.filter(({ timestampMs }) => timestampMs > afterMs && timestampMs <= afterMs + NEAR_MS);
+  return near.flatMap(({ timestampMs, sources }) =>
+    sources.flat().map(({ change: { isBid, price, size } }) => ({ timestampMs, isBid, price, size })),
+  );
+}
+
+/** The moments of the archive and of an import, in the order of time. */
+export function unionMoments(stored: readonly StoredMoment[], added: readonly StatedMoment[]): UnionMoment[] {
+  const byTime = new Map(stored.map((moment) => [moment.timestampMs, moment]));
+  const addedByTime = new Map(added.map((moment) => [moment.timestampMs, moment]));
+  const times = [...new Set([...byTime.keys(), ...addedByTime.keys()])].sort((a, b) => a - b);
+  return times.map((timestampMs) => unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs)));
+}
+
+function unionMoment(
+  timestampMs: InstantMs,
+  stored: StoredMoment | undefined,
+  added: StatedMoment | undefined,
+): UnionMoment {
+  let levels: readonly StatedLevel[] = [];
+  for (const changes of added?.changes() ?? []) levels = unionOf(levels, levelsOf(changes));
+  const union = unionOf(stored?.levels ?? [], levels);
+  return {
+    timestampMs,
+    levels: union,
+    anchor: stored?.anchor,
+    isProved: stored?.isProved ?? false,
+    isFull: stored?.isFull ?? false,
+    isAlone: false,
+    foreign: stored?.isForeign === true ? stored.snapshots.at(-1)?.book : undefined,
+    added,
+    isExtended: stored !== undefined && levels.length > 0 && !sameLevels(union, stored.levels),
+  };
+}
+
+/** Compares rebuilt books with the stored ones. */
+class Storing {
+  readonly statements: Statement[] = [];
+  readonly added: AddedBook[] = [];
+  /** Times whose snapshots are removed. */
+  readonly removed = new Set<InstantMs>();
+  corrected = 0;
+  readonly #stored: ReadonlyMap<InstantMs, StoredMoment>;
+  /** The last snapshot to which changes were applied. */
+  #latest: OrderBook | undefined;
+
+  constructor(stored: readonly StoredMoment[], start: OrderBook | undefined) {
+    this.#stored = new Map(stored.map((moment) => [moment.timestampMs, moment]));
+    this.#latest = start;
+  }
+
+  /** Call it for each moment, in order. */
+  take(rebuilt: RebuiltMoment): void {
+    const { moment, book, state } = rebuilt;
+    const { timestampMs } = moment;
+    const stored = this.#stored.get(timestampMs);
+    const snapshots = stored?.snapshots ?? [];
+    const before = this.#latest;
+    const wanted = this.#wantedOf(rebuilt, snapshots);
+    const isForeign = stored?.isForeign === true && this.#yields(wanted, rebuilt, snapshots);
+    if (!isForeign) this.#replace(wanted, rebuilt, snapshots);
+    if (book !== undefined && !isForeign && wanted.length > 0) this.#latest = wanted.at(-1);
+    const isStored = wanted.length > 0 && !isForeign;
+    const isPlain = rebuilt.isPlain && isStored && before !== undefined && rebuilt.before === before;
+    const isProved = state === 'proved' && !isForeign;
+    const isFull = rebuilt.isFull && !isForeign && (state === 'full' || state === 'proved');
+    if (isProved && isStored && isPlain && !isFull) return;
+    const levels = isProved ? withoutHashes(moment.levels) : moment.levels;
+    const isImplied = isPlain && (isProved || hashesOf(levels).next().done === true);
+    this.statements.push({
+      timestampMs,
+      id: STATEMENT_ID,
+      isProved,
+      isFull,
+      isAlone: isFull && moment.isAlone,
+      isForeign,
+      levels: isImplied ? undefined : levels,
+    });
+  }
+
+  /** The snapshots of a moment, in order: none if it changes nothing, or if its book is not known. */
+  #wantedOf({ moment, state, book, kept }: RebuiltMoment, snapshots: readonly BookRecord[]): readonly OrderBook[] {
+    if (book === undefined || state === 'dropped') return [];
+    if (moment.isAlone) {
+      const own = moment.foreign === undefined ? snapshots.map((record) => record.book) : [];
+      return joined(own, withoutEarlierEqual(kept.map(({ event }) => event.message.book)));
+    }
+    return this.#latest !== undefined && (book === this.#latest || sameBook(book, this.#latest)) ? [] : [book];
+  }
+
+  /** Returns true if snapshots of another recording stay: nothing proves that the rebuilt book is right. */
+  #yields(wanted: readonly OrderBook[], { state, book }: RebuiltMoment, snapshots: readonly BookRecord[]): boolean {
+    if (book === undefined || state === 'dropped' || wanted.length === 0) return true;
+    const isEqual = snapshots.length > 0 && sameBook(snapshots.at(-1)!.book, wanted.at(-1)!);
+    return state !== 'proved' && !isEqual;
+  }
+
+  #replace(wanted: readonly OrderBook[], { moment }: RebuiltMoment, snapshots: readonly BookRecord[]): void {
+    const { timestampMs, added } = moment;
+    const isKept = snapshots.length <= wanted.length && snapshots.every(({ book }, at) => sameBook(book, wanted[at]!));
+    if (!isKept) {
+      this.removed.add(timestampMs);
+      this.corrected += snapshots.length;
+    }
+    for (const book of isKept ? wanted.slice(snapshots.length) : wanted) {
+      this.added.push({ timestampMs, book, moment: added });
+    }
+  }
+}
+
+/** Of equal whole books of one time only the last: X, Y, X ends on X. */
+function withoutEarlierEqual(books: readonly OrderBook[]): readonly OrderBook[] {
+  return books.filter((book, at) => !books.slice(at + 1).some((later) => sameBook(book, later)));
+}
+
+/** The whole books of one time of two recordings. If neither has all, their content decides, so that no order of imports does. */
+function joined(a: readonly OrderBook[], b: readonly OrderBook[]): readonly OrderBook[] {
+  const has = (books: readonly OrderBook[], book: OrderBook) => books.some((one) => sameBook(one, book));
+  if (b.every((book) => has(a, book))) return a;
+  if (a.every((book) => has(b, book))) return b;
+  const all = [...a, ...b.filter((book) => !has(a, book))];
+  return all.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+}
+
+/** The prices of the last trade in the whole books that are kept. */
+export function lastTradesOf({ kept, moment }: RebuiltMoment): LastTrade[] {
+  return kept.flatMap(({ event, lastTradePrice }) => {
+    const price = lastTradePriceIn(lastTradePrice);
+    return price === undefined ? [] : [{ timestampMs: moment.timestampMs, price, item: event.item }];
+  });
+}
+
+/** Ends the messages of merged moments, apart from changes and whole books of which `isEnded` returns true. */
+export function endMessages(
+  moments: readonly MergedMoment[],
+  isEnded: (moment: StatedMoment, item: SourceItem) => boolean,
+  sink: RecordSink,
+): void {
+  for (const { moment, end, refused } of moments) {
+    for (const { item, kind } of moment.events()) {
+      const states = kind === 'change' || kind === 'book';
+      const reason = refused.get(item) ?? (states && typeof end === 'object' ? end.reason : undefined);
+      if (reason !== undefined) sink.reject(item, reason);
+      else if (!states) sink.finish(item);
+      else if (isEnded(moment, item)) continue;
+      else if (end === 'contradicted') sink.contradict(item);
+      else sink.finish(item);
+    }
+  }
+}
+
+/** How the messages of the moments of this import end if nothing of them is stored. */
+export function mergedMoments(rebuilt: readonly RebuiltMoment[]): MergedMoment[] {
+  const merged: MergedMoment[] = [];
+  let bookMs = Infinity;
+  for (const { moment, state, refused } of rebuilt.toReversed()) {
+    if (state !== 'baseless' && state !== 'foreign') bookMs = moment.timestampMs;
+    if (moment.added === undefined) continue;
+    const isBefore = state === 'baseless' && bookMs - moment.timestampMs > BEFORE_BOOK_MS;
+    const end = isBefore ? { reason: BEFORE_FIRST_BOOK } : state === 'dropped' ? 'contradicted' : 'duplicate';
+    merged.push({ moment: moment.added, end, refused });
+  }
+  return merged.reverse();
+}

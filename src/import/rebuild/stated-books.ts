@@ -1,0 +1,85 @@
+import type { AssetEvent, AssetTarget } from './asset-event.ts';
+import { RebuildChecks } from './checks.ts';
+import { HashSearch } from './hash-search.ts';
+import { MarketTrades } from './market-trades.ts';
+import { type StatedMoment, StatedMoments } from './stated-moments.ts';
+
+/** Maximum number of assets whose last prices are tried first. With more, the asset that was added first is forgotten. */
+const ASSETS_MAX = 4096;
+const MARKETS_MAX = 4096;
+/** With more moments that wait for further messages, none waits. */
+const WAITING_MAX = 65_536;
+
+/** What the messages of an import about one asset state, and what its hashes are checked with. */
+export interface StatedAsset {
+  readonly target: AssetTarget;
+  readonly hashes: HashSearch;
+  readonly trades: MarketTrades;
+  readonly moments: readonly StatedMoment[];
+  /** Further messages may add to these. */
+  readonly waiting: readonly StatedMoment[];
+}
+
+interface Asset {
+  readonly target: AssetTarget;
+  readonly hashes: HashSearch;
+  readonly trades: MarketTrades;
+  readonly moments: StatedMoments;
+}
+
+/** What the messages of an import state of books, until it is merged with the archive. */
+export class StatedBooks {
+  readonly checks = new RebuildChecks();
+  /** By asset id, those without messages for the longest time first. */
+  readonly #assets = new Map<string, Asset>();
+  /** By conditionId. */
+  readonly #trades = new Map<string, MarketTrades>();
+  #events = 0;
+
+  add(target: AssetTarget, event: AssetEvent): void {
+    const { assetId } = target;
+    const asset = this.#assets.get(assetId) ?? this.#newAsset(target);
+    asset.moments.add(event);
+    this.#events += 1;
+  }
+
+  /** Notes the price of a trade, on which the hashes of its market's books depend. */
+  noteTrade(conditionId: string, timestampMs: number, price: number): void {
+    this.#tradesOf(conditionId).add(timestampMs, price);
+  }
+
+  /** Messages that were added since `take`. */
+  get events(): number {
+    return this.#events;
+  }
+
+  /** Removes and returns what is stated, see StatedMoments.take. */
+  take(isLast: boolean): StatedAsset[] {
+    this.#events = 0;
+    let waiting = 0;
+    for (const { moments } of this.#assets.values()) waiting += moments.size;
+    const taken = [...this.#assets.values()].map((asset) => {
+      const moments = asset.moments.take(isLast || waiting > WAITING_MAX);
+      return { ...asset, moments, waiting: asset.moments.waiting() };
+    });
+    for (const [assetId, { moments }] of this.#assets) {
+      if (this.#assets.size <= ASSETS_MAX) break;
+      if (moments.size === 0) this.#assets.delete(assetId);
+    }
+    return taken.filter(({ moments }) => moments.length > 0);
+  }
+
+  #newAsset(target: AssetTarget): Asset {
+    const trades = this.#tradesOf(target.conditionId);
+    const asset = { target, hashes: new HashSearch(trades), trades, moments: new StatedMoments() };
+    this.#assets.set(target.assetId, asset);
+    return asset;
+  }
+
+  #tradesOf(conditionId: string): MarketTrades {
+    const trades = this.#trades.getOrInsertComputed(conditionId, () => new MarketTrades());
+    const [oldest] = this.#trades.keys();
+    if (this.#trades.size > MARKETS_MAX) this.#trades.delete(oldest!);
+    return trades;
+  }
+}

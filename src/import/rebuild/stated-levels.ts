@@ -1,0 +1,132 @@
+import type { StatedLevel, StatedSize } from '../../segment/statement-segment.ts';
+import type { LevelChange } from '../../venue/level-change.ts';
+
+/** The sizes of one level in the order of a source. */
+type Order = readonly StatedSize[];
+
+/** Maximum number of orders of one level at one time, of which none is a part of another: more prove nothing. */
+const ORDERS_MAX = 4;
+const HASH = /^[0-9a-f]{40}$/;
+
+/** A change of a source. */
+export interface StatedChange extends LevelChange {
+  readonly hash: string | undefined;
+}
+
+/** The levels that the changes of one source at one time state, in the order of their first change. */
+export function levelsOf(changes: readonly StatedChange[]): StatedLevel[] {
+  const levels: { isBid: boolean; price: number; sizes: StatedSize[] }[] = [];
+  for (const { isBid, price, size, hash } of changes) {
+    const stated = { size, hash: hash !== undefined && HASH.test(hash) ? hash : undefined };
+    const known = levels.find((level) => level.isBid === isBid && level.price === price);
+    if (known === undefined) levels.push({ isBid, price, sizes: [stated] });
+    else if (!isSame(known.sizes.at(-1)!, stated)) known.sizes.push(stated);
+  }
+  return levels.map(({ isBid, price, sizes }) => ({ isBid, price, orders: ordersIn(sizes) }));
+}
+
+/**
+ * A size with the hash of an earlier one is the same message, of another recorder: where that leaves the order open, both the first and
+ * the last place of each message count.
+ */
+function ordersIn(sizes: Order): readonly Order[] {
+  const isRepeat = (a: StatedSize, b: StatedSize) => a.hash !== undefined && isSame(a, b);
+  const first = sizes.filter((one, at) => !sizes.slice(0, at).some((other) => isRepeat(one, other)));
+  if (first.length === sizes.length) return [sizes];
+  const last = sizes.filter((one, at) => !sizes.slice(at + 1).some((other) => isRepeat(one, other)));
+  return maximal([first, last]);
+}
+
+/** The levels that either of two sources states at one time, those of `a` first. Orders that are parts of others are left out. */
+export function unionOf(a: readonly StatedLevel[], b: readonly StatedLevel[]): readonly StatedLevel[] {
+  if (b.length === 0) return a;
+  if (a.length === 0) return b;
+  const union = [...a];
+  for (const level of b) {
+    const at = union.findIndex((one) => one.isBid === level.isBid && one.price === level.price);
+    if (at < 0) union.push(level);
+    else union[at] = { ...level, orders: maximal([...union[at]!.orders, ...level.orders]) };
+  }
+  return union;
+}
+
+/** Returns true if two sets of levels state the same, in whatever order the levels are. */
+export function sameLevels(a: readonly StatedLevel[], b: readonly StatedLevel[]): boolean {
+  return a.length === b.length && isPart(a, b) && isPart(b, a);
+}
+
+/** Returns true if every order of `a` is a part of one of `b`. */
+function isPart(a: readonly StatedLevel[], b: readonly StatedLevel[]): boolean {
+  return a.every((level) => {
+    const other = b.find((one) => one.isBid === level.isBid && one.price === level.price);
+    return other !== undefined && level.orders.every((order) => other.orders.some((one) => isWithin(order, one)));
+  });
+}
+
+/** The last size of a level, by the longest order. Of equally long ones by the larger size: no other recording decides it. */
+export function lastSize({ orders }: StatedLevel): number {
+  return orders[0]!.at(-1)!.size;
+}
+
+/** Further sizes that may be the last one of a level. */
+export function otherLastSizes(level: StatedLevel): readonly number[] {
+  if (level.orders.length < 2) return [];
+  const last = lastSize(level);
+  return [...new Set(level.orders.map((order) => order.at(-1)!.size))].filter((size) => size !== last);
+}
+
+/** Without hashes, which a proved book needs no more. */
+export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLevel[] {
+  return levels.map((level) => ({
+    ...level,
+    orders: maximal(level.orders.map((order) => order.map(({ size }) => ({ size, hash: undefined })))),
+  }));
+}
+
+export function* hashesOf(levels: readonly StatedLevel[]): Generator<string> {
+  for (const { orders } of levels) {
+    for (const order of orders) for (const { hash } of order) if (hash !== undefined) yield hash;
+  }
+}
+
+/** The orders that are not part of another one, the longest first; at ties by their sizes, so that no order of imports decides. */
+function maximal(orders: readonly Order[]): readonly Order[] {
+  const kept: Order[] = [];
+  for (const order of orders) {
+    const at = kept.findIndex((other) => isWithin(order, other));
+    if (at >= 0) {
+      // Equal but for hashes: the one with more of them.
+      if (kept[at]!.length === order.length) kept[at] = mostHashes(kept[at]!, order);
+      continue;
+    }
+    for (let k = kept.length - 1; k >= 0; k -= 1) if (isWithin(kept[k]!, order)) kept.splice(k, 1);
+    kept.push(order);
+  }
+  if (kept.length > 1) kept.sort((a, b) => b.length - a.length || compareSizes(b, a));
+  return kept.length > ORDERS_MAX ? kept.slice(0, ORDERS_MAX) : kept;
+}
+
+function mostHashes(a: Order, b: Order): Order {
+  return a.map((one, at) => (one.hash === undefined ? b[at]! : one));
+}
+
+function compareSizes(a: Order, b: Order): number {
+  for (let at = a.length - 1; at >= 0; at -= 1) {
+    const difference = a[at]!.size - (b[at]?.size ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** Returns true if all of `part` is in `whole`, in its order. */
+function isWithin(part: Order, whole: Order): boolean {
+  if (part.length > whole.length) return false;
+  let at = 0;
+  for (const one of whole) if (at < part.length && isSame(part[at]!, one)) at += 1;
+  return at === part.length;
+}
+
+/** A hash that is not known contradicts none. */
+function isSame(a: StatedSize, b: StatedSize): boolean {
+  return a.size === b.size && (a.hash === undefined || b.hash === undefined || a.hash === b.hash);
+}

@@ -1,0 +1,71 @@
+import type { AssetEvent, BookEvent, ChangeEvent } from './asset-event.ts';
+import type { StatedChange } from './stated-levels.ts';
+
+/** Changes of one time that are at most this number of messages apart come from one source, in its order. */
+const SOURCE_EVENTS = 256;
+
+/** The messages of an import about one asset at one time. */
+export class StatedMoment {
+  readonly timestampMs: number;
+  /** By source, each in the order of its changes. */
+  readonly sources: ChangeEvent[][] = [];
+  /** In their order. */
+  readonly books: BookEvent[] = [];
+  /** Ticks and best prices. */
+  readonly others: AssetEvent[] = [];
+  lastEvent = -1;
+
+  constructor(timestampMs: number) {
+    this.timestampMs = timestampMs;
+  }
+
+  add(event: AssetEvent, number: number): void {
+    if (event.kind === 'book') this.books.push(event);
+    else if (event.kind !== 'change') this.others.push(event);
+    else if (this.sources.length > 0 && number - this.lastEvent <= SOURCE_EVENTS) this.sources.at(-1)!.push(event);
+    else this.sources.push([event]);
+    this.lastEvent = number;
+  }
+
+  *events(): Generator<AssetEvent> {
+    for (const source of this.sources) yield* source;
+    yield* this.books;
+    yield* this.others;
+  }
+
+  /** The changes of each source. */
+  changes(): StatedChange[][] {
+    return this.sources.map((events) => events.map(({ change }) => change));
+  }
+}
+
+/** The messages of an import about one asset that are not merged yet, by their time. */
+export class StatedMoments {
+  readonly #moments = new Map<number, StatedMoment>();
+  #events = 0;
+
+  add(event: AssetEvent): void {
+    const { timestampMs } = event;
+    this.#moments.getOrInsertComputed(timestampMs, () => new StatedMoment(timestampMs)).add(event, this.#events);
+    this.#events += 1;
+  }
+
+  get size(): number {
+    return this.#moments.size;
+  }
+
+  /** The moments that were not taken. */
+  waiting(): StatedMoment[] {
+    return [...this.#moments.values()];
+  }
+
+  /** Removes and returns the moments, ascending; without those to which the next messages may add, unless `isLast`. */
+  take(isLast: boolean): StatedMoment[] {
+    const taken: StatedMoment[] = [];
+    for (const moment of this.#moments.values()) {
+      if (isLast || this.#events - moment.lastEvent > SOURCE_EVENTS) taken.push(moment);
+    }
+    for (const { timestampMs } of taken) this.#moments.delete(timestampMs);
+    return taken.sort((a, b) => a.timestampMs - b.timestampMs);
+  }
+}
