@@ -46,14 +46,13 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
-    read: ({ path }, sink) => readRows(path, rebuild, sink),
+    read: async ({ path, copy }, sink) => readRows(await ParquetFile.open(path, copy), rebuild, sink),
     finish: (sink) => rebuild.finish(sink),
     notes: () => rebuild.notes(),
   };
 }
 
-async function readRows(path: string, rebuild: ChannelRebuild, sink: RecordSink): Promise<void> {
-  const file = await ParquetFile.open(path);
+async function readRows(file: ParquetFile, rebuild: ChannelRebuild, sink: RecordSink): Promise<void> {
   const { schema, num_rows: rows } = file.metadata;
   const scales = decimalScales(schema);
   const stated = new Set(schema.map(({ name }) => name));
