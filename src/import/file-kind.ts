@@ -14,7 +14,7 @@ interface FileKind {
 
 const UNPACK = 'unpack it, and import the files in it';
 const CONVERT = 'convert it to Parquet, CSV or lines of JSON';
-const DECOMPRESS = 'decompress it first, or use gzip or zstd';
+const DECOMPRESS = 'decompress it first, or use gzip, zstd or xz';
 
 const KINDS: readonly FileKind[] = [
   {
