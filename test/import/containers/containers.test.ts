@@ -98,6 +98,27 @@ describe('the members of a container are read as the files of a directory', () =
     expect((await importNamed('a.tar', madeTar(entries))).sizes).toEqual([1, 2]);
   });
 
+  test('a compressed member of many chunks is read as one', async () => {
+    // Digits of hashes are packed to half their size at best.
+    const digits = numbers(65_536).map((index) => Bun.SHA256.hash(String(index), 'hex'));
+    const content = `${MARKET}${snapshots([1])}${digits.join('')}\n${snapshots([2], 1_776_808_310_000)}`;
+    using directory = temporaryDirectory();
+    writeAll(directory.path, { content });
+    const packed = [
+      { name: 'a.ndjson.gz', content: gzipSync(content) },
+      { name: 'a.ndjson.zst', content: zstdCompressSync(content) },
+      ...(has('xz') ? [{ name: 'a.ndjson.xz', content: run(directory.path, 'xz', '-0c', 'content') }] : []),
+    ];
+    for (const entry of packed) {
+      for (const container of [madeTar([entry]), madeZip([{ ...entry, method: 0 }]), madeZip([entry])]) {
+        const { report, sizes } = await importNamed('a', container);
+        expect(report.total).toMatchObject({ read: 4, stored: 3, rejected: 1 });
+        expect(report.files[0]?.error).toBeUndefined();
+        expect(sizes).toEqual([1, 2]);
+      }
+    }
+  });
+
   test('market records are read first, wherever they are, and part 10 after part 9', async () => {
     const parts = [10, 9, 2].map((part) => ({
       name: `part-${part}.ndjson`,
@@ -250,6 +271,29 @@ describe('a container in a container is refused with one sentence', () => {
         `'outer/${name}' cannot be imported as it is, because it is ${kind}: unpack it, and import the files in it`,
       ]);
     }
+  });
+});
+
+describe.skipIf(!has('mkfifo'))('from a pipe, with one sentence and nothing stored,', () => {
+  const tar = madeTar([{ name: 'a.ndjson', content: MARKET }]);
+  test.each([
+    [
+      'zip',
+      madeZip([{ name: 'a.ndjson', content: MARKET }]),
+      'a zip file cannot be read from a pipe: give the name of the file',
+    ],
+    ['tar', tar, 'a tar file cannot be read from a pipe: give the name of the file'],
+    ['tar.gz', gzipSync(tar), 'a tar file cannot be read from a pipe: give the name of the file'],
+    ['xz', Buffer.from('\u00fd7zXZ\0\0', 'latin1'), 'xz cannot be read from a pipe: decompress it on the way'],
+  ])('%s is refused', async (_, content, sentence) => {
+    using directory = temporaryDirectory();
+    writeAll(directory.path, { content });
+    run(directory.path, 'mkfifo', 'pipe');
+    const writer = Bun.spawn(['sh', '-c', 'cat content > pipe'], { cwd: directory.path });
+    const { error, sizes } = await importPath(join(directory.path, 'pipe'), directory.path);
+    expect(String(error)).toContain(sentence);
+    expect(sizes).toEqual([]);
+    await writer.exited;
   });
 });
 
