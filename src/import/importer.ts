@@ -360,6 +360,7 @@ export class Importer implements RecordSink {
   /** A file that was found in a directory and cannot be opened does not stop the import. */
   #unopened(source: Source, error: unknown): readonly RecognisedFile[] {
     if (source.named) throw error;
+    this.#throwIfStopped();
     this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
     return [];
   }

@@ -287,6 +287,14 @@ describe('bookreel inspect of a container', () => {
     unlinkSync(path);
   });
 
+  test('a mapping that fits is named with the container, which is what an import is given', async () => {
+    const path = pathOf('database.zip');
+    writeFileSync(path, madeZip([{ name: 'c/books.db', content: readFileSync(pathOf('books.db')) }]));
+    const { out } = await inspected(path, '--table', 'candles');
+    expect(out).toContain(`the mapping candles fits table candles: bookreel import ${path} --map candles\n`);
+    unlinkSync(path);
+  });
+
   test('a mapping to start from is that of the first table', async () => {
     const path = pathOf('only.zip');
     writeFileSync(path, madeZip([{ name: 'c/books.parquet', content: readFileSync(pathOf('books.parquet')) }]));
