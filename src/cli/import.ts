@@ -43,13 +43,13 @@ type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReje
 const MISSING_SHOWN = 20;
 const EXAMPLES_NAMED = 3;
 const KINDS_SHOWN = 10;
-const PACKED = /\.(?:gz|zst)$/i;
+const PACKED = /\.(?:gz|zst|xz)$/i;
 const MISSING_HINT =
   "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
 export function importCommand(terminal: Terminal): Command {
   return addSettings(new Command('import'), 'diskFloor')
-    .argument('<path...>', 'files or directories of recordings; - is standard input')
+    .argument('<path...>', 'files, containers or directories of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
     .option('--map <file>', 'read the files as this mapping describes them: a TOML file, or the name of a mapping')
     .option('--set <key=text>', 'state a key of the mapping, such as time.zone=UTC; may be repeated', mappingChange)
@@ -78,8 +78,9 @@ export function importCommand(terminal: Terminal): Command {
 Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
 messages, market objects and trades; Parquet of book messages and of PMXT; CSV
 of best quotes, of snapshots every second and of reference prices. Files may be
-compressed with gzip or zstd. A mapping describes any other table or lines of
-JSON; some come with bookreel ('bookreel manual mappings').
+compressed with gzip, zstd or xz, and members of zip and tar files. A mapping
+describes any other table or lines of JSON; some come with bookreel ('bookreel
+manual mappings').
 
 Rejected records are reported with file and line, and the others are imported;
 the exit code is then 1. Importing the same records again stores nothing.
@@ -89,6 +90,7 @@ disk has less free space than --disk-floor.
 
 Examples:
   $ bookreel import recordings/
+  $ bookreel import collection.zip
   $ bookreel import capture.jsonl.gz --markets markets.json --every 1s
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
   $ bookreel import ticks.csv --map my.toml --set time.zone=UTC

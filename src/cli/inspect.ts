@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { DomainError } from '../domain/errors.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
+import { inspectedContainer } from '../import/inspection/inspected-container.ts';
 import type { InspectedTable } from '../import/inspection/inspected-table.ts';
 import { type Inspection, inspect } from '../import/inspection/inspection.ts';
 import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
@@ -14,9 +15,11 @@ interface InspectOptions extends GlobalOptions {
   readonly mapping?: boolean;
 }
 
-/** A file that was found in a directory, or why it cannot be inspected. */
+/** A file that was found in a directory or a container, or why it cannot be inspected. */
 type Found = Inspection | { readonly path: string; readonly error: string };
 
+/** Members of a container that are inspected; the first ones. */
+const MEMBERS_SHOWN = 50;
 const FORMATS = { csv: 'CSV', json: 'JSON', sqlite: 'SQLite', parquet: 'Parquet' } as const;
 const FIELD_HEADINGS = ['FIELD', { heading: 'TYPE', cut: 'end' }, 'ROWS', { heading: 'SAMPLES', cut: 'end' }] as const;
 const FILE_HEADINGS = [{ heading: 'FILE', cut: 'front' }, 'FORMAT', 'ROWS', { heading: 'IMPORT', cut: 'end' }] as const;
@@ -24,7 +27,7 @@ const FILE_HEADINGS = [{ heading: 'FILE', cut: 'front' }, 'FORMAT', 'ROWS', { he
 export function inspectCommand(terminal: Terminal): Command {
   return new Command('inspect')
     .description('print what a file has: its format, its fields, its times, and how to import it')
-    .argument('<path>', 'a file or a directory of recordings; - is standard input')
+    .argument('<path>', 'a file, a container or a directory of recordings; - is standard input')
     .option('--table <name>', 'only this table of a SQLite file')
     .option('--mapping', 'print only a mapping to start from, as TOML')
     .addHelpText(
@@ -48,8 +51,35 @@ Examples:
         throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
       }
       if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
-      else inspectOne(terminal, options, await inspect(first));
+      else await inspectNamed(terminal, options, first);
     });
+}
+
+async function inspectNamed(terminal: Terminal, options: InspectOptions, source: Source): Promise<void> {
+  using copies = new DisposableStack();
+  const container = await inspectedContainer(source, copies);
+  if (container === undefined) {
+    inspectOne(terminal, options, await inspect(source));
+    return;
+  }
+  const { sources, notes, problem } = container;
+  const found: Found[] = [];
+  for (const member of sources.slice(0, MEMBERS_SHOWN)) found.push(await foundIn(member));
+  const isAlone = options.mapping === true || options.table !== undefined;
+  if (!isAlone) {
+    printFound(terminal, options, found);
+    const more = sources.length - found.length;
+    if (more > 0) terminal.err(`… and ${countOf(more, 'more member')}\n`);
+    for (const note of [...notes, ...(problem === undefined ? [] : [problem])]) terminal.err(`${printable(note)}\n`);
+    if (options.json === true) return;
+  }
+  const first = found.find((file) => !('error' in file) && (file.recording ?? file.format) !== undefined);
+  if (first === undefined || 'error' in first) {
+    const sentence = `'${source.name}' has no member that is a recording or a table: unpack it, and look at its files`;
+    throw new DomainError('unreadable', sentence);
+  }
+  if (!isAlone) terminal.out('\n');
+  inspectOne(terminal, options, first);
 }
 
 function inspectOne(terminal: Terminal, options: InspectOptions, inspection: Inspection): void {
@@ -118,13 +148,13 @@ function timeText({ name, times }: FieldSummary): string[] {
 }
 
 function importText(inspection: Inspection): string {
-  const { path, recording, tables } = inspection;
+  const { importPath, recording, tables } = inspection;
   if (recording !== undefined) return `'bookreel import' reads it as ${recording}\n`;
   if (tables.length === 0) return "no format fits: 'bookreel manual recordings' lists the formats\n";
   const texts = tables.map((found) => {
     const place = found.name === undefined ? '' : ` table ${printable(found.name)}`;
     const shipped = found.mappings.map(
-      (name) => `the mapping ${name} fits${place}: bookreel import ${printable(path)} --map ${name}\n`,
+      (name) => `the mapping ${name} fits${place}: bookreel import ${printable(importPath)} --map ${name}\n`,
     );
     if (shipped.length > 0) return shipped.join('');
     const intro = `no format fits${place}; a mapping to start from (--mapping prints only this):`;
@@ -133,15 +163,33 @@ function importText(inspection: Inspection): string {
   return texts.join('\n');
 }
 
-/** Each file of a directory in a row. */
+/** Each file of a directory, and each member of a container in it, in a row. */
 async function inspectAll(terminal: Terminal, options: InspectOptions, sources: readonly Source[]): Promise<void> {
   if (options.mapping === true || options.table !== undefined) {
     throw new DomainError('invalid-parameter', '--mapping and --table are for one file: name a file');
   }
   const found: Found[] = [];
-  for (const source of sources) found.push(await foundIn(source));
+  for (const source of sources) found.push(...(await allFoundIn(source)));
+  printFound(terminal, options, found);
+}
+
+function printFound(terminal: Terminal, options: InspectOptions, found: readonly Found[]): void {
   if (options.json === true) terminal.out(json(found.map((file) => ('error' in file ? file : documentOf(file)))));
   else terminal.out(table(terminal, FILE_HEADINGS, found.map(fileRow)));
+}
+
+/** A file, or the first members of a container. */
+async function allFoundIn(source: Source): Promise<Found[]> {
+  using copies = new DisposableStack();
+  try {
+    const container = await inspectedContainer(source, copies);
+    if (container === undefined) return [await foundIn(source)];
+    const found: Found[] = [];
+    for (const member of container.sources.slice(0, MEMBERS_SHOWN)) found.push(await foundIn(member));
+    return container.problem === undefined ? found : [...found, { path: source.name, error: container.problem }];
+  } catch (error) {
+    return [unreadable(source, error)];
+  }
 }
 
 /** A file that cannot be read does not hide the others. */
@@ -149,9 +197,13 @@ async function foundIn(source: Source): Promise<Found> {
   try {
     return await inspect(source);
   } catch (error) {
-    if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
-    return { path: source.name, error: error.message };
+    return unreadable(source, error);
   }
+}
+
+function unreadable({ name }: Source, error: unknown): Found {
+  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+  return { path: name, error: error.message };
 }
 
 function fileRow(file: Found): string[] {

@@ -1,17 +1,18 @@
 import { ReadableStream } from 'node:stream/web';
 import { setImmediate } from 'node:timers/promises';
-import { createGunzip } from 'node:zlib';
+import { createGunzip, type Gunzip, type InflateRaw } from 'node:zlib';
 import { DomainError } from '../domain/errors.ts';
-import { fileChunks } from './file-chunks.ts';
+import type { ByteSource } from './byte-source.ts';
+import { type ByteRange, fileChunks } from './file-chunks.ts';
+import { packingOf } from './packing.ts';
 import { inaccessible, sizeOf } from './source.ts';
+import { xzChunks } from './xz-chunks.ts';
 
-const GZIP = [0x1f, 0x8b];
-const ZSTD = [0x28, 0xb5, 0x2f, 0xfd];
 const PARQUET = [0x50, 0x41, 0x52, 0x31];
 /** No recording compresses as well as this. A file that expands to more is a decompression bomb. */
 const EXPANSION_MAX = 8000;
 const EXPANSION_CHECKED_FROM_BYTES = 16 * 1024 * 1024;
-/** Bytes that gunzip gets at a time. Gzip packs at most 1,032 to 1, so their output fits into memory. */
+/** Bytes that zlib gets at a time. It packs at most 1,032 to 1, so their output fits into memory. */
 const PACKED_PIECE_BYTES = 16_384;
 const UNPACKED_CHUNK_BYTES = 65_536;
 
@@ -26,28 +27,41 @@ export function isParquet(bytes: Uint8Array): boolean {
   return startsWith(bytes, PARQUET);
 }
 
-/** The first four bytes of a file, not decompressed. */
-export async function firstBytesOf(path: string): Promise<Uint8Array> {
+/** The four bytes of a file at `start`, not decompressed. */
+export async function firstBytesOf(path: string, start = 0): Promise<Uint8Array> {
   try {
-    return new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
+    return new Uint8Array(
+      await Bun.file(path)
+        .slice(start, start + 4)
+        .arrayBuffer(),
+    );
   } catch (error) {
     throw inaccessible(path, error);
   }
 }
 
-/** The bytes of a file or of standard input (`-`), gzip and zstd decompressed. Throws DomainError 'unreadable'. */
-export async function* decompressed(path: string, options: DecompressOptions): AsyncGenerator<Uint8Array> {
+/** The bytes of a file, of standard input (`-`) or of a member of a container, decompressed. Throws DomainError 'unreadable'. */
+export async function* decompressed(
+  input: string | ByteSource,
+  options: DecompressOptions,
+): AsyncGenerator<Uint8Array> {
   const { signal, onBytes } = options;
-  const name = path === '-' ? 'standard input' : `'${path}'`;
+  const given = typeof input === 'string' ? wholeFile(input) : input;
+  const name = given.label;
   const packed = { bytes: 0, reported: 0 };
-  const source = untilAborted(path === '-' ? Bun.stdin.stream() : await chunksOf(path), signal, packed);
+  const source = untilAborted(await given.stored(), signal, packed);
+  const content: AsyncIterator<Uint8Array> = given.unpacked?.(source)[Symbol.asyncIterator]() ?? source;
   let bytes = 0;
   try {
-    const first = await firstChunk(source);
-    if (path === '-' && isParquet(first)) {
+    const first = await firstChunk(content);
+    if (input === '-' && isParquet(first)) {
       throw new DomainError('unreadable', 'Parquet cannot be read from standard input: give the name of the file');
     }
-    for await (const chunk of unpacked(first, source)) {
+    if (given.isPipe === true && packingOf(first) === 'xz') {
+      const remedy = `decompress it on the way, xzcat FILE | bookreel import -`;
+      throw new DomainError('unreadable', `xz cannot be read from a pipe: ${remedy}`);
+    }
+    for await (const chunk of unpacked(first, content)) {
       bytes += chunk.length;
       if (bytes > EXPANSION_CHECKED_FROM_BYTES && bytes > EXPANSION_MAX * packed.bytes) {
         const sentence = `${name} expands to more than ${EXPANSION_MAX} times its size: it is not a recording`;
@@ -63,6 +77,7 @@ export async function* decompressed(path: string, options: DecompressOptions): A
     const sentence = `${name} cannot be read to its end (${reasonOf(error)}): it is damaged or cut off`;
     throw new DomainError('unreadable', sentence, { cause: error });
   } finally {
+    await content.return?.(undefined);
     await source.return(undefined);
   }
 }
@@ -75,19 +90,43 @@ export async function checkpoint(signal: AbortSignal | undefined): Promise<void>
 
 function unpacked(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   const packed = concatenated(first, source);
-  if (startsWith(first, GZIP)) return inflated(packed);
-  // Not createZstdDecompress, which accepts a truncated frame.
-  if (startsWith(first, ZSTD)) return ReadableStream.from(packed).pipeThrough(new DecompressionStream('zstd'));
-  return packed;
+  switch (packingOf(first)) {
+    case 'gzip':
+      return inflated(packed, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }));
+    case 'zstd':
+      // Not createZstdDecompress, which accepts a truncated frame.
+      return ReadableStream.from(packed).pipeThrough(new DecompressionStream('zstd'));
+    case 'xz':
+      return xzChunks(packed);
+    case undefined:
+      return packed;
+  }
+}
+
+function wholeFile(path: string): ByteSource {
+  if (path === '-') return { label: 'standard input', isPipe: true, stored: async () => Bun.stdin.stream() };
+  // An embedded file has no size either, and is never xz.
+  return { label: `'${path}'`, isPipe: sizeOf(path) === undefined, stored: () => chunksOf(path) };
 }
 
 /** Decompressors keep references to their input, so compressed files are not read with `fileChunks`, which reuses its buffers. */
 async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
   // A pipe cannot be read twice.
   const head = sizeOf(path) === undefined ? undefined : await firstBytesOf(path);
-  const isPlainFile = head !== undefined && !startsWith(head, GZIP) && !startsWith(head, ZSTD);
+  const isPlainFile = head !== undefined && packingOf(head) === undefined;
   // Bun.file also reads files that are embedded in the executable.
   return isPlainFile ? fileChunks(path) : Bun.file(path).stream();
+}
+
+/** The bytes of a range as they are stored. A chunk is valid until the next one, unless they are compressed. */
+export async function rangeChunks(path: string, range: ByteRange): Promise<AsyncIterable<Uint8Array>> {
+  const head = range.end - range.start < 4 ? new Uint8Array() : await firstBytesOf(path, range.start);
+  const chunks = fileChunks(path, range);
+  return packingOf(head) === undefined ? chunks : copied(chunks);
+}
+
+async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) yield chunk.slice();
 }
 
 /** Passes `chunks` on and adds their sizes to `passed.bytes`. Throws as soon as the signal is aborted. */
@@ -141,9 +180,11 @@ export async function* concatenated(first: Uint8Array, rest: AsyncIterator<Uint8
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
 }
 
-/** Gunzips in small pieces and yields each result, because a stream that fails drops the output that was not read yet. */
-async function* inflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES });
+/** Inflates in small pieces and yields each result, because a stream that fails drops the output that was not read yet. */
+export async function* inflated(
+  chunks: AsyncIterable<Uint8Array>,
+  gunzip: Gunzip | InflateRaw,
+): AsyncGenerator<Uint8Array> {
   const parts: Uint8Array[] = [];
   let failure: Error | undefined;
   gunzip.on('data', (part: Uint8Array) => parts.push(part));

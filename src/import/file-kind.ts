@@ -1,6 +1,11 @@
+/** A format of files that have files. */
+export type ContainerKind = 'zip' | 'tar';
+
 /** A format that is not text, and what to do with a file of it. */
 interface FileKind {
   readonly name: string;
+  /** Set if its members are read, unless it is itself in a container or comes from a pipe. */
+  readonly container?: ContainerKind;
   readonly remedy: string;
   /** The bytes at `at`, as Latin-1. */
   readonly magic: string;
@@ -9,7 +14,7 @@ interface FileKind {
 
 const UNPACK = 'unpack it, and import the files in it';
 const CONVERT = 'convert it to Parquet, CSV or lines of JSON';
-const DECOMPRESS = 'decompress it first, or use gzip or zstd';
+const DECOMPRESS = 'decompress it first, or use gzip, zstd or xz';
 
 const KINDS: readonly FileKind[] = [
   {
@@ -17,10 +22,10 @@ const KINDS: readonly FileKind[] = [
     remedy: "describe it with a mapping, 'bookreel inspect' prints one to start from",
     magic: 'SQLite format 3\0',
   },
-  { name: 'a zip file (also xlsx and npz)', remedy: UNPACK, magic: 'PK\u0003\u0004' },
-  { name: 'a tar file', remedy: UNPACK, magic: 'ustar', at: 257 },
+  { name: 'a zip file', remedy: UNPACK, container: 'zip', magic: 'PK\u0003\u0004' },
+  { name: 'a zip file', remedy: UNPACK, container: 'zip', magic: 'PK\u0005\u0006' },
+  { name: 'a tar file', remedy: UNPACK, container: 'tar', magic: 'ustar', at: 257 },
   { name: 'a 7z file', remedy: UNPACK, magic: '7z\u00bc\u00af\u0027\u001c' },
-  { name: 'compressed with xz', remedy: DECOMPRESS, magic: '\u00fd7zXZ\0' },
   { name: 'compressed with bzip2', remedy: DECOMPRESS, magic: 'BZh' },
   { name: 'an Arrow file', remedy: CONVERT, magic: 'ARROW1' },
   { name: 'a NumPy array', remedy: CONVERT, magic: '\u0093NUMPY' },
@@ -29,11 +34,34 @@ const KINDS: readonly FileKind[] = [
   { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0005\u0095' },
 ];
 
+/** Members by which a zip file is one of another program. */
+const ZIP_KINDS: readonly (readonly [string, (names: readonly string[]) => boolean])[] = [
+  [`an Office file (xlsx): ${CONVERT}`, (names) => names.includes('[Content_Types].xml')],
+  [
+    `an archive of NumPy (npz): ${CONVERT}`,
+    (names) => names.length > 0 && names.every((name) => name.endsWith('.npy')),
+  ],
+];
+
+/** The container that a file with these first bytes, decompressed, is; undefined if it is none. */
+export function containerKind(head: Uint8Array): ContainerKind | undefined {
+  return kindOf(head)?.container;
+}
+
+/** The format of a zip file with these members, and what to do with it; undefined if it is only a container. */
+export function zipKind(names: readonly string[]): string | undefined {
+  return ZIP_KINDS.find(([, has]) => has(names))?.[0];
+}
+
 /**
  * The format of a file with these first bytes, decompressed, and what to do with it; undefined if it may be a text or a format of ours.
  * A binary file must not be searched for text: frames in the pages of a database would be read as books that nobody recorded.
  */
 export function binaryKind(head: Uint8Array): string | undefined {
-  const kind = KINDS.find(({ magic, at = 0 }) => [...magic].every((byte, i) => head[at + i] === byte.charCodeAt(0)));
+  const kind = kindOf(head);
   return kind === undefined ? undefined : `${kind.name}: ${kind.remedy}`;
+}
+
+function kindOf(head: Uint8Array): FileKind | undefined {
+  return KINDS.find(({ magic, at = 0 }) => [...magic].every((byte, i) => head[at + i] === byte.charCodeAt(0)));
 }

@@ -7,8 +7,9 @@ import { UnknownMarket } from '../venue/market-message-parser.ts';
 import { Batch, type MergedAsset } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { allCodecs } from './codecs.ts';
+import { openContainer } from './containers/container.ts';
 import { checkpoint } from './decompressed.ts';
-import { binaryKind } from './file-kind.ts';
+import { binaryKind, type ContainerKind, containerKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
@@ -34,7 +35,7 @@ import {
   totalOf,
 } from './report.ts';
 import type { Sample } from './sample.ts';
-import { type Source, sizeOf } from './source.ts';
+import { type Source, storedSizeOf } from './source.ts';
 import { winnerNotes } from './winner-notes.ts';
 
 export interface ImportOptions {
@@ -104,6 +105,7 @@ interface RecognisedFile {
   readonly source: Source;
   readonly codec: Codec;
   readonly file: RecordingFile;
+  readonly copy: OpenedSource['copy'];
   /** It has market records among others. */
   readonly holdsMarkets: boolean;
 }
@@ -175,12 +177,13 @@ export class Importer implements RecordSink {
     this.#startedMs = this.#options.clock();
     this.#files = sources.length;
     using _dryRun = this.#options.dryRun === true ? this.#archive.database.beginDryRun() : undefined;
-    const found: RecognisedFile[] = [];
-    for (const source of sources) found.push(...(await this.#recognise(source)));
-    const recognised = this.#withoutDerived(found);
-    const sizes = recognised.map(({ source }) => sizeOf(source.path));
-    this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
+    using copies = new DisposableStack();
     try {
+      const found: RecognisedFile[] = [];
+      for (const source of sources) found.push(...(await this.#recognise(source, copies)));
+      const recognised = this.#withoutDerived(found);
+      const sizes = recognised.map(({ source }) => storedSizeOf(source));
+      this.#bytesTotal = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size) => sum + size!, 0);
       for (const input of marketsFirst(recognised)) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#addIntervals(true);
@@ -335,42 +338,87 @@ export class Importer implements RecordSink {
 
   /**
    * Called for all files before the first is read. Returns nothing for a file that is skipped. No closure here may live longer than
-   * the call: it would hold the sample of its file until the import ends.
+   * the call: it would hold the sample of its file until the import ends. `copies` removes copies when it does.
    */
-  async #recognise(source: Source): Promise<readonly RecognisedFile[]> {
+  async #recognise(source: Source, copies: DisposableStack): Promise<readonly RecognisedFile[]> {
     const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
     let opened: OpenedSource;
     try {
       opened = await openSource(source, { signal: this.#options.signal, onBytes: this.#onBytes });
     } catch (error) {
-      // A file that was found in a directory and cannot be opened does not stop the import.
-      if (source.named) throw error;
-      this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
-      return [];
+      return this.#unopened(source, error);
     }
-    const { file, sample } = opened;
+    const { file, sample, copy } = opened;
+    const container = containerKind(sample.head);
+    if (container !== undefined && source.member === undefined) {
+      return await this.#recogniseMembers(source, container, { isPiped: sample.piped, copies });
+    }
     const binary = binaryKind(sample.head);
     const isFitting = isMapped || (binary !== undefined && this.#mapped?.recognises(sample) === true);
-    if (binary !== undefined && !isFitting) {
-      const sentence = `'${source.name}' cannot be imported as it is, because it is ${binary}`;
-      if (source.named) throw new DomainError('unreadable', sentence);
-      if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
-      this.#skipped.push(source.name);
-      return [];
-    }
+    if (binary !== undefined && !isFitting) return this.#otherKind(source, binary);
     const codec = isFitting ? this.#mapped : codecOf(sample, this.#codecs);
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
-      return [{ source, codec, file: collecting(file, this.#garbage), holdsMarkets }];
+      return [{ source, codec, file: collecting(file, this.#garbage), copy, holdsMarkets }];
     }
-    if (source.named) {
-      const formats = this.#codecs.map(({ format }) => format).join(', ');
-      const sentence = `'${source.name}' is not a recording in a known format (${formats}): describe it with a mapping, 'bookreel inspect' prints one to start from`;
-      throw new DomainError('unreadable', sentence);
-    }
+    if (source.named) throw this.#unknown(`'${source.name}' is not a recording`);
     this.#skipped.push(source.name);
     return [];
+  }
+
+  /** Recognises the members of a container like the files in a directory. Throws 'unreadable' if a named one has no recording. */
+  async #recogniseMembers(
+    source: Source,
+    kind: ContainerKind,
+    { isPiped, copies }: { readonly isPiped: boolean; readonly copies: DisposableStack },
+  ): Promise<readonly RecognisedFile[]> {
+    const { signal } = this.#options;
+    const found: RecognisedFile[] = [];
+    try {
+      if (isPiped)
+        throw new DomainError('unreadable', `a ${kind} file cannot be read from a pipe: give the name of the file`);
+      const { sources, ignored, otherKind, notes, problem } = await openContainer(source, kind, { signal, copies });
+      if (otherKind !== undefined) return this.#otherKind(source, otherKind);
+      this.#files += sources.length - 1;
+      for (const member of sources) {
+        await checkpoint(undefined);
+        this.#throwIfStopped();
+        found.push(...(await this.#recognise(member, copies)));
+      }
+      this.#skipped.push(...ignored);
+      this.#sourceNotes.push(...notes);
+      if (problem !== undefined && source.named && found.length === 0) throw new DomainError('unreadable', problem);
+      if (problem !== undefined) this.#tallies.push(new FileTally(source.name, kind, problem));
+    } catch (error) {
+      this.#throwIfStopped();
+      return this.#unopened(source, error);
+    }
+    if (source.named && found.length === 0) throw this.#unknown(`'${source.name}' has no member that is a recording`);
+    return found;
+  }
+
+  /** A file that was found in a directory and cannot be opened does not stop the import. */
+  #unopened(source: Source, error: unknown): readonly RecognisedFile[] {
+    if (source.named) throw error;
+    this.#throwIfStopped();
+    this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
+    return [];
+  }
+
+  /** A file of another format that is known is refused, or skipped with the same sentence. */
+  #otherKind(source: Source, kind: string): readonly RecognisedFile[] {
+    const sentence = `'${source.name}' cannot be imported as it is, because it is ${kind}`;
+    if (source.named) throw new DomainError('unreadable', sentence);
+    if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
+    this.#skipped.push(source.name);
+    return [];
+  }
+
+  #unknown(subject: string): DomainError {
+    const formats = this.#codecs.map(({ format }) => format).join(', ');
+    const remedy = "describe it with a mapping, 'bookreel inspect' prints one to start from";
+    return new DomainError('unreadable', `${subject} in a known format (${formats}): ${remedy}`);
   }
 
   /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
@@ -390,19 +438,20 @@ export class Importer implements RecordSink {
     return files.filter((file) => !isSkipped(file));
   }
 
-  async #readSource({ source, codec, file }: RecognisedFile): Promise<void> {
+  async #readSource({ source, codec, file, copy }: RecognisedFile): Promise<void> {
     this.#file = new FileTally(source.name, codec.format);
     this.#tallies.push(this.#file);
     try {
       await checkpoint(this.#options.signal);
-      await codec.read(file, this);
+      using copied = await copy?.();
+      await codec.read(copied === undefined ? file : { ...file, copy: copied.path }, this);
     } catch (error) {
       const { message } = unreadable(error);
       // If the import was stopped, the error only says so.
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
     this.#throwIfStopped();
-    this.#bytesDone += sizeOf(source.path) ?? 0;
+    this.#bytesDone += storedSizeOf(source) ?? 0;
     this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
     this.#progress();
   }

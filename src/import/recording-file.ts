@@ -2,7 +2,9 @@
 export interface RecordingFile {
   /** `-` for standard input, which cannot be Parquet. */
   readonly path: string;
-  /** The file name without directory, `.gz` and `.zst`. */
+  /** Where its bytes are for readers that seek in them, if not at `path`: a copy of a member of a container. */
+  readonly copy?: string;
+  /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
   /** Whether each line is a JSON value. Only meaningful for JSON. */
   readonly isJsonLines: boolean;

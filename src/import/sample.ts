@@ -9,7 +9,7 @@ const OPEN_ARRAY = 91;
 
 /** The beginning of a file, decompressed, and its name: codecs recognise their format by it. */
 export class Sample {
-  /** The file name without directory, `.gz` and `.zst`. */
+  /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
   /** The first bytes, at most SAMPLE_BYTES. */
   readonly head: Uint8Array;

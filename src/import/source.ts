@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import type { Member } from './containers/member.ts';
 
-/** A file to import: named by the user, or found in a directory. */
+/** A file to import: named by the user, or found in a directory or a container. */
 export interface Source {
   /** `-` for standard input. */
   readonly path: string;
@@ -12,6 +13,8 @@ export interface Source {
   readonly named: boolean;
   /** Set for market records that no mapping describes: `--markets`, and the `markets.ndjson` next to a named file. */
   readonly byContent?: true;
+  /** Set for a member of a container. Its path is that of the container and its own, and no file. */
+  readonly member?: Member;
 }
 
 const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
@@ -93,4 +96,9 @@ export function sizeOf(path: string): number | undefined {
   if (path === '-') return undefined;
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat?.isFile() === true ? stat.size : undefined;
+}
+
+/** Size of a source in the file that has it, in bytes; undefined for a pipe. */
+export function storedSizeOf({ path, member }: Source): number | undefined {
+  return member?.storedBytes ?? sizeOf(path);
 }

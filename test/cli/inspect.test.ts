@@ -1,12 +1,13 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { EXIT, type ExitCode } from '../../src/cli/exit.ts';
 import { run } from '../../src/cli/program.ts';
 import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
+import { madeTar, madeZip } from '../import/containers/made-archives.ts';
 import { temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { booksOf } from '../support/imported.ts';
 import { sampleMarket } from '../support/sample-records.ts';
@@ -253,5 +254,67 @@ asks = { levels = "asks", price = 0, size = 1 }
     expect([found, out]).toEqual([code, '']);
     expect(err).toContain(sentence);
     expect(err.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+describe('bookreel inspect of a container', () => {
+  const table = `ts,slug,bid\n${AT_MS},${SLUG},0.5\n${AT_MS + 1},${SLUG},0.6\n`;
+  const entries = [
+    { name: 'a/notes.txt', content: 'nothing\n' },
+    { name: 'b/market.ndjson', content: `${JSON.stringify(sampleMarket())}\n` },
+    { name: 'c/ticks.csv', content: table },
+  ];
+
+  test.each([
+    ['members.zip', madeZip(entries)],
+    ['members.tar.gz', gzipSync(madeTar(entries))],
+  ])('%s lists its members and describes the first recording', async (name, content) => {
+    const path = pathOf(name);
+    writeFileSync(path, content);
+    const { code, out, err } = await inspected(path);
+    expect([code, err]).toEqual([EXIT.ok, '']);
+    const [members, first] = out.split('\n\n');
+    expect(members!.split('\n').map((line) => line.trim().replace(/ {2,}/g, '|'))).toEqual([
+      'FILE|FORMAT|ROWS|IMPORT',
+      `${path}/a/notes.txt|not a recording`,
+      `${path}/b/market.ndjson|JSON|1|bookreel NDJSON`,
+      `${path}/c/ticks.csv|CSV|2|needs a mapping`,
+    ]);
+    expect(first).toBe(`${path}/b/market.ndjson: JSON`);
+    expect(out).toEndWith("'bookreel import' reads it as bookreel NDJSON\n");
+    const listed = JSON.parse((await inspected(path, '--json')).out);
+    expect(listed.map((file: { path: string }) => file.path)).toEqual(entries.map((entry) => `${path}/${entry.name}`));
+    unlinkSync(path);
+  });
+
+  test('a mapping that fits is named with the container, which is what an import is given', async () => {
+    const path = pathOf('database.zip');
+    writeFileSync(path, madeZip([{ name: 'c/books.db', content: readFileSync(pathOf('books.db')) }]));
+    const { out } = await inspected(path, '--table', 'candles');
+    expect(out).toContain(`the mapping candles fits table candles: bookreel import ${path} --map candles\n`);
+    unlinkSync(path);
+  });
+
+  test('a mapping to start from is that of the first table', async () => {
+    const path = pathOf('only.zip');
+    writeFileSync(path, madeZip([{ name: 'c/books.parquet', content: readFileSync(pathOf('books.parquet')) }]));
+    const alone = await inspected(pathOf('books.parquet'), '--mapping');
+    expect(await inspected(path, '--mapping')).toEqual(alone);
+    expect((await inspected(path)).out).toEndWith(alone.out);
+    unlinkSync(path);
+  });
+
+  test.each([
+    ['none.zip', madeZip(entries.slice(0, 1)), 'has no member that is a recording or a table'],
+    ['empty.zip', madeZip([]), 'has no files: there is nothing to inspect'],
+    ['cut.zip', madeZip(entries).slice(0, 200), 'has no list of its members at its end'],
+    ['book.xlsx', madeZip([{ name: '[Content_Types].xml', content: '<x/>' }]), 'is an Office file (xlsx): convert it'],
+  ])('%s is refused with what to do', async (name, content, sentence) => {
+    const path = pathOf(name);
+    writeFileSync(path, content);
+    const { code, err } = await inspected(path);
+    expect(code).not.toBe(EXIT.ok);
+    expect(err).toContain(sentence);
+    unlinkSync(path);
   });
 });

@@ -20,17 +20,7 @@ function framesInSqlite(directory: string): Uint8Array {
   return readFileSync(path);
 }
 
-/** The beginning of a tar file with one member. */
-function tarOf(content: string): Uint8Array {
-  const tar = Buffer.alloc(1536);
-  tar.write('frames.jsonl', 0);
-  tar.write('ustar', 257);
-  tar.write(content, 512);
-  return tar;
-}
-
 describe('a file that is not text is refused by its format, and not searched for records', () => {
-  const zip = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.from(`\n${FRAME}\n`)]);
   const kinds: readonly (readonly [string, (directory: string) => Uint8Array, string])[] = [
     [
       'frames.jsonl',
@@ -38,10 +28,7 @@ describe('a file that is not text is refused by its format, and not searched for
       "it is a SQLite database: describe it with a mapping, 'bookreel inspect' prints one to start from",
     ],
     ['frames.db.gz', (directory) => gzipSync(framesInSqlite(directory)), 'it is a SQLite database'],
-    ['frames.tar', () => tarOf(`\n${FRAME}\n`), 'it is a tar file: unpack it, and import the files in it'],
-    ['frames.tar.gz', () => gzipSync(tarOf(`\n${FRAME}\n`)), 'it is a tar file'],
-    ['frames.zip', () => zip, 'it is a zip file'],
-    ['frames.xz', () => Buffer.from('\u00fd7zXZ\0rest', 'latin1'), 'it is compressed with xz: decompress it first'],
+    ['frames.7z', () => Buffer.from('7z\u00bc\u00af\u0027\u001c', 'latin1'), 'it is a 7z file: unpack it'],
     ['frames.bz2', () => Buffer.from('BZh91AY&SY'), 'it is compressed with bzip2'],
     [
       'frames.arrow',
@@ -64,11 +51,11 @@ describe('a file that is not text is refused by its format, and not searched for
   test('one in a directory is skipped with the same sentence, and the others are imported', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
-    writeFileSync(join(directory.path, 'a.tar'), tarOf(`\n${FRAME}\n`));
+    writeFileSync(join(directory.path, 'a.arrow'), `ARROW1\0\0\n${FRAME}\n`);
     writeFileSync(join(directory.path, 'b.jsonl'), FRAME);
     const { files, skipped, notes } = await importPaths(place.archive, directory.path);
     expect(files.map(({ read }) => read)).toEqual([1]);
-    expect(skipped).toEqual([join(directory.path, 'a.tar')]);
-    expect(notes[0]).toContain('it is a tar file: unpack it, and import the files in it');
+    expect(skipped).toEqual([join(directory.path, 'a.arrow')]);
+    expect(notes[0]).toContain('it is an Arrow file: convert it to Parquet, CSV or lines of JSON');
   });
 });

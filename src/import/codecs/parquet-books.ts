@@ -28,8 +28,8 @@ export function parquetBooks(): Codec {
       'Snapshots, one a row, and the [price of the last trade](#the-price-of-the-last-trade) at each. A `markets.ndjson` in the same directory is read first.',
     // A damaged file has no known columns; reading it reports the damage.
     recognises: ({ columns }) => columns !== undefined && (columns.size === 0 || columns.has(MESSAGE)),
-    read: async ({ path }, sink) => {
-      const file = await ParquetFile.open(path);
+    read: async ({ path, copy }, sink) => {
+      const file = await ParquetFile.open(path, copy);
       const scanner = BookScanner.ofMessages();
       const prices = new LastTradePrices();
       for (const range of file.ranges([MESSAGE], READ_ROWS)) {

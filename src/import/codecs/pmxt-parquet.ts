@@ -44,12 +44,11 @@ export function pmxtParquet(): Codec {
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
-    read: ({ path }, sink) => readRows(path, sink),
+    read: async ({ path, copy }, sink) => readRows(await ParquetFile.open(path, copy), sink),
   };
 }
 
-async function readRows(path: string, sink: RecordSink): Promise<void> {
-  const file = await ParquetFile.open(path);
+async function readRows(file: ParquetFile, sink: RecordSink): Promise<void> {
   const { schema, num_rows: rows } = file.metadata;
   const scales = decimalScales(schema);
   const stated = new Set(schema.map(({ name }) => name));

@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields, isFields } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { allCodecs } from '../codecs.ts';
+import { firstBytesOf } from '../decompressed.ts';
 import { binaryKind } from '../file-kind.ts';
 import type { Mapping } from '../mapping/mapping-schema.ts';
 import { parquetRows } from '../mapping/parquet-rows.ts';
@@ -9,6 +10,7 @@ import type { RowSource } from '../mapping/row-source.ts';
 import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows, jsonRows } from '../mapping/text-rows.ts';
 import { type OpenedSource, openSource } from '../opened-source.ts';
+import { type Packing, packingOf } from '../packing.ts';
 import { splitRow } from '../parse/csv.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
@@ -23,20 +25,18 @@ const INSPECTED_ROWS = 100_000;
 const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
 const DELIMITERS = [',', ';', '\t', '|'];
-const PACKINGS = [
-  ['gzip', [0x1f, 0x8b]],
-  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
-] as const;
 
 /** What a file has. */
 export interface Inspection {
   /** `-` for standard input. */
   readonly path: string;
-  /** The file name without directory, `.gz` and `.zst`. */
+  /** The file to name in an import: that of the container for a member of one. */
+  readonly importPath: string;
+  /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
   /** What its rows are written in; undefined if it has none that a mapping could describe. */
   readonly format: Mapping['format'] | undefined;
-  readonly compression: 'gzip' | 'zstd' | undefined;
+  readonly compression: Packing | undefined;
   /** The name of the format that an import reads the file as; undefined if it recognises none. */
   readonly recording: string | undefined;
   readonly tables: readonly InspectedTable[];
@@ -50,7 +50,9 @@ class Enough extends Error {}
 /** Reads the beginning of a file: at most INSPECTED_ROWS rows of each table. Throws 'unreadable'. */
 export async function inspect(source: Source): Promise<Inspection> {
   const opened = await openSource(source, {});
-  const { sample, file } = opened;
+  const { sample } = opened;
+  using copied = await opened.copy?.();
+  const file = copied === undefined ? opened.file : { ...opened.file, copy: copied.path };
   // One of the formats is that of every pipe.
   const content = sample.piped ? new Sample(sample.name, sample.head) : sample;
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
@@ -58,16 +60,22 @@ export async function inspect(source: Source): Promise<Inspection> {
   // Frames in the pages of a database are not lines.
   const recording = isSqlite(sample.head) ? undefined : allCodecs().find((codec) => codec.recognises(content));
   const stated = formatOf(opened, recording, source.name);
-  const compression = sample.piped ? undefined : await compressionOf(source.path);
+  const { path, member } = source;
+  // That of a member is the container's matter.
+  const compression = sample.piped || member !== undefined ? undefined : packingOf(await firstBytesOf(path));
   const found =
     stated === undefined
       ? []
-      : (await tablesOf(opened, stated)).map((table) => ({ ...table, mappings: fittingMappings(stated, table) }));
+      : (await tablesOf({ sample, file }, stated)).map((table) => ({
+          ...table,
+          mappings: fittingMappings(stated, table),
+        }));
   // Brackets alone do not make a text JSON.
   const isOther =
     recording === undefined && found.every(({ inspected, unreadable }) => inspected > 0 && unreadable === inspected);
   const [format, tables] = isOther ? [undefined, []] : [stated, found];
-  return { path: source.path, name: file.name, format, compression, recording: recording?.format, tables };
+  const importPath = member === undefined ? path : path.slice(0, -member.name.length - 1);
+  return { path, importPath, name: file.name, format, compression, recording: recording?.format, tables };
 }
 
 function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: string): Mapping['format'] | undefined {
@@ -91,25 +99,20 @@ function delimiterOf(lines: readonly string[]): string | undefined {
   return most?.[0];
 }
 
-async function compressionOf(path: string): Promise<Inspection['compression']> {
-  const first = new Uint8Array(await Bun.file(path).slice(0, 4).arrayBuffer());
-  return PACKINGS.find(([, magic]) => magic.every((byte, index) => first[index] === byte))?.[0];
-}
-
 async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format']): Promise<ReadTable[]> {
   if (format === 'sqlite') {
-    using database = SqliteFile.open(file.path);
+    using database = SqliteFile.open(file.path, file.copy);
     const tables: ReadTable[] = [];
     for (const { name, columns } of database.tables()) {
       const names = columns.map((column) => column.name);
       const rows = database.countOf(name);
-      tables.push({ ...(await tableOf(sqliteRows(file.path, { table: name }), names)), name, rows });
+      tables.push({ ...(await tableOf(sqliteRows(file.path, { table: name }, file.copy), names)), name, rows });
     }
     return tables;
   }
   if (format === 'parquet') {
-    const source = parquetRows(file.path);
-    const { num_rows } = (await ParquetFile.open(file.path)).metadata;
+    const source = parquetRows(file.path, file.copy);
+    const { num_rows } = (await ParquetFile.open(file.path, file.copy)).metadata;
     return [{ ...(await tableOf(source, (await source.columns()) ?? [])), rows: Number(num_rows) }];
   }
   if (format === 'json') return [await tableOf(jsonRows(file), [])];

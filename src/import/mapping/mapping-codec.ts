@@ -97,9 +97,9 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
     case 'json':
       return jsonRows(file);
     case 'sqlite':
-      return sqliteRows(file.path, selectionOf(rows));
+      return sqliteRows(file.path, selectionOf(rows), file.copy);
     case 'parquet':
-      return parquetRows(file.path);
+      return parquetRows(file.path, file.copy);
   }
 }
 

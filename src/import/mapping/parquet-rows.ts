@@ -23,12 +23,13 @@ const PARSERS: Partial<ParquetParsers> = {
 
 type Convert = (value: unknown) => unknown;
 
-/** The rows of a Parquet file. Lists are arrays, and groups of fields objects. */
-export function parquetRows(path: string): RowSource {
+/** The rows of a Parquet file. Lists are arrays, and groups of fields objects. `copy`: where its bytes are, if not at `path`. */
+export function parquetRows(path: string, copy?: string): RowSource {
   return {
-    columns: async () => columnsOf((await ParquetFile.open(path)).metadata.schema).map(({ element }) => element.name),
+    columns: async () =>
+      columnsOf((await ParquetFile.open(path, copy)).metadata.schema).map(({ element }) => element.name),
     read: async (columns, take) => {
-      const file = await ParquetFile.open(path);
+      const file = await ParquetFile.open(path, copy);
       const { schema } = file.metadata;
       const read = columns.map((name) => ({ name, convert: converterOf(columnNamed(path, schema, name)) }));
       const options = { parsers: PARSERS, utf8: false, metadata: { ...file.metadata, schema: schema.map(asStored) } };

@@ -71,9 +71,10 @@ export class ParquetFile {
     this.metadata = metadata;
   }
 
-  static async open(path: string): Promise<ParquetFile> {
+  /** `copy`: where the bytes are, if not at `path`. */
+  static async open(path: string, copy = path): Promise<ParquetFile> {
     return await readable(path, async () => {
-      const file = keepingSlices(Bun.file(path));
+      const file = keepingSlices(Bun.file(copy));
       const metadata = await parquetMetadataAsync(file);
       for (const { num_rows: rows } of metadata.row_groups) {
         if (rows < 0n || rows > GROUP_ROWS_MAX) throw new Error(`a group of ${rows} rows`);

@@ -47,23 +47,33 @@ export function isSqlite(head: Uint8Array): boolean {
  */
 export class SqliteFile implements Disposable {
   readonly #path: string;
+  readonly #copy: string;
   readonly #database: Database;
   readonly #lock: Database | undefined;
   readonly #state: string;
 
-  private constructor(path: string, database: Database, lock: Database | undefined, state: string) {
+  private constructor(
+    { path, copy }: { readonly path: string; readonly copy: string },
+    database: Database,
+    lock: Database | undefined,
+    state: string,
+  ) {
     this.#path = path;
+    this.#copy = copy;
     this.#database = database;
     this.#lock = lock;
     this.#state = state;
   }
 
-  /** Refuses files that are not complete without their journal, or that another program is writing. */
-  static open(path: string): SqliteFile {
+  /**
+   * Refuses files that are not complete without their journal, or that another program is writing. `copy`: where the bytes are, if not at
+   * `path`.
+   */
+  static open(path: string, copy = path): SqliteFile {
     if (path === '-') {
       throw new DomainError('unreadable', 'SQLite cannot be read from standard input: give the name of the file');
     }
-    const real = accessible(path, () => realpathSync(path));
+    const real = accessible(path, () => realpathSync(copy));
     const state = stateOf(real);
     const head = accessible(path, () => firstBytes(real));
     refuseOther(path, head);
@@ -77,7 +87,7 @@ export class SqliteFile implements Disposable {
         for (const pragma of ['query_only = ON', 'trusted_schema = OFF', 'cell_size_check = ON']) {
           database.run(`PRAGMA ${pragma}`);
         }
-        return new SqliteFile(path, database, lock, state);
+        return new SqliteFile({ path, copy }, database, lock, state);
       } catch (error) {
         lock?.close();
         throw error;
@@ -129,7 +139,7 @@ export class SqliteFile implements Disposable {
     const rows = readable(this.#path, () => {
       return this.#database.prepare<Stored, []>(sql).safeIntegers(true).iterate();
     });
-    const countMax = 'table' in selection ? (sizeOf(this.#path) ?? 0) : Infinity;
+    const countMax = 'table' in selection ? (sizeOf(this.#copy) ?? 0) : Infinity;
     for (let count = 0; ; count += 1) {
       const { value: row, done } = readable(this.#path, () => rows.next());
       if (done === true) return;
@@ -141,7 +151,7 @@ export class SqliteFile implements Disposable {
 
   /** Throws if the file was written since it was opened. */
   refuseChange(): void {
-    if (stateOf(this.#path) === this.#state) return;
+    if (stateOf(this.#copy) === this.#state) return;
     throw new DomainError(
       'unreadable',
       `'${this.#path}' was written while it was read: import it again when no program writes it`,

@@ -1,0 +1,60 @@
+import { DomainError } from '../../domain/errors.ts';
+import { decompressed, firstBytesOf } from '../decompressed.ts';
+import { type ContainerKind, zipKind } from '../file-kind.ts';
+import { packingOf } from '../packing.ts';
+import type { Source } from '../source.ts';
+import { PrivateCopy } from './private-copy.ts';
+import { tarMembers } from './tar.ts';
+import { zipMembers } from './zip.ts';
+
+/** A file of files, of which those are read that have a content of their own: no link, no device, nothing outside of it. */
+export interface Container {
+  /** Its members, each a source like a file in a directory. */
+  readonly sources: readonly Source[];
+  /** The names of files of macOS, which are never recordings. */
+  readonly ignored: readonly string[];
+  /** Set for a zip file that is a file of another program, and says what to do with it. */
+  readonly otherKind: string | undefined;
+  readonly notes: readonly string[];
+  /** Why some members are not read, in a sentence. */
+  readonly problem: string | undefined;
+}
+
+interface ContainerOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Removes the copies that are made, when no member is read any more. */
+  readonly copies: DisposableStack;
+}
+
+/**
+ * Lists the members of a container that a file is, as a whole compressed or not. A compressed one is unpacked into a private copy, because
+ * members are read in another order than they have, and twice. Throws 'unreadable' for a pipe, for a container that has no list of its
+ * members or too many, and if there is no space for the copy.
+ */
+export async function openContainer(
+  source: Source,
+  kind: ContainerKind,
+  { signal, copies }: ContainerOptions,
+): Promise<Container> {
+  const label = `'${source.name}'`;
+  let place = source.path;
+  let damage: unknown;
+  if (packingOf(await firstBytesOf(source.path)) !== undefined) {
+    const copy = copies.use(new PrivateCopy());
+    damage = await copy.write(label, decompressed(source.path, { signal }));
+    if (damage !== undefined && (!(damage instanceof DomainError) || signal?.aborted === true)) throw damage;
+    place = copy.path;
+  }
+  const list = kind === 'zip' ? await zipMembers(place, label) : await tarMembers(place, label);
+  const sources = list.members().map((member) => {
+    const path = `${source.path}/${member.name}`;
+    return { path, name: path, named: false, member };
+  });
+  return {
+    sources,
+    ignored: list.ignored.map((name) => `${source.path}/${name}`),
+    otherKind: kind === 'zip' ? zipKind(sources.map(({ member }) => member.name)) : undefined,
+    notes: list.notes(),
+    problem: damage instanceof DomainError ? damage.message : list.problem(),
+  };
+}

@@ -1,0 +1,20 @@
+import { DomainError } from '../../domain/errors.ts';
+import { type Container, openContainer } from '../containers/container.ts';
+import { containerKind } from '../file-kind.ts';
+import { openSource } from '../opened-source.ts';
+import { type Source, sizeOf } from '../source.ts';
+
+/**
+ * The container that a file is; undefined for any other file and for a pipe. `copies` removes what is unpacked. Throws 'unreadable' for
+ * one that an import refuses.
+ */
+export async function inspectedContainer(source: Source, copies: DisposableStack): Promise<Container | undefined> {
+  if (sizeOf(source.path) === undefined) return undefined;
+  const kind = containerKind((await openSource(source, {})).sample.head);
+  if (kind === undefined) return undefined;
+  const container = await openContainer(source, kind, { copies });
+  const { otherKind, problem, sources } = container;
+  if (otherKind !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${otherKind}`);
+  if (sources.length > 0) return container;
+  throw new DomainError('unreadable', problem ?? `'${source.name}' has no files: there is nothing to inspect`);
+}

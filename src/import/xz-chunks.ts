@@ -1,0 +1,26 @@
+import { ReadableStream } from 'node:stream/web';
+import { XzReadableStream } from 'xz-decompress';
+
+/** Results of XZ Embedded (xz.h) for files that are whole, but need more than it has. */
+const [MEMORY_LIMIT, OPTIONS] = [4, 6];
+
+/**
+ * Decompresses xz with a dictionary of at most 64 MiB, which `xz -9` has. Only one stream of the process is decompressed at a time, a second
+ * one waits: end or return each. Throws an Error with the reason where the bytes are damaged or end early.
+ */
+export async function* xzChunks(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    // The library's type is that of browsers, which has no iterator.
+    const stream: AsyncIterable<Uint8Array> = new XzReadableStream(ReadableStream.from(packed) as never) as never;
+    for await (const chunk of stream) if (chunk.length > 0) yield chunk;
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function explained(error: unknown): unknown {
+  const code = Number(/failed with error code (\d+)/.exec(String(error))?.[1]);
+  if (code === MEMORY_LIMIT) return new Error('its dictionary is larger than 64 MiB, decompress it with xz -d');
+  if (code === OPTIONS) return new Error('it has an option of xz that is not read, decompress it with xz -d');
+  return Number.isNaN(code) ? error : new Error('its xz data are not valid');
+}
