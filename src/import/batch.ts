@@ -15,6 +15,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Occurring } from '../store/segments.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 import type { Occurrences } from './occurrences.ts';
+import { UnknownName } from './unknown-name.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
@@ -224,7 +225,7 @@ export class Batch<S> {
     const market = this.#known.byConditionId(conditionId);
     if (market !== undefined) return market;
     this.#known.addMissing(conditionId);
-    throw rejected(`market ${conditionId} is unknown: import its market record first`);
+    throw new UnknownName(conditionId, `market ${conditionId} is unknown: import its market record first`);
   }
 
   #recordsOf({ conditionId }: KnownMarket): MarketRecords<S> {

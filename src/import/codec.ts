@@ -13,6 +13,8 @@ export interface Codec {
   readonly statesMarkets?: true;
   /** Returns true if a file that begins like this has market records among others: it is read before the files without. */
   holdsMarkets?(sample: Sample): boolean;
+  /** Set for formats that leave out records of unknown markets: their files are read after all others, which may state the markets. */
+  readonly skipsUnknown?: true;
   /** Whether a file that begins like this has the format. */
   recognises(sample: Sample): boolean;
   /** Reads one file. Throws DomainError 'unreadable' where the file is damaged; the records before the damage count. */

@@ -12,6 +12,7 @@ import { checkpoint } from './decompressed.ts';
 import { binaryKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
+import { LateMarkets, type Reading } from './late-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
 import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
@@ -31,6 +32,7 @@ import {
 } from './report.ts';
 import type { Sample } from './sample.ts';
 import { type Source, sizeOf } from './source.ts';
+import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
 
 export interface ImportOptions {
@@ -68,10 +70,17 @@ export interface ImportProgress {
 interface CountedItem extends SourceItem {
   readonly file: FileTally;
   readonly tally: KindTally;
+  readonly reading: Reading;
+  /** Its place among the items of its file. */
+  readonly index: number;
+  /** False for an item that the first reading has counted. */
+  readonly isCounted: boolean;
   open: number;
   stored: boolean;
   contradicted: boolean;
   refused: boolean;
+  /** Why it waits for the second reading. */
+  late: string | undefined;
 }
 
 /** The names of files that recorders derive from their captures. */
@@ -98,6 +107,8 @@ interface RecognisedFile {
   readonly file: RecordingFile;
   /** It has market records among others. */
   readonly holdsMarkets: boolean;
+  /** It is a pipe, which cannot be read again. */
+  readonly isPiped: boolean;
 }
 
 /**
@@ -108,9 +119,12 @@ export class Importer implements RecordSink {
   readonly markets: KnownMarkets;
   readonly #archive: Archive;
   readonly #options: ImportOptions;
+  readonly #late = new LateMarkets<CountedItem>();
   /** Reads the named files; undefined: every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
+  /** The codecs of the second reading. */
+  #codecsAgain: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
   readonly #reasons = new RejectionGroups();
@@ -122,13 +136,16 @@ export class Importer implements RecordSink {
   /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
   readonly #withBooks = new Set<string>();
   readonly #garbage = new GarbageCollection();
-  readonly #occurrences = new Occurrences();
+  #occurrences = new Occurrences();
   readonly #onBytes = (bytes: number): void => {
     this.#bytesRead += bytes;
     this.#progress();
   };
   #batch: Batch<Items>;
   #file = new FileTally('', '');
+  readonly #inputs = new Map<FileTally, RecognisedFile>();
+  /** Items of the current file so far, also those that are ignored. */
+  #index = 0;
   #files = 0;
   #startedMs = 0;
   #read = 0;
@@ -148,15 +165,15 @@ export class Importer implements RecordSink {
   constructor(archive: Archive, options: ImportOptions) {
     this.#archive = archive;
     this.#options = options;
-    this.markets = new KnownMarkets(archive);
-    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping, options.every ?? 'change');
-    const codecs = codecsFor(options.every ?? 'change');
-    this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
+    this.markets = new KnownMarkets(archive, this.#late);
+    this.#codecs = newCodecs(options);
+    this.#mapped = options.mapping === undefined ? undefined : this.#codecs[0];
     this.#batch = new Batch(archive, this.markets, this.#occurrences);
   }
 
   /**
-   * Reads `sources` in their order, files of market records first. If a file is damaged, the records before the damage are kept,
+   * Reads `sources` in their order, files of market records first. Files whose records come before their market record are read a
+   * second time for these records, pipes excepted. If a file is damaged, the records before the damage are kept,
    * the report has the error, and the next file is read. Throws 'unreadable' for a named file that is not a recording and
    * 'unavailable' if the database cannot be written; committed batches stay.
    */
@@ -173,6 +190,7 @@ export class Importer implements RecordSink {
       for (const input of marketsFirst(recognised)) await this.#readSource(input);
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#commit();
+      await this.#readLate();
       if (this.#options.mirror === true) this.#mirror();
       this.#missingMarkets = this.markets.missing();
       this.#winnerNotes = winnerNotes(this.#archive, this.#stated);
@@ -187,19 +205,22 @@ export class Importer implements RecordSink {
   /** The results so far; if `run` threw, of the batches that were committed. */
   report(): ImportReport {
     const files = this.#tallies.map((tally) => tally.report());
+    const places = new Map(files.map(({ path }, index) => [path, index]));
+    // Records whose market record did not come are rejected last.
+    const inOrder = (a: Rejection, b: Rejection) => places.get(a.path)! - places.get(b.path)! || a.line - b.line;
     return {
       files,
       total: totalOf(files),
       records: { ...this.#records },
       mirrored: this.#mirrored,
-      rejections: this.#rejections,
-      reasons: this.#reasons.list(),
+      rejections: this.#rejections.toSorted(inOrder),
+      reasons: this.#reasons.list().toSorted((a, b) => inOrder(a.examples[0]!, b.examples[0]!)),
       skipped: this.#skipped,
       missingMarkets: this.#missingMarkets,
       notes: [
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
-        ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []),
+        ...[...this.#codecs, ...this.#codecsAgain].flatMap((codec) => codec.notes?.() ?? []),
         ...this.#winnerNotes,
       ],
       stopped: this.#stopped,
@@ -210,15 +231,26 @@ export class Importer implements RecordSink {
 
   item(kind: string, line: number, parts = 1): CountedItem {
     this.#throwIfStopped();
-    const tally = this.#file.kind(kind);
-    tally.read += 1;
-    this.#read += 1;
+    this.markets.takeMissed();
+    const file = this.#file;
+    const tally = file.kind(kind);
+    const { reading } = this.#late;
+    const index = this.#index++;
+    const isCounted = reading !== 'second' || this.#late.has(file, index);
+    if (isCounted) tally.read += 1;
+    if (isCounted) this.#read += 1;
     // Parquet is not read through `bytes`.
-    if (this.#read % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
-    return { file: this.#file, tally, line, open: parts, stored: false, contradicted: false, refused: false };
+    if (index % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
+    const result = { stored: false, contradicted: false, refused: false, late: undefined };
+    return { file, tally, line, reading, index, isCounted, open: parts, ...result };
   }
 
   add(record: RecordedItem, items: Items): void {
+    // The first reading has added the record.
+    if (items.length > 0 && !items.some(({ isCounted }) => isCounted)) {
+      for (const item of items) this.finish(item);
+      return;
+    }
     this.#batch.add(record, items);
     if (record.type === 'market') this.#stated.add(record.statement.conditionId);
     if (record.type === 'snapshot') {
@@ -229,7 +261,16 @@ export class Importer implements RecordSink {
   }
 
   reject(item: CountedItem, reason: string): void {
-    if (!item.refused) {
+    this.#end(item, reason, this.markets.takeMissed());
+  }
+
+  /** Ends one part that cannot be stored. `key`: what no market record states, if that is the reason. */
+  #end(item: CountedItem, reason: string, key: string | undefined): void {
+    const isLate = item.reading === 'first' && !item.refused && key !== undefined && this.#late.add(key);
+    if (isLate) item.late ??= reason;
+    const isHidden = item.reading === 'second' && key !== undefined && this.#late.hides(key);
+    const isRefused = item.isCounted && item.late === undefined && !isHidden;
+    if (isRefused && !item.refused) {
       item.refused = true;
       const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
       if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
@@ -241,7 +282,13 @@ export class Importer implements RecordSink {
 
   finish(item: CountedItem): void {
     item.open -= 1;
-    if (item.open > 0) return;
+    if (item.open > 0 || !item.isCounted) return;
+    if (item.late !== undefined) {
+      item.tally.read -= 1;
+      this.#read -= 1;
+      this.#late.put(item, item.file, item.index, item.late);
+      return;
+    }
     const result = resultOf(item);
     item.tally[result] += 1;
     if (result === 'stored') this.#stored += 1;
@@ -253,7 +300,8 @@ export class Importer implements RecordSink {
   }
 
   ignore(kind: string): void {
-    this.#file.kind(kind).ignored += 1;
+    this.#index += 1;
+    if (this.#late.reading !== 'second') this.#file.kind(kind).ignored += 1;
   }
 
   take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void {
@@ -268,7 +316,7 @@ export class Importer implements RecordSink {
     } catch (error) {
       const refused = refusal(error);
       if (refused instanceof UnknownMarket) this.markets.addMissing(refused.conditionId);
-      this.reject(item, refused.message);
+      this.#end(item, refused.message, this.#lateKeyOf(refused));
     }
   }
 
@@ -282,10 +330,24 @@ export class Importer implements RecordSink {
 
   #tryAdd(record: RecordedItem, item: CountedItem): void {
     try {
+      if (item.reading === 'first' && 'conditionId' in record && this.#late.hides(record.conditionId))
+        throw new UnknownMarket(record.conditionId);
       this.add(record, [item]);
     } catch (error) {
-      this.reject(item, refusal(error).message);
+      const refused = refusal(error);
+      const key = keyOf(refused);
+      if (key === undefined || item.reading === 'only') item.file.count(record.type, 'rejected');
+      this.#end(item, refused.message, key);
     }
+  }
+
+  /** What no market record states, if that is why a record is refused. */
+  #lateKeyOf(refused: DomainError): string | undefined {
+    const missed = this.markets.takeMissed();
+    // A hidden asset also looks like one of another market.
+    if (missed !== undefined && this.#late.hides(missed)) return missed;
+    const key = keyOf(refused);
+    return key === undefined ? undefined : (missed ?? key);
   }
 
   #throwIfStopped(): void {
@@ -321,7 +383,8 @@ export class Importer implements RecordSink {
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
-      return [{ source, codec, file: collecting(file, this.#garbage), holdsMarkets }];
+      const isPiped = sample.piped;
+      return [{ source, codec, file: collecting(file, this.#garbage), holdsMarkets, isPiped }];
     }
     if (source.named) {
       const formats = this.#codecs.map(({ format }) => format).join(', ');
@@ -349,9 +412,46 @@ export class Importer implements RecordSink {
     return files.filter((file) => !isSkipped(file));
   }
 
-  async #readSource({ source, codec, file }: RecognisedFile): Promise<void> {
-    this.#file = new FileTally(source.name, codec.format);
-    this.#tallies.push(this.#file);
+  async #readSource(input: RecognisedFile): Promise<void> {
+    const { source, codec, isPiped } = input;
+    const tally = new FileTally(source.name, codec.format);
+    this.#tallies.push(tally);
+    this.#inputs.set(tally, input);
+    await this.#readFile(tally, input, isPiped || codec.skipsUnknown ? 'only' : 'first');
+    this.#bytesDone += sizeOf(source.path) ?? 0;
+    this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
+    this.#progress();
+  }
+
+  /** Reads the records whose market record came after them, or rejects them if none came. */
+  async #readLate(): Promise<void> {
+    const { held, files } = this.#late;
+    const isFound = [...this.#late.keys].some((key) => this.markets.hasName(key));
+    if (held !== undefined && !isFound) {
+      for (const { item, reason } of held) {
+        item.tally.read += 1;
+        this.#read += 1;
+        Object.assign(item, { open: 1, late: undefined });
+        this.#end(item, reason, undefined);
+      }
+      return;
+    }
+    this.#late.release();
+    this.#codecsAgain = newCodecs(this.#options);
+    this.#occurrences = new Occurrences();
+    this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
+    for (const [tally, input] of this.#inputs) {
+      const codec = this.#codecsAgain[this.#codecs.indexOf(input.codec)]!;
+      if (files.has(tally)) await this.#readFile(tally, { ...input, codec }, 'second');
+    }
+    for (const codec of this.#codecsAgain) codec.finish?.(this);
+    this.#commit();
+  }
+
+  async #readFile(tally: FileTally, { codec, file }: RecognisedFile, reading: Reading): Promise<void> {
+    this.#file = tally;
+    this.#index = 0;
+    this.#late.reading = reading;
     try {
       await checkpoint(this.#options.signal);
       await codec.read(file, this);
@@ -361,9 +461,6 @@ export class Importer implements RecordSink {
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
     this.#throwIfStopped();
-    this.#bytesDone += sizeOf(source.path) ?? 0;
-    this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
-    this.#progress();
   }
 
   #mirror(): void {
@@ -386,10 +483,13 @@ export class Importer implements RecordSink {
     this.#options.beforeBatch?.();
     for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
       // Only mirrored books have no item.
-      if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
-      else if (stored) this.#records[type] = (this.#records[type] ?? 0) + 1;
+      const isMirrored = type === 'snapshot' && source.length === 0;
       // A gap that ends with the input has no item.
-      if (stored && type === 'gap') (source[0]?.file ?? this.#file).gaps += 1;
+      const file = source[0]?.file ?? this.#file;
+      if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? 'duplicate' : 'rejected');
+      else if (stored) this.#mirrored += 1;
+      if (stored && !isMirrored) this.#records[type] = (this.#records[type] ?? 0) + 1;
+      if (stored && type === 'gap') file.gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
         if (refusal === undefined) this.finish(item);
@@ -437,10 +537,26 @@ function resultOf({
   return contradicted ? 'contradicted' : 'duplicate';
 }
 
-/** Files of market records, then files that also have some, then the others: records need their market, wherever its file is. */
+/**
+ * Files of market records, then files that begin with some, then the others, so that few files are read a second time; files whose
+ * records of unknown markets are left out come last.
+ */
 function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
-  const rank = ({ codec, holdsMarkets }: RecognisedFile) => (codec.statesMarkets ? 0 : holdsMarkets ? 1 : 2);
+  const rank = ({ codec, holdsMarkets }: RecognisedFile) =>
+    codec.statesMarkets ? 0 : holdsMarkets ? 1 : codec.skipsUnknown ? 3 : 2;
   return [...files].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The codec of the mapping, if there is one, then those of all formats: each import, and each reading, has its own. */
+function newCodecs({ mapping, every = 'change' }: ImportOptions): readonly Codec[] {
+  const codecs = codecsFor(every);
+  return mapping === undefined ? codecs : [mappingCodec(mapping, every), ...codecs];
+}
+
+/** What no market record states, if that is why a record is refused. */
+function keyOf(refused: DomainError): string | undefined {
+  if (refused instanceof UnknownName) return refused.key;
+  return refused instanceof UnknownMarket ? refused.conditionId : undefined;
 }
 
 function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {

@@ -45,6 +45,7 @@ export function pmxtParquet({ every }: { readonly every: SnapshotPace }): Codec 
     format: 'PMXT Parquet',
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
+    skipsUnknown: true,
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
     read: ({ path }, sink) => readRows(path, rebuild, sink),
     finish: (sink) => rebuild.finish(sink),

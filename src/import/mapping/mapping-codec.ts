@@ -49,6 +49,7 @@ export function mappingCodec(mapping: Mapping, every: SnapshotPace): Codec {
     input: '',
     becomes: '',
     ...(sections.length === 0 && frames === undefined ? { statesMarkets: true } : {}),
+    ...(rows.unknown_markets === 'skip' ? { skipsUnknown: true } : {}),
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
