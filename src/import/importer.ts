@@ -310,7 +310,7 @@ export class Importer implements RecordSink {
     try {
       for (const record of parse()) {
         item.open += 1;
-        this.#tryAdd(record, item);
+        this.addFrom([item], () => record);
       }
       this.finish(item);
     } catch (error) {
@@ -328,16 +328,20 @@ export class Importer implements RecordSink {
     this.#batch.cover(conditionId, { outcome, fromMs, toMs });
   }
 
-  #tryAdd(record: RecordedItem, item: CountedItem): void {
+  addFrom(items: Items, parse: () => RecordedItem): void {
+    const [item] = items;
+    let record: RecordedItem | undefined;
     try {
-      if (item.reading === 'first' && 'conditionId' in record && this.#late.hides(record.conditionId))
+      record = parse();
+      if (item!.reading === 'first' && 'conditionId' in record && this.#late.hides(record.conditionId))
         throw new UnknownMarket(record.conditionId);
-      this.add(record, [item]);
+      this.add(record, items);
     } catch (error) {
       const refused = refusal(error);
       const key = keyOf(refused);
-      if (key === undefined || item.reading === 'only') item.file.count(record.type, 'rejected');
-      this.#end(item, refused.message, key);
+      const isFinal = item!.isCounted && (key === undefined || item!.reading !== 'first');
+      if (record !== undefined && isFinal) item!.file.count(record.type, 'rejected');
+      for (const one of items) this.#end(one, refused.message, key);
     }
   }
 
@@ -372,14 +376,15 @@ export class Importer implements RecordSink {
     const { file, sample } = opened;
     const binary = binaryKind(sample.head);
     const isFitting = isMapped || (binary !== undefined && this.#mapped?.recognises(sample) === true);
-    if (binary !== undefined && !isFitting) {
+    const own = isMapped || binary === undefined ? undefined : codecOf(sample, this.#codecs.filter(readsBinary));
+    if (binary !== undefined && !isFitting && own === undefined) {
       const sentence = `'${source.name}' cannot be imported as it is, because it is ${binary}`;
       if (source.named) throw new DomainError('unreadable', sentence);
       if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
       this.#skipped.push(source.name);
       return [];
     }
-    const codec = isFitting ? this.#mapped : codecOf(sample, this.#codecs);
+    const codec = isFitting ? this.#mapped : (own ?? codecOf(sample, this.#codecs));
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
@@ -557,6 +562,10 @@ function newCodecs({ mapping, every = 'change' }: ImportOptions): readonly Codec
 function keyOf(refused: DomainError): string | undefined {
   if (refused instanceof UnknownName) return refused.key;
   return refused instanceof UnknownMarket ? refused.conditionId : undefined;
+}
+
+function readsBinary(codec: Codec): boolean {
+  return codec.readsBinary === true;
 }
 
 function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {

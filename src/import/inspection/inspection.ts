@@ -56,7 +56,8 @@ export async function inspect(source: Source): Promise<Inspection> {
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
   if (binary !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${binary}`);
   // Frames in the pages of a database are not lines.
-  const recording = isSqlite(sample.head) ? undefined : codecsFor('change').find((codec) => codec.recognises(content));
+  const codecs = codecsFor('change').filter(({ readsBinary }) => readsBinary === true || !isSqlite(sample.head));
+  const recording = codecs.find((codec) => codec.recognises(content));
   const stated = formatOf(opened, recording, source.name);
   const compression = sample.piped ? undefined : await compressionOf(source.path);
   const found =

@@ -39,6 +39,10 @@ export class KeepingSink implements RecordSink {
     for (const item of items) item.added += 1;
   }
 
+  addFrom(items: readonly KeptItem[], parse: () => RecordedItem): void {
+    this.add(parse(), items);
+  }
+
   reject(item: KeptItem, reason: string): void {
     item.reasons.push(reason);
   }
