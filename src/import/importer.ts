@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
-import { refusal } from '../record/fields.ts';
+import { attempt, refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { UnknownMarket } from '../venue/market-message-parser.ts';
@@ -241,8 +241,20 @@ export class Importer implements RecordSink {
     if (isCounted) this.#read += 1;
     // Parquet is not read through `bytes`.
     if (index % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
-    const result = { stored: false, contradicted: false, refused: false, late: undefined };
-    return { file, tally, line, reading, index, isCounted, open: parts, ...result };
+    // Written out, because this is the busiest place of an import.
+    return {
+      file,
+      tally,
+      line,
+      reading,
+      index,
+      isCounted,
+      open: parts,
+      stored: false,
+      contradicted: false,
+      refused: false,
+      late: undefined,
+    };
   }
 
   add(record: RecordedItem, items: Items): void {
@@ -310,7 +322,7 @@ export class Importer implements RecordSink {
     try {
       for (const record of parse()) {
         item.open += 1;
-        this.addFrom([item], () => record);
+        this.#addOrEnd(record, [item]);
       }
       this.finish(item);
     } catch (error) {
@@ -329,10 +341,15 @@ export class Importer implements RecordSink {
   }
 
   addFrom(items: Items, parse: () => RecordedItem): void {
+    const record = attempt(parse);
+    if (!(record instanceof DomainError)) this.#addOrEnd(record, items);
+    else for (const item of items) this.#end(item, record.message, keyOf(record));
+  }
+
+  /** Adds a record. If it is refused, ends one part of each item. */
+  #addOrEnd(record: RecordedItem, items: Items): void {
     const [item] = items;
-    let record: RecordedItem | undefined;
     try {
-      record = parse();
       if (item!.reading === 'first' && 'conditionId' in record && this.#late.hides(record.conditionId))
         throw new UnknownMarket(record.conditionId);
       this.add(record, items);
@@ -340,7 +357,7 @@ export class Importer implements RecordSink {
       const refused = refusal(error);
       const key = keyOf(refused);
       const isFinal = item!.isCounted && (key === undefined || item!.reading !== 'first');
-      if (record !== undefined && isFinal) item!.file.count(record.type, 'rejected');
+      if (isFinal) item!.file.count(record.type, 'rejected');
       for (const one of items) this.#end(one, refused.message, key);
     }
   }

@@ -126,6 +126,7 @@ export class FileTally {
   readonly format: string;
   readonly #kinds = new Map<string, KindTally>();
   readonly #types = new Map<string, TypeTally>();
+  #type: TypeTally | undefined;
   gaps = 0;
   droppedLevels = 0;
   error: string | undefined;
@@ -142,7 +143,9 @@ export class FileTally {
 
   /** Counts a record. */
   count(type: string, result: RecordResult): void {
-    const tally = this.#types.getOrInsertComputed(type, emptyTypeTally);
+    // Records of one type mostly follow each other.
+    const tally = this.#type?.type === type ? this.#type : this.#types.getOrInsertComputed(type, emptyTypeTally);
+    this.#type = tally;
     tally.made += 1;
     tally[result] += 1;
   }
