@@ -13,6 +13,7 @@ import type { SegmentCodec } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { Occurring } from '../store/segments.ts';
+import type { BookSource, Contradictions } from './contradictions.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 import type { Occurrences } from './occurrences.ts';
 import { UnknownName } from './unknown-name.ts';
@@ -28,6 +29,8 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
+  /** The archive has other books of its instant, see Contradictions. */
+  contradicted: boolean;
   /** The reason if a market record contradicts the archive, or the market of a record was deleted after `add`. */
   refusal: string | undefined;
 }
@@ -42,7 +45,7 @@ interface Addition<S> {
 }
 
 interface RecordByKind {
-  readonly book: BookRecord & { readonly yields: boolean };
+  readonly book: BookRecord & { readonly yields: boolean; readonly from?: BookSource | undefined };
   readonly 'mirrored-book': BookRecord;
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
@@ -88,6 +91,7 @@ export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;
   readonly #occurrences: Occurrences;
+  readonly #contradictions: Contradictions;
   readonly #entries: Entry<S>[] = [];
   /** Ids that the recordings gave to records of the batch. */
   readonly #recordedIds: number[] = [];
@@ -100,10 +104,11 @@ export class Batch<S> {
   readonly corrected = new Map<string, number>();
 
   /** `occurrences`: of all batches of an import, since a batch may end between two records of one time. */
-  constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences) {
+  constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences, contradictions: Contradictions) {
     this.#archive = archive;
     this.#known = known;
     this.#occurrences = occurrences;
+    this.#contradictions = contradictions;
   }
 
   get isFull(): boolean {
@@ -137,7 +142,7 @@ export class Batch<S> {
    * another asset id.
    */
   add(item: RecordedItem, source: S): void {
-    const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
+    const entry: Entry<S> = { source, type: item.type, stored: false, contradicted: false, refusal: undefined };
     if (item.type === 'market') {
       this.#statements.push({ statement: item.statement, entry });
       this.#known.addStatement(item.statement);
@@ -190,8 +195,11 @@ export class Batch<S> {
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
       const record = { timestampMs, id, book: item.book };
-      const occurrence = item.occurrence ?? this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
-      this.#enter(records, { ...record, yields: item.yields === true, entry, occurrence });
+      const isWhole = item.occurrence === undefined && item.mirrored !== true;
+      const from = isWhole ? this.#contradictions.sourceOf(ofKind('book'), timestampMs) : undefined;
+      const name = `${ofKind('book')} ${from?.number}`;
+      const occurrence = item.occurrence ?? this.#occurrence(name, record, bookCodec, item.mirrored === true);
+      this.#enter(records, { ...record, yields: item.yields === true, from, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       const record = { timestampMs, id, quote: item.quote };
@@ -317,13 +325,17 @@ export class Batch<S> {
   #additionTo(market: StoredMarket, { kind, outcome, records }: Series<S>): Addition<S> {
     const { snapshots, quotes, prices } = this.#archive;
     switch (kind) {
-      case 'book':
-        return addition(
-          snapshots
-            .newRecords(market, outcome, inTimeOrder(records))
-            .filter(({ yields, timestampMs }) => !yields || !snapshots.hasAt(market, outcome, timestampMs)),
-          (added) => snapshots.add(market, outcome, added),
+      case 'book': {
+        const fresh = snapshots
+          .newRecords(market, outcome, inTimeOrder(records))
+          .filter(({ yields, timestampMs }) => !yields || !snapshots.hasAt(market, outcome, timestampMs));
+        const { conditionId } = market;
+        const stored = (fromMs: number, toMs: number) => snapshots.slices(market, outcome, fromMs, toMs);
+        const series = { conditionId, name: `${conditionId} ${outcome}`, stored };
+        return addition(this.#contradictions.without(inTimeOrder(records), fresh, series), (added) =>
+          snapshots.add(market, outcome, added),
         );
+      }
       case 'mirrored-book':
         return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>
           snapshots.addMirrored(market, outcome, added),

@@ -8,6 +8,7 @@ import { UnknownMarket } from '../venue/market-message-parser.ts';
 import { Batch } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { codecsFor } from './codecs.ts';
+import { Contradictions } from './contradictions.ts';
 import { checkpoint } from './decompressed.ts';
 import { binaryKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
@@ -141,6 +142,7 @@ export class Importer implements RecordSink {
     this.#bytesRead += bytes;
     this.#progress();
   };
+  readonly #contradictions = new Contradictions();
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   readonly #inputs = new Map<FileTally, RecognisedFile>();
@@ -168,7 +170,7 @@ export class Importer implements RecordSink {
     this.markets = new KnownMarkets(archive, this.#late);
     this.#codecs = newCodecs(options);
     this.#mapped = options.mapping === undefined ? undefined : this.#codecs[0];
-    this.#batch = new Batch(archive, this.markets, this.#occurrences);
+    this.#batch = this.#newBatch();
   }
 
   /**
@@ -220,6 +222,7 @@ export class Importer implements RecordSink {
       notes: [
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
+        ...this.#contradictions.notes(),
         ...[...this.#codecs, ...this.#codecsAgain].flatMap((codec) => codec.notes?.() ?? []),
         ...this.#winnerNotes,
       ],
@@ -461,7 +464,7 @@ export class Importer implements RecordSink {
     this.#late.release();
     this.#codecsAgain = newCodecs(this.#options);
     this.#occurrences = new Occurrences();
-    this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
+    this.#batch = this.#newBatch();
     for (const [tally, input] of this.#inputs) {
       const codec = this.#codecsAgain[this.#codecs.indexOf(input.codec)]!;
       if (files.has(tally)) await this.#readFile(tally, { ...input, codec }, 'second');
@@ -474,6 +477,7 @@ export class Importer implements RecordSink {
     this.#file = tally;
     this.#index = 0;
     this.#late.reading = reading;
+    this.#contradictions.begin(tally);
     try {
       await checkpoint(this.#options.signal);
       await codec.read(file, this);
@@ -498,22 +502,28 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
+  #newBatch(): Batch<Items> {
+    return new Batch(this.#archive, this.markets, this.#occurrences, this.#contradictions);
+  }
+
   #commit(): void {
     const batch = this.#batch;
-    this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
+    this.#batch = this.#newBatch();
     if (batch.isEmpty) return;
     this.#options.beforeBatch?.();
-    for (const { source, type, stored, refusal } of batch.commit(this.#options.clock())) {
+    for (const { source, type, stored, contradicted, refusal } of batch.commit(this.#options.clock())) {
       // Only mirrored books have no item.
       const isMirrored = type === 'snapshot' && source.length === 0;
       // A gap that ends with the input has no item.
       const file = source[0]?.file ?? this.#file;
-      if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? 'duplicate' : 'rejected');
+      const other = contradicted ? 'contradicted' : 'duplicate';
+      if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? other : 'rejected');
       else if (stored) this.#mirrored += 1;
       if (stored && !isMirrored) this.#records[type] = (this.#records[type] ?? 0) + 1;
       if (stored && type === 'gap') file.gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
+        if (contradicted) item.contradicted = true;
         if (refusal === undefined) this.finish(item);
         else this.reject(item, refusal);
       }

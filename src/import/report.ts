@@ -7,7 +7,7 @@ interface KindReport {
   readonly stored: number;
   /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
-  /** Messages that hashes contradict, because changes before them are missing: a gap says when. */
+  /** Messages that hashes contradict, because changes before them are missing: a gap says when; books that contradict other sources. */
   readonly contradicted: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */
