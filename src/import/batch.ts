@@ -331,7 +331,8 @@ export class Batch<S> {
           .filter(({ yields, timestampMs }) => !yields || !snapshots.hasAt(market, outcome, timestampMs));
         const { conditionId } = market;
         const stored = (fromMs: number, toMs: number) => snapshots.slices(market, outcome, fromMs, toMs);
-        const series = { conditionId, name: `${conditionId} ${outcome}`, stored };
+        const hasPlace = (id: number) => id !== 0 && this.#archive.givenIds.isFree(id);
+        const series = { conditionId, name: `${conditionId} ${outcome}`, stored, hasPlace };
         return addition(this.#contradictions.without(inTimeOrder(records), fresh, series), (added) =>
           snapshots.add(market, outcome, added),
         );

@@ -26,6 +26,7 @@ export class BookSource {
 /** A book and the source that states it; undefined: it is rebuilt from changes, and judged there. */
 interface StatedBook {
   readonly timestampMs: number;
+  readonly id: number;
   readonly book: OrderBook;
   readonly from?: BookSource | undefined;
   readonly entry: { contradicted: boolean };
@@ -36,6 +37,8 @@ interface SeriesOfBooks {
   readonly name: string;
   /** The books that the archive has between two times, both inclusive. */
   readonly stored: (fromMs: number, toMs: number) => Iterable<SegmentSlice>;
+  /** Returns true for a recorded id that is free: pieces of one export have the order of their ids, whatever comes first. */
+  readonly hasPlace: (id: number) => boolean;
 }
 
 /**
@@ -82,7 +85,8 @@ export class Contradictions {
       let owner = before.length === 0 ? undefined : (this.#ownerOf(name) ?? 'archive');
       for (const [from, stated] of Map.groupBy(books, (one) => one.from)) {
         const added = stated.filter((one) => isFresh.has(one));
-        if (from !== undefined && owner !== undefined && owner !== from && !extendsBooks(stated, before)) {
+        const isOther = from !== undefined && owner !== undefined && owner !== from;
+        if (isOther && !added.every(({ id }) => series.hasPlace(id)) && !extendsBooks(stated, before)) {
           for (const one of added) refused.add(one);
           this.#note(from, added, series);
           continue;

@@ -54,6 +54,11 @@ export class GivenIds {
     this.#reserved.add(id);
   }
 
+  /** Returns true for an id that no record was given. Call it after `load`, before ids are taken. */
+  isFree(id: number): boolean {
+    return id > (this.#atOrBefore.get(id)?.lastId ?? 0);
+  }
+
   /** `wanted` when it is free, else the next id after all that were given. */
   take(wanted: number | undefined): number {
     if (wanted !== undefined && this.#claim(wanted)) return wanted;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ImportReport } from '../../src/import/report.ts';
 import type { Archive } from '../../src/store/archive.ts';
-import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { importPaths, importRecords, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { booksOf } from '../support/imported.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 
@@ -126,6 +126,31 @@ describe('a book of one source that differs from the archive’s of the same ins
       [[0, 3]],
     );
     expect(snapshotsOf(report)).toMatchObject({ stored: 0, contradicted: 0, duplicate: 3 });
+  });
+});
+
+describe('books with ids', () => {
+  const numbered = (size: number, id: number) =>
+    sampleSnapshot({ timestamp: AT_MS, bids: [{ price: 0.5, size }], asks: [], id: String(id) });
+
+  test('are pieces of one export while their ids are free: they have the order of their ids', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), numbered(2, 20)]);
+    const report = await importRecords(place.archive, [sampleMarket(), numbered(1, 10), numbered(3, 30)]);
+    expect(snapshotsOf(report)).toMatchObject({ stored: 2, contradicted: 0 });
+    expect(booksIn(place.archive)).toEqual([
+      [0, 1],
+      [0, 2],
+      [0, 3],
+    ]);
+  });
+
+  test('that are taken are of another archive, whose other books contradict', async () => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), numbered(2, 20)]);
+    const report = await importRecords(place.archive, [sampleMarket(), numbered(5, 20)]);
+    expect(snapshotsOf(report)).toMatchObject({ stored: 0, contradicted: 1 });
+    expect(booksIn(place.archive)).toEqual([[0, 2]]);
   });
 });
 
