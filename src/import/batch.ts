@@ -196,9 +196,9 @@ export class Batch<S> {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
       const record = { timestampMs, id, book: item.book };
       const isWhole = item.occurrence === undefined && item.mirrored !== true;
-      const from = isWhole ? this.#contradictions.sourceOf(ofKind('book'), timestampMs) : undefined;
-      const name = `${ofKind('book')} ${from?.number}`;
-      const occurrence = item.occurrence ?? this.#occurrence(name, record, bookCodec, item.mirrored === true);
+      const name = ofKind('book');
+      const { from, key = name } = isWhole ? this.#contradictions.statedBy(name, timestampMs) : {};
+      const occurrence = item.occurrence ?? this.#occurrence(key, record, bookCodec, item.mirrored === true);
       this.#enter(records, { ...record, yields: item.yields === true, from, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {

@@ -6,7 +6,7 @@ import type { SegmentSlice } from '../segment/segment-header.ts';
 /** Series whose last instant is remembered. */
 const SERIES_MAX = 16_384;
 /** Each of two generations has at most this number of instants, which bounds memory. */
-const INSTANTS_MAX = 65_536;
+const INSTANTS_MAX = 262_144;
 /** Files with further notes are only counted. */
 const NOTES_MAX = 100;
 
@@ -41,16 +41,39 @@ interface SeriesOfBooks {
   readonly hasPlace: (id: number) => boolean;
 }
 
+/** The source of the books of a series at the instant that was stated last. */
+interface LastInstant {
+  from: BookSource;
+  timestampMs: number;
+  /** Names the series as this source states it. */
+  key: string;
+}
+
+/** Instants of a series, ascending, of which one source stated the books first. */
+interface OwnedInstants {
+  readonly from: BookSource;
+  readonly times: Float64Array;
+}
+
+/** The books of one instant: those that are new, those before them, and the results. */
+interface Comparison<I> {
+  readonly added: ReadonlySet<I>;
+  readonly before: OrderBook[];
+  readonly refused: Set<I>;
+  readonly owned: Map<BookSource, I[]>;
+}
+
 /**
  * Finds the instants of which one source has other books than another one has stated before. The books of one instant that one source
  * states are a sequence, and so are those of consecutive files if the second begins with the instant that ended the first.
  */
 export class Contradictions {
   readonly #sources = new Map<object, BookSource>();
-  readonly #last = new Map<string, { readonly from: BookSource; readonly timestampMs: number }>();
-  /** Whose the books of an instant are, by series and time. */
-  #owners = new Map<string, BookSource>();
-  #earlier = new Map<string, BookSource>();
+  readonly #last = new Map<string, LastInstant>();
+  /** By series. */
+  #owned = new Map<string, OwnedInstants[]>();
+  #earlier = new Map<string, OwnedInstants[]>();
+  #instants = 0;
   #current = new BookSource(0, '');
 
   /** Call it before a file is read. `file` is the same for each reading of it. */
@@ -58,14 +81,19 @@ export class Contradictions {
     this.#current = this.#sources.getOrInsertComputed(file, () => new BookSource(this.#sources.size + 1, file.path));
   }
 
-  /** The source of a book that the current file states now. */
-  sourceOf(series: string, timestampMs: number): BookSource {
+  /** The source of a book that the current file states now, and its name of the series. Valid until the next call. */
+  statedBy(series: string, timestampMs: number): Readonly<LastInstant> {
     const last = this.#last.get(series);
-    if (last?.timestampMs === timestampMs) return last.from;
+    if (last?.timestampMs === timestampMs) return last;
+    if (last?.from === this.#current) {
+      last.timestampMs = timestampMs;
+      return last;
+    }
+    const instant = { from: this.#current, timestampMs, key: `${series} ${this.#current.number}` };
     this.#last.delete(series);
-    this.#last.set(series, { from: this.#current, timestampMs });
+    this.#last.set(series, instant);
     if (this.#last.size > SERIES_MAX) this.#last.delete(this.#last.keys().next().value!);
-    return this.#current;
+    return instant;
   }
 
   /**
@@ -73,30 +101,69 @@ export class Contradictions {
    * The others get their mark.
    */
   without<I extends StatedBook>(incoming: readonly I[], fresh: readonly I[], series: SeriesOfBooks): readonly I[] {
-    const times = new Set(fresh.filter(({ from }) => from !== undefined).map(({ timestampMs }) => timestampMs));
-    if (times.size === 0) return fresh;
-    const known = storedAt(times, series);
+    const [first] = fresh;
+    if (first === undefined) return fresh;
+    const isOfOne = incoming.every(({ from }) => from === first.from);
+    if (isOfOne && first.from === undefined) return fresh;
+    const known = storedAt(fresh, series);
+    if (!isOfOne || known.size > 0) return this.#compared(incoming, fresh, known, series);
+    this.#own(series.name, first.from!, fresh);
+    return fresh;
+  }
+
+  #compared<I extends StatedBook>(
+    incoming: readonly I[],
+    fresh: readonly I[],
+    known: Map<number, OrderBook[]>,
+    series: SeriesOfBooks,
+  ): readonly I[] {
     const refused = new Set<I>();
-    const isFresh = new Set(fresh);
-    const ofTimes = incoming.filter(({ timestampMs }) => times.has(timestampMs));
-    for (const [timestampMs, books] of Map.groupBy(ofTimes, (one) => one.timestampMs)) {
-      const name = `${series.name} ${timestampMs}`;
-      const before = known.get(timestampMs) ?? [];
-      let owner = before.length === 0 ? undefined : (this.#ownerOf(name) ?? 'archive');
-      for (const [from, stated] of Map.groupBy(books, (one) => one.from)) {
-        const added = stated.filter((one) => isFresh.has(one));
-        const isOther = from !== undefined && owner !== undefined && owner !== from;
-        if (isOther && !added.every(({ id }) => series.hasPlace(id)) && !extendsBooks(stated, before)) {
-          for (const one of added) refused.add(one);
-          this.#note(from, added, series);
-          continue;
-        }
-        before.push(...added.map(({ book }) => book));
-        owner ??= from ?? 'archive';
-        if (from !== undefined && owner === from) this.#own(name, from);
+    const owned = new Map<BookSource, I[]>();
+    let compared = 0;
+    for (let start = 0, end = 0; start < incoming.length; start = end) {
+      const first = incoming[start]!;
+      const { timestampMs } = first;
+      let isOfOne = true;
+      for (end = start + 1; incoming[end]?.timestampMs === timestampMs; end += 1) {
+        isOfOne &&= incoming[end]!.from === first.from;
       }
+      const from = compared;
+      while (fresh[compared]?.timestampMs === timestampMs) compared += 1;
+      if (from === compared) continue;
+      if (isOfOne && !known.has(timestampMs)) {
+        if (first.from !== undefined) owned.getOrInsertComputed(first.from, () => []).push(first);
+        continue;
+      }
+      const added = new Set(fresh.slice(from, compared));
+      this.#compareInstant(
+        incoming.slice(start, end),
+        { added, before: known.get(timestampMs) ?? [], refused, owned },
+        series,
+      );
     }
+    for (const [from, books] of owned) this.#own(series.name, from, books);
     return refused.size === 0 ? fresh : fresh.filter((one) => !refused.has(one));
+  }
+
+  #compareInstant<I extends StatedBook>(
+    books: readonly I[],
+    { added, before, refused, owned }: Comparison<I>,
+    series: SeriesOfBooks,
+  ): void {
+    const { timestampMs } = books[0]!;
+    let owner = before.length === 0 ? undefined : (this.#ownerOf(series.name, timestampMs) ?? 'archive');
+    for (const [from, stated] of Map.groupBy(books, (one) => one.from)) {
+      const fresh = stated.filter((one) => added.has(one));
+      const isOther = from !== undefined && owner !== undefined && owner !== from;
+      if (isOther && !fresh.every(({ id }) => series.hasPlace(id)) && !extendsBooks(stated, before)) {
+        for (const one of fresh) refused.add(one);
+        this.#note(from, fresh, series);
+        continue;
+      }
+      before.push(...fresh.map(({ book }) => book));
+      owner ??= from ?? 'archive';
+      if (from !== undefined && owner === from) owned.getOrInsertComputed(from, () => []).push(stated[0]!);
+    }
   }
 
   /** One sentence for each file that contradicts others. */
@@ -120,16 +187,31 @@ export class Contradictions {
     }
   }
 
-  #ownerOf(name: string): BookSource | undefined {
-    return this.#owners.get(name) ?? this.#earlier.get(name);
+  #ownerOf(series: string, timestampMs: number): BookSource | undefined {
+    const owned = [...(this.#owned.get(series) ?? []), ...(this.#earlier.get(series) ?? [])];
+    return owned.find(({ times }) => hasTime(times, timestampMs))?.from;
   }
 
-  #own(name: string, from: BookSource): void {
-    this.#owners.set(name, from);
-    if (this.#owners.size < INSTANTS_MAX) return;
-    this.#earlier = this.#owners;
-    this.#owners = new Map();
+  #own(series: string, from: BookSource, books: readonly StatedBook[]): void {
+    const times = Float64Array.from(books, ({ timestampMs }) => timestampMs);
+    this.#owned.getOrInsertComputed(series, () => []).push({ from, times });
+    this.#instants += times.length;
+    if (this.#instants < INSTANTS_MAX) return;
+    this.#earlier = this.#owned;
+    this.#owned = new Map();
+    this.#instants = 0;
   }
+}
+
+/** Whether an ascending array has a time. */
+function hasTime(times: Float64Array, timestampMs: number): boolean {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (times[middle]! < timestampMs) low = middle + 1;
+    else high = middle;
+  }
+  return times[low] === timestampMs;
 }
 
 /** Returns true if a sequence begins with the books that are known. */
@@ -138,13 +220,16 @@ function extendsBooks(stated: readonly StatedBook[], known: readonly OrderBook[]
   return known.length <= books.length && known.every((book, index) => sameBook(book, books[index]!));
 }
 
-function storedAt(times: ReadonlySet<number>, { stored }: SeriesOfBooks): Map<number, OrderBook[]> {
+/** The books that the archive has at the instants of `books`, which ascend. */
+function storedAt(books: readonly StatedBook[], { stored }: SeriesOfBooks): Map<number, OrderBook[]> {
   const found = new Map<number, OrderBook[]>();
-  const [fromMs, toMs] = [Math.min(...times), Math.max(...times)];
-  for (const { head, payload, from, to } of stored(fromMs, toMs)) {
-    if (!head.timestamps.slice(from, to).some((timestampMs) => times.has(timestampMs))) continue;
+  let times: Set<number> | undefined;
+  for (const { head, payload, from, to } of stored(books[0]!.timestampMs, books.at(-1)!.timestampMs)) {
+    times ??= new Set(books.map(({ timestampMs }) => timestampMs));
+    const wanted = times;
+    if (!head.timestamps.subarray(from, to).some((timestampMs) => wanted.has(timestampMs))) continue;
     for (const { timestampMs, book } of bookCodec.decode(payload).slice(from, to)) {
-      if (times.has(timestampMs)) found.getOrInsertComputed(timestampMs, () => []).push(book);
+      if (wanted.has(timestampMs)) found.getOrInsertComputed(timestampMs, () => []).push(book);
     }
   }
   return found;
