@@ -7,7 +7,7 @@ import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
 import type { Mapping } from '../import/mapping/mapping-schema.ts';
 import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
-import type { FileReport, ImportReport, Rejection } from '../import/report.ts';
+import type { FileReport, ImportReport, RecordResult, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { explained } from '../store/database.ts';
@@ -255,6 +255,8 @@ function printText(terminal: Terminal, report: ImportReport): void {
         files.flatMap((file) => rowsOf(file, total)),
       ),
     );
+  const made = files.filter(hasOtherRecords).flatMap((file) => recordRowsOf(file, total));
+  if (made.length > 0) terminal.out(`\n${table(terminal, recordHeadingsOf(total), made)}`);
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
@@ -351,6 +353,32 @@ function rowsOf({ path, format, kinds, gaps }: FileReport, total: Total): string
     kind.kind,
     ...resultsOf(total).map((result) => String(kind[result])),
     index === 0 ? String(gaps) : '',
+  ]);
+}
+
+/** Whether the records of a file are not one for each of its items: then its items do not say how many records are stored. */
+function hasOtherRecords({ types, ...items }: FileReport): boolean {
+  const made = types.reduce((sum, type) => sum + type.made, 0);
+  const stored = types.reduce((sum, type) => sum + type.stored, 0);
+  return made !== items.read - items.rejected || stored !== items.stored;
+}
+
+function recordResultsOf({ types }: Total): readonly RecordResult[] {
+  const isContradicted = types.some(({ contradicted }) => contradicted > 0);
+  return ['stored', 'duplicate', ...(isContradicted ? (['contradicted'] as const) : []), 'rejected'];
+}
+
+function recordHeadingsOf(total: Total) {
+  return [{ heading: 'file', cut: 'front' } as const, 'records', 'made', ...recordResultsOf(total)];
+}
+
+/** One row per type of the records that were made of a file's items; the first one names the file. */
+function recordRowsOf({ path, types }: FileReport, total: Total): string[][] {
+  return types.map((type, index) => [
+    index === 0 ? path : '',
+    type.type,
+    String(type.made),
+    ...recordResultsOf(total).map((result) => String(type[result])),
   ]);
 }
 

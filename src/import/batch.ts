@@ -1,5 +1,6 @@
 import type { Gap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
+import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Position } from '../domain/page.ts';
 import { refusal, rejected } from '../record/fields.ts';
@@ -12,6 +13,7 @@ import type { SegmentCodec } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import type { Occurring } from '../store/segments.ts';
+import type { BookSource, Contradictions } from './contradictions.ts';
 import type { KnownMarket, KnownMarkets } from './known-markets.ts';
 import type { Occurrences } from './occurrences.ts';
 import type { AssetTarget } from './rebuild/asset-event.ts';
@@ -21,6 +23,7 @@ import type { StatedAsset } from './rebuild/stated-books.ts';
 import type { StatedMoment } from './rebuild/stated-moments.ts';
 import { StoredMoments } from './rebuild/stored-moments.ts';
 import type { SourceItem } from './record-sink.ts';
+import { UnknownName } from './unknown-name.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
 export const BATCH_RECORDS = 8192;
@@ -31,6 +34,8 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
+  /** The archive has other books of its instant, see Contradictions. */
+  contradicted: boolean;
   /** The reason if a market record contradicts the archive, or the market of a record was deleted after `add`. */
   refusal: string | undefined;
 }
@@ -47,7 +52,7 @@ interface Addition<S> {
 }
 
 interface RecordByKind {
-  readonly book: BookRecord;
+  readonly book: BookRecord & { readonly from?: BookSource | undefined };
   readonly 'mirrored-book': BookRecord;
   readonly quote: QuoteRecord;
   readonly mid: PriceRecord;
@@ -78,7 +83,8 @@ interface MarketRecords<S> {
 }
 
 /** What the messages about one asset have become. */
-export interface MergedAsset extends Pick<MergedBooks, 'moments' | 'gaps'> {
+export interface MergedAsset extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
+  readonly conditionId: string;
   /** Moments of which a snapshot is new in the archive. */
   readonly added: ReadonlySet<StatedMoment>;
   /** Items of whole books whose price of the last trade is new in the archive. */
@@ -91,10 +97,18 @@ interface StoredAsset extends MergedAsset {
   readonly traded: Set<SourceItem>;
 }
 
+/** What books are judged by in a commit. */
+export interface MergeContext {
+  readonly checks: RebuildChecks;
+  /** The highest record id before the import: snapshots of later ids are its own. */
+  readonly lastId: number;
+}
+
 export class Batch<S> {
   readonly #archive: Archive;
   readonly #known: KnownMarkets;
   readonly #occurrences: Occurrences;
+  readonly #contradictions: Contradictions;
   readonly #entries: Entry<S>[] = [];
   /** Ids that the recordings gave to records of the batch. */
   readonly #recordedIds: number[] = [];
@@ -108,10 +122,11 @@ export class Batch<S> {
   readonly corrected = new Map<string, number>();
 
   /** `occurrences`: of all batches of an import, since a batch may end between two records of one time. */
-  constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences) {
+  constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences, contradictions: Contradictions) {
     this.#archive = archive;
     this.#known = known;
     this.#occurrences = occurrences;
+    this.#contradictions = contradictions;
   }
 
   get isFull(): boolean {
@@ -127,7 +142,7 @@ export class Batch<S> {
    * another asset id.
    */
   add(item: RecordedItem, source: S): void {
-    const entry: Entry<S> = { source, type: item.type, stored: false, refusal: undefined };
+    const entry: Entry<S> = { source, type: item.type, stored: false, contradicted: false, refusal: undefined };
     if (item.type === 'market') {
       this.#statements.push({ statement: item.statement, entry });
       this.#known.addStatement(item.statement);
@@ -142,7 +157,7 @@ export class Batch<S> {
    * Stores everything in one transaction, and merges `books` with what the archive has. Returns the entries, with their results, in the
    * order of `add`.
    */
-  commit(nowMs: number, books: readonly StatedAsset[], checks: RebuildChecks): readonly Entry<S>[] {
+  commit(nowMs: number, books: readonly StatedAsset[], context: MergeContext): readonly Entry<S>[] {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
@@ -154,7 +169,7 @@ export class Batch<S> {
       const conditionIds = [...new Set([...byMarket.keys(), ...booksByMarket.keys()])].sort();
       const ofMarkets = conditionIds.flatMap((conditionId) => {
         const parts = (byMarket.get(conditionId) ?? []).map(([, records]) => records);
-        return this.#additionsOfMarket(conditionId, parts, booksByMarket.get(conditionId) ?? [], checks);
+        return this.#additionsOfMarket(conditionId, parts, booksByMarket.get(conditionId) ?? [], context);
       });
       const ofCoins = [...this.#coins].sort(byKey).map(([, series]) => this.#additionOfCoin(series));
       this.#storeWithIds([...ofCoins, ...ofMarkets]);
@@ -184,8 +199,10 @@ export class Batch<S> {
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
       const record = { timestampMs, id, book: item.book };
-      const occurrence = this.#occurrence(ofKind('book'), record, bookCodec, item.mirrored === true);
-      this.#enter(records, { ...record, entry, occurrence });
+      const name = ofKind('book');
+      const { from, key = name } = item.mirrored === true ? {} : this.#contradictions.statedBy(name, timestampMs);
+      const occurrence = this.#occurrence(key, record, bookCodec, item.mirrored === true);
+      this.#enter(records, { ...record, from, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
       const record = { timestampMs, id, quote: item.quote };
@@ -219,7 +236,7 @@ export class Batch<S> {
     const market = this.#known.byConditionId(conditionId);
     if (market !== undefined) return market;
     this.#known.addMissing(conditionId);
-    throw rejected(`market ${conditionId} is unknown: import its market record first`);
+    throw new UnknownName(conditionId, `market ${conditionId} is unknown: import its market record first`);
   }
 
   /** A real conditionId may have replaced the stand-in of messages. */
@@ -248,7 +265,7 @@ export class Batch<S> {
     conditionId: string,
     parts: readonly MarketRecords<S>[],
     books: readonly StatedAsset[],
-    checks: RebuildChecks,
+    context: MergeContext,
   ): Addition<S>[] {
     const market = this.#archive.markets.findByConditionId(conditionId);
     if (market === undefined) {
@@ -256,16 +273,18 @@ export class Batch<S> {
       return [];
     }
     let isChanged = false;
+    const mergedBooks: Record<Outcome, ReadonlyMap<number, OrderBook>> = { up: new Map(), down: new Map() };
     const additions = books.flatMap((asset) => {
-      const merge = new BookMerge(this.#archive, market, asset.target, { ...asset, checks });
+      const merge = new BookMerge(this.#archive, market, asset.target, { ...asset, ...context });
       const merged = merge.merge(asset.moments, asset.waiting);
       if (merged.corrected > 0) this.#addCorrected(conditionId, merged.corrected);
       isChanged ||= merged.isChanged;
+      mergedBooks[asset.target.outcome] = new Map(merged.added.map(({ timestampMs, book }) => [timestampMs, book]));
       return this.#additionsOfBooks(market, asset.target, merged);
     });
     additions.push(
       ...OUTCOMES.flatMap((outcome) =>
-        KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series))),
+        KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series, mergedBooks[outcome]))),
       ),
     );
     const gaps = parts.flatMap((part) => part.gaps);
@@ -294,7 +313,9 @@ export class Batch<S> {
   /** The snapshots and prices that a merge adds. */
   #additionsOfBooks(market: StoredMarket, { outcome }: AssetTarget, merged: MergedBooks): Addition<S>[] {
     const { snapshots, prices } = this.#archive;
-    const asset: StoredAsset = { ...merged, added: new Set(), traded: new Set(), snapshots: merged.added.length };
+    const { conditionId } = market;
+    const snapshotCount = merged.added.length;
+    const asset: StoredAsset = { ...merged, conditionId, added: new Set(), traded: new Set(), snapshots: snapshotCount };
     this.merged.push(asset);
     for (const { moment } of merged.added) if (moment !== undefined) asset.added.add(moment);
     const books = merged.added.map(({ timestampMs, book }) => ({ timestampMs, id: 0, book }));
@@ -313,7 +334,8 @@ export class Batch<S> {
     const reason = `market ${conditionId} was deleted during the import: import this again`;
     const moments = books.flatMap((asset) => asset.moments);
     const refused = moments.map((moment) => ({ moment, end: { reason }, refused: new Map() }));
-    this.merged.push({ moments: refused, gaps: [], added: new Set(), traded: new Set(), snapshots: 0 });
+    const nothing = { gaps: [], closed: [], lastTrades: [], known: new Set<StatedMoment>(), takenBack: 0, snapshots: 0 };
+    this.merged.push({ ...nothing, conditionId, moments: refused, added: new Set(), traded: new Set() });
     const entries = parts.flatMap(({ series, gaps }) => [
       ...series.flatMap(({ records }) => entriesOf(records)),
       ...entriesOf(gaps),
@@ -321,16 +343,16 @@ export class Batch<S> {
     for (const entry of entries) entry.refusal = reason;
   }
 
-  #additionTo(market: StoredMarket, { kind, outcome, records }: Series<S>): Addition<S> {
+  /** `merged`: the books that messages of this batch add, by time. */
+  #additionTo(
+    market: StoredMarket,
+    { kind, outcome, records }: Series<S>,
+    merged: ReadonlyMap<number, OrderBook>,
+  ): Addition<S> {
     const { snapshots, quotes, prices } = this.#archive;
     switch (kind) {
       case 'book':
-        return addition(snapshots.newRecords(market, outcome, inTimeOrder(records)), (added) => {
-          snapshots.add(market, outcome, added);
-          const times = added.map(({ timestampMs }) => timestampMs);
-          const { statements } = this.#archive;
-          if (statements.exist(market, outcome)) statements.markForeign(market, outcome, [...new Set(times)]);
-        });
+        return this.#additionOfSnapshots(market, outcome, inTimeOrder(records), merged);
       case 'mirrored-book':
         return addition(snapshots.newMirrored(market, outcome, inTimeOrder(records)), (added) =>
           snapshots.addMirrored(market, outcome, added),
@@ -344,6 +366,30 @@ export class Batch<S> {
           prices.add(market, outcome, kind, added),
         );
     }
+  }
+
+  /** Adds snapshots as they are: changes are not applied to them. Those of a time of which messages have a book yield to it. */
+  #additionOfSnapshots(
+    market: StoredMarket,
+    outcome: Outcome,
+    records: readonly BatchRecord<RecordByKind['book'], S>[],
+    merged: ReadonlyMap<number, OrderBook>,
+  ): Addition<S> {
+    const { snapshots, statements } = this.#archive;
+    const fresh = snapshots.newRecords(market, outcome, records).filter(({ timestampMs, book, entry }) => {
+      const other = merged.get(timestampMs);
+      if (other !== undefined && !sameBook(other, book)) entry.contradicted = true;
+      return other === undefined;
+    });
+    const { conditionId } = market;
+    const stored = (fromMs: number, toMs: number) => snapshots.slices(market, outcome, fromMs, toMs);
+    const hasPlace = (id: number) => id !== 0 && this.#archive.givenIds.isFree(id);
+    const series = { conditionId, name: `${conditionId} ${outcome}`, stored, hasPlace };
+    return addition(this.#contradictions.without(records, fresh, series), (added) => {
+      snapshots.add(market, outcome, added);
+      if (!statements.exist(market, outcome)) return;
+      statements.markForeign(market, outcome, [...new Set(added.map(({ timestampMs }) => timestampMs))]);
+    });
   }
 
   #additionOfCoin({ symbol, source, records }: CoinSeries<S>): Addition<S> {

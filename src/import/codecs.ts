@@ -7,6 +7,7 @@ import { marketLists } from './codecs/market-list.ts';
 import { bookreelMsgpack } from './codecs/msgpack.ts';
 import { bookreelNdjson } from './codecs/ndjson.ts';
 import { oneSecondSnapshots } from './codecs/one-second-snapshots.ts';
+import { bookreelCsv, bookreelParquet, bookreelSqlite } from './codecs/own-tables.ts';
 import { parquetBooks } from './codecs/parquet-books.ts';
 import { pmxtParquet } from './codecs/pmxt-parquet.ts';
 import { quotesCsv } from './codecs/quotes-csv.ts';
@@ -19,6 +20,9 @@ export function allCodecs(): readonly Codec[] {
   return [
     bookreelMsgpack(),
     bookreelSegments(),
+    bookreelCsv(),
+    bookreelParquet(),
+    bookreelSqlite(),
     pmxtParquet(),
     parquetBooks(),
     gammaMarkets(),

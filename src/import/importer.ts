@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { refusal } from '../record/fields.ts';
+import type { Gap } from '../domain/gap.ts';
+import { attempt, refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
 import { UnknownMarket } from '../venue/market-message-parser.ts';
@@ -8,10 +9,12 @@ import { Batch, type MergedAsset } from './batch.ts';
 import type { Codec } from './codec.ts';
 import { allCodecs } from './codecs.ts';
 import { openContainer } from './containers/container.ts';
+import { Contradictions } from './contradictions.ts';
 import { checkpoint } from './decompressed.ts';
 import { binaryKind, type ContainerKind, containerKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
+import { LateMarkets, type Reading } from './late-markets.ts';
 import { mappingCodec } from './mapping/mapping-codec.ts';
 import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
@@ -36,6 +39,7 @@ import {
 } from './report.ts';
 import type { Sample } from './sample.ts';
 import { type Source, storedSizeOf } from './source.ts';
+import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
 
 export interface ImportOptions {
@@ -73,10 +77,17 @@ export interface ImportProgress {
 interface CountedItem extends SourceItem {
   readonly file: FileTally;
   readonly tally: KindTally;
+  readonly reading: Reading;
+  /** Its place among the items of its file. */
+  readonly index: number;
+  /** False for an item that the first reading has counted. */
+  readonly isCounted: boolean;
   open: number;
   stored: boolean;
   contradicted: boolean;
   refused: boolean;
+  /** Why it waits for the second reading. */
+  late: string | undefined;
 }
 
 /** The names of files that recorders derive from their captures. */
@@ -108,6 +119,8 @@ interface RecognisedFile {
   readonly copy: OpenedSource['copy'];
   /** It has market records among others. */
   readonly holdsMarkets: boolean;
+  /** It is a pipe, which cannot be read again. */
+  readonly isPiped: boolean;
 }
 
 /**
@@ -118,9 +131,12 @@ export class Importer implements RecordSink {
   readonly markets: KnownMarkets;
   readonly #archive: Archive;
   readonly #options: ImportOptions;
+  readonly #late = new LateMarkets<CountedItem>();
   /** Reads the named files; undefined: every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
+  /** The codecs of the second reading. */
+  #codecsAgain: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
   readonly #reasons = new RejectionGroups();
@@ -132,7 +148,7 @@ export class Importer implements RecordSink {
   /** ConditionIds of the markets with books in the input: their books are mirrored at the end. */
   readonly #withBooks = new Set<string>();
   readonly #garbage = new GarbageCollection();
-  readonly #occurrences = new Occurrences();
+  #occurrences = new Occurrences();
   readonly #onBytes = (bytes: number): void => {
     this.#bytesRead += bytes;
     this.#progress();
@@ -140,8 +156,16 @@ export class Importer implements RecordSink {
   readonly #books = new StatedBooks();
   /** By asset id, the one whose last message is oldest first. */
   readonly #intervals = new Map<string, IntervalBooks>();
+  readonly #contradictions = new Contradictions();
+  /** Gaps that messages of this import opened, by their names, and the file of the message. */
+  readonly #opened = new Map<string, FileTally>();
+  /** The highest record id before the import. */
+  #lastId = 0;
   #batch: Batch<Items>;
   #file = new FileTally('', '');
+  readonly #inputs = new Map<FileTally, RecognisedFile>();
+  /** Items of the current file so far, also those that are ignored. */
+  #index = 0;
   #files = 0;
   #startedMs = 0;
   #read = 0;
@@ -161,20 +185,21 @@ export class Importer implements RecordSink {
   constructor(archive: Archive, options: ImportOptions) {
     this.#archive = archive;
     this.#options = options;
-    this.markets = new KnownMarkets(archive);
-    this.#mapped = options.mapping === undefined ? undefined : mappingCodec(options.mapping);
-    const codecs = allCodecs();
-    this.#codecs = this.#mapped === undefined ? codecs : [this.#mapped, ...codecs];
-    this.#batch = new Batch(archive, this.markets, this.#occurrences);
+    this.markets = new KnownMarkets(archive, this.#late);
+    this.#codecs = newCodecs(options);
+    this.#mapped = options.mapping === undefined ? undefined : this.#codecs[0];
+    this.#batch = this.#newBatch();
   }
 
   /**
-   * Reads `sources` in their order, files of market records first. If a file is damaged, the records before the damage are kept,
+   * Reads `sources` in their order, files of market records first. Files whose records come before their market record are read a
+   * second time for these records, pipes excepted. If a file is damaged, the records before the damage are kept,
    * the report has the error, and the next file is read. Throws 'unreadable' for a named file that is not a recording and
    * 'unavailable' if the database cannot be written; committed batches stay.
    */
   async run(sources: readonly Source[]): Promise<ImportReport> {
     this.#startedMs = this.#options.clock();
+    this.#lastId = this.#archive.givenIds.lastGiven();
     this.#files = sources.length;
     using _dryRun = this.#options.dryRun === true ? this.#archive.database.beginDryRun() : undefined;
     using copies = new DisposableStack();
@@ -188,6 +213,7 @@ export class Importer implements RecordSink {
       for (const codec of this.#codecs) codec.finish?.(this);
       this.#addIntervals(true);
       this.#commit(true);
+      await this.#readLate();
       if (this.#options.mirror === true) this.#mirror();
       this.#missingMarkets = this.markets.missing();
       this.#winnerNotes = winnerNotes(this.#archive, this.#stated);
@@ -203,19 +229,23 @@ export class Importer implements RecordSink {
   /** The results so far; if `run` threw, of the batches that were committed. */
   report(): ImportReport {
     const files = this.#tallies.map((tally) => tally.report());
+    const places = new Map(files.map(({ path }, index) => [path, index]));
+    // Records whose market record did not come are rejected last.
+    const inOrder = (a: Rejection, b: Rejection) => places.get(a.path)! - places.get(b.path)! || a.line - b.line;
     return {
       files,
       total: totalOf(files),
       records: { ...this.#records },
       mirrored: this.#mirrored,
-      rejections: this.#rejections,
-      reasons: this.#reasons.list(),
+      rejections: this.#rejections.toSorted(inOrder),
+      reasons: this.#reasons.list().toSorted((a, b) => inOrder(a.examples[0]!, b.examples[0]!)),
       skipped: this.#skipped,
       missingMarkets: this.#missingMarkets,
       notes: [
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
-        ...this.#codecs.flatMap((codec) => codec.notes?.() ?? []),
+        ...this.#contradictions.notes(),
+        ...[...this.#codecs, ...this.#codecsAgain].flatMap((codec) => codec.notes?.() ?? []),
         ...this.#books.checks.notes(),
         ...this.#winnerNotes,
       ],
@@ -227,15 +257,38 @@ export class Importer implements RecordSink {
 
   item(kind: string, line: number, parts = 1): CountedItem {
     this.#throwIfStopped();
-    const tally = this.#file.kind(kind);
-    tally.read += 1;
-    this.#read += 1;
+    this.markets.takeMissed();
+    const file = this.#file;
+    const tally = file.kind(kind);
+    const { reading } = this.#late;
+    const index = this.#index++;
+    const isCounted = reading !== 'second' || this.#late.has(file, index);
+    if (isCounted) tally.read += 1;
+    if (isCounted) this.#read += 1;
     // Parquet is not read through `bytes`.
-    if (this.#read % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
-    return { file: this.#file, tally, line, open: parts, stored: false, contradicted: false, refused: false };
+    if (index % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
+    // Written out, because this is the busiest place of an import.
+    return {
+      file,
+      tally,
+      line,
+      reading,
+      index,
+      isCounted,
+      open: parts,
+      stored: false,
+      contradicted: false,
+      refused: false,
+      late: undefined,
+    };
   }
 
   add(record: RecordedItem, items: Items): void {
+    // The first reading has added the record.
+    if (items.length > 0 && !items.some(({ isCounted }) => isCounted)) {
+      for (const item of items) this.finish(item);
+      return;
+    }
     this.#batch.add(record, items);
     if (record.type === 'market') this.#stated.add(record.statement.conditionId);
     if (record.type === 'price' && record.kind === 'trade') {
@@ -249,7 +302,16 @@ export class Importer implements RecordSink {
   }
 
   reject(item: CountedItem, reason: string): void {
-    if (!item.refused) {
+    this.#end(item, reason, this.markets.takeMissed());
+  }
+
+  /** Ends one part that cannot be stored. `key`: what no market record states, if that is the reason. */
+  #end(item: CountedItem, reason: string, key: string | undefined): void {
+    const isLate = item.reading === 'first' && !item.refused && key !== undefined && this.#late.add(key);
+    if (isLate) item.late ??= reason;
+    const isHidden = item.reading === 'second' && key !== undefined && this.#late.hides(key);
+    const isRefused = item.isCounted && item.late === undefined && !isHidden;
+    if (isRefused && !item.refused) {
       item.refused = true;
       const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
       if (this.#rejections.length < REJECTIONS_SHOWN) this.#rejections.push(rejection);
@@ -261,7 +323,13 @@ export class Importer implements RecordSink {
 
   finish(item: CountedItem): void {
     item.open -= 1;
-    if (item.open > 0) return;
+    if (item.open > 0 || !item.isCounted) return;
+    if (item.late !== undefined) {
+      item.tally.read -= 1;
+      this.#read -= 1;
+      this.#late.put(item, item.file, item.index, item.late);
+      return;
+    }
     const result = resultOf(item);
     item.tally[result] += 1;
     if (result === 'stored') this.#stored += 1;
@@ -273,7 +341,8 @@ export class Importer implements RecordSink {
   }
 
   ignore(kind: string): void {
-    this.#file.kind(kind).ignored += 1;
+    this.#index += 1;
+    if (this.#late.reading !== 'second') this.#file.kind(kind).ignored += 1;
   }
 
   take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void {
@@ -282,13 +351,13 @@ export class Importer implements RecordSink {
     try {
       for (const record of parse()) {
         item.open += 1;
-        this.#tryAdd(record, item);
+        this.#addOrEnd(record, [item]);
       }
       this.finish(item);
     } catch (error) {
       const refused = refusal(error);
       if (refused instanceof UnknownMarket) this.markets.addMissing(refused.conditionId);
-      this.reject(item, refused.message);
+      this.#end(item, refused.message, this.#lateKeyOf(refused));
     }
   }
 
@@ -297,7 +366,12 @@ export class Importer implements RecordSink {
     this.finish(item);
   }
 
-  state(target: AssetTarget, event: AssetEvent): void {
+  state(target: AssetTarget, event: AssetEvent & { readonly item: CountedItem }): void {
+    // The first reading has stated it.
+    if (!event.item.isCounted) {
+      this.finish(event.item);
+      return;
+    }
     this.#books.add(target, event);
     this.#withBooks.add(target.conditionId);
     if (event.kind === 'book') this.#file.droppedLevels += event.message.droppedLevels;
@@ -324,12 +398,35 @@ export class Importer implements RecordSink {
     }
   }
 
-  #tryAdd(record: RecordedItem, item: CountedItem): void {
+  addFrom(items: Items, parse: () => RecordedItem): void {
+    const record = attempt(parse);
+    if (!(record instanceof DomainError)) this.#addOrEnd(record, items);
+    else for (const item of items) this.#end(item, record.message, keyOf(record));
+  }
+
+  /** Adds a record. If it is refused, ends one part of each item. */
+  #addOrEnd(record: RecordedItem, items: Items): void {
+    const [item] = items;
     try {
-      this.add(record, [item]);
+      if (item!.reading === 'first' && 'conditionId' in record && this.#late.hides(record.conditionId))
+        throw new UnknownMarket(record.conditionId);
+      this.add(record, items);
     } catch (error) {
-      this.reject(item, refusal(error).message);
+      const refused = refusal(error);
+      const key = keyOf(refused);
+      const isFinal = item!.isCounted && (key === undefined || item!.reading !== 'first');
+      if (isFinal) item!.file.count(record.type, 'rejected');
+      for (const one of items) this.#end(one, refused.message, key);
     }
+  }
+
+  /** What no market record states, if that is why a record is refused. */
+  #lateKeyOf(refused: DomainError): string | undefined {
+    const missed = this.markets.takeMissed();
+    // A hidden asset also looks like one of another market.
+    if (missed !== undefined && this.#late.hides(missed)) return missed;
+    const key = keyOf(refused);
+    return key === undefined ? undefined : (missed ?? key);
   }
 
   #throwIfStopped(): void {
@@ -355,12 +452,14 @@ export class Importer implements RecordSink {
     }
     const binary = binaryKind(sample.head);
     const isFitting = isMapped || (binary !== undefined && this.#mapped?.recognises(sample) === true);
-    if (binary !== undefined && !isFitting) return this.#otherKind(source, binary);
-    const codec = isFitting ? this.#mapped : codecOf(sample, this.#codecs);
+    const own = isMapped || binary === undefined ? undefined : codecOf(sample, this.#codecs.filter(readsBinary));
+    if (binary !== undefined && !isFitting && own === undefined) return this.#otherKind(source, binary);
+    const codec = isFitting ? this.#mapped : (own ?? codecOf(sample, this.#codecs));
     this.#garbage.collectIfGrown();
     if (codec !== undefined) {
       const holdsMarkets = codec.holdsMarkets?.(sample) ?? false;
-      return [{ source, codec, file: collecting(file, this.#garbage), copy, holdsMarkets }];
+      const isPiped = sample.piped;
+      return [{ source, codec, file: collecting(file, this.#garbage), copy, holdsMarkets, isPiped }];
     }
     if (source.named) throw this.#unknown(`'${source.name}' is not a recording`);
     this.#skipped.push(source.name);
@@ -438,9 +537,48 @@ export class Importer implements RecordSink {
     return files.filter((file) => !isSkipped(file));
   }
 
-  async #readSource({ source, codec, file, copy }: RecognisedFile): Promise<void> {
-    this.#file = new FileTally(source.name, codec.format);
-    this.#tallies.push(this.#file);
+  async #readSource(input: RecognisedFile): Promise<void> {
+    const { source, codec, isPiped } = input;
+    const tally = new FileTally(source.name, codec.format);
+    this.#tallies.push(tally);
+    this.#inputs.set(tally, input);
+    await this.#readFile(tally, input, isPiped || codec.skipsUnknown ? 'only' : 'first');
+    this.#bytesDone += storedSizeOf(source) ?? 0;
+    this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
+    this.#progress();
+  }
+
+  /** Reads the records whose market record came after them, or rejects them if none came. */
+  async #readLate(): Promise<void> {
+    const { held, files } = this.#late;
+    const isFound = [...this.#late.keys].some((key) => this.markets.hasName(key));
+    if (held !== undefined && !isFound) {
+      for (const { item, reason } of held) {
+        item.tally.read += 1;
+        this.#read += 1;
+        Object.assign(item, { open: 1, late: undefined });
+        this.#end(item, reason, undefined);
+      }
+      return;
+    }
+    this.#late.release();
+    this.#codecsAgain = newCodecs(this.#options);
+    this.#occurrences = new Occurrences();
+    this.#batch = this.#newBatch();
+    for (const [tally, input] of this.#inputs) {
+      const codec = this.#codecsAgain[this.#codecs.indexOf(input.codec)]!;
+      if (files.has(tally)) await this.#readFile(tally, { ...input, codec }, 'second');
+    }
+    for (const codec of this.#codecsAgain) codec.finish?.(this);
+    this.#addIntervals(true);
+    this.#commit(true);
+  }
+
+  async #readFile(tally: FileTally, { codec, file, copy }: RecognisedFile, reading: Reading): Promise<void> {
+    this.#file = tally;
+    this.#index = 0;
+    this.#late.reading = reading;
+    this.#contradictions.begin(tally);
     try {
       await checkpoint(this.#options.signal);
       using copied = await copy?.();
@@ -451,9 +589,6 @@ export class Importer implements RecordSink {
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
     this.#throwIfStopped();
-    this.#bytesDone += storedSizeOf(source) ?? 0;
-    this.#bytesRead = Math.max(this.#bytesRead, this.#bytesDone);
-    this.#progress();
   }
 
   #mirror(): void {
@@ -469,21 +604,32 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
+  #newBatch(): Batch<Items> {
+    return new Batch(this.#archive, this.markets, this.#occurrences, this.#contradictions);
+  }
+
   /** `isLast`: no message follows, so that none waits for further ones of its time. */
   #commit(isLast = false): void {
     const batch = this.#batch;
     const isMerged = (this.#options.every ?? 'change') === 'change';
     const books = isMerged ? this.#books.take(isLast) : [];
     if (batch.isEmpty && books.length === 0) return;
-    this.#batch = new Batch(this.#archive, this.markets, this.#occurrences);
+    this.#batch = this.#newBatch();
     this.#options.beforeBatch?.();
-    for (const { source, type, stored, refusal } of batch.commit(this.#options.clock(), books, this.#books.checks)) {
+    const context = { checks: this.#books.checks, lastId: this.#lastId };
+    const entries = batch.commit(this.#options.clock(), books, context);
+    for (const { source, type, stored, contradicted, refusal } of entries) {
       // Only mirrored books have no item.
-      if (stored && type === 'snapshot' && source.length === 0) this.#mirrored += 1;
-      else if (stored) this.#count(type, 1);
-      if (stored && type === 'gap') source[0]!.file.gaps += 1;
+      const isMirrored = type === 'snapshot' && source.length === 0;
+      const file = source[0]?.file ?? this.#file;
+      const other = contradicted ? 'contradicted' : 'duplicate';
+      if (!isMirrored) file.count(type, stored ? 'stored' : refusal === undefined ? other : 'rejected');
+      else if (stored) this.#mirrored += 1;
+      if (stored && !isMirrored) this.#count(type, 1);
+      if (stored && type === 'gap') file.gaps += 1;
       for (const item of source) {
         if (stored) item.stored = true;
+        if (contradicted) item.contradicted = true;
         if (refusal === undefined) this.finish(item);
         else this.reject(item, refusal);
       }
@@ -498,23 +644,57 @@ export class Importer implements RecordSink {
   }
 
   #count(type: string, records: number): void {
-    if (records > 0) this.#records[type] = (this.#records[type] ?? 0) + records;
+    const count = (this.#records[type] ?? 0) + records;
+    if (count === 0) delete this.#records[type];
+    else this.#records[type] = count;
   }
 
-  /** Ends the messages about the books of an asset. */
-  #endMerged({ moments, gaps, added, traded, snapshots }: MergedAsset): void {
-    this.#count('snapshot', snapshots);
-    this.#count('lastTradePrice', traded.size);
-    this.#count('gap', gaps.length);
-    this.#file.gaps += gaps.length;
-    const revealing = new Set(gaps.map(({ item }) => item));
+  /** Ends the messages about the books of an asset, and counts what they have become. */
+  #endMerged(merged: MergedAsset): void {
+    const { moments, added, traded } = merged;
     const sink: RecordSink = this;
+    this.#countMerged(merged);
+    const revealing = new Set(merged.gaps.map(({ item }) => item));
     const isStored = (moment: StatedMoment, item: SourceItem) => {
       const stored = added.has(moment) || traded.has(item) || revealing.has(item);
       if (stored) sink.store(item);
       return stored;
     };
-    endMessages(moments, isStored, this);
+    endMessages(moments, isStored, sink);
+  }
+
+  #countMerged({ conditionId, moments, gaps, closed, added, known, lastTrades, traded, ...counts }: MergedAsset): void {
+    this.#count('snapshot', counts.snapshots - counts.takenBack);
+    this.#count('lastTradePrice', traded.size);
+    for (const { moment, end } of moments) {
+      const file = this.#fileOf(moment.events().next().value?.item);
+      // A message that changes nothing makes no snapshot.
+      if (added.has(moment)) file.count('snapshot', 'stored');
+      else if (known.has(moment)) file.count('snapshot', 'duplicate');
+      else if (end === 'contradicted') file.count('snapshot', 'contradicted');
+    }
+    for (const { item } of lastTrades) {
+      this.#fileOf(item).count('lastTradePrice', traded.has(item) ? 'stored' : 'duplicate');
+    }
+    const nameOf = ({ fromMs, toMs, reason }: Gap) => `${conditionId} ${fromMs} ${toMs} ${reason}`;
+    for (const { gap, item } of gaps) {
+      const file = this.#fileOf(item);
+      this.#opened.set(nameOf(gap), file);
+      file.gaps += 1;
+      this.#count('gap', 1);
+    }
+    for (const gap of closed) {
+      const file = this.#opened.get(nameOf(gap));
+      if (file === undefined) continue;
+      this.#opened.delete(nameOf(gap));
+      file.gaps -= 1;
+      this.#count('gap', -1);
+    }
+  }
+
+  #fileOf(item: SourceItem | undefined): FileTally {
+    // All items are made by `item`.
+    return item === undefined ? this.#file : (item as CountedItem).file;
   }
 
   #progress(): void {
@@ -550,10 +730,29 @@ function resultOf({
   return contradicted ? 'contradicted' : 'duplicate';
 }
 
-/** Files of market records, then files that also have some, then the others: records need their market, wherever its file is. */
+/**
+ * Files of market records, then files that begin with some, then the others, so that few files are read a second time; files whose
+ * records of unknown markets are left out come last.
+ */
 function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
-  const rank = ({ codec, holdsMarkets }: RecognisedFile) => (codec.statesMarkets ? 0 : holdsMarkets ? 1 : 2);
+  const rank = ({ codec, holdsMarkets }: RecognisedFile) =>
+    codec.statesMarkets ? 0 : holdsMarkets ? 1 : codec.skipsUnknown ? 3 : 2;
   return [...files].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The codec of the mapping, if there is one, then those of all formats: each import, and each reading, has its own. */
+function newCodecs({ mapping }: ImportOptions): readonly Codec[] {
+  return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
+}
+
+/** What no market record states, if that is why a record is refused. */
+function keyOf(refused: DomainError): string | undefined {
+  if (refused instanceof UnknownName) return refused.key;
+  return refused instanceof UnknownMarket ? refused.conditionId : undefined;
+}
+
+function readsBinary(codec: Codec): boolean {
+  return codec.readsBinary === true;
 }
 
 function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {

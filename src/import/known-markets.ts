@@ -2,6 +2,7 @@ import { isStandIn } from '../domain/condition-id.ts';
 import { knownTokenIds, type MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Archive } from '../store/archive.ts';
+import { LateMarkets } from './late-markets.ts';
 
 /** The identity of a market, as the archive or the input so far states it. */
 export type KnownMarket = Pick<
@@ -26,6 +27,7 @@ const MISSING_MAX = 100_000;
 /** The markets of the archive and those that the input has stated so far. */
 export class KnownMarkets {
   readonly #archive: Archive;
+  readonly #late: Pick<LateMarkets<unknown>, 'hides' | 'addMarket'>;
   readonly #byConditionId = new Map<string, KnownMarket>();
   readonly #byAsset = new Map<string, KnownAsset>();
   readonly #unknownAssets = new Set<string>();
@@ -35,9 +37,11 @@ export class KnownMarkets {
   readonly #missing = new Set<string>();
   /** Real conditionIds by the stand-ins that they replaced. */
   readonly #realOf = new Map<string, string>();
+  #missed: string | undefined;
 
-  constructor(archive: Archive) {
+  constructor(archive: Archive, late: Pick<LateMarkets<unknown>, 'hides' | 'addMarket'> = new LateMarkets()) {
     this.#archive = archive;
+    this.#late = late;
   }
 
   /** Also finds a market by a stand-in that a real conditionId replaced during this import. */
@@ -76,8 +80,26 @@ export class KnownMarkets {
     });
   }
 
-  /** Undefined for an asset that no market record names: its outcome is never guessed. */
+  /** Undefined for an asset that no market record names: its outcome is never guessed. Also for one that is hidden, see LateMarkets. */
   byAsset(assetId: string): KnownAsset | undefined {
+    const known = this.#late.hides(assetId) ? undefined : this.#assetOf(assetId);
+    if (known === undefined) this.#missed = assetId;
+    return known;
+  }
+
+  /** The asset that `byAsset` did not find since the last call. */
+  takeMissed(): string | undefined {
+    const missed = this.#missed;
+    this.#missed = undefined;
+    return missed;
+  }
+
+  /** Returns true if the input or the archive states what a conditionId or asset id names. */
+  hasName(key: string): boolean {
+    return this.#assetOf(key) !== undefined || this.byConditionId(key) !== undefined;
+  }
+
+  #assetOf(assetId: string): KnownAsset | undefined {
     const known = this.#byAsset.get(assetId);
     if (known !== undefined || assetId === '0' || this.#unknownAssets.has(assetId)) return known;
     const market = this.keep(this.#archive.markets.findByAsset(assetId));
@@ -100,6 +122,8 @@ export class KnownMarkets {
       if (replaced !== conditionId) this.#realOf.set(replaced, conditionId);
     }
     const clobTokenIds = knownTokenIds(known.clobTokenIds, statement.clobTokenIds);
+    const before = known === statement ? [] : [known.conditionId, ...known.clobTokenIds];
+    this.#late.addMarket([conditionId, ...clobTokenIds].filter((key) => key !== '0' && !before.includes(key)));
     this.keep({ ...known, conditionId, clobTokenIds });
   }
 

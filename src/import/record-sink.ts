@@ -26,6 +26,12 @@ export interface RecordSink {
    */
   add(record: RecordedItem, items: readonly SourceItem[]): void;
 
+  /**
+   * Adds the record that `parse` returns, made from one part of each item, and ends these parts. If `parse` or adding throws
+   * DomainError 'rejected-record', the parts are rejected with its message.
+   */
+  addFrom(items: readonly SourceItem[], parse: () => RecordedItem): void;
+
   /** Ends one part: it cannot be stored. */
   reject(item: SourceItem, reason: string): void;
 

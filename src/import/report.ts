@@ -7,7 +7,7 @@ interface KindReport {
   readonly stored: number;
   /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
-  /** Messages that hashes contradict, because changes before them are missing: a gap says when. */
+  /** Messages that hashes contradict, because changes before them are missing: a gap says when; books that contradict other sources. */
   readonly contradicted: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */
@@ -16,11 +16,28 @@ interface KindReport {
 
 type Counts = Omit<KindReport, 'kind'>;
 
+/** The results for the records of one type. After an import made = stored + duplicate + contradicted + rejected. */
+interface TypeReport {
+  /** The type in bookreel's own format: `snapshot`, `price`. */
+  readonly type: string;
+  readonly made: number;
+  /** New in the archive. */
+  readonly stored: number;
+  /** Equal to a record of the archive, or of the import so far. */
+  readonly duplicate: number;
+  /** Other books than those that the archive has of the same instant. */
+  readonly contradicted: number;
+  /** Refused for what they say of their market. */
+  readonly rejected: number;
+}
+
 /** The results for one file of an import. */
 export interface FileReport extends Counts {
   readonly path: string;
   readonly format: string;
   readonly kinds: readonly KindReport[];
+  /** The results for the records that were made of the items, by their type. One item may give several, and several items one. */
+  readonly types: readonly TypeReport[];
   /** Gap records that are new in the archive. */
   readonly gaps: number;
   /** Levels of size 0 left out of snapshots. */
@@ -48,7 +65,7 @@ export interface RejectionGroup {
 
 export interface ImportReport {
   readonly files: readonly FileReport[];
-  readonly total: Counts & Pick<FileReport, 'gaps' | 'droppedLevels'>;
+  readonly total: Counts & Pick<FileReport, 'types' | 'gaps' | 'droppedLevels'>;
   /** Records that are new in the archive, by their type in bookreel's own format. */
   readonly records: Readonly<Record<string, number>>;
   /** Snapshots made for outcomes without recorded books, from the other outcome's books. */
@@ -99,12 +116,17 @@ export class RejectionGroups {
 
 /** The running count of one kind. Records count as stored once their batch is committed. */
 export type KindTally = { -readonly [Field in keyof KindReport]: KindReport[Field] };
+type TypeTally = { -readonly [Field in keyof TypeReport]: TypeReport[Field] };
+/** The ways in which a record ends. */
+export type RecordResult = Exclude<keyof TypeReport, 'type' | 'made'>;
 
 /** The running count of one file. */
 export class FileTally {
   readonly path: string;
   readonly format: string;
   readonly #kinds = new Map<string, KindTally>();
+  readonly #types = new Map<string, TypeTally>();
+  #type: TypeTally | undefined;
   gaps = 0;
   droppedLevels = 0;
   error: string | undefined;
@@ -119,11 +141,30 @@ export class FileTally {
     return this.#kinds.getOrInsertComputed(name, emptyTally);
   }
 
+  /** Counts a record. */
+  count(type: string, result: RecordResult): void {
+    // Records of one type mostly follow each other.
+    const tally = this.#type?.type === type ? this.#type : this.#types.getOrInsertComputed(type, emptyTypeTally);
+    this.#type = tally;
+    tally.made += 1;
+    tally[result] += 1;
+  }
+
   report(): FileReport {
     const { path, format, gaps, droppedLevels, error } = this;
-    const kinds = [...this.#kinds.values()].map((kind) => ({ ...kind }));
-    return { path, format, ...sumOf(kinds), kinds, gaps, droppedLevels, error };
+    // Of kinds without counts all items wait for their market.
+    const kinds = [...this.#kinds.values()].filter(isCounted).map((kind) => ({ ...kind }));
+    const types = [...this.#types.values()].map((type) => ({ ...type }));
+    return { path, format, ...sumOf(kinds), kinds, types, gaps, droppedLevels, error };
   }
+}
+
+function isCounted({ read, ignored }: KindTally): boolean {
+  return read + ignored > 0;
+}
+
+function emptyTypeTally(type: string): TypeTally {
+  return { type, made: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0 };
 }
 
 function emptyTally(kind: string): KindTally {
@@ -131,7 +172,27 @@ function emptyTally(kind: string): KindTally {
 }
 
 export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
-  return { ...sumOf(files), gaps: sum(files, 'gaps'), droppedLevels: sum(files, 'droppedLevels') };
+  return {
+    ...sumOf(files),
+    types: typesOf(files),
+    gaps: sum(files, 'gaps'),
+    droppedLevels: sum(files, 'droppedLevels'),
+  };
+}
+
+function typesOf(files: readonly FileReport[]): TypeReport[] {
+  const byType = Map.groupBy(
+    files.flatMap(({ types }) => types),
+    ({ type }) => type,
+  );
+  return [...byType].map(([type, counts]) => ({
+    type,
+    made: sum(counts, 'made'),
+    stored: sum(counts, 'stored'),
+    duplicate: sum(counts, 'duplicate'),
+    contradicted: sum(counts, 'contradicted'),
+    rejected: sum(counts, 'rejected'),
+  }));
 }
 
 function sumOf(counts: readonly Counts[]): Counts {

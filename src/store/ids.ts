@@ -46,12 +46,22 @@ export class GivenIds {
   load(): void {
     this.#reserved.clear();
     this.#open = undefined;
-    this.#highest = this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.lastId ?? 0;
+    this.#highest = this.lastGiven();
+  }
+
+  /** The highest id that was given; 0 before the first. */
+  lastGiven(): number {
+    return this.#atOrBefore.get(Number.MAX_SAFE_INTEGER)?.lastId ?? 0;
   }
 
   /** Keeps `id` for the record that has it: until the next `load` no other record gets it. */
   reserve(id: number): void {
     this.#reserved.add(id);
+  }
+
+  /** Returns true for an id that no record was given. Call it after `load`, before ids are taken. */
+  isFree(id: number): boolean {
+    return id > (this.#atOrBefore.get(id)?.lastId ?? 0);
   }
 
   /** `wanted` when it is free, else the next id after all that were given. */

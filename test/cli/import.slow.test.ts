@@ -198,12 +198,30 @@ describe('import', () => {
     expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
   });
 
+  test('records are counted by type where they are not one for each line of the file', async () => {
+    using directory = temporaryDirectory();
+    writeLightRecording(join(directory.path, 'one.ndjson'), 3);
+    const level = { price: 0.5, size: 1 };
+    const books = { up: { bids: [level], asks: [] }, down: { bids: [level], asks: [] } };
+    const line = { type: 'orderbook_snapshot', ts: 1_776_323_404_000, ...books };
+    const name = 'btc-updown-5m-1776323400.jsonl';
+    writeFileSync(join(directory.path, name), `${JSON.stringify(line)}\n`.repeat(2));
+    const data = join(directory.path, 'data');
+    const { stdout } = await runExecutable(['import', name, 'one.ndjson', '--data', data], { cwd: directory.path });
+    const [, table] = stdout.trimEnd().split('\n\n');
+    expect(table!.split('\n').map((row) => row.trimEnd().split(/ {2,}/))).toEqual([
+      ['file', 'records', 'made', 'stored', 'duplicate', 'rejected'],
+      [name, 'market', '1', '1', '0', '0'],
+      ['', 'snapshot', '4', '2', '2', '0'],
+    ]);
+  });
+
   test('the summary comes first, also with failures; skipped files are counted by kind', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
     writeLightRecording(join(recordings, 'one.ndjson'), 3);
-    writeFileSync(join(recordings, 'two.ndjson'), '{"type":"gap"}\n');
+    writeFileSync(join(recordings, 'two.ndjson'), '{"type":"gap","conditionId":"0x1"}\n');
     writeFileSync(join(recordings, 'three.parquet'), 'PAR1');
     for (const name of ['a.png', 'b.png', 'c.md', 'd.png']) writeFileSync(join(recordings, name), 'x');
     for (const part of [1, 2]) writeLightRecording(join(recordings, `normalized_${part}.ndjson`), 3);

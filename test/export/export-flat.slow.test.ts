@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { STEP_BYTES } from '../../src/export/writers/export-writer.ts';
-import { FLAT_COLUMNS } from '../../src/export/writers/flat-columns.ts';
+import { FLAT_COLUMNS } from '../../src/record/flat-columns.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { START_MS, sampleGap, sampleMarket, sampleQuote, sampleSnapshot } from '../support/sample-records.ts';
 import { exported } from './exported.ts';

@@ -78,16 +78,16 @@ describe('rejected records', () => {
     );
   });
 
-  test('include those of a market that is unknown or comes later in the input', async () => {
+  test('include those of a market that no market record states', async () => {
     using place = temporaryArchive();
     const stray = { conditionId: '0xdead' };
-    const lines = [sampleSnapshot(), sampleGap(), sampleMarket(), sampleSnapshot(), sampleGap()];
+    const lines = [sampleMarket(), sampleSnapshot(), sampleGap()];
     const report = await importRecords(place.archive, [
       ...lines,
       ...[sampleSnapshot(stray), sampleQuote(stray), samplePrice(stray), sampleGap(stray)],
     ]);
-    expect(refusedLines(report)).toEqual([1, 2, 6, 7, 8, 9]);
-    expect(report.rejections[0]!.reason).toBe(`market ${CONDITION_ID} is unknown: import its market record first`);
+    expect(refusedLines(report)).toEqual([4, 5, 6, 7]);
+    expect(report.rejections[0]!.reason).toBe('market 0xdead is unknown: import its market record first');
     expect(report.total.stored).toBe(3);
   });
 

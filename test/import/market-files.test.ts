@@ -64,6 +64,23 @@ describe('a file is of our own format if it has a whole record of ours', () => {
     expect(imported('session.jsonl', `${line}\n${line}`)).rejects.toThrow('is not a recording in a known format');
   });
 
+  test.each([
+    { type: 'snapshot', market: CONDITION_ID, bids: [['0.48', '30']], asks: [] },
+    { type: 'quote', token: '1234', bid: 0.48 },
+    { type: 'price', symbol: 'btc', value: 76_000 },
+    { type: 'gap' },
+    { type: 'book', conditionId: CONDITION_ID, outcome: 'up' },
+    { type: 'coinPrice', pair: 'btcusd' },
+  ])('an object %j of another recorder in a file named .ndjson is not', async (object) => {
+    const line = JSON.stringify(object);
+    expect(imported('session.ndjson', `${line}\n${line}`)).rejects.toThrow('is not a recording in a known format');
+  });
+
+  test('a record of ours with a mistake is, so that its line is reported', async () => {
+    const { files } = await imported('ours.ndjson', JSON.stringify({ ...GAP, to: 'yesterday' }));
+    expect(files[0]).toMatchObject({ format: 'bookreel NDJSON', read: 1, rejected: 1 });
+  });
+
   test('bad lines before a record of ours are rejected', async () => {
     const { files, total } = await imported('ours.ndjson', `{"type":"gap"}\n${JSON.stringify(MARKET)}\nnonsense`);
     expect(files[0]?.format).toBe('bookreel NDJSON');

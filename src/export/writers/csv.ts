@@ -1,8 +1,8 @@
 import { formatInstant } from '../../domain/instant.ts';
+import { FLAT_COLUMNS, type FlatRow, type FlatType } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { DECIMAL_TEXT_MAX, writeDecimal, writeInteger } from '../../segment/decimal-text.ts';
 import { type ReadBook, type ReadSide, STEP_BYTES } from './export-writer.ts';
-import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
 import { FlatWriter } from './flat-writer.ts';
 
 const COMMA = 44;

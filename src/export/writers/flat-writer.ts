@@ -1,6 +1,7 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
+import type { FlatRow } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type SeriesWriter,
   valueSeries,
 } from './export-writer.ts';
-import type { FlatRow } from './flat-columns.ts';
 
 /** A book with levels that are not written yet. */
 interface OpenBook {

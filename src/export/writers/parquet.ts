@@ -1,9 +1,9 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { FLAT_COLUMNS, type FlatRow, type FlatType } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import { type ReadBook, STEP_BYTES } from './export-writer.ts';
-import { FLAT_COLUMNS, type FlatRow, type FlatType } from './flat-columns.ts';
 import { FlatWriter } from './flat-writer.ts';
 import { ParquetFooter } from './parquet-footer.ts';
 
@@ -98,6 +98,8 @@ export class ParquetRowsWriter extends FlatWriter {
 
   close(): void {
     this.#closed = true;
+    // The first bytes of a file without rows.
+    this.#takeBytes();
     if (this.#rows > 0) this.#column = 0;
   }
 
@@ -135,7 +137,11 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS, pageSize: 0 });
     this.#column = to;
     if (to === FLAT_COLUMNS.length) this.#endGroup();
-    // The library keeps its own count of the file's bytes.
+    this.#takeBytes();
+  }
+
+  /** Moves what the library has written; it keeps its own count of the file's bytes. */
+  #takeBytes(): void {
     this.out.append(this.#bytes.getBytes());
     this.#bytes.index = 0;
   }

@@ -30,6 +30,7 @@ import type { KnownMarkets } from '../known-markets.ts';
 import { hasColumns, type Row, readRows } from '../parse/csv.ts';
 import { jsonValuesOf } from '../parse/json-values.ts';
 import type { RecordSink } from '../record-sink.ts';
+import { UnknownName } from '../unknown-name.ts';
 
 const TRADE = 'trade';
 const OTHER_TRADE = 'trade of another kind of market';
@@ -108,7 +109,10 @@ function itemsOf(trade: Fields, markets: KnownMarkets): readonly RecordedItem[] 
   }
   const market = known === undefined ? marketOf(trade, conditionId, timestampMs, label) : undefined;
   if (outcome === undefined)
-    throw rejected(`no recording states whether asset ${assetId} of market ${conditionId} is up or down`);
+    throw new UnknownName(
+      assetId,
+      `no recording states whether asset ${assetId} of market ${conditionId} is up or down`,
+    );
   const price: RecordedItem = {
     ...{ type: 'price', kind: 'trade', conditionId, outcome, timestampMs, id: undefined, assetId },
     price: figureWithinOne(trade.price, 'price'),

@@ -70,9 +70,14 @@ function isRecord(line: string): boolean {
   return !(attempt(() => parseRecord(parseJsonExactly(line))) instanceof DomainError);
 }
 
+/** Returns true for an object that is no record of ours, also none with a mistake: it does not name what its record is about. */
 function isOtherObject(line: string): boolean {
   const value = parsedJson(line);
-  return isFields(value) && kindOf(value) === UNKNOWN_KIND;
+  return isFields(value) && !('conditionId' in value && kindOf(value) !== UNKNOWN_KIND) && !isCoinPrice(value);
+}
+
+function isCoinPrice(value: Fields): boolean {
+  return value.type === 'coinPrice' && 'symbol' in value;
 }
 
 /** Adds the record that `read` returns. `read` may throw 'rejected-record'. */

@@ -9,6 +9,7 @@ import { BookScanner } from '../parse/book-scanner.ts';
 import { ParquetFile, TEXT_AS_BYTES } from '../parse/parquet.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 import { LastTradePrices } from '../rebuild/last-trade-prices.ts';
+import { UnknownName } from '../unknown-name.ts';
 
 /** The column with the message as it was received, the only one that is read. */
 const MESSAGE = 'raw_data';
@@ -81,7 +82,8 @@ function outcomeOf(conditionId: string, assetId: string, markets: KnownMarkets):
   const outcome = index === undefined ? undefined : OUTCOMES[index];
   if (outcome !== undefined) return outcome;
   markets.addMissing(conditionId);
-  throw rejected(
+  throw new UnknownName(
+    assetId,
     `no market record states the outcome of asset ${assetId} of market ${conditionId}: put a markets.ndjson next to the file or name one with --markets`,
   );
 }

@@ -43,6 +43,7 @@ export function pmxtParquet(): Codec {
     format: 'PMXT Parquet',
     input: 'Hourly Parquet of PMXT (`polymarket_orderbook_YYYY-MM-DDTHH.parquet`)',
     becomes: 'The same records as venue frames. Rows of markets without a market record are skipped and counted.',
+    skipsUnknown: true,
     recognises: ({ columns }) => columns !== undefined && RECOGNISED_BY.every((name) => columns.has(name)),
     read: async ({ path, copy }, sink) => readRows(await ParquetFile.open(path, copy), sink),
   };

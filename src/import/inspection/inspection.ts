@@ -58,7 +58,8 @@ export async function inspect(source: Source): Promise<Inspection> {
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
   if (binary !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${binary}`);
   // Frames in the pages of a database are not lines.
-  const recording = isSqlite(sample.head) ? undefined : allCodecs().find((codec) => codec.recognises(content));
+  const codecs = allCodecs().filter(({ readsBinary }) => readsBinary === true || !isSqlite(sample.head));
+  const recording = codecs.find((codec) => codec.recognises(content));
   const stated = formatOf(opened, recording, source.name);
   const { path, member } = source;
   // That of a member is the container's matter.

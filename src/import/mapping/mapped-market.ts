@@ -7,6 +7,7 @@ import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { coinOf, joinedTokens, marketWindow, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { slugField, slugOf, WINDOW_MS, windowOfSlug } from '../../venue/slug.ts';
 import type { KnownMarket, KnownMarkets } from '../known-markets.ts';
+import { UnknownName } from '../unknown-name.ts';
 import { outcomeReader } from './mapped-outcome.ts';
 import { timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, textOf, valueReader } from './mapped-value.ts';
@@ -244,7 +245,9 @@ function unknownMarket(stated: Stated, tokens: Stated['tokens'], atMs: number | 
   const slug = stated.slug ?? madeSlug(stated);
   if (slug === undefined) {
     if (conditionId !== undefined) throw new UnknownMarket(conditionId);
-    if (token !== undefined) throw rejected(`no market record states asset ${token}: import the market records first`);
+    if (token !== undefined) {
+      throw new UnknownName(token, `no market record states asset ${token}: import the market records first`);
+    }
     if (coin !== undefined && startMs !== undefined && stated.endMs !== undefined) {
       throw rejected('the window of the market is not 5m, 15m, 1h, 4h or 24h');
     }

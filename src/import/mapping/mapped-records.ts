@@ -17,6 +17,7 @@ import { tradeFields } from '../../record/trade-fields.ts';
 import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import type { KnownMarkets } from '../known-markets.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
+import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
 import { type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
 import { outcomeReader, tradeSideReader } from './mapped-outcome.ts';
@@ -143,7 +144,10 @@ function stating(records: readonly RecordedItem[], read: RowMarket, markets: Mar
 function labelled({ outcome: stated, timestampMs, body }: Found, { market, token }: RowMarket): RecordedItem {
   const outcome = stated ?? token?.outcome;
   if (outcome === undefined && token !== undefined) {
-    throw rejected(`no market record states whether asset ${token.id} is up or down: import the market records first`);
+    throw new UnknownName(
+      token.id,
+      `no market record states whether asset ${token.id} is up or down: import the market records first`,
+    );
   }
   if (outcome === undefined) throw rejected('the row does not state its outcome');
   const assetId = market.clobTokenIds[outcome === 'up' ? 0 : 1];

@@ -42,6 +42,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     input: '',
     becomes: '',
     ...(sections.length === 0 && readFrames === undefined ? { statesMarkets: true } : {}),
+    ...(rows.unknown_markets === 'skip' ? { skipsUnknown: true } : {}),
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };

@@ -61,8 +61,14 @@ export interface MergedBooks {
   readonly moments: readonly MergedMoment[];
   /** Gaps that are new in the archive, and the item of the message that revealed each, if there is one. */
   readonly gaps: readonly FoundGap[];
-  /** Stored snapshots that were not right. */
+  /** Gaps that the archive has no more. */
+  readonly closed: readonly Gap[];
+  /** Moments whose snapshots the archive has already. */
+  readonly known: ReadonlySet<StatedMoment>;
+  /** Snapshots of earlier imports that were not right. */
   readonly corrected: number;
+  /** Snapshots of this import that are not right, as its later messages show. */
+  readonly takenBack: number;
   readonly isChanged: boolean;
 }
 
@@ -71,6 +77,8 @@ export interface Evidence {
   readonly hashes: HashSearch;
   readonly trades: MarketTrades;
   readonly checks: RebuildChecks;
+  /** The highest record id before the import. */
+  readonly lastId: number;
 }
 
 /** The part of an outcome's recording that new statements may change. */
@@ -94,12 +102,13 @@ export class BookMerge {
   readonly #stored: StoredMoments;
   readonly #rebuild: BookRebuild;
   readonly #trades: MarketTrades;
+  readonly #lastId: number;
 
   constructor(
     archive: Archive,
     market: StoredMarket,
     target: AssetTarget,
-    { hashes, trades, checks }: Evidence,
+    { hashes, trades, checks, lastId }: Evidence,
   ) {
     this.#archive = archive;
     this.#market = market;
@@ -107,6 +116,7 @@ export class BookMerge {
     this.#stored = new StoredMoments(archive, market, target.outcome);
     this.#rebuild = new BookRebuild(target, hashes, checks);
     this.#trades = trades;
+    this.#lastId = lastId;
   }
 
   /** `moments`: ascending, at least one. `waiting`: moments of the import that are merged later. */
@@ -126,7 +136,7 @@ export class BookMerge {
     const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
     following.sort((a, b) => a.timestampMs - b.timestampMs);
     const rebuilt = this.#rebuild.run(union, following);
-    const storing = new Storing(stored, region.start?.book);
+    const storing = new Storing(stored, region.start?.book, this.#lastId);
     for (const moment of rebuilt.moments) storing.take(moment);
     return this.#store(region, storing, rebuilt);
   }
@@ -138,7 +148,7 @@ export class BookMerge {
     const { afterMs, toMs } = region;
     const isRestated = !Bun.deepEquals(statements.between(this.#market, outcome, afterMs + 1, toMs), storing.statements);
     if (isRestated) statements.replace(this.#market, outcome, afterMs + 1, toMs, storing.statements);
-    const { gaps, isChanged } = this.#storeGaps(region, rebuilt.gaps);
+    const { gaps, closed } = this.#storeGaps(region, rebuilt.gaps);
     let covered = 0;
     for (const range of rebuilt.covered) {
       covered += this.#archive.gaps.cover(this.#market.key, outcome, range.fromMs, range.toMs);
@@ -148,20 +158,22 @@ export class BookMerge {
       lastTrades: rebuilt.moments.flatMap(lastTradesOf),
       moments: mergedMoments(rebuilt.moments),
       gaps,
+      closed,
+      known: storing.known,
       corrected: storing.corrected,
-      isChanged: isChanged || covered > 0 || storing.removed.size > 0,
+      takenBack: storing.takenBack,
+      isChanged: gaps.length + closed.length + covered + storing.removed.size > 0,
     };
   }
 
   /** Replaces the gaps that earlier rebuilds found in the region. */
-  #storeGaps({ afterMs, toMs }: Region, found: readonly FoundGap[]): { gaps: FoundGap[]; isChanged: boolean } {
+  #storeGaps({ afterMs, toMs }: Region, found: readonly FoundGap[]): { gaps: FoundGap[]; closed: Gap[] } {
     const { gaps } = this.#archive;
     const isSame = (a: Gap, b: Gap) => a.fromMs === b.fromMs && a.toMs === b.toMs && a.reason === b.reason;
     const known = this.#stored.gaps(afterMs, toMs);
-    const over = known.filter((gap) => !found.some((one) => isSame(one.gap, gap)));
-    for (const gap of over) gaps.remove(this.#market.key, gap);
-    const added = found.filter(({ gap }) => gaps.add(this.#market.key, gap));
-    return { gaps: added, isChanged: over.length + added.length > 0 };
+    const closed = known.filter((gap) => !found.some((one) => isSame(one.gap, gap)));
+    for (const gap of closed) gaps.remove(this.#market.key, gap);
+    return { gaps: found.filter(({ gap }) => gaps.add(this.#market.key, gap)), closed };
   }
 
   /** From the last known book that no new statement touches, to the first one after them. */
@@ -299,12 +311,17 @@ class Storing {
   readonly added: AddedBook[] = [];
   /** Times whose snapshots are removed. */
   readonly removed = new Set<InstantMs>();
+  /** Moments of this import whose snapshots are stored already. */
+  readonly known = new Set<StatedMoment>();
   corrected = 0;
+  takenBack = 0;
+  readonly #lastId: number;
   readonly #stored: ReadonlyMap<InstantMs, StoredMoment>;
   /** The last snapshot to which changes were applied. */
   #latest: OrderBook | undefined;
 
-  constructor(stored: readonly StoredMoment[], start: OrderBook | undefined) {
+  constructor(stored: readonly StoredMoment[], start: OrderBook | undefined, lastId: number) {
+    this.#lastId = lastId;
     this.#stored = new Map(stored.map((moment) => [moment.timestampMs, moment]));
     this.#latest = start;
   }
@@ -360,8 +377,10 @@ class Storing {
     const isKept = snapshots.length <= wanted.length && snapshots.every(({ book }, at) => sameBook(book, wanted[at]!));
     if (!isKept) {
       this.removed.add(timestampMs);
-      this.corrected += snapshots.length;
-    }
+      const own = snapshots.filter(({ id }) => id > this.#lastId).length;
+      this.takenBack += own;
+      this.corrected += snapshots.length - own;
+    } else if (added !== undefined && wanted.length > 0 && snapshots.length === wanted.length) this.known.add(added);
     for (const book of isKept ? wanted.slice(snapshots.length) : wanted) {
       this.added.push({ timestampMs, book, moment: added });
     }

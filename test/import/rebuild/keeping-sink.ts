@@ -4,6 +4,7 @@ import type { MarketStatement } from '../../../src/domain/market-statement.ts';
 import { OUTCOMES } from '../../../src/domain/outcome.ts';
 import { Batch } from '../../../src/import/batch.ts';
 import type { Codec } from '../../../src/import/codec.ts';
+import { Contradictions } from '../../../src/import/contradictions.ts';
 import { KnownMarkets } from '../../../src/import/known-markets.ts';
 import { Occurrences } from '../../../src/import/occurrences.ts';
 import type { AssetEvent, AssetTarget } from '../../../src/import/rebuild/asset-event.ts';
@@ -16,6 +17,7 @@ import type { RecordSink, SourceItem } from '../../../src/import/record-sink.ts'
 import type { RecordingFile } from '../../../src/import/recording-file.ts';
 import { Sample } from '../../../src/import/sample.ts';
 import type { RecordedItem } from '../../../src/record/record.ts';
+import { pricesIn } from '../../../src/segment/price-segment.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 
 /** An item and the results of its parts. */
@@ -55,6 +57,10 @@ export class KeepingSink implements RecordSink {
     for (const item of items) item.added += 1;
   }
 
+  addFrom(items: readonly KeptItem[], parse: () => RecordedItem): void {
+    this.add(parse(), items);
+  }
+
   reject(item: KeptItem, reason: string): void {
     item.reasons.push(reason);
   }
@@ -91,8 +97,8 @@ export class KeepingSink implements RecordSink {
       return;
     }
     for (const { statement } of this.recordsOf('market')) this.know(statement);
-    const batch = new Batch<readonly KeptItem[]>(this.#archive, this.markets, new Occurrences());
-    batch.commit(0, books, checks);
+    const batch = new Batch<readonly KeptItem[]>(this.#archive, this.markets, new Occurrences(), new Contradictions());
+    batch.commit(0, books, { checks, lastId: 0 });
     for (const { moments, added, traded, gaps } of batch.merged) {
       const revealing = new Set(gaps.map(({ item }) => item));
       const isStored = (moment: StatedMoment, item: SourceItem) => {
@@ -108,6 +114,12 @@ export class KeepingSink implements RecordSink {
         for (const { timestampMs, book } of this.#archive.snapshots.recordsBetween(market, outcome, 0, INSTANT_MAX_MS)) {
           const names = { conditionId, outcome, assetId: undefined, id: undefined, droppedLevels: 0 };
           this.records.push({ type: 'snapshot', ...names, timestampMs, book });
+        }
+      }
+      for (const outcome of OUTCOMES) {
+        const slices = this.#archive.prices.slices(market, outcome, 'last-trade', 0, INSTANT_MAX_MS);
+        for (const { timestampMs, price } of pricesIn(slices)) {
+          this.records.push({ type: 'lastTradePrice', conditionId, outcome, assetId: undefined, id: undefined, timestampMs, price });
         }
       }
       for (const gap of this.#archive.gaps.list(market.key)) this.records.push({ type: 'gap', conditionId, gap });
