@@ -83,7 +83,8 @@ interface MarketRecords<S> {
 }
 
 /** What the messages about one asset have become. */
-export interface MergedAsset extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
+export interface MergedAsset
+  extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
   readonly conditionId: string;
   /** Moments of which a snapshot is new in the archive. */
   readonly added: ReadonlySet<StatedMoment>;
@@ -284,7 +285,9 @@ export class Batch<S> {
     });
     additions.push(
       ...OUTCOMES.flatMap((outcome) =>
-        KINDS.flatMap((kind) => seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series, mergedBooks[outcome]))),
+        KINDS.flatMap((kind) =>
+          seriesOf(parts, kind, outcome).map((series) => this.#additionTo(market, series, mergedBooks[outcome])),
+        ),
       ),
     );
     const gaps = parts.flatMap((part) => part.gaps);
@@ -315,7 +318,13 @@ export class Batch<S> {
     const { snapshots, prices } = this.#archive;
     const { conditionId } = market;
     const snapshotCount = merged.added.length;
-    const asset: StoredAsset = { ...merged, conditionId, added: new Set(), traded: new Set(), snapshots: snapshotCount };
+    const asset: StoredAsset = {
+      ...merged,
+      conditionId,
+      added: new Set(),
+      traded: new Set(),
+      snapshots: snapshotCount,
+    };
     this.merged.push(asset);
     for (const { moment } of merged.added) if (moment !== undefined) asset.added.add(moment);
     const books = merged.added.map(({ timestampMs, book }) => ({ timestampMs, id: 0, book }));
@@ -334,7 +343,14 @@ export class Batch<S> {
     const reason = `market ${conditionId} was deleted during the import: import this again`;
     const moments = books.flatMap((asset) => asset.moments);
     const refused = moments.map((moment) => ({ moment, end: { reason }, refused: new Map() }));
-    const nothing = { gaps: [], closed: [], lastTrades: [], known: new Set<StatedMoment>(), takenBack: 0, snapshots: 0 };
+    const nothing = {
+      gaps: [],
+      closed: [],
+      lastTrades: [],
+      known: new Set<StatedMoment>(),
+      takenBack: 0,
+      snapshots: 0,
+    };
     this.merged.push({ ...nothing, conditionId, moments: refused, added: new Set(), traded: new Set() });
     const entries = parts.flatMap(({ series, gaps }) => [
       ...series.flatMap(({ records }) => entriesOf(records)),

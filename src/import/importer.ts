@@ -20,10 +20,10 @@ import type { Mapping } from './mapping/mapping-schema.ts';
 import { mirroredBooks } from './mirror.ts';
 import { Occurrences } from './occurrences.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
-import type { SnapshotPace } from './rebuild/pace.ts';
 import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
 import { IntervalBooks } from './rebuild/interval-books.ts';
 import { endMessages } from './rebuild/merged-books.ts';
+import type { SnapshotPace } from './rebuild/pace.ts';
 import { StatedBooks } from './rebuild/stated-books.ts';
 import type { StatedMoment } from './rebuild/stated-moments.ts';
 import type { RecordSink, SourceItem } from './record-sink.ts';
@@ -652,15 +652,14 @@ export class Importer implements RecordSink {
   /** Ends the messages about the books of an asset, and counts what they have become. */
   #endMerged(merged: MergedAsset): void {
     const { moments, added, traded } = merged;
-    const sink: RecordSink = this;
     this.#countMerged(merged);
     const revealing = new Set(merged.gaps.map(({ item }) => item));
     const isStored = (moment: StatedMoment, item: SourceItem) => {
       const stored = added.has(moment) || traded.has(item) || revealing.has(item);
-      if (stored) sink.store(item);
+      if (stored) this.store(item);
       return stored;
     };
-    endMessages(moments, isStored, sink);
+    endMessages(moments, isStored, this);
   }
 
   #countMerged({ conditionId, moments, gaps, closed, added, known, lastTrades, traded, ...counts }: MergedAsset): void {
@@ -681,15 +680,18 @@ export class Importer implements RecordSink {
       const file = this.#fileOf(item);
       this.#opened.set(nameOf(gap), file);
       file.gaps += 1;
+      file.count('gap', 'stored');
       this.#count('gap', 1);
     }
     for (const gap of closed) {
       const file = this.#opened.get(nameOf(gap));
       if (file === undefined) continue;
       this.#opened.delete(nameOf(gap));
-      file.gaps -= 1;
+      file.gaps -= file.takeBack('gap', 1);
       this.#count('gap', -1);
     }
+    let { takenBack } = counts;
+    for (const file of this.#tallies.toReversed()) takenBack -= file.takeBack('snapshot', takenBack);
   }
 
   #fileOf(item: SourceItem | undefined): FileTally {

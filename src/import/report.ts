@@ -150,6 +150,16 @@ export class FileTally {
     tally[result] += 1;
   }
 
+  /** Takes back records that were stored, of which the archive has none any more. Returns how many there were, at most `records`. */
+  takeBack(type: string, records: number): number {
+    const tally = this.#types.get(type);
+    const taken = Math.min(records, tally?.stored ?? 0);
+    if (tally === undefined) return 0;
+    tally.made -= taken;
+    tally.stored -= taken;
+    return taken;
+  }
+
   report(): FileReport {
     const { path, format, gaps, droppedLevels, error } = this;
     // Of kinds without counts all items wait for their market.

@@ -32,7 +32,7 @@ export interface Statement extends Position {
   readonly isProved: boolean;
   /** A recording states the whole book. */
   readonly isFull: boolean;
-  /** No change is stated near the whole book: it is complete as it is. */
+  /** No change of the outcome is known: whole books are complete as they are. */
   readonly isAlone: boolean;
   /** The stored books of this time are snapshots that changes were not applied to. */
   readonly isForeign: boolean;

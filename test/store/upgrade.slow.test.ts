@@ -80,7 +80,9 @@ describe('a database of an earlier version', () => {
       return sqlite.query('SELECT type, name, sql FROM sqlite_schema ORDER BY name').all();
     };
     expect(schemaOf(stepwise.file)).toEqual(schemaOf(direct.file));
-    expect(readdirSync(stepwise.path).sort()).toEqual([NAME, ...[V, V + 1, V + 2].map((n) => `${NAME}.schema-${n}`)]);
+    expect(readdirSync(stepwise.path).sort()).toEqual(
+      [NAME, ...[V, V + 1, V + 2].map((n) => `${NAME}.schema-${n}`)].sort(),
+    );
   });
 
   test('can be put back from its copy and upgraded again: the copy is replaced by the newer state', async () => {

@@ -109,12 +109,7 @@ function knownRanges(
   return ranges;
 }
 
-function take(
-  row: Fields,
-  number: number,
-  scales: ReadonlyMap<string, number>,
-  sink: RecordSink,
-): void {
+function take(row: Fields, number: number, scales: ReadonlyMap<string, number>, sink: RecordSink): void {
   try {
     if (takeChannelMessage(frameOf(row, scales), number, sink)) return;
     throw rejected(`event_type ${JSON.stringify(String(textOf(row.event_type)).slice(0, 40))} is unknown`);

@@ -10,7 +10,7 @@ import { BookProof, isSameLevel, type OtherOrder } from './book-proof.ts';
 import type { RebuildChecks } from './checks.ts';
 import { type FoundGap, GapTracker } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
-import { hashesOf, lastSize, otherLastSizes } from './stated-levels.ts';
+import { hashesOf, lastSize, levelsBetween, otherLastSizes, unionOf } from './stated-levels.ts';
 import type { StatedMoment } from './stated-moments.ts';
 
 /** After this number of mismatches in a row no other order of the changes is tried. In real captures six may follow each other. */
@@ -28,7 +28,7 @@ export interface UnionMoment {
   readonly anchor: OrderBook | undefined;
   readonly isProved: boolean;
   readonly isFull: boolean;
-  /** No change is stated near this whole book: it is complete as it is. */
+  /** A whole book of a recording without changes: it is complete as it is. */
   readonly isAlone: boolean;
   /** A snapshot of this time, of a recording without changes. */
   readonly foreign: OrderBook | undefined;
@@ -52,6 +52,8 @@ export interface RebuiltMoment {
   book: OrderBook | undefined;
   /** Before its changes. */
   readonly before: OrderBook | undefined;
+  /** Those of the moment, and those of further whole books. */
+  levels: readonly StatedLevel[];
   /** Each of its levels has one size, which changed the book before. */
   isPlain: boolean;
   isFull: boolean;
@@ -176,6 +178,7 @@ export class BookRebuild {
       state: 'unproved',
       book: undefined,
       before,
+      levels,
       isPlain: false,
       isFull: moment.isFull,
       droppedLevels: 0,
@@ -270,7 +273,8 @@ export class BookRebuild {
   }
 
   /** Compares a whole book with the rebuilt one: a difference opens a gap. */
-  #compareWhole({ before, kept, moment }: RebuiltMoment, whole: OrderBook): void {
+  #compareWhole(result: RebuiltMoment, whole: OrderBook): void {
+    const { before, kept, moment } = result;
     const { timestampMs } = moment;
     const isEqual = before !== undefined && sameBook(this.#book!, whole);
     const item = kept.at(-1)?.event.item;
@@ -289,6 +293,12 @@ export class BookRebuild {
       return;
     }
     if (this.#settlesUndecided(whole, moment.levels)) {
+      this.#confirm(timestampMs);
+      return;
+    }
+    if (kept.some(({ event }) => sameBook(this.#book!, event.message.book))) {
+      // The book was right when this millisecond began, and changed within it.
+      result.levels = unionOf(moment.levels, levelsBetween(this.#book!, whole));
       this.#confirm(timestampMs);
       return;
     }
@@ -505,10 +515,7 @@ export class BookRebuild {
       if (event.kind !== 'best') continue;
       compare(event.best);
       if (book === undefined) {
-        refused.set(
-          event.item,
-          'best prices have no sizes: they only check a book, and this asset has no book yet',
-        );
+        refused.set(event.item, 'best prices have no sizes: they only check a book, and this asset has no book yet');
       }
     }
   }

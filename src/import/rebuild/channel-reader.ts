@@ -79,7 +79,12 @@ function takeChanges(frame: Fields, line: number, sink: RecordSink): void {
   }
 }
 
-function takeTickOrBest(kind: 'tick_size_change' | 'best_bid_ask', frame: Fields, item: SourceItem, sink: RecordSink): void {
+function takeTickOrBest(
+  kind: 'tick_size_change' | 'best_bid_ask',
+  frame: Fields,
+  item: SourceItem,
+  sink: RecordSink,
+): void {
   orReject(item, sink, () => {
     const target = targetOf(assetOf(frame), sink);
     const moment = { timestampMs: timestampOf(frame), item };

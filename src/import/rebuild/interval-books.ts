@@ -34,6 +34,7 @@ export class IntervalBooks {
   /** All moments up to this time are rebuilt. */
   #doneMs = -1;
   #waiting: readonly StatedMoment[] = [];
+  #hasChanges = false;
   #open: OpenInterval | undefined;
   #emitted: OrderBook | undefined;
 
@@ -52,7 +53,8 @@ export class IntervalBooks {
     if (first !== undefined && first.timestampMs <= this.#doneMs) this.#restart(sink);
     const rebuild = new BookRebuild(this.#target, this.#hashes, this.#checks);
     if (this.#start !== undefined) rebuild.begin(this.#start, []);
-    const rebuilt = rebuild.run(unionMoments([], all), []);
+    this.#hasChanges ||= all.some(({ sources }) => sources.length > 0);
+    const rebuilt = rebuild.run(unionMoments([], all, this.#hasChanges), []);
     const count = isLast || all.length > WAITING_MAX ? all.length : confirmedCount(rebuilt.moments);
     this.#waiting = all.slice(count);
     const done = rebuilt.moments.slice(0, count);
@@ -76,6 +78,7 @@ export class IntervalBooks {
     this.#start = undefined;
     this.#doneMs = -1;
     this.#emitted = undefined;
+    this.#hasChanges = false;
   }
 
   #take({ moment, book, state, before, droppedLevels, refused }: RebuiltMoment, sink: RecordSink): void {
@@ -88,7 +91,10 @@ export class IntervalBooks {
       for (const item of items) sink.finish(item);
       return;
     }
-    if (open !== undefined && Math.floor(open.timestampMs / this.#everyMs) !== Math.floor(timestampMs / this.#everyMs)) {
+    if (
+      open !== undefined &&
+      Math.floor(open.timestampMs / this.#everyMs) !== Math.floor(timestampMs / this.#everyMs)
+    ) {
       this.#emit(sink);
     }
     const earlier = this.#open?.items ?? [];

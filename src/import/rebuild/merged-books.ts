@@ -11,8 +11,14 @@ import { lastTradePriceIn } from '../../venue/book-message-parser.ts';
 import { changesBetween } from '../../venue/level-change.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import type { AssetTarget } from './asset-event.ts';
-import { BookRebuild, type RebuildStart, type RebuiltMoment, type TimedChange, type UnionMoment } from './book-rebuild.ts';
 import { RETURN_MS } from './book-proof.ts';
+import {
+  BookRebuild,
+  type RebuildStart,
+  type RebuiltMoment,
+  type TimedChange,
+  type UnionMoment,
+} from './book-rebuild.ts';
 import type { RebuildChecks } from './checks.ts';
 import type { FoundGap } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
@@ -23,8 +29,6 @@ import { type StoredMoment, StoredMoments } from './stored-moments.ts';
 
 /** Changes this close to each other may be applied in another order: moments this close to a new one are judged again. */
 const NEAR_MS = 50;
-/** A whole book is complete as it is if the last change of its outcome is at least this much earlier. */
-const ALONE_MS = 10_000;
 /** The first whole book has the changes that were stated this shortly before it. */
 const BEFORE_BOOK_MS = 2000;
 /** The hash of a book depends on trades that are at most this far away. */
@@ -89,6 +93,8 @@ interface Region {
   readonly afterMs: InstantMs;
   /** Inclusive. */
   readonly toMs: InstantMs;
+  /** Changes are known outside of the region. */
+  readonly isChannel: boolean;
 }
 
 /**
@@ -131,7 +137,7 @@ export class BookMerge {
     const region = this.#regionOf(moments);
     const stored = this.#stored.between(region.afterMs, region.toMs, region.start?.book);
     if (stored.length > 0) this.#noteTrades(stored[0]!.timestampMs, stored.at(-1)!.timestampMs);
-    const union = this.#withAlone(region, unionMoments(stored, moments));
+    const union = unionMoments(stored, moments, region.isChannel);
     if (region.start !== undefined) this.#rebuild.begin(region.start, this.#changesBefore(region.afterMs));
     const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
     following.sort((a, b) => a.timestampMs - b.timestampMs);
@@ -146,7 +152,10 @@ export class BookMerge {
     const { outcome } = this.#target;
     snapshots.removeAt(this.#market, outcome, storing.removed);
     const { afterMs, toMs } = region;
-    const isRestated = !Bun.deepEquals(statements.between(this.#market, outcome, afterMs + 1, toMs), storing.statements);
+    const isRestated = !Bun.deepEquals(
+      statements.between(this.#market, outcome, afterMs + 1, toMs),
+      storing.statements,
+    );
     if (isRestated) statements.replace(this.#market, outcome, afterMs + 1, toMs, storing.statements);
     const { gaps, closed } = this.#storeGaps(region, rebuilt.gaps);
     let covered = 0;
@@ -181,34 +190,20 @@ export class BookMerge {
     const [firstMs, lastMs] = [moments[0]!.timestampMs, moments.at(-1)!.timestampMs];
     const withoutHashes = this.#withoutHashes(firstMs);
     if (withoutHashes !== undefined) return withoutHashes;
-    const lastStatedMs = moments.findLast(({ sources }) => sources.length > 0)?.timestampMs ?? -1;
-    const alone = lastStatedMs < 0 ? [] : this.#alone(lastMs + ALONE_MS);
-    // A change shows that whole books before it are not all that there was.
+    // The first change shows that whole books are not all that there was.
+    const alone = moments.some(({ sources }) => sources.length > 0) ? this.#alone() : [];
     const judgedMs = Math.min(firstMs, alone[0] ?? firstMs);
     const known = this.#stored.knownBefore(judgedMs - NEAR_MS - RETURN_MS - 1);
-    const afterMs = known?.timestampMs ?? -1;
-    const start = known === undefined ? undefined : this.#stored.startAt(afterMs);
-    const untilMs = Math.max(lastMs, alone.at(-1) ?? lastMs);
-    return { start, afterMs, toMs: this.#stored.knownAfter(untilMs + NEAR_MS)?.timestampMs ?? INSTANT_MAX_MS };
+    const start = known === undefined ? undefined : this.#stored.startAt(known.timestampMs);
+    const end = this.#stored.knownAfter(Math.max(lastMs, alone.at(-1) ?? lastMs) + NEAR_MS);
+    const isChannel = known?.isAlone === false || end?.isAlone === false;
+    return { start, afterMs: known?.timestampMs ?? -1, toMs: end?.timestampMs ?? INSTANT_MAX_MS, isChannel };
   }
 
-  /** The times until `untilMs` of whole books that count as complete as they are, ascending. */
-  #alone(untilMs: InstantMs): readonly InstantMs[] {
-    const statements = this.#archive.statements.between(this.#market, this.#target.outcome, 0, untilMs);
+  /** The times of the whole books that count as complete as they are, ascending. */
+  #alone(): readonly InstantMs[] {
+    const statements = this.#archive.statements.between(this.#market, this.#target.outcome, 0, INSTANT_MAX_MS);
     return statements.flatMap(({ isAlone, timestampMs }) => (isAlone ? [timestampMs] : []));
-  }
-
-  /** Finds the whole books that are complete as they are: no change is stated shortly before them, or later. */
-  #withAlone({ afterMs, toMs, start }: Region, moments: readonly UnionMoment[]): readonly UnionMoment[] {
-    const isWhole = ({ isFull, added }: UnionMoment) => isFull || (added?.books.length ?? 0) > 0;
-    const lastMs = moments.findLast(({ levels }) => levels.length > 0)?.timestampMs ?? -1;
-    const isAlone = (moment: UnionMoment, changedMs: InstantMs) => isWhole(moment) && changedMs < moment.timestampMs - ALONE_MS;
-    if (!moments.some((moment) => isAlone(moment, lastMs))) return moments;
-    const end = toMs === INSTANT_MAX_MS ? undefined : this.#stored.knownAfter(toMs);
-    const before = start === undefined ? [] : this.#stored.between(afterMs - ALONE_MS, afterMs, undefined);
-    const beforeMs = before.findLast(({ levels }) => levels.length > 0)?.timestampMs ?? -1;
-    const changedMs = Math.max(lastMs, beforeMs, end?.isAlone === false ? toMs : -1);
-    return moments.map((moment) => (isAlone(moment, changedMs) ? { ...moment, isAlone: true } : moment));
   }
 
   /** The end of a recording without hashes, which nothing but the last book decides: what comes before it is not read again. */
@@ -218,13 +213,15 @@ export class BookMerge {
     const lastMs = statements.lastMs(this.#market, outcome);
     if (lastMs < 0 || lastMs >= firstMs - NEAR_MS) return undefined;
     const [last] = statements.between(this.#market, outcome, lastMs, lastMs);
-    const isPlain = last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
+    const isPlain =
+      last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
     if (!isPlain) return undefined;
     const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
     if (record?.timestampMs !== lastMs || later !== undefined) return undefined;
     const confirmedMs = this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
     if (this.#stored.gaps(confirmedMs, INSTANT_MAX_MS).length > 0) return undefined;
-    return { start: { book: record.book, confirmedMs, isHashed: false }, afterMs: lastMs, toMs: INSTANT_MAX_MS };
+    const start = { book: record.book, confirmedMs, isHashed: false };
+    return { start, afterMs: lastMs, toMs: INSTANT_MAX_MS, isChannel: true };
   }
 
   /** The trades of the archive, on which hashes depend. */
@@ -276,12 +273,23 @@ function changesOf(moments: readonly StatedMoment[], afterMs: InstantMs): TimedC
   );
 }
 
-/** The moments of the archive and of an import, in the order of time. */
-export function unionMoments(stored: readonly StoredMoment[], added: readonly StatedMoment[]): UnionMoment[] {
+/**
+ * The moments of the archive and of an import, in the order of time. `isChannel`: changes are known at other times; without any, whole
+ * books are complete as they are.
+ */
+export function unionMoments(
+  stored: readonly StoredMoment[],
+  added: readonly StatedMoment[],
+  isChannel: boolean,
+): UnionMoment[] {
   const byTime = new Map(stored.map((moment) => [moment.timestampMs, moment]));
   const addedByTime = new Map(added.map((moment) => [moment.timestampMs, moment]));
   const times = [...new Set([...byTime.keys(), ...addedByTime.keys()])].sort((a, b) => a - b);
-  return times.map((timestampMs) => unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs)));
+  const moments = times.map((timestampMs) =>
+    unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs)),
+  );
+  if (isChannel || moments.some(({ levels }) => levels.length > 0)) return moments;
+  return moments.map((moment) => ({ ...moment, isAlone: moment.isFull || (moment.added?.books.length ?? 0) > 0 }));
 }
 
 function unionMoment(
@@ -342,7 +350,7 @@ class Storing {
     const isProved = state === 'proved' && !isForeign;
     const isFull = rebuilt.isFull && !isForeign && (state === 'full' || state === 'proved');
     if (isProved && isStored && isPlain && !isFull) return;
-    const levels = isProved ? withoutHashes(moment.levels) : moment.levels;
+    const levels = isProved ? withoutHashes(rebuilt.levels) : rebuilt.levels;
     const isImplied = isPlain && (isProved || hashesOf(levels).next().done === true);
     this.statements.push({
       timestampMs,

@@ -1,5 +1,6 @@
+import type { OrderBook } from '../../domain/orderbook.ts';
 import type { StatedLevel, StatedSize } from '../../segment/statement-segment.ts';
-import type { LevelChange } from '../../venue/level-change.ts';
+import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
 
 /** The sizes of one level in the order of a source. */
 type Order = readonly StatedSize[];
@@ -35,6 +36,15 @@ function ordersIn(sizes: Order): readonly Order[] {
   if (first.length === sizes.length) return [sizes];
   const last = sizes.filter((one, at) => !sizes.slice(at + 1).some((other) => isRepeat(one, other)));
   return maximal([first, last]);
+}
+
+/** The levels in which a book differs from an earlier one, as if a source stated them. */
+export function levelsBetween(before: OrderBook, after: OrderBook): StatedLevel[] {
+  return changesBetween(before, after).map(({ isBid, price, size }) => ({
+    isBid,
+    price,
+    orders: [[{ size, hash: undefined }]],
+  }));
 }
 
 /** The levels that either of two sources states at one time, those of `a` first. Orders that are parts of others are left out. */

@@ -7,9 +7,9 @@ import type { BookRecord } from '../../segment/book-format.ts';
 import type { StatedLevel, Statement } from '../../segment/statement-segment.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { changesBetween } from '../../venue/level-change.ts';
 import type { RebuildStart } from './book-rebuild.ts';
 import { isRebuiltGap } from './gap-tracker.ts';
+import { levelsBetween } from './stated-levels.ts';
 
 /** Known books are searched in the nearest of these distances that has one. */
 const DISTANCES_MS = [1000, 16_000, 256_000, INSTANT_MAX_MS];
@@ -31,7 +31,7 @@ export interface StoredMoment {
 /** A time at which the archive knows the book of an outcome. */
 export interface KnownTime {
   readonly timestampMs: InstantMs;
-  /** No change is stated near it: a gap before or after it would not be known. */
+  /** It is a whole book, and no change of its outcome is known. */
   readonly isAlone: boolean;
 }
 
@@ -52,7 +52,9 @@ export class StoredMoments {
     for (const distance of DISTANCES_MS) {
       const known = this.#known(Math.max(0, timestampMs - distance), timestampMs);
       const gaps = this.#gapsNear(known);
-      const found = known.findLast((one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs <= gap.toMs));
+      const found = known.findLast(
+        (one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs <= gap.toMs),
+      );
       if (found !== undefined) return found;
     }
     return undefined;
@@ -63,7 +65,9 @@ export class StoredMoments {
     for (const distance of DISTANCES_MS) {
       const known = this.#known(timestampMs, Math.min(INSTANT_MAX_MS, timestampMs + distance));
       const gaps = this.#gapsNear(known);
-      const found = known.find((one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs < gap.toMs));
+      const found = known.find(
+        (one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs < gap.toMs),
+      );
       if (found !== undefined) return found;
     }
     return undefined;
@@ -144,12 +148,4 @@ export class StoredMoments {
   #statements(fromMs: InstantMs, toMs: InstantMs): Statement[] {
     return this.#archive.statements.between(this.#market, this.#outcome, fromMs, toMs);
   }
-}
-
-function levelsBetween(before: OrderBook, after: OrderBook): StatedLevel[] {
-  return changesBetween(before, after).map(({ isBid, price, size }) => ({
-    isBid,
-    price,
-    orders: [[{ size, hash: undefined }]],
-  }));
 }

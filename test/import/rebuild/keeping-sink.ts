@@ -111,15 +111,19 @@ export class KeepingSink implements RecordSink {
     for (const conditionId of this.#known) {
       const market = this.#archive.markets.findByConditionId(conditionId)!;
       for (const outcome of OUTCOMES) {
-        for (const { timestampMs, book } of this.#archive.snapshots.recordsBetween(market, outcome, 0, INSTANT_MAX_MS)) {
-          const names = { conditionId, outcome, assetId: undefined, id: undefined, droppedLevels: 0 };
-          this.records.push({ type: 'snapshot', ...names, timestampMs, book });
+        const assetId = market.clobTokenIds[OUTCOMES.indexOf(outcome)];
+        const names = { conditionId, outcome, assetId, id: undefined };
+        for (const { timestampMs, book } of this.#archive.snapshots.recordsBetween(
+          market,
+          outcome,
+          0,
+          INSTANT_MAX_MS,
+        )) {
+          this.records.push({ type: 'snapshot', ...names, timestampMs, book, droppedLevels: 0 });
         }
-      }
-      for (const outcome of OUTCOMES) {
-        const slices = this.#archive.prices.slices(market, outcome, 'last-trade', 0, INSTANT_MAX_MS);
-        for (const { timestampMs, price } of pricesIn(slices)) {
-          this.records.push({ type: 'lastTradePrice', conditionId, outcome, assetId: undefined, id: undefined, timestampMs, price });
+        const prices = this.#archive.prices.slices(market, outcome, 'last-trade', 0, INSTANT_MAX_MS);
+        for (const { timestampMs, price } of pricesIn(prices)) {
+          this.records.push({ type: 'lastTradePrice', ...names, timestampMs, price });
         }
       }
       for (const gap of this.#archive.gaps.list(market.key)) this.records.push({ type: 'gap', conditionId, gap });

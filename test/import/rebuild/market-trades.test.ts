@@ -13,13 +13,23 @@ test('the last trade of a book is searched around its time, at its price and at 
     trades.add(timestampMs, price);
   }
   // A trade is sent about 20 ms after the book that it changed; 880 and 1300 are too far away.
-  expect(trades.pricesAround(1000)).toEqual(['0.870', '0.130', '0.500', '0.500', '0.125', '0.875']);
-  expect(trades.pricesAround(5000)).toEqual([]);
+  expect(trades.pricesAround(1000)).toEqual([
+    ...['0.870', '0.130', '0.500', '0.125', '0.875'],
+    // Before them.
+    ...['0.200', '0.800'],
+  ]);
+  expect(trades.pricesAround(500)).toEqual([]);
 });
 
-test('only the latest trades are kept, and eight at most are tried', () => {
+test('only the latest trades are kept, and sixteen prices at most are tried', () => {
   const trades = new MarketTrades();
-  for (let second = 0; second < 1000; second += 1) trades.add(second, 0.5);
+  for (let second = 0; second < 10_000; second += 1) trades.add(second, (second % 100) / 1000);
   expect(trades.pricesAround(0)).toEqual([]);
-  expect(trades.pricesAround(900)).toHaveLength(16);
+  expect(trades.pricesAround(9000)).toHaveLength(16);
+});
+
+test('a trade that is noted twice counts once', () => {
+  const trades = new MarketTrades();
+  for (const timestampMs of [10, 20, 10, 20]) trades.add(timestampMs, 0.3);
+  expect(trades.pricesAround(15)).toEqual(['0.300', '0.700']);
 });

@@ -57,12 +57,7 @@ async function rebuilt(frames: readonly Frame[], every: SnapshotPace = 'change')
     });
   }
   const codec = venueFrames();
-  await readAll(
-    codec,
-    sink,
-    [frames.map((frame) => JSON.stringify(frame))],
-    every,
-  );
+  await readAll(codec, sink, [frames.map((frame) => JSON.stringify(frame))], every);
   const byAsset = new Map<string, Seen[]>();
   for (const { conditionId, upTokenId, downTokenId } of capture.markets) {
     byAsset.set(upTokenId, snapshotsOf(sink.records, 'up', conditionId));
@@ -290,7 +285,7 @@ describe.skipIf(SESSIONS === undefined)(
     test('a book that changed while nothing was recorded opens a gap', async () => {
       using place = temporaryArchive();
       const report = await importPaths(place.archive, SESSIONS!);
-      expect(report.total.gaps).toBe(20);
+      expect(report.total.gaps).toBe(18);
       const market = place.archive.markets.findBySlug('btc-updown-15m-1777452300')!;
       expect(place.archive.gaps.list(market.key)[0]).toEqual({
         fromMs: 1_777_366_470_133,
