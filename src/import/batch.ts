@@ -22,7 +22,7 @@ import { BookMerge, type MergedBooks } from './rebuild/merged-books.ts';
 import type { StatedAsset } from './rebuild/stated-books.ts';
 import type { StatedMoment } from './rebuild/stated-moments.ts';
 import { StoredMoments } from './rebuild/stored-moments.ts';
-import type { SourceItem } from './record-sink.ts';
+import type { SourceItem } from './source-item.ts';
 import { UnknownName } from './unknown-name.ts';
 
 /** A batch is full at this number of records or levels: large enough that fsync costs little, small enough for memory. */
@@ -342,7 +342,7 @@ export class Batch<S> {
     this.#known.forget(conditionId);
     const reason = `market ${conditionId} was deleted during the import: import this again`;
     const moments = books.flatMap((asset) => asset.moments);
-    const refused = moments.map((moment) => ({ moment, end: { reason }, refused: new Map() }));
+    const refused = moments.map((moment) => ({ moment, end: { reason }, refused: undefined }));
     const nothing = {
       gaps: [],
       closed: [],

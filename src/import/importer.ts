@@ -26,7 +26,7 @@ import { endMessages } from './rebuild/merged-books.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
 import { StatedBooks } from './rebuild/stated-books.ts';
 import type { StatedMoment } from './rebuild/stated-moments.ts';
-import type { RecordSink, SourceItem } from './record-sink.ts';
+import type { RecordSink } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import {
   FileTally,
@@ -39,6 +39,7 @@ import {
 } from './report.ts';
 import type { Sample } from './sample.ts';
 import { type Source, storedSizeOf } from './source.ts';
+import type { SourceItem } from './source-item.ts';
 import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
 
@@ -99,7 +100,7 @@ const COLLECT_EVERY_ITEMS = 512;
 /** Maximum number of assets whose intervals are open. With more, that of the asset whose last message is oldest ends. */
 const INTERVAL_ASSETS_MAX = 4096;
 /** Messages about books that are merged at once: each may become a snapshot of a hundred levels. */
-const BATCH_MESSAGES = 8192;
+const BATCH_MESSAGES = 4096;
 /** Further binary files in directories are only counted as skipped. */
 const BINARY_NOTES_MAX = 20;
 /** Corrections of further markets are only counted, to keep the report readable. */
@@ -159,6 +160,8 @@ export class Importer implements RecordSink {
   readonly #contradictions = new Contradictions();
   /** Gaps that messages of this import opened, by their names, and the file of the message. */
   readonly #opened = new Map<string, FileTally>();
+  /** Gaps of earlier imports that this one closed. */
+  readonly #closed = new Set<string>();
   /** The highest record id before the import. */
   #lastId = 0;
   #batch: Batch<Items>;
@@ -634,7 +637,7 @@ export class Importer implements RecordSink {
         else this.reject(item, refusal);
       }
     }
-    for (const merged of batch.merged) this.#endMerged(merged);
+    for (const merged of batch.merged) this.#endMerged(merged, this);
     for (const [conditionId, count] of batch.corrected) {
       this.#corrected.set(conditionId, (this.#corrected.get(conditionId) ?? 0) + count);
     }
@@ -650,23 +653,23 @@ export class Importer implements RecordSink {
   }
 
   /** Ends the messages about the books of an asset, and counts what they have become. */
-  #endMerged(merged: MergedAsset): void {
+  #endMerged(merged: MergedAsset, sink: RecordSink): void {
     const { moments, added, traded } = merged;
     this.#countMerged(merged);
     const revealing = new Set(merged.gaps.map(({ item }) => item));
     const isStored = (moment: StatedMoment, item: SourceItem) => {
       const stored = added.has(moment) || traded.has(item) || revealing.has(item);
-      if (stored) this.store(item);
+      if (stored) sink.store(item);
       return stored;
     };
-    endMessages(moments, isStored, this);
+    endMessages(moments, isStored, sink);
   }
 
   #countMerged({ conditionId, moments, gaps, closed, added, known, lastTrades, traded, ...counts }: MergedAsset): void {
     this.#count('snapshot', counts.snapshots - counts.takenBack);
     this.#count('lastTradePrice', traded.size);
     for (const { moment, end } of moments) {
-      const file = this.#fileOf(moment.events().next().value?.item);
+      const file = this.#fileOf(moment.first?.item);
       // A message that changes nothing makes no snapshot.
       if (added.has(moment)) file.count('snapshot', 'stored');
       else if (known.has(moment)) file.count('snapshot', 'duplicate');
@@ -677,6 +680,8 @@ export class Importer implements RecordSink {
     }
     const nameOf = ({ fromMs, toMs, reason }: Gap) => `${conditionId} ${fromMs} ${toMs} ${reason}`;
     for (const { gap, item } of gaps) {
+      // An earlier import had opened it.
+      if (this.#closed.delete(nameOf(gap))) continue;
       const file = this.#fileOf(item);
       this.#opened.set(nameOf(gap), file);
       file.gaps += 1;
@@ -685,7 +690,10 @@ export class Importer implements RecordSink {
     }
     for (const gap of closed) {
       const file = this.#opened.get(nameOf(gap));
-      if (file === undefined) continue;
+      if (file === undefined) {
+        this.#closed.add(nameOf(gap));
+        continue;
+      }
       this.#opened.delete(nameOf(gap));
       file.gaps -= file.takeBack('gap', 1);
       this.#count('gap', -1);

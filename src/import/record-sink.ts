@@ -1,12 +1,7 @@
 import type { RecordedItem } from '../record/record.ts';
 import type { KnownMarkets } from './known-markets.ts';
 import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
-
-/** One unit of the input: a line, a row, or a message of a frame. `RecordSink.item` creates it. */
-export interface SourceItem {
-  /** Line, or row of a Parquet file; counted from 1. */
-  readonly line: number;
-}
+import type { SourceItem } from './source-item.ts';
 
 /**
  * Receives the records that codecs read. Every item is counted once, by its kind, and ends as stored (at least one of its records

@@ -1,5 +1,4 @@
 import { ReadableStream } from 'node:stream/web';
-import { XzReadableStream } from 'xz-decompress';
 
 /** Results of XZ Embedded (xz.h) for files that are whole, but need more than it has. */
 const [MEMORY_LIMIT, OPTIONS] = [4, 6];
@@ -9,6 +8,8 @@ const [MEMORY_LIMIT, OPTIONS] = [4, 6];
  * one waits: end or return each. Throws an Error with the reason where the bytes are damaged or end early.
  */
 export async function* xzChunks(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  // Loaded when it is needed: its WebAssembly takes 50 ms.
+  const { XzReadableStream } = await import('xz-decompress');
   try {
     // The library's type is that of browsers, which has no iterator.
     const stream: AsyncIterable<Uint8Array> = new XzReadableStream(ReadableStream.from(packed) as never) as never;

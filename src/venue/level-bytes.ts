@@ -1,8 +1,8 @@
 import { decimalText } from '../domain/decimal.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
 import { ByteBuffer } from '../segment/byte-buffer.ts';
 import { bestPricesOf } from './best-prices.ts';
 import { type HashedBook, levelText } from './book-hash.ts';
+import type { EditableBook } from './editable-book.ts';
 
 const INITIAL_BYTES = 4096;
 
@@ -14,13 +14,22 @@ export class LevelBytes {
   readonly #bids = new SideBytes();
   readonly #asks = new SideBytes();
 
+  /** The book that was written last, and its changes then. */
+  #book: EditableBook | undefined;
+  #bidChanges = -1;
+  #askChanges = -1;
+
   /** The result is valid until the next call. */
-  of(book: OrderBook): Pick<HashedBook, 'bids' | 'asks' | 'best'> {
-    return {
-      bids: this.#bids.of(book.bidPrices, book.bidSizes),
-      asks: this.#asks.of(book.askPrices, book.askSizes),
-      best: bestPricesOf(book),
-    };
+  of(book: EditableBook): Pick<HashedBook, 'bids' | 'asks' | 'best'> {
+    const isSame = book === this.#book;
+    const bids =
+      isSame && book.bidChanges === this.#bidChanges ? this.#bids.view() : this.#bids.of(book.bidPrices, book.bidSizes);
+    const asks =
+      isSame && book.askChanges === this.#askChanges ? this.#asks.view() : this.#asks.of(book.askPrices, book.askSizes);
+    this.#book = book;
+    this.#bidChanges = book.bidChanges;
+    this.#askChanges = book.askChanges;
+    return { bids, asks, best: bestPricesOf(book) };
   }
 }
 
@@ -48,6 +57,11 @@ class SideBytes {
       if (written[at] !== prices[tail] || writtenSizes[at] !== sizes[tail]) break;
     }
     if (head + tail < count || count !== before) this.#replace(prices, sizes, head, tail);
+    return this.view();
+  }
+
+  /** The levels that are written. */
+  view(): Uint8Array {
     return this.#bytes.bytes.subarray(0, Math.max(0, this.#bytes.length - 1));
   }
 

@@ -1,157 +1,117 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { OUTCOMES } from '../../src/domain/outcome.ts';
-import type { Archive } from '../../src/store/archive.ts';
-import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
-import { booksOf, marketOf } from '../support/imported.ts';
-import { realRecording } from '../support/real-recordings.ts';
+import {
+  CAPTURE,
+  type Command,
+  type Contents,
+  capturedMarket,
+  cut,
+  faultsOf,
+  imported,
+  interleaved,
+  interrupted,
+  missing,
+  type Recording,
+  shuffled,
+} from './capture.ts';
 
-const CAPTURE = realRecording('ws-capture-5m');
+const NO_FAULTS = { wrong: [], absent: [], extra: [] };
 
-/** Frames of the market in the capture that was open. */
-let frames: readonly string[];
-let market: { readonly slug: string; readonly conditionId: string };
-
-/** The last book of each instant, and the gaps. */
-interface Contents {
-  readonly books: ReadonlyMap<string, string>;
-  /** Snapshots of all instants: more than `books` if an instant has several. */
-  readonly snapshots: number;
-  readonly gaps: readonly { readonly fromMs: number; readonly toMs: number }[];
-}
-
-function contentsOf(archive: Archive): Contents {
-  const books = new Map<string, string>();
-  let snapshots = 0;
-  for (const outcome of OUTCOMES) {
-    for (const { timestampMs, book } of booksOf(archive, market.slug, outcome)) {
-      snapshots += 1;
-      books.set(`${outcome} ${timestampMs}`, JSON.stringify(book));
-    }
-  }
-  return { books, snapshots, gaps: archive.gaps.list(marketOf(archive, market.slug).key) };
-}
-
-/** Imports each group of recordings with one command; a recording is a list of frames. */
-async function imported(...commands: (readonly (readonly string[])[])[]): Promise<Contents> {
-  using place = temporaryArchive();
-  using directory = temporaryDirectory();
-  const path = (name: string) => join(directory.path, name);
-  for (const [c, recordings] of commands.entries()) {
-    const files = recordings.map((lines, r) => {
-      writeFileSync(path(`${c}-${r}.jsonl`), lines.join('\n'));
-      return path(`${c}-${r}.jsonl`);
-    });
-    const { total } = await importPaths(place.archive, join(CAPTURE!, 'markets.json'), ...files);
-    expect(total.read).toBe(total.stored + total.duplicate + total.contradicted + total.rejected);
-  }
-  return contentsOf(place.archive);
-}
-
-/** A recording that missed a part of the frames of changes, by a generator with a seed. */
-function missing(part: number, seed: number): string[] {
-  let state = seed;
-  return frames.filter((frame) => {
-    if (!frame.includes('"price_change"')) return true;
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return state / 2 ** 32 >= part;
-  });
-}
-
-/** Last books that differ from those of the perfect recording, and instants that only one of both has. */
-function compared(found: Contents, perfect: Contents) {
-  let [wrong, extra] = [0, 0];
-  for (const [name, book] of found.books) {
-    const right = perfect.books.get(name);
-    if (right === undefined) extra += 1;
-    else if (right !== book) wrong += 1;
-  }
-  return { wrong, extra, missing: perfect.books.size - found.books.size + extra };
-}
-
-/** Instants without a book that no gap covers. */
-function unexplained(found: Contents, perfect: Contents): string[] {
-  return [...perfect.books.keys()].filter((name) => {
-    const ms = Number(name.split(' ')[1]);
-    return !found.books.has(name) && !found.gaps.some(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs);
-  });
-}
-
-describe.skipIf(CAPTURE === undefined)('two recordings of the same time', () => {
+describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped where the capture is absent)', () => {
+  let frames: Recording;
   let perfect: Contents;
 
   beforeAll(async () => {
-    market = JSON.parse(readFileSync(join(CAPTURE!, 'markets.json'), 'utf8')).current;
-    const lines = readFileSync(join(CAPTURE!, 'market-ws.jsonl'), 'utf8').trimEnd().split('\n');
-    frames = lines.filter((line) => line.includes(market.conditionId));
+    ({ frames } = capturedMarket());
     perfect = await imported([frames]);
   });
+
+  function missedBy(...recordings: readonly Recording[]): ReadonlySet<string> {
+    const recorded = new Set(recordings.flat());
+    return new Set(frames.filter((frame) => !recorded.has(frame)));
+  }
 
   test('a perfect one has one book for each instant, and no gap', () => {
     expect(perfect.snapshots).toBe(perfect.books.size);
     expect(perfect.gaps).toEqual([]);
   });
 
-  test.each([7, 99, 1234])(
-    'a perfect one after one that missed a frame of changes in a hundred repairs it, but for books of single milliseconds (seed %d)',
-    async (seed) => {
-      const found = await imported([missing(0.01, seed)], [frames]);
-      const { wrong, ...others } = compared(found, perfect);
-      expect(found.snapshots).toBe(perfect.snapshots);
-      expect({ ...others, gaps: found.gaps }).toEqual({ extra: 0, missing: 0, gaps: [] });
-      // Two sizes of one level within one millisecond, of which the first recording has the first only.
-      expect(wrong).toBeLessThanOrEqual(4);
-    },
-  );
-
-  test.each([7, 99, 1234])(
-    'one that missed frames leaves a perfect archive almost as it was, and opens no gap (seed %d)',
-    async (seed) => {
-      const poor = missing(0.01, seed);
-      for (const commands of [[[frames], [poor]], [[frames, poor]]]) {
+  test.each([
+    [0.01, 7],
+    [0.05, 99],
+    [0.2, 1234],
+  ])(
+    'a perfect one and one that missed a part of the changes (%d, seed %d) are the perfect one, in any order',
+    async (part, seed) => {
+      const poor = missing(frames, part, seed);
+      const orders: readonly Command[][] = [[[frames], [poor]], [[poor], [frames]], [[frames, poor]], [[poor, frames]]];
+      for (const commands of orders) {
         const found = await imported(...commands);
-        expect({ ...compared(found, perfect), wrong: 0, gaps: found.gaps }).toEqual({
-          wrong: 0,
-          extra: 0,
-          missing: 0,
-          gaps: [],
-        });
+        expect(found.exported).toEqual(perfect.exported);
         expect(found.snapshots).toBe(perfect.snapshots);
-        // Two sizes of one level within one millisecond, of which the second recording has the first only.
-        expect(compared(found, perfect).wrong).toBeLessThanOrEqual(8);
+        expect(found.report.total.gaps).toBe(0);
       }
     },
   );
 
-  test.each([0.01, 0.05, 0.2])(
-    'two that missed different frames (%d) have fewer wrong and missing books than either, and gaps for those that are missing',
-    async (part) => {
-      const [one, other] = [missing(part, 7), missing(part, 99)];
-      const alone = await imported([one]);
-      const both = await imported([one], [other]);
-      expect(both.snapshots).toBe(both.books.size);
-      expect(both.books.size).toBeGreaterThan(alone.books.size);
-      expect(unexplained(alone, perfect).length).toBeLessThan(perfect.books.size * part * 1.5);
-      expect(unexplained(both, perfect).length).toBeLessThan(unexplained(alone, perfect).length);
+  test.each([
+    [0.01, 11],
+    [0.05, 22],
+    [0.2, 33],
+  ])(
+    'of two that missed different changes (%d, seed %d) every book is right that one of them has, gaps cover the others, and the order does not matter',
+    async (part, seed) => {
+      const [one, other] = [missing(frames, part, seed), missing(frames, part, seed + 1000)];
+      const found = await imported([one], [other]);
+      expect(faultsOf(found, perfect, frames, missedBy(one, other))).toEqual(NO_FAULTS);
+      expect(found.snapshots).toBe(found.books.size);
+      for (const commands of [[[other], [one]], [[one, other]], [[other, one]], [[one], [other], [one]]]) {
+        expect((await imported(...commands)).exported).toEqual(found.exported);
+      }
     },
   );
 
-  test.each([0.01, 0.05])(
-    'a poor recording (%d) that is imported again changes no gap, and no book but to one that a hash proves',
-    async (part) => {
-      const poor = missing(part, 7);
-      const [once, twice] = [await imported([poor]), await imported([poor], [poor])];
-      expect(twice.gaps.length).toBeLessThanOrEqual(once.gaps.length);
-      expect(unexplained(twice, perfect).length).toBeLessThanOrEqual(unexplained(once, perfect).length);
-      expect(compared(twice, perfect).wrong).toBeLessThanOrEqual(compared(once, perfect).wrong);
-      expect(await imported([frames], [frames])).toEqual(perfect);
-    },
-  );
-
-  test('a recording that is cut into files has the books of the whole one with one command', async () => {
-    const cuts = [0, 900, 901, 2500, 4000, frames.length];
-    const pieces = cuts.slice(1).map((to, index) => frames.slice(cuts[index]!, to));
-    expect(await imported(pieces)).toEqual(perfect);
+  test('of two that were interrupted for seconds, each at other times, a gap covers only what both missed', async () => {
+    const [one, other] = [interrupted(frames, 3, 1500, 5), interrupted(frames, 3, 1500, 6)];
+    const found = await imported([one], [other]);
+    expect(faultsOf(found, perfect, frames, missedBy(one, other))).toEqual(NO_FAULTS);
+    expect((await imported([other], [one])).exported).toEqual(found.exported);
+    expect((await imported([one])).books.size).toBeLessThan(found.books.size);
   });
+
+  test('of three the books are those of all, in any order', async () => {
+    const recordings = [1, 2, 3].map((seed) => missing(frames, 0.2, seed));
+    const found = await imported(...recordings.map((recording) => [recording]));
+    expect(faultsOf(found, perfect, frames, missedBy(...recordings))).toEqual(NO_FAULTS);
+    const turned = await imported(recordings.toReversed());
+    expect(turned.exported).toEqual(found.exported);
+  });
+
+  test('a poor one that is imported again changes nothing', async () => {
+    const poor = missing(frames, 0.05, 7);
+    const [once, twice] = [await imported([poor]), await imported([poor], [poor])];
+    expect(twice.exported).toEqual(once.exported);
+    expect(twice.report.records).toEqual({});
+  });
+
+  test.each([1, 2, 3])(
+    'one that is cut anywhere, with a command for each part in any order, is the whole one (seed %d)',
+    async (seed) => {
+      const parts = shuffled(cut(frames, 6, seed), seed);
+      const found = await imported(...parts.map((part) => [part]));
+      expect(found.exported).toEqual(perfect.exported);
+      expect((await imported(parts)).exported).toEqual(perfect.exported);
+    },
+  );
+
+  test.each([4, 5])(
+    'poor ones that are cut, doubled and interleaved, in any order, are one export (seed %d)',
+    async (seed) => {
+      const [one, other] = [missing(frames, 0.02, seed), missing(frames, 0.02, seed + 50)];
+      const found = await imported([one, other]);
+      const parts = [...cut(one, 4, seed), ...cut(other, 4, seed + 1), ...cut(one, 3, seed + 2)];
+      const commands = shuffled(parts, seed).map((part) => [part]);
+      expect((await imported(...commands)).exported).toEqual(found.exported);
+      expect((await imported([interleaved([one, other], seed)])).exported).toEqual(found.exported);
+    },
+  );
 });

@@ -3,7 +3,8 @@ import type { Fields } from '../../record/fields.ts';
 import { attempt, attempted } from '../../record/fields.ts';
 import { FLAT_COLUMNS, type FlatType } from '../../record/flat-columns.ts';
 import type { RowSource } from '../mapping/row-source.ts';
-import type { RecordSink, SourceItem } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 import { parseRecord } from './ndjson.ts';
 
 export const FLAT_NAMES: readonly string[] = FLAT_COLUMNS.map(({ name }) => name);

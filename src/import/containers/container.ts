@@ -5,7 +5,6 @@ import { packingOf } from '../packing.ts';
 import type { Source } from '../source.ts';
 import { PrivateCopy } from './private-copy.ts';
 import { tarMembers } from './tar.ts';
-import { zipMembers } from './zip.ts';
 
 /** A file of files, of which those are read that have a content of their own: no link, no device, nothing outside of it. */
 export interface Container {
@@ -45,7 +44,9 @@ export async function openContainer(
     if (damage !== undefined && (!(damage instanceof DomainError) || signal?.aborted === true)) throw damage;
     place = copy.path;
   }
-  const list = kind === 'zip' ? await zipMembers(place, label) : await tarMembers(place, label);
+  // Loaded when it is needed: its library takes 30 ms.
+  const list =
+    kind === 'zip' ? await (await import('./zip.ts')).zipMembers(place, label) : await tarMembers(place, label);
   const sources = list.members().map((member) => {
     const path = `${source.path}/${member.name}`;
     return { path, name: path, named: false, member };

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../domain/outcome.ts';
 import type { BestPrices } from '../../venue/best-prices.ts';
 import type { BookMessage, Change } from '../../venue/book-message-parser.ts';
-import type { SourceItem } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 
 /** The series that an asset's book is stored in. */
 export interface AssetTarget {

@@ -4,12 +4,12 @@ import type { LevelChange } from '../../venue/level-change.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { HashSearch, TriedPrices } from './hash-search.ts';
 
-/** A level may keep a size that the venue's timestamps do not show for this time: 25 ms in a real capture. */
+/** A level keeps a size that the order of its changes does not show at most for this time: 25 ms in a real capture. */
 const OTHER_ORDER_MS = 50;
-/** Two changes of a level that are applied in another order are this close to each other: in a real capture in one millisecond. */
-const SWAPPED_MS = 2;
+/** The venue applies a change at most this long before the time that it states: 9 ms in a real capture. */
+const EARLY_MS = 20;
 /** A level returns to a size that it had this shortly before. */
-export const RETURN_MS = Number(process.env.RET ?? 200);
+export const RETURN_MS = 200;
 /** Maximum number of changes that are kept for other orders. */
 const RECENT_MAX = 512;
 
@@ -57,7 +57,7 @@ export class BookProof {
   }
 
   /** Returns true if the book at `timestampMs` has one of the hashes. */
-  proves(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number, prices: TriedPrices): boolean {
+  proves(book: EditableBook, hashes: readonly string[], timestampMs: number, prices: TriedPrices): boolean {
     const { market, assetId, minOrderSize, negRisk } = this.#asset;
     const { bids, asks, best } = this.#levels.of(book);
     const timestamp = String(timestampMs);
@@ -71,17 +71,30 @@ export class BookProof {
    */
   otherOrder(
     book: EditableBook,
-    hashes: ReadonlySet<string>,
+    hashes: readonly string[],
     timestampMs: number,
     later: Iterable<LaterChange>,
   ): OtherOrder | undefined {
-    for (const { isBid, price, size, isEarlier } of this.#orders(timestampMs, later)) {
-      const now = book.sizeAt(isBid, price);
-      if (now === size) continue;
-      book.set(isBid, price, size);
-      const isProved = this.proves(book, hashes, timestampMs, 'traded');
-      book.set(isBid, price, now);
-      if (isProved) return { isBid, price, size, isEarlier };
+    return this.#firstProved([...this.#orders(timestampMs, later)], book, hashes, timestampMs);
+  }
+
+  /** The first size of a level with which the book has one of the hashes. The price that matched last is tried for all of them first. */
+  #firstProved<C extends LevelChange>(
+    candidates: readonly C[],
+    book: EditableBook,
+    hashes: readonly string[],
+    timestampMs: number,
+  ): C | undefined {
+    for (const prices of ['last', 'traded'] as const) {
+      for (const candidate of candidates) {
+        const { isBid, price, size } = candidate;
+        const now = book.sizeAt(isBid, price);
+        if (now === size) continue;
+        book.set(isBid, price, size);
+        const isProved = this.proves(book, hashes, timestampMs, prices);
+        book.set(isBid, price, now);
+        if (isProved) return candidate;
+      }
     }
     return undefined;
   }
@@ -90,24 +103,17 @@ export class BookProof {
    * An earlier size of one level with which the book has one of the hashes: a change back to it is missing. The latest changes are tried
    * first.
    */
-  missedReturn(book: EditableBook, hashes: ReadonlySet<string>, timestampMs: number): LevelChange | undefined {
-    const tried: LevelChange[] = [];
+  missedReturn(book: EditableBook, hashes: readonly string[], timestampMs: number): LevelChange | undefined {
+    const sizes: LevelChange[] = [];
     for (let at = this.#applied.length - 1; at >= 0; at -= 1) {
       const change = this.#applied[at]!;
-      if (timestampMs - change.timestampMs > RETURN_MS) return undefined;
+      if (timestampMs - change.timestampMs > RETURN_MS) break;
+      const { isBid, price } = change;
       for (const size of [change.before, change.size]) {
-        const { isBid, price } = change;
-        if (tried.some((one) => isSameLevel(one, change) && one.size === size)) continue;
-        tried.push({ isBid, price, size });
-        const now = book.sizeAt(isBid, price);
-        if (now === size) continue;
-        book.set(isBid, price, size);
-        const isProved = this.proves(book, hashes, timestampMs, 'traded');
-        book.set(isBid, price, now);
-        if (isProved) return { isBid, price, size };
+        if (!sizes.some((one) => isSameLevel(one, change) && one.size === size)) sizes.push({ isBid, price, size });
       }
     }
-    return undefined;
+    return this.#firstProved(sizes, book, hashes, timestampMs);
   }
 
   /**
@@ -134,18 +140,18 @@ export class BookProof {
     }
     const next: LevelChange[] = [];
     for (const change of later) {
-      if (change.timestampMs - timestampMs > OTHER_ORDER_MS) return;
+      if (change.timestampMs - timestampMs > EARLY_MS) return;
       if (next.some((one) => isSameLevel(one, change))) continue;
       next.push(change);
       yield { ...change, isEarlier: false };
     }
   }
 
-  /** The sizes of the changes of a level right before its last one, which the venue may have applied after it. */
+  /** The sizes of the other changes of a level in the millisecond of its last one, which the venue may have applied after it. */
   *#swapped(last: AppliedChange, lastAt: number): Generator<OtherOrder> {
     for (let at = lastAt - 1; at >= 0; at -= 1) {
       const change = this.#applied[at]!;
-      if (last.timestampMs - change.timestampMs > SWAPPED_MS) return;
+      if (change.timestampMs < last.timestampMs) return;
       if (isSameLevel(change, last)) yield { ...change, isEarlier: false };
     }
   }

@@ -4,7 +4,7 @@ import { bestPricesOf } from '../../venue/best-prices.ts';
 import type { BookMessage } from '../../venue/book-message-parser.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
 import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
-import type { SourceItem } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget, BookEvent } from './asset-event.ts';
 import { BookProof, isSameLevel, type OtherOrder } from './book-proof.ts';
 import type { RebuildChecks } from './checks.ts';
@@ -19,6 +19,9 @@ const FAILED_SEARCHES_MAX = 8;
 const UNDECIDED_MAX = 6;
 /** Maximum number of moments that wait for a proof and are kept if it comes. */
 const PENDING_MAX = 32;
+
+const NOTHING_KEPT: readonly KeptBook[] = [];
+const NOTHING_ADDED: Pick<StatedMoment, 'books'> = { books: [] };
 
 /** All that is stated of a book at one time. */
 export interface UnionMoment {
@@ -44,6 +47,11 @@ export interface UnionMoment {
  */
 type MomentState = 'proved' | 'full' | 'unproved' | 'dropped' | 'baseless' | 'foreign';
 
+interface KeptBook {
+  readonly event: BookEvent;
+  readonly lastTradePrice: string | undefined;
+}
+
 /** The book of a moment. */
 export interface RebuiltMoment {
   readonly moment: UnionMoment;
@@ -59,9 +67,9 @@ export interface RebuiltMoment {
   isFull: boolean;
   droppedLevels: number;
   /** Whole books of this import that are kept, with the price of the last trade in each. */
-  readonly kept: { readonly event: BookEvent; readonly lastTradePrice: string | undefined }[];
+  kept: readonly KeptBook[];
   /** Items of this import that cannot be used, and why. */
-  readonly refused: Map<SourceItem, string>;
+  refused: Map<SourceItem, string> | undefined;
 }
 
 /** Where a rebuild begins. */
@@ -182,8 +190,8 @@ export class BookRebuild {
       isPlain: false,
       isFull: moment.isFull,
       droppedLevels: 0,
-      kept: [],
-      refused: new Map(),
+      kept: NOTHING_KEPT,
+      refused: undefined,
     };
     this.#results.push(result);
     if (this.#book !== undefined) this.#applyLevels(this.#book, result);
@@ -228,31 +236,34 @@ export class BookRebuild {
     result.isPlain = isPlain;
   }
 
-  #refuseLevel({ moment, refused }: RebuiltMoment, level: StatedLevel): void {
+  #refuseLevel(result: RebuiltMoment, level: StatedLevel): void {
+    const { moment } = result;
     const reason = `the book has the maximum of ${LEVELS_MAX} levels on this side: the change is left out and opens a gap`;
     for (const source of moment.added?.sources ?? []) {
-      for (const { change, item } of source) if (isSameLevel(change, level)) refused.set(item, reason);
+      for (const { change, item } of source) if (isSameLevel(change, level)) refuse(result, item, reason);
     }
     this.#gaps.doubt(moment.timestampMs, `a book of ${this.#target.outcome} had more than ${LEVELS_MAX} levels`);
   }
 
   /** The last whole book of this import that is kept. */
   #wholeBook(result: RebuiltMoment): { readonly book: OrderBook; readonly isProved: boolean } | undefined {
+    const { books } = result.moment.added ?? NOTHING_ADDED;
+    if (books.length === 0) return undefined;
     let whole: { readonly book: OrderBook; readonly isProved: boolean } | undefined;
-    const { added, timestampMs, isAlone, anchor, isProved } = result.moment;
-    for (const event of added?.books ?? []) {
+    const { timestampMs, isAlone, anchor, isProved } = result.moment;
+    for (const event of books) {
       const { message, item } = event;
       const isEqual = this.#book !== undefined && sameBook(this.#book, message.book);
       const { verdict, lastTradePrice } = this.#judge(message, isEqual || isAlone ? undefined : this.#book);
       if (verdict === 'damaged' || verdict === 'rebuilt is right') {
         this.#checks.booksDamaged += 1;
-        result.refused.set(item, 'the book is damaged: its hash does not match its levels');
+        refuse(result, item, 'the book is damaged: its hash does not match its levels');
         if (verdict === 'rebuilt is right') this.#confirm(timestampMs);
         else if (this.#book !== undefined)
           this.#gaps.doubt(timestampMs, `a recorded book of ${this.#target.outcome} is damaged`);
         continue;
       }
-      result.kept.push({ event, lastTradePrice });
+      result.kept = [...result.kept, { event, lastTradePrice }];
       result.droppedLevels += message.droppedLevels;
       whole = { book: message.book, isProved: verdict === 'proved' };
     }
@@ -349,8 +360,8 @@ export class BookRebuild {
   #extended({ moment }: RebuiltMoment, anchor: OrderBook): OrderBook {
     const rebuilt = this.#book;
     if (!moment.isExtended || moment.isAlone) return anchor;
-    const hashes = new Set(hashesOf(moment.levels));
-    if (hashes.size === 0) return anchor;
+    const hashes = hashesOf(moment.levels);
+    if (hashes.length === 0) return anchor;
     const later = EditableBook.of(anchor);
     for (const level of moment.levels) later.set(level.isBid, level.price, lastSize(level));
     for (const book of [rebuilt, later]) {
@@ -364,7 +375,7 @@ export class BookRebuild {
   #alternativesTo(book: OrderBook, { levels, timestampMs }: UnionMoment): readonly OrderBook[] {
     const contested = levels.filter(({ orders }) => orders.length > 1);
     if (contested.length === 0) return [];
-    const hashes = new Set(hashesOf(levels));
+    const hashes = hashesOf(levels);
     return contested.flatMap((level) =>
       [lastSize(level), ...otherLastSizes(level)].flatMap((size) => {
         const other = EditableBook.of(book);
@@ -499,9 +510,9 @@ export class BookRebuild {
     this.#coveredFromMs = undefined;
   }
 
-  #checkBest({ moment, refused }: RebuiltMoment): void {
+  #checkBest(result: RebuiltMoment): void {
     const book = this.#current;
-    const { added } = moment;
+    const { added } = result.moment;
     if (added === undefined) return;
     const best = book === undefined ? undefined : bestPricesOf(book);
     const compare = (stated: { readonly bid: number; readonly ask: number } | undefined) => {
@@ -515,7 +526,7 @@ export class BookRebuild {
       if (event.kind !== 'best') continue;
       compare(event.best);
       if (book === undefined) {
-        refused.set(event.item, 'best prices have no sizes: they only check a book, and this asset has no book yet');
+        refuse(result, event.item, 'best prices have no sizes: they only check a book, and this asset has no book yet');
       }
     }
   }
@@ -523,8 +534,8 @@ export class BookRebuild {
   /** Checks the book after a moment by the hashes of its changes: each is the hash of the book after its change. */
   #proofOf(result: RebuiltMoment, at: number): Proof {
     const { levels, added } = result.moment;
-    const hashes = new Set(hashesOf(levels));
-    if (hashes.size === 0) return 'unproved';
+    const hashes = hashesOf(levels);
+    if (hashes.length === 0) return 'unproved';
     if (added !== undefined) this.#checks.changeHashesTried += 1;
     const proof = this.#proofBy(hashes, result, at);
     if (proof === undefined) return this.#isHashed ? 'failed' : 'unproved';
@@ -534,7 +545,7 @@ export class BookRebuild {
   }
 
   /** Tries what is likely first, and the rest only at the first mismatch, or at the first few. */
-  #proofBy(hashes: ReadonlySet<string>, result: RebuiltMoment, at: number): 'proved' | OtherOrder | undefined {
+  #proofBy(hashes: readonly string[], result: RebuiltMoment, at: number): 'proved' | OtherOrder | undefined {
     const book = this.#book!;
     const { timestampMs } = result.moment;
     if (this.#proof.proves(book, hashes, timestampMs, 'likely')) return 'proved';
@@ -553,7 +564,7 @@ export class BookRebuild {
   }
 
   /** Tries other books before the moment, other last sizes of its levels, and snapshots of other recordings. */
-  #provesOther(hashes: ReadonlySet<string>, result: RebuiltMoment): boolean {
+  #provesOther(hashes: readonly string[], result: RebuiltMoment): boolean {
     const { levels, timestampMs, foreign } = result.moment;
     const isProof = (book: EditableBook) => this.#proof.proves(book, hashes, timestampMs, 'likely');
     const changed = (before: OrderBook) => {
@@ -623,6 +634,11 @@ export class BookRebuild {
     this.#checks.hashesUnverifiable += 1;
     return { verdict: 'kept', lastTradePrice };
   }
+}
+
+function refuse(result: RebuiltMoment, item: SourceItem, reason: string): void {
+  result.refused ??= new Map();
+  result.refused.set(item, reason);
 }
 
 /** Returns true if every level in which `book` differs from `before` is stated with its new size. */

@@ -17,7 +17,8 @@ import {
   tradeMessage,
 } from '../../venue/book-message-parser.ts';
 import { announcedMarket, resolvedMarket, UnknownMarket } from '../../venue/market-message-parser.ts';
-import type { RecordSink, SourceItem } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
 
 /**

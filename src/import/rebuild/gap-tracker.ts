@@ -1,6 +1,6 @@
 import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
-import type { SourceItem } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 
 /** A time range in which the rebuilt book differed from the venue's, and the item of the message that revealed it, if any. */
 export interface FoundGap {

@@ -14,8 +14,8 @@ const PRICE_TEXTS = Array.from({ length: 1000 }, (_, thousandths) => tradePriceT
 /** Prices of the last trade in the order in which they are tried, for each tick again. */
 type Prices = () => Iterable<string>;
 type HashTest = (hash: string) => boolean;
-/** Prices of the last trade that are tried: those of the trades around a book and the one that matched last, likely ones too, or all. */
-export type TriedPrices = 'traded' | 'likely' | 'every';
+/** Prices of the last trade that are tried: the one that matched last, those of the trades around the book too, likely ones too, or all. */
+export type TriedPrices = 'last' | 'traded' | 'likely' | 'every';
 
 /**
  * Checks whether a hash is the hash of a book. It also depends on the tick and the last trade's price, which messages do not state:
@@ -61,14 +61,15 @@ export class HashSearch {
   }
 
   /** Returns true if a book has one of the hashes. */
-  isOneOf(hashes: ReadonlySet<string>, book: HashedBook, prices: TriedPrices): boolean {
+  isOneOf(hashes: readonly string[], book: HashedBook, prices: TriedPrices): boolean {
     const [lastTradePrice] = this.#recent;
     const tickSize = this.#tickSize;
     // Most books have what matched last.
     if (lastTradePrice !== undefined && tickSize !== undefined) {
-      if (hashes.has(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
+      if (hashes.includes(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
     }
-    const isWanted = (hash: string) => hashes.has(hash);
+    if (prices === 'last') return false;
+    const isWanted = (hash: string) => hashes.includes(hash);
     if (prices === 'traded') {
       const traded = this.#trades.pricesAround(Number(book.timestamp));
       return this.#found(book, isWanted, () => traded, this.#likelyTicks()) !== undefined;

@@ -1,5 +1,6 @@
 import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
-import type { RecordSink, SourceItem } from '../record-sink.ts';
+import type { RecordSink } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
 import { BookRebuild, type RebuildStart, type RebuiltMoment } from './book-rebuild.ts';
 import type { RebuildChecks } from './checks.ts';
@@ -84,7 +85,7 @@ export class IntervalBooks {
   #take({ moment, book, state, before, droppedLevels, refused }: RebuiltMoment, sink: RecordSink): void {
     const { timestampMs, added } = moment;
     if (book === undefined || state === 'dropped' || added === undefined) return;
-    const items = itemsOf(added).filter((item) => !refused.has(item));
+    const items = itemsOf(added).filter((item) => refused?.has(item) !== true);
     const open = this.#open;
     const isChanged = before === undefined || !sameBook(before, book);
     if (!isChanged) {
@@ -143,6 +144,6 @@ function confirmedCount(moments: readonly RebuiltMoment[]): number {
 }
 
 /** The items of the changes and whole books of a moment, one for each part that ends with it. */
-function itemsOf(moment: StatedMoment): SourceItem[] {
-  return [...moment.events()].flatMap(({ kind, item }) => (kind === 'change' || kind === 'book' ? [item] : []));
+function itemsOf({ sources, books }: StatedMoment): SourceItem[] {
+  return [...sources.flat(), ...books].map(({ item }) => item);
 }

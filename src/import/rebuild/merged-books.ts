@@ -8,8 +8,9 @@ import { STATEMENT_ID, type StatedLevel, type Statement } from '../../segment/st
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { lastTradePriceIn } from '../../venue/book-message-parser.ts';
-import { changesBetween } from '../../venue/level-change.ts';
-import type { RecordSink, SourceItem } from '../record-sink.ts';
+import { EditableBook } from '../../venue/editable-book.ts';
+import type { RecordSink } from '../record-sink.ts';
+import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
 import { RETURN_MS } from './book-proof.ts';
 import {
@@ -55,7 +56,7 @@ type End = 'duplicate' | 'contradicted' | { readonly reason: string };
 export interface MergedMoment {
   readonly moment: StatedMoment;
   readonly end: End;
-  readonly refused: ReadonlyMap<SourceItem, string>;
+  readonly refused: ReadonlyMap<SourceItem, string> | undefined;
 }
 
 /** The result of a merge, apart from what it has changed in the archive already. */
@@ -238,17 +239,19 @@ export class BookMerge {
     }
   }
 
+  /** The changes shortly before a time, and at it, with the size before each as far as it is known. */
   *#changesBefore(untilMs: InstantMs): Generator<TimedChange & { readonly before: number }> {
-    const { outcome } = this.#target;
-    const records = this.#archive.snapshots.recordsBetween(this.#market, outcome, untilMs - NEAR_MS, untilMs);
-    for (const [at, { timestampMs, book }] of records.entries()) {
-      const earlier = records[at - 1];
-      if (earlier === undefined) continue;
-      const before = changesBetween(book, earlier.book);
-      for (const change of changesBetween(earlier.book, book)) {
-        const same = before.find(({ isBid, price }) => isBid === change.isBid && price === change.price);
-        yield { ...change, timestampMs, before: same?.size ?? 0 };
+    let book: EditableBook | undefined;
+    for (const { timestampMs, levels, snapshots } of this.#stored.between(untilMs - 2 * NEAR_MS, untilMs, undefined)) {
+      for (const { isBid, price, orders } of levels) {
+        for (const { size } of orders[0]!) {
+          const before = book?.sizeAt(isBid, price) ?? size;
+          book?.set(isBid, price, size);
+          yield { timestampMs, isBid, price, size, before };
+        }
       }
+      const last = snapshots.at(-1);
+      if (last !== undefined) book = EditableBook.of(last.book);
     }
   }
 
@@ -282,12 +285,21 @@ export function unionMoments(
   added: readonly StatedMoment[],
   isChannel: boolean,
 ): UnionMoment[] {
+  if (stored.length === 0)
+    return withAlone(
+      added.map((moment) => unionMoment(moment.timestampMs, undefined, moment)),
+      isChannel,
+    );
   const byTime = new Map(stored.map((moment) => [moment.timestampMs, moment]));
   const addedByTime = new Map(added.map((moment) => [moment.timestampMs, moment]));
   const times = [...new Set([...byTime.keys(), ...addedByTime.keys()])].sort((a, b) => a - b);
   const moments = times.map((timestampMs) =>
     unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs)),
   );
+  return withAlone(moments, isChannel);
+}
+
+function withAlone(moments: UnionMoment[], isChannel: boolean): UnionMoment[] {
   if (isChannel || moments.some(({ levels }) => levels.length > 0)) return moments;
   return moments.map((moment) => ({ ...moment, isAlone: moment.isFull || (moment.added?.books.length ?? 0) > 0 }));
 }
@@ -298,7 +310,7 @@ function unionMoment(
   added: StatedMoment | undefined,
 ): UnionMoment {
   let levels: readonly StatedLevel[] = [];
-  for (const changes of added?.changes() ?? []) levels = unionOf(levels, levelsOf(changes));
+  for (const source of added?.sources ?? []) levels = unionOf(levels, levelsOf(source.map(({ change }) => change)));
   const union = unionOf(stored?.levels ?? [], levels);
   return {
     timestampMs,
@@ -351,7 +363,7 @@ class Storing {
     const isFull = rebuilt.isFull && !isForeign && (state === 'full' || state === 'proved');
     if (isProved && isStored && isPlain && !isFull) return;
     const levels = isProved ? withoutHashes(rebuilt.levels) : rebuilt.levels;
-    const isImplied = isPlain && (isProved || hashesOf(levels).next().done === true);
+    const isImplied = isPlain && (isProved || hashesOf(levels).length === 0);
     this.statements.push({
       timestampMs,
       id: STATEMENT_ID,
@@ -424,15 +436,15 @@ export function endMessages(
   sink: RecordSink,
 ): void {
   for (const { moment, end, refused } of moments) {
-    for (const { item, kind } of moment.events()) {
+    moment.forEach(({ item, kind }) => {
       const states = kind === 'change' || kind === 'book';
-      const reason = refused.get(item) ?? (states && typeof end === 'object' ? end.reason : undefined);
+      const reason = refused?.get(item) ?? (states && typeof end === 'object' ? end.reason : undefined);
       if (reason !== undefined) sink.reject(item, reason);
       else if (!states) sink.finish(item);
-      else if (isEnded(moment, item)) continue;
+      else if (isEnded(moment, item)) return;
       else if (end === 'contradicted') sink.contradict(item);
       else sink.finish(item);
-    }
+    });
   }
 }
 

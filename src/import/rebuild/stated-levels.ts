@@ -16,14 +16,25 @@ export interface StatedChange extends LevelChange {
 
 /** The levels that the changes of one source at one time state, in the order of their first change. */
 export function levelsOf(changes: readonly StatedChange[]): StatedLevel[] {
+  // Most moments have one change.
+  if (changes.length === 1) return [{ ...levelAt(changes[0]!), orders: [[statedSize(changes[0]!)]] }];
   const levels: { isBid: boolean; price: number; sizes: StatedSize[] }[] = [];
-  for (const { isBid, price, size, hash } of changes) {
-    const stated = { size, hash: hash !== undefined && HASH.test(hash) ? hash : undefined };
+  for (const change of changes) {
+    const { isBid, price } = change;
+    const stated = statedSize(change);
     const known = levels.find((level) => level.isBid === isBid && level.price === price);
     if (known === undefined) levels.push({ isBid, price, sizes: [stated] });
     else if (!isSame(known.sizes.at(-1)!, stated)) known.sizes.push(stated);
   }
   return levels.map(({ isBid, price, sizes }) => ({ isBid, price, orders: ordersIn(sizes) }));
+}
+
+function levelAt({ isBid, price }: StatedChange): Pick<StatedLevel, 'isBid' | 'price'> {
+  return { isBid, price };
+}
+
+function statedSize({ size, hash }: StatedChange): StatedSize {
+  return { size, hash: hash !== undefined && HASH.test(hash) ? hash : undefined };
 }
 
 /**
@@ -93,10 +104,13 @@ export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLe
   }));
 }
 
-export function* hashesOf(levels: readonly StatedLevel[]): Generator<string> {
+/** The hashes of the sizes of levels. */
+export function hashesOf(levels: readonly StatedLevel[]): string[] {
+  const hashes: string[] = [];
   for (const { orders } of levels) {
-    for (const order of orders) for (const { hash } of order) if (hash !== undefined) yield hash;
+    for (const order of orders) for (const { hash } of order) if (hash !== undefined) hashes.push(hash);
   }
+  return hashes;
 }
 
 /** The orders that are not part of another one, the longest first; at ties by their sizes, so that no order of imports decides. */

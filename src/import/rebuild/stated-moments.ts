@@ -1,8 +1,11 @@
 import type { AssetEvent, BookEvent, ChangeEvent } from './asset-event.ts';
-import type { StatedChange } from './stated-levels.ts';
 
 /** Changes of one time that are at most this number of messages apart come from one source, in its order. */
 const SOURCE_EVENTS = 256;
+
+/** Most moments have none. */
+const NO_BOOKS: readonly BookEvent[] = [];
+const NO_OTHERS: readonly AssetEvent[] = [];
 
 /** The messages of an import about one asset at one time. */
 export class StatedMoment {
@@ -10,9 +13,9 @@ export class StatedMoment {
   /** By source, each in the order of its changes. */
   readonly sources: ChangeEvent[][] = [];
   /** In their order. */
-  readonly books: BookEvent[] = [];
+  books = NO_BOOKS;
   /** Ticks and best prices. */
-  readonly others: AssetEvent[] = [];
+  others = NO_OTHERS;
   lastEvent = -1;
 
   constructor(timestampMs: number) {
@@ -20,22 +23,23 @@ export class StatedMoment {
   }
 
   add(event: AssetEvent, number: number): void {
-    if (event.kind === 'book') this.books.push(event);
-    else if (event.kind !== 'change') this.others.push(event);
+    if (event.kind === 'book') this.books = [...this.books, event];
+    else if (event.kind !== 'change') this.others = [...this.others, event];
     else if (this.sources.length > 0 && number - this.lastEvent <= SOURCE_EVENTS) this.sources.at(-1)!.push(event);
     else this.sources.push([event]);
     this.lastEvent = number;
   }
 
-  *events(): Generator<AssetEvent> {
-    for (const source of this.sources) yield* source;
-    yield* this.books;
-    yield* this.others;
+  /** Calls `take` with each message. */
+  forEach(take: (event: AssetEvent) => void): void {
+    for (const source of this.sources) for (const event of source) take(event);
+    for (const event of this.books) take(event);
+    for (const event of this.others) take(event);
   }
 
-  /** The changes of each source. */
-  changes(): StatedChange[][] {
-    return this.sources.map((events) => events.map(({ change }) => change));
+  /** A message of the moment. */
+  get first(): AssetEvent | undefined {
+    return this.sources[0]?.[0] ?? this.books[0] ?? this.others[0];
   }
 }
 
