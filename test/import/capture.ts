@@ -154,7 +154,7 @@ function bookAt({ books }: Contents, name: string): string | undefined {
 /** What is wrong in an archive of recordings, by an oracle made from the raw frames of the perfect one. */
 export interface Faults {
   /**
-   * Last books of an instant that differ although the recordings have all changes of that instant, and no gap covers it. Without those
+   * Last books of an instant that differ although a recording has all changes of that instant, and no gap covers it. Without those
    * that no hash proves in the perfect recording either: there the order of two changes in a millisecond is that of its frames.
    */
   readonly wrong: readonly string[];
@@ -164,10 +164,21 @@ export interface Faults {
   readonly extra: readonly string[];
 }
 
-/** `missed`: frames that none of the recordings has. */
-export function faultsOf(found: Contents, perfect: Contents, frames: Recording, missed: ReadonlySet<string>): Faults {
+/** Compares an archive of `recordings`, all parts of `frames`, with the archive of `frames`. */
+export function faultsOf(
+  found: Contents,
+  perfect: Contents,
+  frames: Recording,
+  recordings: readonly Recording[],
+): Faults {
   const timesOf = (lines: Iterable<string>) => new Set([...lines].map(timeOf));
-  const missedTimes = timesOf(missed);
+  const missedByOne = recordings.map((recording) => {
+    const recorded = new Set(recording);
+    return new Set(frames.filter((frame) => !recorded.has(frame)));
+  });
+  const missed = missedByOne.reduce((a, b) => a.intersection(b));
+  // Where no recording has all changes of an instant, none tells their order.
+  const partTimes = missedByOne.map(timesOf).reduce((a, b) => a.intersection(b));
   const recordedTimes = timesOf(frames.filter((frame) => frame.includes('"price_change"') && !missed.has(frame)));
   const isCovered = (name: string) => {
     const [outcome, ms] = name.split(' ');
@@ -181,8 +192,10 @@ export function faultsOf(found: Contents, perfect: Contents, frames: Recording, 
   return {
     wrong: open(
       stored.filter((name) => perfect.books.has(name) && perfect.books.get(name) !== found.books.get(name)),
-    ).filter((name) => !missedTimes.has(timeIn(name)) && !perfect.unproved.has(name)),
+    ).filter((name) => !partTimes.has(timeIn(name)) && !perfect.unproved.has(name)),
     absent: open(all.filter((name) => !found.books.has(name))).filter((name) => recordedTimes.has(timeIn(name))),
-    extra: open(stored.filter((name) => !perfect.books.has(name) && found.books.get(name) !== bookAt(perfect, name))),
+    extra: open(stored.filter((name) => !perfect.books.has(name) && !partTimes.has(timeIn(name)))).filter(
+      (name) => found.books.get(name) !== bookAt(perfect, name),
+    ),
   };
 }

@@ -117,27 +117,32 @@ export class BookProof {
   }
 
   /**
-   * Returns true if a book at `timestampMs` differs from the rebuilt one in nothing but the order of changes: a hash proves it, and yet
-   * it is the rebuilt one that has the order of the venue's timestamps.
+   * The difference between the rebuilt book and one that a hash proves at `timestampMs`, if it is nothing but the order of two changes of
+   * a level in one millisecond; undefined otherwise. The rebuilt book has the order of the recordings.
    */
-  isOtherOrder(differences: readonly LevelChange[], timestampMs: number, later: Iterable<LaterChange>): boolean {
-    const orders = differences.length === 0 ? [] : [...this.#orders(timestampMs, later)];
-    return differences.every((change) =>
-      orders.some((order) => isSameLevel(order, change) && order.size === change.size && !order.isEarlier),
+  swappedIn(differences: readonly LevelChange[], timestampMs: number): OtherOrder | undefined {
+    const swapped = differences.length === 0 ? [] : [...this.#swaps(timestampMs)];
+    const found = differences.map((change) =>
+      swapped.find((order) => isSameLevel(order, change) && order.size === change.size),
     );
+    return found.includes(undefined) ? undefined : found[0];
   }
 
-  *#orders(timestampMs: number, later: Iterable<LaterChange>): Generator<OtherOrder> {
-    const applied = this.#applied;
+  /** The sizes of levels that the venue may have applied last, of those in the milliseconds of their last changes. */
+  *#swaps(timestampMs: number): Generator<OtherOrder> {
     const seen: LevelChange[] = [];
-    for (let at = applied.length - 1; at >= 0; at -= 1) {
-      const last = applied[at]!;
+    for (let at = this.#applied.length - 1; at >= 0; at -= 1) {
+      const last = this.#applied[at]!;
       if (timestampMs - last.timestampMs > OTHER_ORDER_MS) break;
       if (seen.some((one) => isSameLevel(one, last))) continue;
       seen.push(last);
       yield* this.#swapped(last, at);
       if (last.timestampMs === timestampMs) yield { ...last, size: last.before, isEarlier: true };
     }
+  }
+
+  *#orders(timestampMs: number, later: Iterable<LaterChange>): Generator<OtherOrder> {
+    yield* this.#swaps(timestampMs);
     const next: LevelChange[] = [];
     for (const change of later) {
       if (change.timestampMs - timestampMs > EARLY_MS) return;

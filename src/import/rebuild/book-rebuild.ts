@@ -197,12 +197,12 @@ export class BookRebuild {
     if (this.#book !== undefined) this.#applyLevels(this.#book, result);
     const full = this.#wholeBook(result);
     if (full !== undefined) this.#takeWhole(result, full.book, full.isProved);
-    else if (anchor !== undefined) this.#takeAnchor(result, anchor, at);
+    else if (anchor !== undefined) this.#takeAnchor(result, anchor);
     else if (before === undefined) this.#takeBaseless(result, foreign);
     else if (levels.length === 0 && moment.added === undefined && foreign !== undefined) {
       result.state = 'foreign';
       this.#foreign = foreign;
-    } else this.#takeChanges(result, at);
+    } else this.#takeProof(result, this.#proofOf(result, at));
     this.#checkBest(result);
   }
 
@@ -319,18 +319,19 @@ export class BookRebuild {
   }
 
   /** Takes a book of the archive that a hash proves, or that was stated as a whole. */
-  #takeAnchor(result: RebuiltMoment, anchor: OrderBook, at: number): void {
+  #takeAnchor(result: RebuiltMoment, anchor: OrderBook): void {
     const { timestampMs, levels, isProved, isFull, isAlone } = result.moment;
     const book = this.#extended(result, anchor);
-    if (isProved && !isFull && this.#isOtherOrder(book, at)) {
-      this.#takeChanges(result, at);
-      return;
-    }
     const isReached =
       result.before === undefined ||
       isReachable(result.before, book, levels) ||
       (this.#foreign !== undefined && isReachable(this.#foreign, book, levels)) ||
       this.#settlesUndecided(book, levels);
+    const swapped = isReached || isFull || !isProved ? undefined : this.#swappedIn(book, timestampMs);
+    if (swapped !== undefined) {
+      this.#takeProof(result, swapped);
+      return;
+    }
     result.state = isProved || book !== anchor ? 'proved' : 'full';
     if (result.state === 'proved') this.#isHashed = true;
     if (isReached || isAlone) {
@@ -349,11 +350,11 @@ export class BookRebuild {
     this.#keep(result, book);
   }
 
-  /** An archive without the changes right before it has the book of the venue, where all others have the order of the timestamps. */
-  #isOtherOrder(book: OrderBook, at: number): boolean {
-    if (this.#book === undefined || sameBook(this.#book, book)) return false;
-    const { timestampMs } = this.#moments[at]!;
-    return this.#proof.isOtherOrder(changesBetween(this.#book, book), timestampMs, this.#laterChanges(at));
+  /** An archive without the changes right before it has the book of the venue, where all others have the order of the recordings. */
+  #swappedIn(book: OrderBook, timestampMs: number): OtherOrder | undefined {
+    if (this.#book === undefined || sameBook(this.#book, book)) return undefined;
+    const swapped = this.#proof.swappedIn(changesBetween(this.#book, book), timestampMs);
+    return swapped?.isEarlier === true ? undefined : swapped;
   }
 
   /** A book of the archive with changes of its time that another recording has: these are later ones if their hash proves it. */
@@ -399,9 +400,9 @@ export class BookRebuild {
     result.isPlain = false;
   }
 
-  #takeChanges(result: RebuiltMoment, at: number): void {
+  /** Takes the rebuilt book. `proof`: what the hashes of its changes say. */
+  #takeProof(result: RebuiltMoment, proof: Proof): void {
     const { moment } = result;
-    const proof = this.#proofOf(result, at);
     const book = this.#book!;
     const other = typeof proof === 'object' ? proof : undefined;
     const provedMs = this.#gaps.confirmedMs;
