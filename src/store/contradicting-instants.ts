@@ -32,7 +32,8 @@ const WAITING_MAX = 256;
  * is imported by a second command, and a recording may have ids of its own.
  *
  * A second recording that states X, Y where the first one has X alone is found too, although it continues the first: the ids do not tell
- * it from one that contradicts. This takes a recording without changes that lost one of two books of a millisecond, which is rare.
+ * it from one that contradicts. This takes a recording without changes that lost one of two books of a millisecond, which is rare. So are
+ * several books of a millisecond whose recorded ids are in no order of time.
  */
 export class ContradictingInstants {
   /** The number of instants found until now. */
