@@ -11,8 +11,14 @@ import { lastTradePriceIn } from '../../venue/book-message-parser.ts';
 import { changesBetween } from '../../venue/level-change.ts';
 import type { RecordSink, SourceItem } from '../record-sink.ts';
 import type { AssetTarget } from './asset-event.ts';
-import { BookRebuild, type RebuildStart, type RebuiltMoment, type TimedChange, type UnionMoment } from './book-rebuild.ts';
 import { RETURN_MS } from './book-proof.ts';
+import {
+  BookRebuild,
+  type RebuildStart,
+  type RebuiltMoment,
+  type TimedChange,
+  type UnionMoment,
+} from './book-rebuild.ts';
 import type { RebuildChecks } from './checks.ts';
 import type { FoundGap } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
@@ -146,7 +152,10 @@ export class BookMerge {
     const { outcome } = this.#target;
     snapshots.removeAt(this.#market, outcome, storing.removed);
     const { afterMs, toMs } = region;
-    const isRestated = !Bun.deepEquals(statements.between(this.#market, outcome, afterMs + 1, toMs), storing.statements);
+    const isRestated = !Bun.deepEquals(
+      statements.between(this.#market, outcome, afterMs + 1, toMs),
+      storing.statements,
+    );
     if (isRestated) statements.replace(this.#market, outcome, afterMs + 1, toMs, storing.statements);
     const { gaps, closed } = this.#storeGaps(region, rebuilt.gaps);
     let covered = 0;
@@ -202,7 +211,8 @@ export class BookMerge {
   #withAlone({ afterMs, toMs, start }: Region, moments: readonly UnionMoment[]): readonly UnionMoment[] {
     const isWhole = ({ isFull, added }: UnionMoment) => isFull || (added?.books.length ?? 0) > 0;
     const lastMs = moments.findLast(({ levels }) => levels.length > 0)?.timestampMs ?? -1;
-    const isAlone = (moment: UnionMoment, changedMs: InstantMs) => isWhole(moment) && changedMs < moment.timestampMs - ALONE_MS;
+    const isAlone = (moment: UnionMoment, changedMs: InstantMs) =>
+      isWhole(moment) && changedMs < moment.timestampMs - ALONE_MS;
     if (!moments.some((moment) => isAlone(moment, lastMs))) return moments;
     const end = toMs === INSTANT_MAX_MS ? undefined : this.#stored.knownAfter(toMs);
     const before = start === undefined ? [] : this.#stored.between(afterMs - ALONE_MS, afterMs, undefined);
@@ -218,7 +228,8 @@ export class BookMerge {
     const lastMs = statements.lastMs(this.#market, outcome);
     if (lastMs < 0 || lastMs >= firstMs - NEAR_MS) return undefined;
     const [last] = statements.between(this.#market, outcome, lastMs, lastMs);
-    const isPlain = last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
+    const isPlain =
+      last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
     if (!isPlain) return undefined;
     const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
     if (record?.timestampMs !== lastMs || later !== undefined) return undefined;

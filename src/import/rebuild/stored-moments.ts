@@ -51,7 +51,9 @@ export class StoredMoments {
     for (const distance of DISTANCES_MS) {
       const known = this.#known(Math.max(0, timestampMs - distance), timestampMs);
       const gaps = this.#gapsNear(known);
-      const found = known.findLast((one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs <= gap.toMs));
+      const found = known.findLast(
+        (one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs <= gap.toMs),
+      );
       if (found !== undefined) return found;
     }
     return undefined;
@@ -62,7 +64,9 @@ export class StoredMoments {
     for (const distance of DISTANCES_MS) {
       const known = this.#known(timestampMs, Math.min(INSTANT_MAX_MS, timestampMs + distance));
       const gaps = this.#gapsNear(known);
-      const found = known.find((one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs < gap.toMs));
+      const found = known.find(
+        (one) => !gaps.some((gap) => gap.fromMs < one.timestampMs && one.timestampMs < gap.toMs),
+      );
       if (found !== undefined) return found;
     }
     return undefined;
