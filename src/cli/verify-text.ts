@@ -67,6 +67,7 @@ export function marketRows(market: MarketObservations): string[][] {
 function notesOf(market: MarketObservations): string[] {
   const { outcomes, gaps, unmirroredInstants, sharedInstants, mirrorMissing, neverClosed, winnerDoubt } = market;
   const { contradictions } = market;
+  const coveredGaps = outcomes.reduce((sum, each) => sum + each.coveredGaps, 0);
   const perOutcome = outcomes
     .filter(({ snapshots }) => snapshots > 0)
     .map((observed) => ({ outcome: observed.outcome, notes: outcomeNotes(observed) }))
@@ -78,6 +79,11 @@ function notesOf(market: MarketObservations): string[] {
       ? [`${unmirroredInstants} of ${sharedInstants} shared instants do not mirror each other`]
       : []),
     ...(contradictions > 0 ? [`up and down contradict each other at ${countOf(contradictions, 'instant')}`] : []),
+    ...(coveredGaps > 0
+      ? [
+          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the recording again, which takes back gaps that it covers and books that are not proved`,
+        ]
+      : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),
     ...(neverClosed ? ['never closed'] : []),
     ...(winnerDoubt === undefined ? [] : [winnerDoubt]),

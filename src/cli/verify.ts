@@ -36,10 +36,11 @@ export function verifyCommand(terminal: Terminal): Command {
       `
 Problems make the exit code 3: a changed schema, damaged pages and segments, a
 missing key secret, duplicate ids, broken references, wrong derived or mirrored
-records, winners that contradict the prices. Weaknesses of a recording are
-reported but do not change the exit code: gaps, crossed, one-sided, empty,
-frozen and placeholder books, seconds without data. With --market only the named
-markets are read. The command only reads, and works while a server is running.
+records, winners that contradict the prices, instants at which imports stored
+different books. Weaknesses of a recording are reported but do not change the
+exit code: gaps, gaps with books inside, crossed, one-sided, empty, frozen and
+placeholder books, seconds without data. With --market only the named markets
+are read. The command only reads, and works while a server is running.
 
 Examples:
   $ bookreel verify

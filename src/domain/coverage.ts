@@ -68,6 +68,8 @@ export class SilenceWatch {
 
 /** Gaps that the coverage of a market lists; `gapCount` counts all. */
 export const GAPS_LISTED_MAX = 10_000;
+/** Instants with contradicting books that the coverage of a market lists; `contradictingCount` counts all. */
+export const CONTRADICTING_LISTED_MAX = 100;
 
 const instantOrNull = (description: string) => Type.Union([instantText(description), Type.Null()], { description });
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -113,6 +115,21 @@ export const CoverageResource = Type.Object(
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     contradictions: count(
       'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two is old then. A replay sends the later one for both outcomes.',
+    ),
+    contradictingCount: count(
+      'Number of instants of an outcome at which recordings that were imported one after the other stored different books. All of them are served; import a recording with hashes again, which keeps the book that they prove.',
+    ),
+    contradicting: Type.Array(
+      Type.Object({
+        assetId: AssetId,
+        outcome: OutcomeName,
+        timestamp: instantText('The instant.'),
+        books: Type.Integer({ minimum: 2, description: 'Snapshots of the outcome at this instant.' }),
+      }),
+      {
+        maxItems: CONTRADICTING_LISTED_MAX,
+        description: `The first ${CONTRADICTING_LISTED_MAX} of those instants, ascending, up before down.`,
+      },
     ),
     gapCount: count('Number of time ranges that recordings say they missed.'),
     gaps: Type.Array(

@@ -1,4 +1,4 @@
-import { GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
+import { CONTRADICTING_LISTED_MAX, GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
@@ -7,9 +7,16 @@ import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 import { ArchiveView } from './archive-view.ts';
+import { type ContradictingInstant, ContradictingInstants } from './contradicting-instants.ts';
 import { type BestUnits, ContradictionTally, readBest } from './contradiction-tally.ts';
 import type { StoredMarket } from './markets.ts';
 import { SnapshotTally } from './snapshot-tally.ts';
+import { StatementWalk } from './statement-walk.ts';
+
+/** An instant at which recordings contradict, see ContradictingInstants. */
+interface OutcomeInstant extends ContradictingInstant {
+  readonly outcome: Outcome;
+}
 
 /** How much of a market is recorded, in one state of the archive. */
 export interface MarketCoverage {
@@ -18,6 +25,9 @@ export interface MarketCoverage {
   readonly outcomes: readonly OutcomeCoverage[];
   /** See ContradictionTally. */
   readonly contradictions: number;
+  readonly contradictingCount: number;
+  /** The first ones, up before down, CONTRADICTING_LISTED_MAX at most. */
+  readonly contradicting: readonly OutcomeInstant[];
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
@@ -25,7 +35,7 @@ export interface MarketCoverage {
   readonly lastMs: InstantMs;
 }
 
-/** Markets whose coverage is cached until they change; each takes about 2 kB without its gaps. */
+/** Markets whose coverage is cached until they change; each takes about 2 kB without its gaps, and up to 10 kB more with instants that contradict. */
 const CACHED_MAX = 1000;
 /** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
@@ -141,7 +151,11 @@ export class Coverages {
     const walks = OUTCOMES.map((outcome) => new OutcomeWalk(view, market, outcome, asOfMs));
     const contradictions = await this.#read(walks);
     const outcomes = walks.map((walk) => walk.coverage);
-    const coverage = { market, outcomes, contradictions, gapCount, gaps, lastMs };
+    const found = walks.flatMap((walk) => walk.contradicting);
+    const contradicting = found.sort((a, b) => a.timestampMs - b.timestampMs).slice(0, CONTRADICTING_LISTED_MAX);
+    const contradictingCount = walks.reduce((sum, walk) => sum + walk.contradictingCount, 0);
+    const contradictory = { contradictions, contradictingCount, contradicting };
+    const coverage = { market, outcomes, ...contradictory, gapCount, gaps, lastMs };
     this.#cache(coverage, asOfMs >= lastMs ? INSTANT_MAX_MS : asOfMs);
     return coverage;
   }
@@ -171,6 +185,7 @@ class OutcomeWalk {
   readonly #tally = new SnapshotTally();
   readonly #silence: SilenceWatch;
   readonly #best: BestUnits = { bid: Number.NaN, ask: Number.NaN };
+  readonly #instants: ContradictingInstants;
   #to = 0;
   /** The time of the next snapshot, Infinity after the last one. */
   nextMs = Infinity;
@@ -180,6 +195,8 @@ class OutcomeWalk {
     this.#outcome = outcome;
     this.#recordedFromMs = books?.recordedFromMs ?? Infinity;
     this.#silence = new SilenceWatch(market.startMs, market.endMs);
+    const statements = new StatementWalk(segments, series.find(market.key, outcome, 'statement'));
+    this.#instants = new ContradictingInstants((timestampMs) => statements.isMerged(timestampMs));
     const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);
     this.#slices = slices[Symbol.iterator]();
     this.#enter();
@@ -195,6 +212,7 @@ class OutcomeWalk {
     if (timestampMs >= this.#recordedFromMs) {
       readBest(reader, this.#best);
       contradictions.set(this.#outcome, this.#best);
+      this.#instants.add(reader);
     }
     if (reader.index + 1 >= this.#to) return this.#enter();
     this.nextMs = reader.head.timestamps[reader.index + 1]!;
@@ -205,6 +223,14 @@ class OutcomeWalk {
     const { firstMs } = this.#tally;
     const mirrored = firstMs !== undefined && firstMs < this.#recordedFromMs;
     return { outcome: this.#outcome, mirrored, ...this.#tally, silence: this.#silence };
+  }
+
+  get contradictingCount(): number {
+    return this.#instants.count;
+  }
+
+  get contradicting(): OutcomeInstant[] {
+    return this.#instants.listed.map((instant) => ({ ...instant, outcome: this.#outcome }));
   }
 
   /** Goes to the next segment; returns its bytes. */

@@ -1,6 +1,7 @@
 import { lengthOf, SilenceWatch, type TimeRange } from '../domain/coverage.ts';
 import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -11,11 +12,14 @@ import type { Ladder } from '../segment/ladder.ts';
 import type { PriceRecord } from '../segment/price-segment.ts';
 import type { QuoteRecord } from '../segment/quote-segment.ts';
 import { divisorOf } from '../segment/scale.ts';
+import { ContradictingInstants } from '../store/contradicting-instants.ts';
 import { type BestUnits, readBest } from '../store/contradiction-tally.ts';
 import type { AuditedSeries, SoundSegment } from '../store/segment-audit.ts';
 import { SnapshotTally } from '../store/snapshot-tally.ts';
+import { CoveredGaps } from './covered-gaps.ts';
 import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
 import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
+import { StatementCheck } from './statements.ts';
 
 /** A book that repeats for at least this time is frozen. */
 const FROZEN_MIN_MS = 60_000;
@@ -25,6 +29,8 @@ export interface BookWalkOptions {
   readonly outcome: Outcome;
   /** All series of `market`. */
   readonly series: readonly AuditedSeries[];
+  /** All gaps of `market`, ascending. */
+  readonly gaps: readonly Gap[];
   /** The market, for problems. */
   readonly place: ProblemPlace;
   readonly nowMs: InstantMs;
@@ -75,6 +81,9 @@ export class BookWalk {
   readonly #mids: RecordWalk<PriceRecord>;
   readonly #tally = new SnapshotTally();
   readonly #silence: SilenceWatch;
+  readonly #statements: StatementCheck;
+  readonly #contradicting: ContradictingInstants;
+  readonly #coveredGaps: CoveredGaps;
   readonly #instant: Instant = {
     timestampMs: 0,
     count: 0,
@@ -102,7 +111,7 @@ export class BookWalk {
   #secondsWith = 0;
 
   constructor(audit: Audit, options: BookWalkOptions) {
-    const { market, outcome, series, place } = options;
+    const { market, outcome, series, gaps, place } = options;
     const find = (kind: AuditedSeries['kind']) => series.find((one) => one.outcome === outcome && one.kind === kind);
     const placeOf = (kind: AuditedSeries['kind']) => ({ ...place, outcome, series: kind });
     this.#audit = audit;
@@ -113,6 +122,9 @@ export class BookWalk {
     this.#quotes = new RecordWalk(audit, find('derived-quote'), placeOf('derived-quote'), QUOTES);
     this.#mids = new RecordWalk(audit, find('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
     this.#silence = new SilenceWatch(market.startMs, market.endMs);
+    this.#statements = new StatementCheck(audit, find('statement'), placeOf('statement'));
+    this.#contradicting = new ContradictingInstants((timestampMs) => this.#statements.isMerged(timestampMs));
+    this.#coveredGaps = new CoveredGaps(gaps, outcome);
     this.#enterNextSegment();
   }
 
@@ -129,6 +141,7 @@ export class BookWalk {
       this.#takeBook();
       this.#goToNextBook();
     } while (this.#reader?.head.timestamps[this.#reader.index] === instant.timestampMs);
+    this.#checkGaps(instant.timestampMs);
     return instant;
   }
 
@@ -142,6 +155,8 @@ export class BookWalk {
     }
     this.#quotes.drain();
     this.#mids.drain();
+    this.#endStatements();
+    this.#reportContradicting();
     const openMs = Math.max(0, Math.min(nowMs, market.endMs) - market.startMs);
     return {
       outcome,
@@ -154,7 +169,33 @@ export class BookWalk {
       frozen: this.#frozen,
       frozenMs: this.#frozenMs,
       longestFrozen: this.#longestFrozen,
+      contradicting: this.#contradicting.count,
+      coveredGaps: this.#coveredGaps.count,
     };
+  }
+
+  get #recordedFromMs(): InstantMs {
+    return this.#book?.recordedFromMs ?? Infinity;
+  }
+
+  #checkGaps(timestampMs: InstantMs): void {
+    if (timestampMs < this.#recordedFromMs || !this.#coveredGaps.isWithin(timestampMs)) return;
+    if (this.#statements.isRebuilt(timestampMs)) this.#coveredGaps.cover();
+  }
+
+  /** Books that cannot be read are not missing. */
+  #endStatements(): void {
+    const recordedFromMs = this.#recordedFromMs === Infinity ? undefined : this.#recordedFromMs;
+    this.#statements.end(this.broken ? 0 : recordedFromMs);
+  }
+
+  #reportContradicting(): void {
+    const [first] = this.#contradicting.listed;
+    if (first === undefined) return;
+    const { count } = this.#contradicting;
+    const where = count === 1 ? 'at this instant' : `at ${count} instants, of which this is the first,`;
+    const what = `${where} different imports stored different books: import the recording again, which keeps the book that its hashes prove`;
+    this.#audit.problems.add('contradiction', what, this.#place, first.timestampMs);
   }
 
   #takeBook(): void {
@@ -163,6 +204,7 @@ export class BookWalk {
     this.#tally.add(reader);
     this.#silence.add(timestampMs);
     this.#countByWindow(timestampMs);
+    if (timestampMs >= this.#recordedFromMs) this.#contradicting.add(reader);
     if (this.#unsoundSegment !== this.#segmentId && !isSound(reader)) {
       this.#unsoundSegment = this.#segmentId;
       this.#report('value', timestampMs, 'the segment has a book with levels that are out of order or out of range');

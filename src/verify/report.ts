@@ -22,7 +22,9 @@ export type ProblemKind =
   /** A mirrored snapshot that is not the mirror of the recorded one. */
   | 'mirror'
   /** Prices that contradict a market's winner: the recording is wrong, the archive is not damaged. */
-  | 'winner';
+  | 'winner'
+  /** Different books of one instant of different imports: a recording is wrong, the archive is not damaged. */
+  | 'contradiction';
 
 /** The place of a problem. Fields that do not apply or are unknown are undefined. */
 export interface ProblemPlace {
@@ -58,6 +60,10 @@ export interface OutcomeObservations extends SnapshotCounts {
   readonly frozen: number;
   readonly frozenMs: number;
   readonly longestFrozen: TimeRange | undefined;
+  /** Instants with different books of different imports, see ContradictingInstants. */
+  readonly contradicting: number;
+  /** Gaps in this outcome's books that a rebuild found, and in which the archive has rebuilt books. */
+  readonly coveredGaps: number;
 }
 
 /** Observations about one market; problems are listed separately. */
@@ -91,7 +97,7 @@ export interface VerificationTotals {
   readonly winnersContradicted: number;
   readonly winnersUnjudged: number;
   readonly problems: number;
-  /** Problems of the archive, not of a recording: all kinds except 'winner'. */
+  /** Problems of the archive, not of a recording: all kinds except 'winner' and 'contradiction'. */
   readonly damage: number;
   readonly elapsedMs: number;
 }
@@ -115,7 +121,7 @@ export class ProblemList {
   /** `atMs`: the time of the wrong record, if it is one record. */
   add(kind: ProblemKind, what: string, place: ProblemPlace = {}, atMs?: InstantMs): void {
     this.count += 1;
-    if (kind !== 'winner') this.damage += 1;
+    if (kind !== 'winner' && kind !== 'contradiction') this.damage += 1;
     const times = atMs === undefined ? {} : { fromMs: atMs, toMs: atMs };
     if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push({ ...place, ...times, kind, what });
   }

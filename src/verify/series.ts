@@ -139,7 +139,7 @@ export class RecordWalk<R extends Position> {
 }
 
 /** Decodes the records of one kind and checks their values. */
-interface Reading<R extends Position> {
+export interface Reading<R extends Position> {
   readonly codec: SegmentCodec<R>;
   readonly isPossible: (record: R) => boolean;
 }

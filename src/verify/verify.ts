@@ -193,7 +193,7 @@ class Verifier {
     const books = series.filter(({ kind }) => kind === 'book');
     const fingerprints = books.length > 1;
     const walkOf = (outcome: Outcome) =>
-      new BookWalk(this.#audit, { market, outcome, series, place, nowMs, fingerprints });
+      new BookWalk(this.#audit, { market, outcome, series, gaps, place, nowMs, fingerprints });
     const [up, down] = [walkOf('up'), walkOf('down')];
     const counts = this.#compareOutcomes(up, down, books, place);
     const outcomes = [up.observations(), down.observations()];

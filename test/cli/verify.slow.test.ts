@@ -2,8 +2,11 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '../support/archive.ts';
+import { bookCodec } from '../../src/segment/book-decoder.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { writeManifest } from '../support/backup-manifest.ts';
+import { otherBook, storeAsBefore } from '../support/earlier-archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
@@ -130,6 +133,40 @@ describe('verify', () => {
       expect(stdout).toMatch(/damaged|is not a SQLite database|malformed/);
       expect(stdout).not.toMatch(/defect|\.ts\b|\bat \S+ \(|undefined/);
     }
+  });
+
+  test('names the instants at which recordings contradict once for each outcome, exit code 3, and notes gaps with books inside', async () => {
+    using place = await lightArchive(300);
+    const archive = openArchive(place.data, NOW_MS, { create: false });
+    const market = archive.markets.findByConditionId(LIGHT_CONDITION_ID)!;
+    const books = [...archive.snapshots.slices(market, 'up', 0, NOW_MS)].flatMap(({ payload }) =>
+      bookCodec.decode(payload),
+    );
+    const others = books.slice(20, 50).map(({ timestampMs, book }) => ({ timestampMs, book: otherBook(book) }));
+    storeAsBefore(archive, market, 'up', others);
+    archive.database.write(() => {
+      const [fromMs, toMs] = [books[100]!.timestampMs, books[110]!.timestampMs];
+      archive.gaps.add(market.key, {
+        fromMs,
+        toMs,
+        reason: 'the recorded book of up differs from the changes before it in 1 level',
+      });
+    });
+    archive.database.close();
+    const { code, stdout, stderr } = await verify(place.data);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+    expect(stdout).toContain(
+      `market ${LIGHT_MARKET.slug} (${LIGHT_CONDITION_ID}), up book, 2026-04-16T07:10:00.400Z: at 30 instants, of which this is the first, different imports stored different books: import the recording again, which keeps the book that its hashes prove`,
+    );
+    expect(stdout).toContain('1 gap has stored books inside: import the recording again');
+    expect(stdout).toMatch(/: 1 problem \(/);
+    const { problems, totals, markets } = JSON.parse((await verify(place.data, '--json')).stdout) as VerifyDocument;
+    expect(problems).toMatchObject([{ kind: 'contradiction', segmentId: null }]);
+    expect(totals).toMatchObject({ problems: 1, damage: 0 });
+    expect(markets[0]!.outcomes).toMatchObject([
+      { contradicting: 30, coveredGaps: 1 },
+      { contradicting: 0, coveredGaps: 0 },
+    ]);
   });
 
   test('reports a missing key secret when there are keys', async () => {

@@ -9,13 +9,24 @@ interface CoverageDocument {
   readonly data: {
     readonly outcomes: readonly Record<string, unknown>[];
     readonly contradictions: number;
+    readonly contradictingCount: number;
+    readonly contradicting: readonly object[];
     readonly gapCount: number;
     readonly gaps: readonly { readonly from: string; readonly to: string; readonly reason: string }[];
   };
 }
 
+/** More of these instants are only counted. */
+const CONTRADICTING_MAX = 100;
+
 const coveragePath = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/coverage`;
 const HAS_GAPS: MarketRecord = { ...MINIMAL, conditionId: `0x${'9a'.repeat(32)}`, slug: 'eth-gaps', symbol: 'eth' };
+const CONTRADICTS: MarketRecord = {
+  ...MINIMAL,
+  conditionId: `0x${'9d'.repeat(32)}`,
+  slug: 'eth-contradicts',
+  symbol: 'eth',
+};
 
 /** The expected answer about one outcome, counted from the served snapshots. */
 function expectedOutcome(market: MarketRecord, outcome: Outcome, assetId: unknown): Record<string, unknown> {
@@ -63,6 +74,30 @@ function expectedContradictions(market: MarketRecord): number {
   }).length;
 }
 
+/**
+ * The instants of an outcome at which one book's id and that of the next, different one have another book's id between them: a later one's,
+ * or the highest of the earlier ones. The recording has its own ids, in any order.
+ */
+function expectedContradicting(market: MarketRecord, assetIds: Readonly<Record<Outcome, unknown>>): object[] {
+  const found = (['up', 'down'] as const).flatMap((outcome) => {
+    const snapshots = expectedSnapshots(market).filter((snapshot) => snapshot.outcome === outcome);
+    const ids = snapshots.map(({ id }) => Number(id));
+    const isSuspect = (at: number) => {
+      const [before, present] = [snapshots[at - 1], snapshots[at]!];
+      if (before?.timestamp !== present.timestamp) return false;
+      if (Bun.deepEquals([before.bids, before.asks], [present.bids, present.asks])) return false;
+      const between = (id: number) => ids[at - 1]! < id && id < ids[at]!;
+      return between(Math.max(...ids.slice(0, at))) || ids.slice(at + 1).some(between);
+    };
+    const instants = new Set(snapshots.flatMap(({ timestamp }, at) => (isSuspect(at) ? [timestamp] : [])));
+    return [...instants].map((timestamp) => {
+      const books = snapshots.filter((snapshot) => snapshot.timestamp === timestamp).length;
+      return { assetId: assetIds[outcome], outcome, timestamp, books };
+    });
+  });
+  return found.sort((a, b) => Date.parse(a.timestamp) - Date.parse(b.timestamp));
+}
+
 /** The coverage of a market. */
 export function coverageTests(suite: Suite): void {
   const get: Client = (...asked) => suite.client(...asked);
@@ -79,6 +114,7 @@ export function coverageTests(suite: Suite): void {
     }>().data;
     const { data } = (await get(coveragePath(market))).json<CoverageDocument>();
     expect(isCoverage(data)).toBe(true);
+    const contradicting = expectedContradicting(market, { up: clobTokenIds[0], down: clobTokenIds[1] });
     expect(data).toMatchObject({
       conditionId: market.conditionId.toLowerCase(),
       slug: market.slug,
@@ -87,6 +123,8 @@ export function coverageTests(suite: Suite): void {
       startTime: market.startTime,
       endTime: market.endTime,
       contradictions: expectedContradictions(market),
+      contradictingCount: contradicting.length,
+      contradicting: contradicting.slice(0, CONTRADICTING_MAX),
       gapCount: 0,
       gaps: [],
     });
@@ -105,6 +143,10 @@ export function coverageTests(suite: Suite): void {
       expect(Math.max(...counted.map((outcome) => Number(outcome[field]))), field).toBeGreaterThan(0);
     }
     expect(Math.max(...[BOOKS, RECORDED, NEAREST, SOL].map(expectedContradictions))).toBeGreaterThan(0);
+    const instants = [BOOKS, NEAREST].map((market) => expectedContradicting(market, { up: '', down: '' }).length);
+    expect(instants[0]).toBeGreaterThan(50);
+    // Its ids are not consecutive, and none of another instant lies between.
+    expect(instants[1]).toBe(0);
   });
 
   test.skipIf(!suite.reach.operated)('names gaps in order, and changes with the next import', async () => {
@@ -130,6 +172,34 @@ export function coverageTests(suite: Suite): void {
       { from: earlier.from, to: earlier.to, reason: earlier.reason },
       { from, to, reason },
     ]);
+  });
+
+  test.skipIf(!suite.reach.operated)('lists the instants at which imports stored different books', async () => {
+    const snapshot = (id: number, timestamp: string, size: number) => ({
+      type: 'snapshot',
+      id,
+      conditionId: CONTRADICTS.conditionId,
+      outcome: 'down',
+      timestamp,
+      bids: [{ price: 0.4, size }],
+      asks: [{ price: 0.6, size: 5 }],
+    });
+    const [first, second] = ['2026-04-16T08:00:00.000Z', '2026-04-16T08:00:01.000Z'];
+    await suite.target.importRecords([CONTRADICTS, snapshot(7101, first, 1), snapshot(7102, second, 2)]);
+    const listed = async (query = '') => {
+      const { data } = (await get(`${coveragePath(CONTRADICTS)}${query}`)).json<CoverageDocument>();
+      expect(isCoverage(data)).toBe(true);
+      expect(data.contradictingCount).toBe(data.contradicting.length);
+      return { data, contradicting: data.contradicting };
+    };
+    expect((await listed()).contradicting).toEqual([]);
+    // A recorded id that is free keeps its place, as in a copy of an archive with such an instant.
+    await suite.target.importRecords([snapshot(7103, first, 3)]);
+    const { data, contradicting } = await listed();
+    const { assetId } = data.outcomes[1]!;
+    expect(contradicting).toEqual([{ assetId, outcome: 'down', timestamp: first, books: 2 }]);
+    expect((await listed('?asOf=2026-04-16T07:59:59.999Z')).contradicting).toEqual([]);
+    expect((await listed(`?asOf=${second}`)).contradicting).toEqual(contradicting);
   });
 
   test('is the same document for a slug, and with many requests at once', async () => {

@@ -133,6 +133,10 @@ export const SHAPES = {
     endTime: 'instant',
     outcomes: (value: unknown) => listOf((outcome) => hasShape(outcome, OUTCOME_COVERAGE))(value),
     contradictions: 'number',
+    contradictingCount: 'number',
+    contradicting: listOf((instant) =>
+      hasShape(instant, { assetId: 'digits', outcome: 'outcome', timestamp: 'instant', books: 'number' }),
+    ),
     gapCount: 'number',
     gaps: listOf((gap) => hasShape(gap, { from: 'instant', to: 'instant', reason: 'text' })),
   },

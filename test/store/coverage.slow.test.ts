@@ -2,11 +2,12 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { GAPS_LISTED_MAX, SilenceWatch, type TimeRange } from '../../src/domain/coverage.ts';
+import { CONTRADICTING_LISTED_MAX, GAPS_LISTED_MAX, SilenceWatch, type TimeRange } from '../../src/domain/coverage.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { Coverages } from '../../src/store/coverage.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { otherBook, storeAsBefore } from '../support/earlier-archive.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot } from '../support/light-recording.ts';
 import { type BookStyle, randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
@@ -106,6 +107,33 @@ describe('coverage', () => {
     const coverage = await new Coverages(archive.database.path, nextTurn).of(marketOf(archive));
     expect(coverage.gapCount).toBe(gaps.length);
     expect(coverage.gaps).toEqual(gaps.slice(0, GAPS_LISTED_MAX));
+  });
+
+  test('lists the first instants at which imports stored different books, counts all, and knows them as of an instant', async () => {
+    using held = temporaryArchive();
+    const { archive } = held;
+    await importRecords(archive, [sampleMarket()]);
+    const books = randomBooks(7, 500, { ...STYLE, levelsMax: 3 }).map((book, at) => ({
+      timestampMs: START_MS + at * 100,
+      book: { ...book, bidPrices: [0.3], bidSizes: [1 + at] },
+    }));
+    const others = books.map(({ timestampMs, book }) => ({ timestampMs, book: otherBook(book) }));
+    for (const outcome of ['up', 'down'] as const) storeAsBefore(archive, marketOf(archive), outcome, books);
+    storeAsBefore(archive, marketOf(archive), 'up', others.slice(100, 400));
+    storeAsBefore(archive, marketOf(archive), 'down', others.slice(120, 130));
+    const coverages = new Coverages(archive.database.path, nextTurn);
+    const { contradicting, contradictingCount } = await coverages.of(marketOf(archive));
+    expect(contradictingCount).toBe(310);
+    expect(contradicting).toHaveLength(CONTRADICTING_LISTED_MAX);
+    const expected = Array.from({ length: 130 }, (_, at) => START_MS + (100 + at) * 100).flatMap((timestampMs, at) => [
+      { timestampMs, books: 2, outcome: 'up' as const },
+      ...(at >= 20 && at < 30 ? [{ timestampMs, books: 2, outcome: 'down' as const }] : []),
+    ]);
+    expect(contradicting).toEqual(expected.slice(0, CONTRADICTING_LISTED_MAX));
+    const early = await coverages.of(marketOf(archive), START_MS + 111 * 100);
+    // Of the instant itself nothing shows yet that another import stored its second book.
+    expect([early.contradictingCount, early.contradicting.at(-1)!.timestampMs]).toEqual([12, START_MS + 111 * 100]);
+    expect((await coverages.of(marketOf(archive), START_MS + 99 * 100)).contradicting).toEqual([]);
   });
 
   test('at once needs no turn of the event loop, and is the same', async () => {

@@ -85,12 +85,3 @@ export class GapTracker {
     return { gap: { fromMs, toMs, reason }, item };
   }
 }
-
-/** The beginnings of the reasons of gaps that a rebuild finds in the book of an outcome. */
-const REASONS =
-  /^(?:the recorded book|the book|\d+ consecutive recorded books|the hashes of the changes|a recorded book|a change|a book) of /;
-
-/** Returns true for a gap that a rebuild found in the book of an outcome, in this archive or in one that was exported. */
-export function isRebuiltGap({ reason }: Gap, outcome: Outcome): boolean {
-  return REASONS.test(reason) && reason.includes(` of ${outcome} `);
-}

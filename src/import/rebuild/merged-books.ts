@@ -388,8 +388,9 @@ class Storing {
   /** Returns true if snapshots of another recording stay: nothing proves that the rebuilt book is right. */
   #yields(wanted: readonly OrderBook[], { state, book }: RebuiltMoment, snapshots: readonly BookRecord[]): boolean {
     if (book === undefined || state === 'dropped' || wanted.length === 0) return true;
-    const isEqual = snapshots.length > 0 && sameBook(snapshots.at(-1)!.book, wanted.at(-1)!);
-    return state !== 'proved' && !isEqual;
+    // Of books that contradict, which earlier versions stored, any may be the right one.
+    const candidates = isOfOneImport(snapshots) ? snapshots.slice(-1) : snapshots;
+    return state !== 'proved' && !candidates.some((record) => sameBook(record.book, wanted.at(-1)!));
   }
 
   #replace(wanted: readonly OrderBook[], { moment }: RebuiltMoment, snapshots: readonly BookRecord[]): void {
@@ -405,6 +406,11 @@ class Storing {
       this.added.push({ timestampMs, book, moment: added });
     }
   }
+}
+
+/** Returns true if the snapshots of one time have consecutive ids, as one import gives them. */
+function isOfOneImport(snapshots: readonly BookRecord[]): boolean {
+  return snapshots.every(({ id }, at) => at === 0 || id === snapshots[at - 1]!.id + 1);
 }
 
 /** Of equal whole books of one time only the last: X, Y, X ends on X. */

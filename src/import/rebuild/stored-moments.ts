@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../domain/coverage.ts';
-import type { Gap } from '../../domain/gap.ts';
+import { type Gap, isRebuiltGap } from '../../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import type { OrderBook } from '../../domain/orderbook.ts';
 import type { Outcome } from '../../domain/outcome.ts';
@@ -8,7 +8,6 @@ import type { StatedLevel, Statement } from '../../segment/statement-segment.ts'
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { RebuildStart } from './book-rebuild.ts';
-import { isRebuiltGap } from './gap-tracker.ts';
 import { levelsBetween } from './stated-levels.ts';
 
 /** Known books are searched in the nearest of these distances that has one. */
