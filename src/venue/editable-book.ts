@@ -7,9 +7,8 @@ export class EditableBook implements OrderBook {
   bidSizes: number[] = [];
   askPrices: number[] = [];
   askSizes: number[] = [];
-  /** Numbers of changes of each side. */
-  bidChanges = 0;
-  askChanges = 0;
+  #bidChanges = 0;
+  #askChanges = 0;
 
   /** A copy of a book. */
   static of(book: OrderBook): EditableBook {
@@ -18,10 +17,20 @@ export class EditableBook implements OrderBook {
     return copy;
   }
 
+  /** A number that is another one after each change of the bids. */
+  get bidChanges(): number {
+    return this.#bidChanges;
+  }
+
+  /** The same of the asks. */
+  get askChanges(): number {
+    return this.#askChanges;
+  }
+
   /** Sets the size at a price, 0 removes the level. Returns whether the book changed. */
   set(isBid: boolean, price: number, size: number): boolean {
-    if (isBid) this.bidChanges += 1;
-    else this.askChanges += 1;
+    if (isBid) this.#bidChanges += 1;
+    else this.#askChanges += 1;
     return isBid
       ? setLevel(this.bidPrices, this.bidSizes, -1, price, size)
       : setLevel(this.askPrices, this.askSizes, 1, price, size);
@@ -45,8 +54,8 @@ export class EditableBook implements OrderBook {
   }
 
   replace(book: OrderBook): void {
-    this.bidChanges += 1;
-    this.askChanges += 1;
+    this.#bidChanges += 1;
+    this.#askChanges += 1;
     Object.assign(this, copyOf(book));
   }
 

@@ -80,7 +80,7 @@ async function contentsOf(archive: Archive): Promise<Omit<Contents, 'report'>> {
 }
 
 /** Numbers from 0 to 1 by a generator with a seed. */
-export function randomNumbers(seed: number): () => number {
+function randomNumbers(seed: number): () => number {
   let state = (seed + 1) * 2_654_435_761;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -137,7 +137,7 @@ function messageOf(frame: string): Frame {
   return (Array.isArray(payload) ? payload[0] : payload) as Frame;
 }
 
-export function timeOf(frame: string): number {
+function timeOf(frame: string): number {
   return Number(messageOf(frame).timestamp);
 }
 
