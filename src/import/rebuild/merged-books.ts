@@ -242,7 +242,7 @@ export class BookMerge {
   /** The changes shortly before a time, and at it, with the size before each as far as it is known. */
   *#changesBefore(untilMs: InstantMs): Generator<TimedChange & { readonly before: number }> {
     let book: EditableBook | undefined;
-    for (const { timestampMs, levels, snapshots } of this.#stored.between(untilMs - 2 * NEAR_MS, untilMs, undefined)) {
+    for (const { timestampMs, levels, snapshots } of this.#stored.between(untilMs - NEAR_MS, untilMs, undefined)) {
       for (const { isBid, price, orders } of levels) {
         for (const { size } of orders[0]!) {
           const before = book?.sizeAt(isBid, price) ?? size;
@@ -251,7 +251,7 @@ export class BookMerge {
         }
       }
       const last = snapshots.at(-1);
-      if (last !== undefined) book = EditableBook.of(last.book);
+      if (last !== undefined) book ??= EditableBook.of(last.book);
     }
   }
 
@@ -309,9 +309,8 @@ function unionMoment(
   stored: StoredMoment | undefined,
   added: StatedMoment | undefined,
 ): UnionMoment {
-  let levels: readonly StatedLevel[] = [];
-  for (const source of added?.sources ?? []) levels = unionOf(levels, levelsOf(source.map(({ change }) => change)));
-  const union = unionOf(stored?.levels ?? [], levels);
+  const levels = added === undefined ? [] : levelsOfSources(added.sources);
+  const union = stored === undefined ? levels : unionOf(stored.levels, levels);
   return {
     timestampMs,
     levels: union,
@@ -323,6 +322,17 @@ function unionMoment(
     added,
     isExtended: stored !== undefined && levels.length > 0 && !sameLevels(union, stored.levels),
   };
+}
+
+function levelsOfSources(sources: StatedMoment['sources']): readonly StatedLevel[] {
+  const [first, second] = sources;
+  if (first === undefined) return [];
+  // Most moments have one change.
+  if (second === undefined && first.length === 1) return levelsOf([first[0]!.change]);
+  return sources.reduce<readonly StatedLevel[]>(
+    (levels, source) => unionOf(levels, levelsOf(source.map(({ change }) => change))),
+    [],
+  );
 }
 
 /** Compares rebuilt books with the stored ones. */
