@@ -206,10 +206,31 @@ export class BookRebuild {
     this.#checkBest(result);
   }
 
+  /** Takes a moment before the first known book. A snapshot may lack levels, so it is a book only if a hash proves it. */
   #takeBaseless(result: RebuiltMoment, foreign: OrderBook | undefined): void {
-    result.state = result.moment.levels.length > 0 ? 'baseless' : 'foreign';
-    // It is the best that is known: hashes tell whether it has all levels.
-    if (foreign !== undefined) this.#setBook(foreign);
+    const { levels, timestampMs } = result.moment;
+    const hashes = hashesOf(levels);
+    const candidates = [...(foreign === undefined ? [] : [foreign]), ...this.#changedForeign(levels)];
+    const proved = candidates
+      .map((book) => EditableBook.of(book))
+      .find((book) => hashes.length > 0 && this.#proof.proves(book, hashes, timestampMs, 'likely'));
+    if (proved === undefined) {
+      result.state = levels.length > 0 ? 'baseless' : 'foreign';
+      this.#foreign = foreign;
+      return;
+    }
+    result.state = 'proved';
+    this.#isHashed = true;
+    this.#confirm(timestampMs);
+    this.#keep(result, proved.snapshot());
+  }
+
+  /** The last snapshot of a recording without changes, after the changes of a moment. */
+  #changedForeign(levels: readonly StatedLevel[]): OrderBook[] {
+    if (this.#foreign === undefined) return [];
+    const book = EditableBook.of(this.#foreign);
+    for (const level of levels) book.set(level.isBid, level.price, lastSize(level));
+    return [book];
   }
 
   #applyLevels(book: EditableBook, result: RebuiltMoment): void {
@@ -591,8 +612,8 @@ export class BookRebuild {
         if (isProof(book)) return take(book);
       }
     }
-    if (this.#foreign !== undefined) {
-      const book = changed(this.#foreign);
+    for (const changedBook of this.#changedForeign(levels)) {
+      const book = EditableBook.of(changedBook);
       if (isProof(book)) return take(book);
     }
     if (foreign === undefined) return false;

@@ -98,6 +98,8 @@ interface Region {
   readonly isChannel: boolean;
 }
 
+const WHOLE: Region = { start: undefined, afterMs: -1, toMs: INSTANT_MAX_MS, isChannel: false };
+
 /**
  * Merges what an import states of the books of one outcome with what the archive has of them: rebuilds the books from both, and
  * stores those that differ. Neither the order of imports nor how recordings are cut decides the result. Within a write transaction.
@@ -189,22 +191,19 @@ export class BookMerge {
   /** From the last known book that no new statement touches, to the first one after them. */
   #regionOf(moments: readonly StatedMoment[]): Region {
     const [firstMs, lastMs] = [moments[0]!.timestampMs, moments.at(-1)!.timestampMs];
-    const withoutHashes = this.#withoutHashes(firstMs);
-    if (withoutHashes !== undefined) return withoutHashes;
-    // The first change shows that whole books are not all that there was.
-    const alone = moments.some(({ sources }) => sources.length > 0) ? this.#alone() : [];
-    const judgedMs = Math.min(firstMs, alone[0] ?? firstMs);
-    const known = this.#stored.knownBefore(judgedMs - NEAR_MS - RETURN_MS - 1);
-    const start = known === undefined ? undefined : this.#stored.startAt(known.timestampMs);
-    const end = this.#stored.knownAfter(Math.max(lastMs, alone.at(-1) ?? lastMs) + NEAR_MS);
-    const isChannel = known?.isAlone === false || end?.isAlone === false;
-    return { start, afterMs: known?.timestampMs ?? -1, toMs: end?.timestampMs ?? INSTANT_MAX_MS, isChannel };
-  }
-
-  /** The times of the whole books that count as complete as they are, ascending. */
-  #alone(): readonly InstantMs[] {
-    const statements = this.#archive.statements.between(this.#market, this.#target.outcome, 0, INSTANT_MAX_MS);
-    return statements.flatMap(({ isAlone, timestampMs }) => (isAlone ? [timestampMs] : []));
+    const appended = this.#withoutHashes(firstMs) ?? this.#withoutBook(moments);
+    if (appended !== undefined) return appended;
+    const known = this.#stored.knownBefore(firstMs - NEAR_MS - RETURN_MS - 1);
+    const end = this.#stored.knownAfter(lastMs + NEAR_MS);
+    const isAlone = known?.isAlone === true || end?.isAlone === true;
+    // The first change shows that none of the whole books is all that there was.
+    if (isAlone && moments.some(({ sources }) => sources.length > 0)) return WHOLE;
+    return {
+      start: known === undefined ? undefined : this.#stored.startAt(known.timestampMs),
+      afterMs: known?.timestampMs ?? -1,
+      toMs: end?.timestampMs ?? INSTANT_MAX_MS,
+      isChannel: known?.isAlone === false || end?.isAlone === false,
+    };
   }
 
   /** The end of a recording without hashes, which nothing but the last book decides: what comes before it is not read again. */
@@ -223,6 +222,17 @@ export class BookMerge {
     if (this.#stored.gaps(confirmedMs, INSTANT_MAX_MS).length > 0) return undefined;
     const start = { book: record.book, confirmedMs, isHashed: false };
     return { start, afterMs: lastMs, toMs: INSTANT_MAX_MS, isChannel: true };
+  }
+
+  /** The end of a recording of which no book is known: its changes are only kept. */
+  #withoutBook(moments: readonly StatedMoment[]): Region | undefined {
+    const { statements, snapshots } = this.#archive;
+    const { outcome } = this.#target;
+    const lastMs = statements.lastMs(this.#market, outcome);
+    if (lastMs < 0 || lastMs >= moments[0]!.timestampMs || moments.some(({ books }) => books.length > 0))
+      return undefined;
+    if (snapshots.timesBetween(this.#market, outcome, 0, INSTANT_MAX_MS).length > 0) return undefined;
+    return { ...WHOLE, afterMs: lastMs, isChannel: true };
   }
 
   /** The trades of the archive, on which hashes depend. */
