@@ -356,7 +356,7 @@ function rowsOf({ path, format, kinds, gaps }: FileReport, total: Total): string
   ]);
 }
 
-/** Whether the records of a file are not one for each of its items: then its items do not say how many records are stored. */
+/** Returns true if the records of a file are not one for each of its items: then its items do not say how many are stored. */
 function hasOtherRecords({ types, ...items }: FileReport): boolean {
   const made = types.reduce((sum, type) => sum + type.made, 0);
   const stored = types.reduce((sum, type) => sum + type.stored, 0);

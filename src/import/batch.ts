@@ -82,7 +82,7 @@ interface MarketRecords<S> {
   readonly gaps: { readonly gap: Gap; readonly entry: Entry<S> }[];
 }
 
-/** What the messages about one asset have become. */
+/** The results for the messages about one asset. */
 export interface MergedAsset
   extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
   readonly conditionId: string;
@@ -98,7 +98,7 @@ interface StoredAsset extends MergedAsset {
   readonly traded: Set<SourceItem>;
 }
 
-/** What books are judged by in a commit. */
+/** The counts and the limit by which all books of a commit are judged. */
 export interface MergeContext {
   readonly checks: RebuildChecks;
   /** The highest record id before the import: snapshots of later ids are its own. */

@@ -97,7 +97,7 @@ export class Contradictions {
   }
 
   /**
-   * Of `fresh`, the books among `incoming` that the archive does not have, those that contradict no other source. Both ascend by time.
+   * Returns the books of `fresh`, those among `incoming` that the archive does not have, that contradict no other source. Both ascend by time.
    * The others get their mark.
    */
   without<I extends StatedBook>(incoming: readonly I[], fresh: readonly I[], series: SeriesOfBooks): readonly I[] {
@@ -203,7 +203,7 @@ export class Contradictions {
   }
 }
 
-/** Whether an ascending array has a time. */
+/** Returns true if an ascending array has a time. */
 function hasTime(times: Float64Array, timestampMs: number): boolean {
   let [low, high] = [0, times.length];
   while (low < high) {

@@ -423,7 +423,7 @@ export class Importer implements RecordSink {
     }
   }
 
-  /** What no market record states, if that is why a record is refused. */
+  /** The name that no market record states, if that is why a record is refused. */
   #lateKeyOf(refused: DomainError): string | undefined {
     const missed = this.markets.takeMissed();
     // A hidden asset also looks like one of another market.
@@ -755,7 +755,7 @@ function newCodecs({ mapping }: ImportOptions): readonly Codec[] {
   return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
 }
 
-/** What no market record states, if that is why a record is refused. */
+/** The name that no market record states, if that is why a record is refused. */
 function keyOf(refused: DomainError): string | undefined {
   if (refused instanceof UnknownName) return refused.key;
   return refused instanceof UnknownMarket ? refused.conditionId : undefined;

@@ -24,7 +24,7 @@ export interface StatedLevel {
 }
 
 /**
- * What recordings state of an outcome's book at one time, where the stored books do not show it. A stored book without a statement is
+ * The part of what recordings state of an outcome's book at one time that the stored books do not show. A stored book without one is
  * proved by a hash, and its levels that differ from the stored book before it are those that were stated.
  */
 export interface Statement extends Position {

@@ -14,6 +14,7 @@ import {
 
 /** Sets of recordings; OVERLAPS=200 takes ten minutes. */
 const SETS = Number(process.env.OVERLAPS ?? 12);
+const TIMEOUT_MS = 120_000 + SETS * 20_000;
 const FIRST_SEED = Number(process.env.SEED ?? 0);
 const KINDS = [0.01, 0.05, 0.2, 'bursts'] as const;
 
@@ -39,20 +40,24 @@ describe.skipIf(CAPTURE === undefined)(
   () => {
     const seeds = Array.from({ length: SETS }, (_, index) => FIRST_SEED + index);
 
-    test(`${SETS} sets have every book that one of them has, gaps where all miss a change, and the same export in any order`, async () => {
-      const { frames } = capturedMarket();
-      const perfect = await imported([frames]);
-      const failures: unknown[] = [];
-      for (const seed of seeds) {
-        const recordings = recordingsOf(frames, seed);
-        const found = await imported(...recordings.map((recording) => [recording]));
-        const faults = faultsOf(found, perfect, frames, recordings);
-        const other = await imported(...otherCommands(recordings, seed));
-        const different = new Set(found.exported).symmetricDifference(new Set(other.exported)).size;
-        const wrong = faults.wrong.length + faults.absent.length + faults.extra.length;
-        if (wrong + different > 0) failures.push({ seed, ...faults, different });
-      }
-      expect(failures).toEqual([]);
-    });
+    test(
+      `${SETS} sets have every book that one of them has, gaps where all miss a change, and the same export in any order`,
+      async () => {
+        const { frames } = capturedMarket();
+        const perfect = await imported([frames]);
+        const failures: unknown[] = [];
+        for (const seed of seeds) {
+          const recordings = recordingsOf(frames, seed);
+          const found = await imported(...recordings.map((recording) => [recording]));
+          const faults = faultsOf(found, perfect, frames, recordings);
+          const other = await imported(...otherCommands(recordings, seed));
+          const different = new Set(found.exported).symmetricDifference(new Set(other.exported)).size;
+          const wrong = faults.wrong.length + faults.absent.length + faults.extra.length;
+          if (wrong + different > 0) failures.push({ seed, ...faults, different });
+        }
+        expect(failures).toEqual([]);
+      },
+      TIMEOUT_MS,
+    );
   },
 );

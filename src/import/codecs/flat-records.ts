@@ -24,7 +24,7 @@ interface RecordRow {
 export class FlatRecords {
   readonly #sink: RecordSink;
   #rows: RecordRow[] = [];
-  /** Whether a row stated a market. */
+  /** True after a row that stated a market. */
   hasMarkets = false;
 
   constructor(sink: RecordSink) {
@@ -75,7 +75,7 @@ function flagOf(value: unknown): unknown {
   return value === 'false' || value === 0 ? false : value;
 }
 
-/** Whether a row has the next level of the record of the row before it. */
+/** Returns true if a row has the next level of the record of the row before it. */
 function continues(before: Fields, row: Fields): boolean {
   if (before.type !== 'snapshot' && before.type !== 'quote') return false;
   if (!LABELS.every((name) => before[name] === row[name])) return false;

@@ -67,7 +67,7 @@ function ownTable(format: string, input: string, { recognises, sources }: OwnTab
   };
 }
 
-/** Whether the schema has the first columns of our tables, and of none that may be in the first page of another database. */
+/** Returns true if the schema has the first columns of our tables, and of none that may be in the first page of another database. */
 function hasOwnTables(head: Uint8Array): boolean {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');
   return OWN_TABLES.every((table) => text.includes(table));

@@ -5,7 +5,7 @@ import type { Member } from './member.ts';
 const MEMBERS_MAX = 50_000;
 const NAME_BYTES_MAX = 1024;
 const MEMBER_BYTES_MAX = 64 * 1024 ** 3;
-/** What macOS adds to archives: attributes of the files, and how a folder looks. */
+/** Members that macOS adds to archives: attributes of the files, and how a folder looks. */
 const OF_MACOS = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$)/;
 const UNPACK = 'unpack it, and import the files in it';
 

@@ -19,7 +19,7 @@ const [EXTENDED, GLOBAL, LONG_NAME, LONG_TARGET] = ['x', 'g', 'L', 'K'];
 const EXTENSION_BYTES_MAX = 1024 * 1024;
 const CUT_OFF = 'it ends before its end mark';
 
-/** What blocks before a header say about its member. */
+/** The fields of a member that blocks before its header state. */
 interface Extension {
   readonly name?: string;
   readonly size?: number;
@@ -103,7 +103,7 @@ async function bytesAt(file: FileHandle, at: number, length: number): Promise<Ui
   return bytesRead === length ? bytes : undefined;
 }
 
-/** Whether the checksum is right: the sum of the header with blanks in its place. Old writers took the bytes as signed. */
+/** Returns true if the checksum is right: the sum of the header with blanks in its place. Old writers took the bytes as signed. */
 function isIntact(header: Uint8Array): boolean {
   const [start, length] = SUM;
   let [sum, signed] = [0, 0];

@@ -77,7 +77,7 @@ export interface MergedBooks {
   readonly isChanged: boolean;
 }
 
-/** What the hashes of an asset's books are checked with. */
+/** The means to check the hashes of an asset's books. */
 export interface Evidence {
   readonly hashes: HashSearch;
   readonly trades: MarketTrades;
@@ -408,7 +408,7 @@ class Storing {
   /** Returns true if snapshots of another recording stay: nothing proves that the rebuilt book is right. */
   #yields(wanted: readonly OrderBook[], { state, book }: RebuiltMoment, snapshots: readonly BookRecord[]): boolean {
     if (book === undefined || state === 'dropped' || wanted.length === 0) return true;
-    // Of books that contradict, which earlier versions stored, any may be the right one.
+    // Any of the books that contradict, which earlier versions stored, may be the right one.
     const candidates = isOfOneImport(snapshots) ? snapshots.slice(-1) : snapshots;
     return state !== 'proved' && !candidates.some((record) => sameBook(record.book, wanted.at(-1)!));
   }
@@ -433,7 +433,7 @@ function isOfOneImport(snapshots: readonly BookRecord[]): boolean {
   return snapshots.every(({ id }, at) => at === 0 || id === snapshots[at - 1]!.id + 1);
 }
 
-/** Of equal whole books of one time only the last: X, Y, X ends on X. */
+/** Leaves out whole books of one time that are stated again later: X, Y, X ends on X. */
 function withoutEarlierEqual(books: readonly OrderBook[]): readonly OrderBook[] {
   return books.filter((book, at) => !books.slice(at + 1).some((later) => sameBook(book, later)));
 }

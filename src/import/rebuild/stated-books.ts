@@ -10,7 +10,7 @@ const MARKETS_MAX = 4096;
 /** With more moments that wait for further messages, none waits. */
 const WAITING_MAX = 65_536;
 
-/** What the messages of an import about one asset state, and what its hashes are checked with. */
+/** The messages of an import about one asset, and the means to check its hashes. */
 export interface StatedAsset {
   readonly target: AssetTarget;
   readonly hashes: HashSearch;
@@ -27,7 +27,7 @@ interface Asset {
   readonly moments: StatedMoments;
 }
 
-/** What the messages of an import state of books, until it is merged with the archive. */
+/** The messages of an import about books, until they are merged with the archive. */
 export class StatedBooks {
   readonly checks = new RebuildChecks();
   /** By asset id, those without messages for the longest time first. */

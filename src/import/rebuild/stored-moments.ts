@@ -13,7 +13,7 @@ import { levelsBetween } from './stated-levels.ts';
 /** Known books are searched in the nearest of these distances that has one. */
 const DISTANCES_MS = [1000, 16_000, 256_000, INSTANT_MAX_MS];
 
-/** What the archive has of an outcome's book at one time. */
+/** The knowledge of the archive about an outcome's book at one time. */
 export interface StoredMoment {
   readonly timestampMs: InstantMs;
   /** The snapshots of this time, in their order. */
@@ -34,7 +34,7 @@ export interface KnownTime {
   readonly isAlone: boolean;
 }
 
-/** What the archive has of the books of one outcome, as it was before an import. */
+/** Reads the books and statements that the archive has of one outcome. */
 export class StoredMoments {
   readonly #archive: Archive;
   readonly #market: StoredMarket;
