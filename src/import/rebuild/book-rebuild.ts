@@ -75,7 +75,8 @@ export interface RebuiltMoment {
 /** Where a rebuild begins. */
 export interface RebuildStart {
   readonly book: OrderBook;
-  readonly confirmedMs: number;
+  /** The last time at which it was right, or a search for it. */
+  readonly confirmedMs: number | (() => number);
   /** A hash has proved a book of this outcome. */
   readonly isHashed: boolean;
 }
@@ -158,9 +159,9 @@ export class BookRebuild {
     earlier: Iterable<TimedChange & { readonly before: number }>,
   ): void {
     this.#setBook(book);
-    this.#gaps.confirm(confirmedMs);
+    this.#gaps.begin(confirmedMs);
     this.#isHashed = isHashed;
-    this.#coveredFromMs = confirmedMs;
+    this.#coveredFromMs = typeof confirmedMs === 'number' ? confirmedMs : undefined;
     for (const change of earlier) this.#proof.add(change);
   }
 
@@ -426,7 +427,8 @@ export class BookRebuild {
     const { moment } = result;
     const book = this.#book!;
     const other = typeof proof === 'object' ? proof : undefined;
-    const provedMs = this.#gaps.confirmedMs;
+    const isPending = proof === 'failed' || other !== undefined;
+    const provedMs = isPending ? this.#gaps.confirmedMs : -1;
     if (proof === 'proved' || other !== undefined) {
       if (this.#hashesFailed > 0) this.#dropPending();
       this.#confirm(moment.timestampMs);

@@ -22,7 +22,7 @@ interface OpenGap {
 /** Tracks when a rebuilt book was confirmed to be the venue's. A gap lasts from one confirmation to the next. */
 export class GapTracker {
   readonly #outcome: Outcome;
-  #confirmedMs = -1;
+  #confirmed: number | (() => number) = -1;
   #gap: OpenGap | undefined;
 
   constructor(outcome: Outcome) {
@@ -31,12 +31,18 @@ export class GapTracker {
 
   /** The last time at which the rebuilt book was the venue's; -1 if there is none. */
   get confirmedMs(): number {
-    return this.#confirmedMs;
+    if (typeof this.#confirmed !== 'number') this.#confirmed = this.#confirmed();
+    return this.#confirmed;
+  }
+
+  /** Begins after a time at which the book was right. `confirmedMs`: called once, when it is needed. */
+  begin(confirmedMs: number | (() => number)): void {
+    this.#confirmed = confirmedMs;
   }
 
   /** Call it when a recorded book or a hash confirms the rebuilt book. Returns the gap that this ends, if any. */
   confirm(timestampMs: number): FoundGap | undefined {
-    this.#confirmedMs = timestampMs;
+    this.#confirmed = timestampMs;
     const gap = this.#gap;
     if (gap === undefined) return undefined;
     const isEnded = gap.isRunning ? timestampMs > gap.fromMs : timestampMs > gap.toMs;
@@ -48,8 +54,8 @@ export class GapTracker {
    * the last confirmation. `item`: of the message that has the book, if it is of this import.
    */
   disagree(timestampMs: number, levels: number, hasChanges: boolean, item: SourceItem | undefined): void {
-    const fromMs = this.#confirmedMs;
-    this.#confirmedMs = timestampMs;
+    const fromMs = this.confirmedMs;
+    this.#confirmed = timestampMs;
     const gap = this.#gap;
     if (gap === undefined) {
       const what = `${levels} ${levels === 1 ? 'level' : 'levels'}`;
@@ -66,7 +72,7 @@ export class GapTracker {
    * Call it when something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. `fromMs`: the
    * confirmation from which on it is; undefined: the last one.
    */
-  doubt(timestampMs: number, reason: string, fromMs: number = this.#confirmedMs): void {
+  doubt(timestampMs: number, reason: string, fromMs: number = this.confirmedMs): void {
     this.#gap ??= { fromMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };
     this.#gap.isRunning = true;
   }

@@ -6,6 +6,9 @@ import type { MarketTrades } from './market-trades.ts';
 /** After this number of failures in a row only likely prices of the last trade are tried. */
 const FAILED_SEARCHES_MAX = 3;
 const TICK_SIZES = ['0.01', '0.001'];
+/** After this number of books without a match, and none before, hashes are of another kind: one in UNMATCHED_EVERY is tried. */
+const UNMATCHED_MAX = 256;
+const UNMATCHED_EVERY = 16;
 /** The prices that matched last: a market trades at few prices in a minute. */
 const RECENT_MAX = 16;
 /** By the number of thousandths. */
@@ -28,6 +31,8 @@ export class HashSearch {
   readonly #recent: string[] = [];
   #tickSize: string | undefined;
   #failedSearches = 0;
+  /** Books that were tried before the first match. */
+  #unmatched = 0;
 
   constructor(trades: MarketTrades) {
     this.#trades = trades;
@@ -68,7 +73,7 @@ export class HashSearch {
     if (lastTradePrice !== undefined && tickSize !== undefined) {
       if (hashes.includes(this.#hasher.hashOf(book, { tickSize, lastTradePrice }))) return true;
     }
-    if (prices === 'last') return false;
+    if (prices === 'last' || this.#isHopeless()) return false;
     const isWanted = (hash: string) => hashes.includes(hash);
     if (prices === 'traded') {
       const traded = this.#trades.pricesAround(Number(book.timestamp));
@@ -79,6 +84,12 @@ export class HashSearch {
       return this.#found(book, isWanted, () => this.#everyPrice(), this.#everyTick()) !== undefined;
     // No price is likely while no trade is known.
     return this.#recent.length === 0 && this.#foundAnywhere(book, isWanted, this.#everyTick()) !== undefined;
+  }
+
+  #isHopeless(): boolean {
+    if (this.#recent.length > 0) return false;
+    this.#unmatched += 1;
+    return this.#unmatched > UNMATCHED_MAX && this.#unmatched % UNMATCHED_EVERY !== 0;
   }
 
   /** Tries a thousand prices, which takes a millisecond; stops trying after FAILED_SEARCHES_MAX failures in a row. */

@@ -211,15 +211,14 @@ export class BookMerge {
     const { statements, snapshots } = this.#archive;
     const { outcome } = this.#target;
     const lastMs = statements.lastMs(this.#market, outcome);
-    if (lastMs < 0 || lastMs >= firstMs - NEAR_MS) return undefined;
+    if (lastMs < 0 || lastMs >= firstMs) return undefined;
     const [last] = statements.between(this.#market, outcome, lastMs, lastMs);
-    const isPlain =
-      last !== undefined && !last.isProved && !last.isFull && !last.isForeign && last.levels === undefined;
-    if (!isPlain) return undefined;
+    if (last === undefined || last.isProved || last.isFull || last.isForeign) return undefined;
     const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
     if (record?.timestampMs !== lastMs || later !== undefined) return undefined;
-    const confirmedMs = this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
-    if (this.#stored.gaps(confirmedMs, INSTANT_MAX_MS).length > 0) return undefined;
+    // With a book shortly before, nothing is lost by reading the rest again; with hashes that match there is one.
+    if (this.#stored.isKnownShortlyBefore(lastMs) || this.#stored.hasGapAt(lastMs)) return undefined;
+    const confirmedMs = () => this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
     const start = { book: record.book, confirmedMs, isHashed: false };
     return { start, afterMs: lastMs, toMs: INSTANT_MAX_MS, isChannel: true };
   }

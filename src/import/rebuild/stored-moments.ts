@@ -10,8 +10,10 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { RebuildStart } from './book-rebuild.ts';
 import { levelsBetween } from './stated-levels.ts';
 
+/** Books of recordings with hashes are known at nearly every change. */
+const SHORTLY_MS = 1000;
 /** Known books are searched in the nearest of these distances that has one. */
-const DISTANCES_MS = [1000, 16_000, 256_000, INSTANT_MAX_MS];
+const DISTANCES_MS = [SHORTLY_MS, 16_000, 256_000, INSTANT_MAX_MS];
 
 /** The knowledge of the archive about an outcome's book at one time. */
 export interface StoredMoment {
@@ -44,6 +46,17 @@ export class StoredMoments {
     this.#archive = archive;
     this.#market = market;
     this.#outcome = outcome;
+  }
+
+  /** Returns true if a book is known at most SHORTLY_MS before a time. */
+  isKnownShortlyBefore(timestampMs: InstantMs): boolean {
+    return this.#known(Math.max(0, timestampMs - SHORTLY_MS), timestampMs).length > 0;
+  }
+
+  /** Returns true if a gap that a rebuild found ends at a time or later. */
+  hasGapAt(timestampMs: InstantMs): boolean {
+    const within = this.#archive.gaps.within(this.#market.key, timestampMs, INSTANT_MAX_MS);
+    return within.some((gap) => isRebuiltGap(gap, this.#outcome));
   }
 
   /** The last known book at or before a time that does not end a gap and is in none; undefined without one. */
