@@ -146,6 +146,7 @@ function encodings(): CaseMaker[] {
     wholeFile('a-picture', 'picture.ndjson', bytes(0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0), { rejected: 'some' }),
     wholeFile('an-archive-of-files', 'files.ndjson', Buffer.concat([Buffer.from('PK\u0003\u0004'), noise(5000)]), {
       rejected: 0,
+      damaged: true,
     }),
     wholeFile('a-program', 'program.ndjson', Buffer.concat([Buffer.from('\u007fELF'), noise(5000)]), {
       rejected: 'some',
