@@ -344,6 +344,11 @@ export class BookRebuild {
   #takeAnchor(result: RebuiltMoment, anchor: OrderBook): void {
     const { timestampMs, levels, isProved, isFull, isAlone } = result.moment;
     const book = this.#extended(result, anchor);
+    const missed = isProved && !isFull && book === anchor ? this.#missedIn(result, anchor) : undefined;
+    if (missed !== undefined) {
+      this.#takeProof(result, missed);
+      return;
+    }
     const isReached =
       result.before === undefined ||
       isReachable(result.before, book, levels) ||
@@ -370,6 +375,15 @@ export class BookRebuild {
     this.#keepPending();
     this.#undecided = { result, others: this.#alternativesTo(book, result.moment) };
     this.#keep(result, book);
+  }
+
+  /** A change of the time of a proved book that the archive did not have, and that the hash is not of. */
+  #missedIn({ moment, before }: RebuiltMoment, anchor: OrderBook): OtherOrder | undefined {
+    if (!moment.isExtended || before === undefined || this.#book === undefined) return undefined;
+    const missed = changesBetween(this.#book, anchor);
+    const isStated = missed.every((change) => moment.levels.some((level) => isSameLevel(level, change)));
+    const [first] = missed;
+    return first !== undefined && isStated ? { ...first, isEarlier: true } : undefined;
   }
 
   /** An archive without the changes right before it has the book of the venue, where all others have the order of the recordings. */
