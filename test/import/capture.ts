@@ -33,7 +33,7 @@ export interface Contents {
   readonly exported: readonly string[];
   /** Instants of which no hash proves the book. */
   readonly unproved: ReadonlySet<string>;
-  /** Of the last command. */
+  /** The report of the last command. */
   readonly report: ImportReport;
 }
 
@@ -151,7 +151,7 @@ function bookAt({ books }: Contents, name: string): string | undefined {
   return books.get(`${outcome} ${Math.max(...times)}`);
 }
 
-/** What is wrong in an archive of recordings, by an oracle made from the raw frames of the perfect one. */
+/** The faults of an archive of recordings, by an oracle made from the raw frames of the perfect one. */
 export interface Faults {
   /**
    * Last books of an instant that differ although a recording has all changes of that instant, and no gap covers it. Without those

@@ -289,7 +289,7 @@ export class BookRebuild {
       result.droppedLevels += message.droppedLevels;
       whole = { book: message.book, isProved: verdict === 'proved' };
     }
-    // What a hash proves stays.
+    // A book that a hash proves stays.
     const isWeaker = whole !== undefined && !whole.isProved && isProved && anchor !== undefined;
     return isWeaker && !sameBook(whole!.book, anchor!) ? undefined : whole;
   }
