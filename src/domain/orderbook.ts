@@ -25,6 +25,8 @@ export function sameBook(a: OrderBook, b: OrderBook): boolean {
 }
 
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+  // Books that follow each other share the arrays that did not change.
+  if (a === b) return true;
   if (a.length !== b.length) return false;
   for (let i = 0; i < a.length; i += 1) if (a[i] !== b[i]) return false;
   return true;

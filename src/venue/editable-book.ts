@@ -1,12 +1,14 @@
 import { LEVELS_MAX, type OrderBook } from '../domain/orderbook.ts';
 import type { LevelChange } from './level-change.ts';
 
-/** One asset's book, edited in place by changes. */
+/** One asset's book, edited by changes. Its snapshots share the arrays that no change between them affects. */
 export class EditableBook implements OrderBook {
   bidPrices: number[] = [];
   bidSizes: number[] = [];
   askPrices: number[] = [];
   askSizes: number[] = [];
+  /** The last snapshot: an array of it is copied before it is changed. */
+  #shared: OrderBook | undefined;
   #bidChanges = 0;
   #askChanges = 0;
 
@@ -27,13 +29,45 @@ export class EditableBook implements OrderBook {
     return this.#askChanges;
   }
 
-  /** Sets the size at a price, 0 removes the level. Returns whether the book changed. */
+  /** Sets the size at a price, 0 removes the level. Returns true if the book changed. */
   set(isBid: boolean, price: number, size: number): boolean {
+    const prices = isBid ? this.bidPrices : this.askPrices;
+    const sizes = isBid ? this.bidSizes : this.askSizes;
+    const at = indexOfPrice(prices, price, isBid ? -1 : 1);
+    const exists = prices[at] === price;
+    if (exists ? sizes[at] === size : size === 0) return false;
+    const isResized = exists && size !== 0;
+    this.#unshare(isBid, !isResized);
     if (isBid) this.#bidChanges += 1;
     else this.#askChanges += 1;
-    return isBid
-      ? setLevel(this.bidPrices, this.bidSizes, -1, price, size)
-      : setLevel(this.askPrices, this.askSizes, 1, price, size);
+    // The arrays may be copies now.
+    const ownSizes = isBid ? this.bidSizes : this.askSizes;
+    if (isResized) {
+      ownSizes[at] = size;
+      return true;
+    }
+    const ownPrices = isBid ? this.bidPrices : this.askPrices;
+    if (size === 0) {
+      ownPrices.splice(at, 1);
+      ownSizes.splice(at, 1);
+    } else {
+      ownPrices.splice(at, 0, price);
+      ownSizes.splice(at, 0, size);
+    }
+    return true;
+  }
+
+  /** Copies the sizes of a side, and its prices if they change too, if a snapshot has them. */
+  #unshare(isBid: boolean, withPrices: boolean): void {
+    const shared = this.#shared;
+    if (shared === undefined) return;
+    if (isBid) {
+      if (this.bidSizes === shared.bidSizes) this.bidSizes = this.bidSizes.slice();
+      if (withPrices && this.bidPrices === shared.bidPrices) this.bidPrices = this.bidPrices.slice();
+    } else {
+      if (this.askSizes === shared.askSizes) this.askSizes = this.askSizes.slice();
+      if (withPrices && this.askPrices === shared.askPrices) this.askPrices = this.askPrices.slice();
+    }
   }
 
   /** The size at a price; 0 without a level. */
@@ -59,9 +93,11 @@ export class EditableBook implements OrderBook {
     Object.assign(this, copyOf(book));
   }
 
-  /** A copy of the book, which later changes do not affect. */
+  /** The book as it is now, which later changes do not affect. */
   snapshot(): OrderBook {
-    return copyOf(this);
+    const { bidPrices, bidSizes, askPrices, askSizes } = this;
+    this.#shared = { bidPrices, bidSizes, askPrices, askSizes };
+    return this.#shared;
   }
 }
 
@@ -72,26 +108,6 @@ function copyOf({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook): OrderB
     askPrices: askPrices.slice(),
     askSizes: askSizes.slice(),
   };
-}
-
-/** Sets a level of one side, like `EditableBook.set`. `away`: -1 for bids, whose prices descend from the best one, 1 for asks. */
-function setLevel(prices: number[], sizes: number[], away: -1 | 1, price: number, size: number): boolean {
-  const at = indexOfPrice(prices, price, away);
-  const exists = prices[at] === price;
-  if (size === 0) {
-    if (!exists) return false;
-    prices.splice(at, 1);
-    sizes.splice(at, 1);
-    return true;
-  }
-  if (exists) {
-    if (sizes[at] === size) return false;
-    sizes[at] = size;
-    return true;
-  }
-  prices.splice(at, 0, price);
-  sizes.splice(at, 0, size);
-  return true;
 }
 
 /** The index of `price` among prices that ascend (1) or descend (-1); the index at which to insert it if it is not there. */

@@ -28,6 +28,8 @@ function compareSides(
   removed: LevelChange[],
   set: LevelChange[],
 ): void {
+  // Books that follow each other share the arrays that did not change.
+  if (pricesBefore === pricesAfter && sizesBefore === sizesAfter) return;
   let b = 0;
   let a = 0;
   while (b < pricesBefore.length || a < pricesAfter.length) {

@@ -158,7 +158,7 @@ export interface Faults {
    * that no hash proves in the perfect recording either: there the order of two changes in a millisecond is that of its frames.
    */
   readonly wrong: readonly string[];
-  /** Instants without a book although a recording has a change of it that changes the book before, and no gap covers it. */
+  /** Instants without a book although a recording has all changes of it, which change the book before, and no gap covers it. */
   readonly absent: readonly string[];
   /** Instants with a book at which the perfect recording has none, and that is not the book of then, outside of gaps. */
   readonly extra: readonly string[];
@@ -194,7 +194,7 @@ export function faultsOf(
       stored.filter((name) => perfect.books.has(name) && perfect.books.get(name) !== found.books.get(name)),
     ).filter((name) => !partTimes.has(timeIn(name)) && !perfect.unproved.has(name)),
     absent: open(all.filter((name) => !found.books.has(name) && recordedTimes.has(timeIn(name)))).filter(
-      (name) => bookAt(found, name) !== perfect.books.get(name),
+      (name) => !partTimes.has(timeIn(name)) && bookAt(found, name) !== perfect.books.get(name),
     ),
     extra: open(stored.filter((name) => !perfect.books.has(name) && !partTimes.has(timeIn(name)))).filter(
       (name) => found.books.get(name) !== bookAt(perfect, name),

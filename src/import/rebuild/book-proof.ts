@@ -9,7 +9,9 @@ const OTHER_ORDER_MS = 50;
 /** The venue applies a change at most this long before the time that it states: 9 ms in a real capture. */
 const EARLY_MS = 20;
 /** A level returns to a size that it had this shortly before. */
-export const RETURN_MS = 200;
+const RETURN_MS = 200;
+/** Changes this shortly before a book may explain its hash. */
+export const HISTORY_MS = Math.max(OTHER_ORDER_MS, RETURN_MS);
 /** Maximum number of changes that are kept for other orders. */
 const RECENT_MAX = 512;
 
@@ -30,12 +32,17 @@ export interface OtherOrder extends LevelChange {
   readonly isEarlier: boolean;
 }
 
+/** Returns true if a book is the one that is looked for. */
+export type BookTest = (book: EditableBook, prices: TriedPrices) => boolean;
+
 /** Proves the books of one asset by the hashes in their changes. */
 export class BookProof {
   readonly #asset;
   readonly #hashes: HashSearch;
   readonly #levels = new LevelBytes();
   readonly #applied: AppliedChange[] = [];
+  /** The last time at which the book was proved without another order. */
+  #provedMs = -1;
 
   constructor(
     { conditionId, assetId }: { readonly conditionId: string; readonly assetId: string },
@@ -51,9 +58,9 @@ export class BookProof {
     if (this.#applied.length > RECENT_MAX) this.#applied.shift();
   }
 
-  /** Call it when another recording begins. */
-  clear(): void {
-    this.#applied.length = 0;
+  /** Call it when the book with all changes so far is the venue's: their order is right, apart from that within the last time. */
+  confirm(timestampMs: number): void {
+    this.#provedMs = timestampMs;
   }
 
   /** Returns true if the book at `timestampMs` has one of the hashes. */
@@ -66,66 +73,39 @@ export class BookProof {
   }
 
   /**
-   * The size of one level, as it was before its last change or will be after the next of the `later` ones, with which the book has one
-   * of the hashes: the venue applied these changes in another order than that of its timestamps. The nearest changes are tried first.
+   * The size of one level, as it was before its last change or will be after the next of the `later` ones, with which `isProof` returns
+   * true: the venue applied these changes in another order than that of its timestamps. The nearest changes are tried first.
    */
   otherOrder(
     book: EditableBook,
-    hashes: readonly string[],
+    isProof: BookTest,
     timestampMs: number,
     later: Iterable<LaterChange>,
   ): OtherOrder | undefined {
-    return this.#firstProved([...this.#orders(timestampMs, later)], book, hashes, timestampMs);
-  }
-
-  /** The first size of a level with which the book has one of the hashes. The price that matched last is tried for all of them first. */
-  #firstProved<C extends LevelChange>(
-    candidates: readonly C[],
-    book: EditableBook,
-    hashes: readonly string[],
-    timestampMs: number,
-  ): C | undefined {
-    for (const prices of ['last', 'traded'] as const) {
-      for (const candidate of candidates) {
-        const { isBid, price, size } = candidate;
-        const now = book.sizeAt(isBid, price);
-        if (now === size) continue;
-        book.set(isBid, price, size);
-        const isProved = this.proves(book, hashes, timestampMs, prices);
-        book.set(isBid, price, now);
-        if (isProved) return candidate;
-      }
-    }
-    return undefined;
+    return firstProved([...this.#orders(timestampMs, later)], book, isProof);
   }
 
   /**
-   * An earlier size of one level with which the book has one of the hashes: a change back to it is missing. The latest changes are tried
-   * first.
+   * An earlier size of one level with which `isProof` returns true: a change back to it is missing. The latest changes are tried first.
    */
-  missedReturn(book: EditableBook, hashes: readonly string[], timestampMs: number): LevelChange | undefined {
+  missedReturn(book: EditableBook, isProof: BookTest, timestampMs: number): LevelChange | undefined {
     const sizes: LevelChange[] = [];
+    for (const { isBid, price, before, size } of this.#since(timestampMs - RETURN_MS)) {
+      for (const earlier of [before, size]) {
+        const known = sizes.some((one) => one.size === earlier && one.isBid === isBid && one.price === price);
+        if (!known) sizes.push({ isBid, price, size: earlier });
+      }
+    }
+    return firstProved(sizes, book, isProof);
+  }
+
+  /** The changes at or after a time, the latest first. */
+  *#since(fromMs: number): Generator<AppliedChange> {
     for (let at = this.#applied.length - 1; at >= 0; at -= 1) {
       const change = this.#applied[at]!;
-      if (timestampMs - change.timestampMs > RETURN_MS) break;
-      const { isBid, price } = change;
-      for (const size of [change.before, change.size]) {
-        if (!sizes.some((one) => isSameLevel(one, change) && one.size === size)) sizes.push({ isBid, price, size });
-      }
+      if (change.timestampMs < fromMs) return;
+      yield change;
     }
-    return this.#firstProved(sizes, book, hashes, timestampMs);
-  }
-
-  /**
-   * The difference between the rebuilt book and one that a hash proves at `timestampMs`, if it is nothing but the order of two changes of
-   * a level in one millisecond; undefined otherwise. The rebuilt book has the order of the recordings.
-   */
-  swappedIn(differences: readonly LevelChange[], timestampMs: number): OtherOrder | undefined {
-    const swapped = differences.length === 0 ? [] : [...this.#swaps(timestampMs)];
-    const found = differences.map((change) =>
-      swapped.find((order) => isSameLevel(order, change) && order.size === change.size),
-    );
-    return found.includes(undefined) ? undefined : found[0];
   }
 
   /** The sizes of levels that the venue may have applied last, of those in the milliseconds of their last changes. */
@@ -133,7 +113,8 @@ export class BookProof {
     const seen: LevelChange[] = [];
     for (let at = this.#applied.length - 1; at >= 0; at -= 1) {
       const last = this.#applied[at]!;
-      if (timestampMs - last.timestampMs > OTHER_ORDER_MS) break;
+      // An order that a later proof confirms is right.
+      if (last.timestampMs < Math.max(timestampMs - OTHER_ORDER_MS, this.#provedMs)) break;
       if (seen.some((one) => isSameLevel(one, last))) continue;
       seen.push(last);
       yield* this.#swapped(last, at);
@@ -148,8 +129,17 @@ export class BookProof {
       if (change.timestampMs - timestampMs > EARLY_MS) return;
       if (next.some((one) => isSameLevel(one, change))) continue;
       next.push(change);
-      yield { ...change, isEarlier: false };
+      // A level that had this size shortly before may have returned to it, by a change that is missing.
+      if (!this.#hadShortlyBefore(change, timestampMs)) yield { ...change, isEarlier: false };
     }
+  }
+
+  #hadShortlyBefore(change: LevelChange, timestampMs: number): boolean {
+    for (const { before, size, isBid, price } of this.#since(timestampMs - RETURN_MS)) {
+      if (isBid === change.isBid && price === change.price && (before === change.size || size === change.size))
+        return true;
+    }
+    return false;
   }
 
   /** The sizes of the other changes of a level in the millisecond of its last one, which the venue may have applied after it. */
@@ -160,6 +150,26 @@ export class BookProof {
       if (isSameLevel(change, last)) yield { ...change, isEarlier: false };
     }
   }
+}
+
+/** The first size of a level with which a book is proved. The price of the last trade that matched last is tried for all of them first. */
+function firstProved<C extends LevelChange>(
+  candidates: readonly C[],
+  book: EditableBook,
+  isProof: BookTest,
+): C | undefined {
+  for (const prices of ['last', 'traded'] as const) {
+    for (const candidate of candidates) {
+      const { isBid, price, size } = candidate;
+      const now = book.sizeAt(isBid, price);
+      if (now === size) continue;
+      book.set(isBid, price, size);
+      const isProved = isProof(book, prices);
+      book.set(isBid, price, now);
+      if (isProved) return candidate;
+    }
+  }
+  return undefined;
 }
 
 export function isSameLevel(a: Omit<LevelChange, 'size'>, b: Omit<LevelChange, 'size'>): boolean {

@@ -6,11 +6,11 @@ import { EditableBook } from '../../venue/editable-book.ts';
 import { changesBetween, type LevelChange } from '../../venue/level-change.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget, BookEvent } from './asset-event.ts';
-import { BookProof, isSameLevel, type OtherOrder } from './book-proof.ts';
+import { BookProof, type BookTest, isSameLevel, type OtherOrder } from './book-proof.ts';
 import type { RebuildChecks } from './checks.ts';
 import { type FoundGap, GapTracker } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
-import { hashesOf, lastSize, levelsBetween, otherLastSizes, unionOf } from './stated-levels.ts';
+import { hashesOf, lastSize, levelsBetween, otherEnds, otherLastSizes, unionOf } from './stated-levels.ts';
 import type { StatedMoment } from './stated-moments.ts';
 
 /** After this number of mismatches in a row no other order of the changes is tried. In real captures six may follow each other. */
@@ -29,6 +29,8 @@ export interface UnionMoment {
   readonly levels: readonly StatedLevel[];
   /** The book that the archive has of this time, because a hash proves it or a recording states it whole. */
   readonly anchor: OrderBook | undefined;
+  /** The book of this time that a hash proves for the messages of this import alone. */
+  readonly ownProved: OrderBook | undefined;
   readonly isProved: boolean;
   readonly isFull: boolean;
   /** A whole book of a recording without changes: it is complete as it is. */
@@ -161,7 +163,11 @@ export class BookRebuild {
     this.#setBook(book);
     this.#gaps.begin(confirmedMs);
     this.#isHashed = isHashed;
-    this.#coveredFromMs = typeof confirmedMs === 'number' ? confirmedMs : undefined;
+    if (isHashed) this.#hashes.noteMatched();
+    if (typeof confirmedMs === 'number') {
+      this.#coveredFromMs = confirmedMs;
+      this.#proof.confirm(confirmedMs);
+    }
     for (const change of earlier) this.#proof.add(change);
   }
 
@@ -171,7 +177,7 @@ export class BookRebuild {
     this.#following = following;
     for (const [at, moment] of moments.entries()) this.#take(moment, at);
     // A recording that is imported later may have the changes that are still missing.
-    if (this.#hashesFailed > UNDECIDED_MAX) this.#dropPending();
+    if (this.#hashesFailed > UNDECIDED_MAX && this.#isHashed) this.#dropPending();
     else this.#keepPending();
     this.#addGap(this.#gaps.end(this.#lastMs));
     this.#endCovered(this.#gaps.confirmedMs);
@@ -198,9 +204,14 @@ export class BookRebuild {
     if (this.#book !== undefined) this.#applyLevels(this.#book, result);
     const full = this.#wholeBook(result);
     if (full !== undefined) this.#takeWhole(result, full.book, full.isProved);
-    else if (anchor !== undefined) this.#takeAnchor(result, anchor);
+    else if (anchor !== undefined && (moment.isFull || before === undefined)) this.#takeStored(result, anchor);
     else if (before === undefined) this.#takeBaseless(result, foreign);
-    else if (levels.length === 0 && moment.added === undefined && foreign !== undefined) {
+    else if (
+      anchorOf(moment) === undefined &&
+      levels.length === 0 &&
+      moment.added === undefined &&
+      foreign !== undefined
+    ) {
       result.state = 'foreign';
       this.#foreign = foreign;
     } else this.#takeProof(result, this.#proofOf(result, at));
@@ -340,72 +351,43 @@ export class BookRebuild {
     this.#startAgain();
   }
 
-  /** Takes a book of the archive that a hash proves, or that was stated as a whole. */
-  #takeAnchor(result: RebuiltMoment, anchor: OrderBook): void {
-    const { timestampMs, levels, isProved, isFull, isAlone } = result.moment;
-    const book = this.#extended(result, anchor);
-    const missed = isProved && !isFull && book === anchor ? this.#missedIn(result, anchor) : undefined;
-    if (missed !== undefined) {
-      this.#takeProof(result, missed);
-      return;
-    }
-    const isReached =
-      result.before === undefined ||
-      isReachable(result.before, book, levels) ||
-      (this.#foreign !== undefined && isReachable(this.#foreign, book, levels)) ||
-      this.#settlesUndecided(book, levels);
-    const swapped = isReached || isFull || !isProved ? undefined : this.#swappedIn(book, timestampMs);
-    if (swapped !== undefined) {
-      this.#takeProof(result, swapped);
-      return;
-    }
+  /** Takes a book of the archive that was stated as a whole, or the first one that a hash proves. */
+  #takeStored(result: RebuiltMoment, anchor: OrderBook): void {
+    const { timestampMs, levels, isProved, isAlone } = result.moment;
+    const { before } = result;
+    const book = this.#extended(result.moment, anchor) ?? anchor;
     result.state = isProved || book !== anchor ? 'proved' : 'full';
     if (result.state === 'proved') this.#isHashed = true;
+    const isReached =
+      before === undefined ||
+      book !== anchor ||
+      isReachable(before, book, levels) ||
+      (this.#foreign !== undefined && isReachable(this.#foreign, book, levels)) ||
+      this.#settlesUndecided(book, levels);
     if (isReached || isAlone) {
       if (this.#hashesFailed > 0 && !isAlone) this.#dropPending();
       this.#confirm(timestampMs);
-    } else if (isFull && book === anchor) {
+    } else {
       if (this.#hashesFailed > 0) this.#rejectPending();
       this.#gaps.disagree(timestampMs, changesBetween(this.#book!, book).length, this.#hasChanges, undefined);
       this.#startAgain();
-    } else {
-      this.#dropPending();
-      this.#confirm(timestampMs);
     }
     this.#keepPending();
     this.#undecided = { result, others: this.#alternativesTo(book, result.moment) };
     this.#keep(result, book);
   }
 
-  /** A change of the time of a proved book that the archive did not have, and that the hash is not of. */
-  #missedIn({ moment, before }: RebuiltMoment, anchor: OrderBook): OtherOrder | undefined {
-    if (!moment.isExtended || before === undefined || this.#book === undefined) return undefined;
-    const missed = changesBetween(this.#book, anchor);
-    const isStated = missed.every((change) => moment.levels.some((level) => isSameLevel(level, change)));
-    const [first] = missed;
-    return first !== undefined && isStated ? { ...first, isEarlier: true } : undefined;
-  }
-
-  /** An archive without the changes right before it has the book of the venue, where all others have the order of the recordings. */
-  #swappedIn(book: OrderBook, timestampMs: number): OtherOrder | undefined {
-    if (this.#book === undefined || sameBook(this.#book, book)) return undefined;
-    const swapped = this.#proof.swappedIn(changesBetween(this.#book, book), timestampMs);
-    return swapped?.isEarlier === true ? undefined : swapped;
-  }
-
   /** A book of the archive with changes of its time that another recording has: these are later ones if their hash proves it. */
-  #extended({ moment }: RebuiltMoment, anchor: OrderBook): OrderBook {
-    const rebuilt = this.#book;
-    if (!moment.isExtended || moment.isAlone) return anchor;
-    const hashes = hashesOf(moment.levels);
-    if (hashes.length === 0) return anchor;
+  #extended({ isExtended, isAlone, levels, timestampMs }: UnionMoment, anchor: OrderBook): OrderBook | undefined {
+    const hashes = hashesOf(levels);
+    if (!isExtended || isAlone || hashes.length === 0) return undefined;
     const later = EditableBook.of(anchor);
-    for (const level of moment.levels) later.set(level.isBid, level.price, lastSize(level));
-    for (const book of [rebuilt, later]) {
+    for (const level of levels) later.set(level.isBid, level.price, lastSize(level));
+    for (const book of [this.#book, later]) {
       if (book === undefined || sameBook(book, anchor)) continue;
-      if (this.#proof.proves(book, hashes, moment.timestampMs, 'likely')) return book.snapshot();
+      if (this.#proof.proves(book, hashes, timestampMs, 'likely')) return book.snapshot();
     }
-    return anchor;
+    return undefined;
   }
 
   /** Other books that a moment may have ended with, because sources state the sizes of a level in different orders. */
@@ -446,6 +428,7 @@ export class BookRebuild {
     if (proof === 'proved' || other !== undefined) {
       if (this.#hashesFailed > 0) this.#dropPending();
       this.#confirm(moment.timestampMs);
+      if (proof === 'proved') this.#proof.confirm(moment.timestampMs);
     } else if (proof === 'failed') {
       // The moments before the first mismatch are proved by their own hashes.
       if (this.#hashesFailed === 0) this.#keepPending();
@@ -464,7 +447,7 @@ export class BookRebuild {
     this.#pending.push(pending);
     if (this.#pending.length <= PENDING_MAX) return;
     const [oldest] = this.#pending.splice(0, 1);
-    if (oldest!.other === undefined) oldest!.result.state = 'dropped';
+    if (oldest!.other === undefined && this.#isHashed) oldest!.result.state = 'dropped';
   }
 
   /** Keeps the books that wait, apart from those that lack a change: nothing is stored of these, and a gap says so. */
@@ -496,6 +479,10 @@ export class BookRebuild {
 
   /** The books since the first mismatch are wrong: nothing is stored of them, and a gap says so. */
   #dropPending(): void {
+    if (!this.#isHashed) {
+      this.#keepPending();
+      return;
+    }
     const [first] = this.#pending;
     this.#rejectPending();
     if (this.#gaps.confirmedMs < 0) this.#gaps.confirm(first?.result.moment.timestampMs ?? this.#lastMs);
@@ -503,7 +490,8 @@ export class BookRebuild {
   }
 
   #rejectPending(): void {
-    for (const { result } of this.#pending) result.state = 'dropped';
+    // Without a hash that ever matched, none says that a book is wrong.
+    if (this.#isHashed) for (const { result } of this.#pending) result.state = 'dropped';
     this.#pending = [];
   }
 
@@ -511,6 +499,7 @@ export class BookRebuild {
   #keep(result: RebuiltMoment, book: OrderBook): void {
     const { before } = result;
     this.#foreign = undefined;
+    this.#proof.confirm(result.moment.timestampMs);
     result.book = before !== undefined && sameBook(before, book) ? before : book;
     if (this.#book === undefined || !sameBook(this.#book, book)) result.isPlain = false;
     this.#setBook(result.book);
@@ -569,15 +558,18 @@ export class BookRebuild {
     }
   }
 
-  /** Checks the book after a moment by the hashes of its changes: each is the hash of the book after its change. */
+  /**
+   * Checks the book after a moment by the hashes of its changes, each of which is the hash of the book after its change, and by the
+   * book that a hash of the moment proved before.
+   */
   #proofOf(result: RebuiltMoment, at: number): Proof {
     const { levels, added } = result.moment;
     const hashes = hashesOf(levels);
-    if (hashes.length === 0) return 'unproved';
-    if (added !== undefined) this.#checks.changeHashesTried += 1;
+    if (hashes.length === 0 && anchorOf(result.moment) === undefined) return 'unproved';
+    if (added !== undefined && hashes.length > 0) this.#checks.changeHashesTried += 1;
     const proof = this.#proofBy(hashes, result, at);
-    if (proof === undefined) return this.#isHashed ? 'failed' : 'unproved';
-    if (added !== undefined) this.#checks.changeHashesVerified += 1;
+    if (proof === undefined) return 'failed';
+    if (added !== undefined && hashes.length > 0) this.#checks.changeHashesVerified += 1;
     this.#isHashed = true;
     return proof;
   }
@@ -585,26 +577,39 @@ export class BookRebuild {
   /** Tries what is likely first, and the rest only at the first mismatch, or at the first few. */
   #proofBy(hashes: readonly string[], result: RebuiltMoment, at: number): 'proved' | OtherOrder | undefined {
     const book = this.#book!;
-    const { timestampMs } = result.moment;
-    if (this.#proof.proves(book, hashes, timestampMs, 'likely')) return 'proved';
-    if (this.#provesOther(hashes, result)) return 'proved';
-    if (!this.#isHashed || this.#hashesFailed >= FAILED_SEARCHES_MAX) return undefined;
-    const other = this.#proof.otherOrder(book, hashes, timestampMs, this.#laterChanges(at));
+    const { timestampMs, anchor: stored, ownProved } = result.moment;
+    const anchor = anchorOf(result.moment);
+    const isProof: BookTest = (tried, prices) =>
+      (stored !== undefined && sameBook(tried, stored)) ||
+      (ownProved !== undefined && sameBook(tried, ownProved)) ||
+      (hashes.length > 0 && this.#proof.proves(tried, hashes, timestampMs, prices));
+    if (isProof(book, 'likely')) return 'proved';
+    if (this.#provesOther(isProof, result)) return 'proved';
+    const isSearched = anchor !== undefined || (this.#isHashed && this.#hashesFailed < FAILED_SEARCHES_MAX);
+    const other = isSearched ? this.#proof.otherOrder(book, isProof, timestampMs, this.#laterChanges(at)) : undefined;
     if (other !== undefined) return other;
+    if (anchor !== undefined) return this.#takeLost(result, this.#extended(result.moment, anchor) ?? anchor);
+    if (!isSearched) return undefined;
     // The last trade may not have been recorded.
-    if (this.#hashesFailed === 0 && this.#proof.proves(book, hashes, timestampMs, 'every')) return 'proved';
-    const missed = this.#proof.missedReturn(book, hashes, timestampMs);
+    if (this.#hashesFailed === 0 && isProof(book, 'every')) return 'proved';
+    const missed = this.#proof.missedReturn(book, isProof, timestampMs);
     if (missed === undefined) return undefined;
-    book.set(missed.isBid, missed.price, missed.size);
+    const proved = EditableBook.of(book);
+    proved.set(missed.isBid, missed.price, missed.size);
+    return this.#takeLost(result, proved);
+  }
+
+  /** Takes a book that is proved although the changes before it do not lead to it: some are missing. */
+  #takeLost(result: RebuiltMoment, book: OrderBook): 'proved' {
+    this.#book = EditableBook.of(book);
     result.isPlain = false;
     this.#dropPending();
     return 'proved';
   }
 
   /** Tries other books before the moment, other last sizes of its levels, and snapshots of other recordings. */
-  #provesOther(hashes: readonly string[], result: RebuiltMoment): boolean {
-    const { levels, timestampMs, foreign } = result.moment;
-    const isProof = (book: EditableBook) => this.#proof.proves(book, hashes, timestampMs, 'likely');
+  #provesOther(isProof: BookTest, result: RebuiltMoment): boolean {
+    const { levels, foreign } = result.moment;
     const changed = (before: OrderBook) => {
       const book = EditableBook.of(before);
       for (const level of levels) book.set(level.isBid, level.price, lastSize(level));
@@ -617,24 +622,22 @@ export class BookRebuild {
     };
     for (const before of this.#undecided?.others ?? []) {
       const book = changed(before);
-      if (!isProof(book)) continue;
+      if (!isProof(book, 'likely')) continue;
       this.#settle(before);
       return take(book);
     }
-    for (const level of levels) {
-      for (const size of otherLastSizes(level)) {
-        const book = EditableBook.of(this.#book!);
-        book.set(level.isBid, level.price, size);
-        if (isProof(book)) return take(book);
-      }
+    for (const sizes of otherEnds(levels)) {
+      const book = EditableBook.of(this.#book!);
+      book.apply(sizes);
+      if (isProof(book, 'likely')) return take(book);
     }
     for (const changedBook of this.#changedForeign(levels)) {
       const book = EditableBook.of(changedBook);
-      if (isProof(book)) return take(book);
+      if (isProof(book, 'likely')) return take(book);
     }
     if (foreign === undefined) return false;
     const book = EditableBook.of(foreign);
-    if (!isProof(book)) return false;
+    if (!isProof(book, 'likely')) return false;
     this.#dropPending();
     return take(book);
   }
@@ -672,6 +675,11 @@ export class BookRebuild {
     this.#checks.hashesUnverifiable += 1;
     return { verdict: 'kept', lastTradePrice };
   }
+}
+
+/** A proved book of a moment of the archive, or else of this import. */
+function anchorOf({ anchor, ownProved }: UnionMoment): OrderBook | undefined {
+  return anchor ?? ownProved;
 }
 
 function refuse(result: RebuiltMoment, item: SourceItem, reason: string): void {

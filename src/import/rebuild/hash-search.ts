@@ -33,9 +33,15 @@ export class HashSearch {
   #failedSearches = 0;
   /** Books that were tried before the first match. */
   #unmatched = 0;
+  #hasMatched = false;
 
   constructor(trades: MarketTrades) {
     this.#trades = trades;
+  }
+
+  /** Call it when a hash of the asset has matched in an earlier import. */
+  noteMatched(): void {
+    this.#hasMatched = true;
   }
 
   noteTick(tickSize: string): void {
@@ -87,7 +93,7 @@ export class HashSearch {
   }
 
   #isHopeless(): boolean {
-    if (this.#recent.length > 0) return false;
+    if (this.#hasMatched || this.#recent.length > 0) return false;
     this.#unmatched += 1;
     return this.#unmatched > UNMATCHED_MAX && this.#unmatched % UNMATCHED_EVERY !== 0;
   }

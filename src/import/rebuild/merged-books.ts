@@ -12,19 +12,20 @@ import { EditableBook } from '../../venue/editable-book.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
-import { RETURN_MS } from './book-proof.ts';
+import { HISTORY_MS } from './book-proof.ts';
 import {
   BookRebuild,
   type RebuildStart,
+  type Rebuilt,
   type RebuiltMoment,
   type TimedChange,
   type UnionMoment,
 } from './book-rebuild.ts';
-import type { RebuildChecks } from './checks.ts';
+import { RebuildChecks } from './checks.ts';
 import type { FoundGap } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
 import type { MarketTrades } from './market-trades.ts';
-import { hashesOf, levelsOf, sameLevels, unionOf, withoutHashes } from './stated-levels.ts';
+import { hashesOf, isContested, levelsOf, sameLevels, unionOf, withoutHashes } from './stated-levels.ts';
 import type { StatedMoment } from './stated-moments.ts';
 import { type StoredMoment, StoredMoments } from './stored-moments.ts';
 
@@ -98,6 +99,8 @@ interface Region {
   readonly isChannel: boolean;
 }
 
+const NOTHING_PROVED: ReadonlyMap<InstantMs, OrderBook> = new Map();
+
 const WHOLE: Region = { start: undefined, afterMs: -1, toMs: INSTANT_MAX_MS, isChannel: false };
 
 /**
@@ -109,23 +112,14 @@ export class BookMerge {
   readonly #market: StoredMarket;
   readonly #target: AssetTarget;
   readonly #stored: StoredMoments;
-  readonly #rebuild: BookRebuild;
-  readonly #trades: MarketTrades;
-  readonly #lastId: number;
+  readonly #evidence: Evidence;
 
-  constructor(
-    archive: Archive,
-    market: StoredMarket,
-    target: AssetTarget,
-    { hashes, trades, checks, lastId }: Evidence,
-  ) {
+  constructor(archive: Archive, market: StoredMarket, target: AssetTarget, evidence: Evidence) {
     this.#archive = archive;
     this.#market = market;
     this.#target = target;
     this.#stored = new StoredMoments(archive, market, target.outcome);
-    this.#rebuild = new BookRebuild(target, hashes, checks);
-    this.#trades = trades;
-    this.#lastId = lastId;
+    this.#evidence = evidence;
   }
 
   /** `moments`: ascending, at least one. `waiting`: moments of the import that are merged later. */
@@ -137,20 +131,59 @@ export class BookMerge {
       const times = snapshots.timesBetween(this.#market, outcome, 0, INSTANT_MAX_MS);
       statements.markForeign(this.#market, outcome, [...new Set(times)]);
     }
-    const region = this.#regionOf(moments);
-    const stored = this.#stored.between(region.afterMs, region.toMs, region.start?.book);
-    if (stored.length > 0) this.#noteTrades(stored[0]!.timestampMs, stored.at(-1)!.timestampMs);
-    const union = unionMoments(stored, moments, region.isChannel);
-    if (region.start !== undefined) this.#rebuild.begin(region.start, this.#changesBefore(region.afterMs));
-    const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
-    following.sort((a, b) => a.timestampMs - b.timestampMs);
-    const rebuilt = this.#rebuild.run(union, following);
-    const storing = new Storing(stored, region.start?.book, this.#lastId);
-    for (const moment of rebuilt.moments) storing.take(moment);
-    return this.#store(region, storing, rebuilt);
+    for (let region = this.#regionOf(moments); ; ) {
+      const checks = Object.assign(new RebuildChecks(), this.#evidence.checks);
+      const stored = this.#stored.between(region.afterMs, region.toMs, region.start?.book);
+      const rebuilt = this.#rebuilt(region, stored, moments, waiting, checks);
+      const longer = this.#longer(region, stored, rebuilt);
+      if (longer !== undefined) {
+        region = longer;
+        continue;
+      }
+      Object.assign(this.#evidence.checks, checks);
+      const storing = new Storing(stored, region.start?.book, this.#evidence.lastId);
+      for (const moment of rebuilt.moments) storing.take(moment);
+      return this.#store(region, storing, rebuilt);
+    }
   }
 
-  #store(region: Region, storing: Storing, rebuilt: ReturnType<BookRebuild['run']>): MergedBooks {
+  #rebuilt(
+    region: Region,
+    stored: readonly StoredMoment[],
+    moments: readonly StatedMoment[],
+    waiting: readonly StatedMoment[],
+    checks: RebuildChecks,
+  ): Rebuilt {
+    if (stored.length > 0) this.#noteTrades(stored[0]!.timestampMs, stored.at(-1)!.timestampMs);
+    const rebuild = new BookRebuild(this.#target, this.#evidence.hashes, checks);
+    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region.afterMs));
+    const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
+    following.sort((a, b) => a.timestampMs - b.timestampMs);
+    const own = stored.length === 0 ? NOTHING_PROVED : this.#ownProved(region, moments);
+    return rebuild.run(unionMoments(stored, moments, region.isChannel, own), following);
+  }
+
+  /**
+   * The books that hashes prove without the archive's changes in the region. One of these may have been undone by a change that both
+   * recordings missed: then only the books of the recording without it match.
+   */
+  #ownProved(region: Region, moments: readonly StatedMoment[]): ReadonlyMap<InstantMs, OrderBook> {
+    const rebuild = new BookRebuild(this.#target, this.#evidence.hashes, new RebuildChecks());
+    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region.afterMs));
+    const { moments: rebuilt } = rebuild.run(unionMoments([], moments, region.isChannel), []);
+    const proved = rebuilt.filter(({ state, isFull }) => state === 'proved' && !isFull);
+    return new Map(proved.map(({ moment, book }) => [moment.timestampMs, book!]));
+  }
+
+  /** The region with more of the archive, if the book at its end is not the one that the archive has: later ones build on that. */
+  #longer(region: Region, stored: readonly StoredMoment[], { moments }: Rebuilt): Region | undefined {
+    if (region.toMs === INSTANT_MAX_MS) return undefined;
+    const [end, rebuilt] = [stored.at(-1)?.anchor, moments.at(-1)?.book];
+    if (end === undefined || rebuilt === undefined || sameBook(end, rebuilt)) return undefined;
+    return { ...region, toMs: this.#stored.knownAfter(region.toMs + 1)?.timestampMs ?? INSTANT_MAX_MS };
+  }
+
+  #store(region: Region, storing: Storing, rebuilt: Rebuilt): MergedBooks {
     const { statements, snapshots } = this.#archive;
     const { outcome } = this.#target;
     snapshots.removeAt(this.#market, outcome, storing.removed);
@@ -193,7 +226,7 @@ export class BookMerge {
     const [firstMs, lastMs] = [moments[0]!.timestampMs, moments.at(-1)!.timestampMs];
     const appended = this.#withoutHashes(firstMs) ?? this.#withoutBook(moments);
     if (appended !== undefined) return appended;
-    const known = this.#stored.knownBefore(firstMs - NEAR_MS - RETURN_MS - 1);
+    const known = this.#stored.knownBefore(firstMs - NEAR_MS - HISTORY_MS - 1);
     const end = this.#stored.knownAfter(lastMs + NEAR_MS);
     const isAlone = known?.isAlone === true || end?.isAlone === true;
     // The first change shows that none of the whole books is all that there was.
@@ -242,25 +275,32 @@ export class BookMerge {
         const near = prices.slices(this.#market, outcome, kind, fromMs - TRADES_NEAR_MS, toMs + TRADES_NEAR_MS);
         const last = prices.latest(this.#market, outcome, kind, fromMs - TRADES_NEAR_MS);
         for (const { timestampMs, price } of [...(last === undefined ? [] : [last]), ...pricesIn(near)]) {
-          this.#trades.add(timestampMs, price);
+          this.#evidence.trades.add(timestampMs, price);
         }
       }
     }
   }
 
-  /** The changes shortly before a time, and at it, with the size before each as far as it is known. */
+  /** The changes shortly before a known time, and at it, with the size before each. */
   *#changesBefore(untilMs: InstantMs): Generator<TimedChange & { readonly before: number }> {
-    let book: EditableBook | undefined;
-    for (const { timestampMs, levels, snapshots } of this.#stored.between(untilMs - NEAR_MS, untilMs, undefined)) {
+    const known = this.#stored.knownBefore(untilMs - HISTORY_MS - 1);
+    const start = known === undefined ? undefined : this.#stored.startAt(known.timestampMs).book;
+    const book = new EditableBook();
+    if (start !== undefined) book.replace(start);
+    for (const { timestampMs, levels, snapshots, isForeign } of this.#stored.between(
+      known?.timestampMs ?? -1,
+      untilMs,
+      start,
+    )) {
       for (const { isBid, price, orders } of levels) {
         for (const { size } of orders[0]!) {
-          const before = book?.sizeAt(isBid, price) ?? size;
-          book?.set(isBid, price, size);
+          const before = book.sizeAt(isBid, price);
+          book.set(isBid, price, size);
           yield { timestampMs, isBid, price, size, before };
         }
       }
-      const last = snapshots.at(-1);
-      if (last !== undefined) book ??= EditableBook.of(last.book);
+      const last = snapshots.at(-1)?.book;
+      if (last !== undefined && !isForeign) book.replace(last);
     }
   }
 
@@ -287,23 +327,24 @@ function changesOf(moments: readonly StatedMoment[], afterMs: InstantMs): TimedC
 
 /**
  * The moments of the archive and of an import, in the order of time. `isChannel`: changes are known at other times; without any, whole
- * books are complete as they are.
+ * books are complete as they are. `ownProved`: books that hashes prove for the import alone.
  */
 export function unionMoments(
   stored: readonly StoredMoment[],
   added: readonly StatedMoment[],
   isChannel: boolean,
+  ownProved = NOTHING_PROVED,
 ): UnionMoment[] {
   if (stored.length === 0)
     return withAlone(
-      added.map((moment) => unionMoment(moment.timestampMs, undefined, moment)),
+      added.map((moment) => unionMoment(moment.timestampMs, undefined, moment, undefined)),
       isChannel,
     );
   const byTime = new Map(stored.map((moment) => [moment.timestampMs, moment]));
   const addedByTime = new Map(added.map((moment) => [moment.timestampMs, moment]));
   const times = [...new Set([...byTime.keys(), ...addedByTime.keys()])].sort((a, b) => a - b);
   const moments = times.map((timestampMs) =>
-    unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs)),
+    unionMoment(timestampMs, byTime.get(timestampMs), addedByTime.get(timestampMs), ownProved.get(timestampMs)),
   );
   return withAlone(moments, isChannel);
 }
@@ -317,6 +358,7 @@ function unionMoment(
   timestampMs: InstantMs,
   stored: StoredMoment | undefined,
   added: StatedMoment | undefined,
+  ownProved: OrderBook | undefined,
 ): UnionMoment {
   const levels = added === undefined ? [] : levelsOfSources(added.sources);
   const union = stored === undefined ? levels : unionOf(stored.levels, levels);
@@ -324,6 +366,7 @@ function unionMoment(
     timestampMs,
     levels: union,
     anchor: stored?.anchor,
+    ownProved,
     isProved: stored?.isProved ?? false,
     isFull: stored?.isFull ?? false,
     isAlone: false,
@@ -381,7 +424,7 @@ class Storing {
     const isProved = state === 'proved' && !isForeign;
     const isFull = rebuilt.isFull && !isForeign && (state === 'full' || state === 'proved');
     if (isProved && isStored && isPlain && !isFull) return;
-    const levels = isProved ? withoutHashes(rebuilt.levels) : rebuilt.levels;
+    const levels = isProved && !isContested(rebuilt.levels) ? withoutHashes(rebuilt.levels) : rebuilt.levels;
     const isImplied = isPlain && (isProved || hashesOf(levels).length === 0);
     this.statements.push({
       timestampMs,

@@ -96,6 +96,27 @@ export function otherLastSizes(level: StatedLevel): readonly number[] {
   return [...new Set(level.orders.map((order) => order.at(-1)!.size))].filter((size) => size !== last);
 }
 
+/** Returns true if sources state sizes of a level in different orders. */
+export function isContested(levels: readonly StatedLevel[]): boolean {
+  return levels.some(({ orders }) => orders.length > 1);
+}
+
+/** Maximum number of ends that are tried for levels of which sources state different last sizes. */
+const ENDS_MAX = 15;
+
+/** The last sizes that the levels of a moment may have, in all combinations but the first one, which `lastSize` gives. */
+export function otherEnds(levels: readonly StatedLevel[]): LevelChange[][] {
+  let ends: LevelChange[][] = [[]];
+  for (const level of levels) {
+    const { isBid, price } = level;
+    const others = otherLastSizes(level);
+    if (others.length === 0) continue;
+    const sizes = [lastSize(level), ...others];
+    ends = ends.flatMap((end) => sizes.map((size) => [...end, { isBid, price, size }]));
+  }
+  return ends.slice(1, 1 + ENDS_MAX);
+}
+
 /** Without hashes, which a proved book needs no more. */
 export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLevel[] {
   return levels.map((level) => ({
