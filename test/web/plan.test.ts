@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { grantTier } from '../../src/account/administration.ts';
 import { changeTier, retireTier } from '../../src/account/tier-catalog.ts';
 import { NOW_MS } from '../support/archive.ts';
+import { rowsOf } from './page-content.ts';
 import { startSite } from './site.ts';
 
 const ADA = 'ada@example.com';
@@ -23,17 +24,26 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
 
   const { id } = registry.accounts.findByEmail(ADA)!;
   grantTier(change(), id, 'starter');
-  expect((await ada.open('/account')).text).toMatch(
-    /Granted the tier starter without an end<\/td><td>command or service/,
-  );
+  const latest = async () => rowsOf((await ada.open('/account')).text, 'Latest activity')[0];
+  const time = '2026-06-01 00:00 UTC';
+  expect(await latest()).toEqual({
+    Time: time,
+    What: 'Granted the tier starter without an end',
+    By: 'command or service',
+  });
   const root = await site.signedIn('root@example.com');
   registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');
   await root.post('/admin/accounts/grant', { account: String(id), tier: 'free', until: '' });
-  expect((await ada.open('/account')).text).toMatch(/Granted the tier free without an end<\/td><td>an admin/);
+  expect(await latest()).toEqual({ Time: time, What: 'Granted the tier free without an end', By: 'an admin' });
   grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
   const pro = await shown();
   expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
-  expect(pro).toContain('2026-06-02 00:00 UTC');
+  expect(rowsOf(pro, 'Grants')[0]).toEqual({
+    Tier: 'Pro',
+    From: time,
+    Until: '2026-06-02 00:00 UTC',
+    By: 'the operator',
+  });
   expect((await ada.open('/account')).text).toContain('2026-06-02 00:00 UTC');
 
   // Nothing is written when a grant ends.

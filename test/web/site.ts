@@ -91,6 +91,6 @@ export function fieldValue(html: string, name: string): string {
   return unescaped(value);
 }
 
-function unescaped(text: string): string {
+export function unescaped(text: string): string {
   return text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
 }
