@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
 import { statusOf } from '../http/response/problem.ts';
+import { Form } from './form.tsx';
 import { type Page, pageOf } from './page.tsx';
 import { type RefusedForm, sentenceOf } from './refused-form.ts';
 import type { Person } from './routes.ts';
@@ -48,12 +49,9 @@ export function personPage({ account, hasPayments }: Person, page: PersonPageCon
       <div>
         <div class="row spread">
           <h1>{title}</h1>
-          <form class="row" method="post" action="/sign-out">
+          <Form class="row" action="/sign-out" button="Sign out" look="small">
             <span class="quiet small long">Signed in as {account.email}</span>
-            <button class="button small" type="submit">
-              Sign out
-            </button>
-          </form>
+          </Form>
         </div>
         {refused !== undefined && (
           <p class="notice bad" role="alert">

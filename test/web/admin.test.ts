@@ -74,7 +74,7 @@ describe('The pages of administration', () => {
     }
     expect([sizes, walked]).toEqual([[50, 50, 7], emails]);
     const none = await admin.open('/admin/accounts?search=%3Cscript%3E%25');
-    expect(none.text).toContain("No address or name has '&lt;script>%' in it.");
+    expect(none.text).toContain("No address or name contains '&lt;script>%'.");
     expect(none.text).toContain('value="&lt;script>%"');
   });
 

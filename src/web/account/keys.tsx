@@ -1,7 +1,8 @@
 import { keysAllowed, keysOf, noSuchKey, revokeKey, rotateKey, type UsedKey } from '../../account/account-keys.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
-import { ConfirmedButton } from '../confirmed-button.tsx';
+import { Facts } from '../../http/pages/facts.tsx';
+import { Action } from '../action.tsx';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
@@ -46,13 +47,24 @@ export function keysPage(deps: WebDeps, person: Person, { query }: Visit): Answe
         </div>
         <Table
           label="Keys"
-          headings={['Name', 'Key', 'Created', 'Last used', 'Expires']}
+          columns={[
+            {
+              heading: 'Name',
+              class: 'long',
+              cell: (key) => (
+                <>
+                  <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
+                </>
+              ),
+            },
+            { heading: 'Key', class: 'nowrap', cell: ({ prefix }) => <code>{prefix}…</code> },
+            { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
+            { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
+          ]}
+          rows={keys}
           empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
-        >
-          {keys.map((key) => (
-            <KeyRow key={key.id} apiKey={key} nowMs={nowMs} />
-          ))}
-        </Table>
+        />
       </>
     ),
   });
@@ -63,26 +75,7 @@ interface KeyContent {
   readonly nowMs: InstantMs;
 }
 
-function KeyRow({ apiKey, nowMs }: KeyContent) {
-  const { id, prefix, createdMs, lastUsedMs, expiresMs } = apiKey;
-  return (
-    <tr>
-      <td class="long">
-        <a href={`${KEYS_PATH}/${id}`}>{nameOf(apiKey)}</a> <Limits apiKey={apiKey} nowMs={nowMs} />
-      </td>
-      <td class="nowrap">
-        <code>{prefix}…</code>
-      </td>
-      <td>
-        <Time ms={createdMs} />
-      </td>
-      <td>{lastUsedMs === undefined ? 'never' : <Time ms={lastUsedMs} />}</td>
-      <td>{expiresMs === undefined ? 'never' : <Time ms={expiresMs} />}</td>
-    </tr>
-  );
-}
-
-/** What distinguishes a key from the others of the account. */
+/** Badges for the state and the limits of a key. */
 function Limits({ apiKey, nowMs }: KeyContent) {
   const { tier, requestsPerMinute, asOfMs } = apiKey;
   return (
@@ -111,40 +104,38 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: Visit): An
     path: KEYS_PATH,
     children: (
       <>
-        <dl class="card facts">
-          <dt>Key</dt>
-          <dd>
-            <code>{prefix}…</code> <Limits apiKey={key} nowMs={nowMs} />
-          </dd>
-          <dt>Id</dt>
-          <dd>
-            <code>{id}</code>
-          </dd>
-          <dt>Created</dt>
-          <dd>
-            <Time ms={createdMs} />
-          </dd>
-          <dt>Rotated</dt>
-          <dd>{rotatedMs === undefined ? 'never' : <Time ms={rotatedMs} />}</dd>
-          <dt>Last used</dt>
-          <dd>{lastUsedMs === undefined ? 'never' : <Time ms={lastUsedMs} />}</dd>
-          <dt>Expires</dt>
-          <dd>{expiresMs === undefined ? 'never' : <Time ms={expiresMs} />}</dd>
-        </dl>
+        <Facts
+          facts={{
+            Key: (
+              <>
+                <code>{prefix}…</code> <Limits apiKey={key} nowMs={nowMs} />
+              </>
+            ),
+            Id: <code>{id}</code>,
+            Created: <Time ms={createdMs} />,
+            Rotated: <Time ms={rotatedMs} or="never" />,
+            'Last used': <Time ms={lastUsedMs} or="never" />,
+            Expires: <Time ms={expiresMs} or="never" />,
+          }}
+        />
         <h2>Change</h2>
         <div class="card">
-          <div class="action">
-            <p>A new key replaces this one, with the same id, name and limits.</p>
-            <ConfirmedButton label="Rotate" action="/account/keys/rotate" fields={{ key: id, prefix }}>
-              Programs that send the present key are refused from now on, until they have the new one.
-            </ConfirmedButton>
-          </div>
-          <div class="action">
-            <p>Programs that send this key are refused for ever. Its usage stays in your account.</p>
-            <ConfirmedButton label="Revoke" action="/account/keys/revoke" fields={{ key: id }}>
-              A revoked key cannot be used again.
-            </ConfirmedButton>
-          </div>
+          <Action
+            label="Rotate"
+            action={`${KEYS_PATH}/rotate`}
+            fields={{ key: id, prefix }}
+            warning="Programs that send the present key are refused from now on, until they have the new one."
+          >
+            A new key replaces this one, with the same id, name and limits.
+          </Action>
+          <Action
+            label="Revoke"
+            action={`${KEYS_PATH}/revoke`}
+            fields={{ key: id }}
+            warning="A revoked key cannot be used again."
+          >
+            Programs that send this key are refused for ever. Its usage stays in your account.
+          </Action>
         </div>
         <p class="row small">
           <a href={KEYS_PATH}>All keys</a>

@@ -3,8 +3,9 @@ import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { IssuedKey } from '../../store/api-keys.ts';
 import { Copyable } from '../copyable.tsx';
-import { instantField } from '../form.ts';
+import { Field, Form } from '../form.tsx';
 import { personPage } from '../person-page.tsx';
+import { instantField } from '../posted-form.ts';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
@@ -45,32 +46,26 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
     path: '/account/keys',
     refused,
     children: (
-      <form class="card" method="post" action="/account/keys/new">
-        <input type="hidden" name="keysBefore" value={keysBefore} />
-        <label class="field">
-          Name
-          <span class="hint">For your list of keys: the program or machine that uses it.</span>
-          <input class="input" name="name" maxLength={100} autocomplete="off" value={typed('name')} />
-        </label>
+      <Form
+        class="card"
+        action="/account/keys/new"
+        hidden={{ keysBefore }}
+        button="Create the key"
+        look="primary"
+        link={<a href="/account/keys">Cancel</a>}
+      >
+        <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
+          For your list of keys: the program or machine that uses it.
+        </Field>
         <div class="fields">
-          <label class="field">
-            Expires (UTC)
-            <span class="hint">The key is refused from then on. Empty: never.</span>
-            <input class="input" type="datetime-local" name="expires" value={typed('expires')} />
-          </label>
-          <label class="field">
-            As of (UTC)
-            <span class="hint">Answers have nothing later, for backtests. Empty: no limit.</span>
-            <input class="input" type="datetime-local" name="asOf" value={typed('asOf')} />
-          </label>
+          <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
+            The key is refused from then on. Empty: never.
+          </Field>
+          <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
+            Answers have nothing later, for backtests. Empty: no limit.
+          </Field>
         </div>
-        <div class="row">
-          <button class="button primary" type="submit">
-            Create the key
-          </button>
-          <a href="/account/keys">Cancel</a>
-        </div>
-      </form>
+      </Form>
     ),
   });
 }

@@ -5,6 +5,7 @@ import { transferToSign } from '../../chain/payment-requirements.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
 import { Commands } from '../../http/pages/commands.tsx';
+import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { Copyable } from '../copyable.tsx';
 import { tokenOf, tokenText } from '../payment-texts.ts';
@@ -44,26 +45,19 @@ export function offerPage(
     scripts: [PAGE_SCRIPT, WALLET_SCRIPT],
     children: (
       <>
-        <dl class="card facts">
-          <dt>Price</dt>
-          <dd>
-            {usdText(quote.priceCents / 100)} as {tokenText(payments, quote)}
-          </dd>
-          <dt>Valid until</dt>
-          <dd>
-            <Time ms={quote.expiresMs} />
-          </dd>
-          <dt>Starts</dt>
-          <dd>{startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />}</dd>
-          <dt>Ends</dt>
-          <dd>
-            <Time ms={startsMs + TERM_MS} />, and nothing more is charged
-          </dd>
-          <dt>Receiver</dt>
-          <dd>
-            <code>{quote.payTo}</code>
-          </dd>
-        </dl>
+        <Facts
+          facts={{
+            Price: `${usdText(quote.priceCents / 100)} as ${tokenText(payments, quote)}`,
+            'Valid until': <Time ms={quote.expiresMs} />,
+            Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
+            Ends: (
+              <>
+                <Time ms={startsMs + TERM_MS} />, and nothing more is charged
+              </>
+            ),
+            Receiver: <code>{quote.payTo}</code>,
+          }}
+        />
         <h2>Pay with a wallet</h2>
         <div class="card">
           <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>

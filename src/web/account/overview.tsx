@@ -86,17 +86,16 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
   return (
     <>
       <h2>Latest activity</h2>
-      <Table label="Latest activity" headings={['Time', 'What', 'By']} empty="Nothing yet.">
-        {entries.map((entry) => (
-          <tr key={entry.id}>
-            <td>
-              <Time ms={entry.atMs} />
-            </td>
-            <td>{auditSentence(entry)}</td>
-            <td>{actorText(entry.actorId, ownId)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Latest activity"
+        columns={[
+          { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
+          { heading: 'What', cell: auditSentence },
+          { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
+        ]}
+        rows={entries}
+        empty="Nothing yet."
+      />
     </>
   );
 }

@@ -2,6 +2,7 @@ import { termOfPayment } from '../../billing/paid-grants.ts';
 import { signedPaymentIn } from '../../billing/x402.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../../domain/payment.ts';
+import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { STATES, tokenText } from '../payment-texts.ts';
 import { personPage } from '../person-page.tsx';
@@ -45,44 +46,23 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
             The transfer can never be mined: nothing was paid.
           </p>
         )}
-        <dl class="card facts">
-          <dt>Payment</dt>
-          <dd>
-            <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
-          </dd>
-          <dt>Tier</dt>
-          <dd>{tier.name}, 30 days</dd>
-          <dt>Amount</dt>
-          <dd>
-            {usdText(quote.priceCents / 100)} as {tokenText(billing, quote)}
-          </dd>
-          {term !== undefined && (
-            <>
-              <dt>From</dt>
-              <dd>
-                <Time ms={term.startsMs} />
-              </dd>
-              <dt>Until</dt>
-              <dd>
-                <Time ms={term.endsMs} />
-              </dd>
-            </>
-          )}
-          <dt>Received</dt>
-          <dd>
-            <Time ms={createdMs} />
-          </dd>
-          <dt>Transaction</dt>
-          <dd>{transaction === undefined ? 'none yet' : <code>{transaction}</code>}</dd>
-          <dt>Payer</dt>
-          <dd>
-            <code>{payer}</code>
-          </dd>
-          <dt>Receiver</dt>
-          <dd>
-            <code>{quote.payTo}</code>
-          </dd>
-        </dl>
+        <Facts
+          facts={{
+            Payment: (
+              <>
+                <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
+              </>
+            ),
+            Tier: `${tier.name}, 30 days`,
+            Amount: `${usdText(quote.priceCents / 100)} as ${tokenText(billing, quote)}`,
+            From: term && <Time ms={term.startsMs} />,
+            Until: term && <Time ms={term.endsMs} />,
+            Received: <Time ms={createdMs} />,
+            Transaction: transaction === undefined ? 'none yet' : <code>{transaction}</code>,
+            Payer: <code>{payer}</code>,
+            Receiver: <code>{quote.payTo}</code>,
+          }}
+        />
         <p class="row small">
           <a href={PLAN_PATH}>Plan and receipts</a>
         </p>

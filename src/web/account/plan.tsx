@@ -3,6 +3,7 @@ import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
+import { Facts } from '../../http/pages/facts.tsx';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
@@ -42,20 +43,24 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
         {unexpired.length > 0 && (
           <>
             <h2>Grants</h2>
-            <Table label="Grants" headings={['Tier', 'From', 'Until', 'By']} empty="">
-              {unexpired.map((grant) => (
-                <tr key={grant.id}>
-                  <td>
-                    {nameOf(grant.tier)} {grant.startsMs > nowMs && <span class="badge">later</span>}
-                  </td>
-                  <td>
-                    <Time ms={grant.startsMs} />
-                  </td>
-                  <td>{grant.endsMs === undefined ? 'no end' : <Time ms={grant.endsMs} />}</td>
-                  <td>{SOURCES[grant.source]}</td>
-                </tr>
-              ))}
-            </Table>
+            <Table
+              label="Grants"
+              columns={[
+                {
+                  heading: 'Tier',
+                  cell: ({ tier, startsMs }) => (
+                    <>
+                      {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                    </>
+                  ),
+                },
+                { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+                { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
+                { heading: 'By', cell: ({ source }) => SOURCES[source] },
+              ]}
+              rows={unexpired}
+              empty=""
+            />
           </>
         )}
         <h2>All tiers</h2>
@@ -75,7 +80,7 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
             Buying a tier again adds 30 days. What is left of a lower one continues after a higher one.
           </p>
         )}
-        <Receipts deps={{ registry, billing }} accountId={id} beforeId={query.get('before') ?? undefined} />
+        <Receipts deps={{ registry, billing }} accountId={id} query={query} />
       </>
     ),
   });
@@ -123,13 +128,13 @@ function TierCard({ tier, isPresent, prices }: TierContent) {
 
 function TierFacts({ tier }: { readonly tier: Tier }) {
   return (
-    <dl class="facts">
-      <dt>Coins</dt>
-      <dd>{grantedText(tier.coins)}</dd>
-      <dt>Routes</dt>
-      <dd>{grantedText(tier.routes)}</dd>
-      <dt>Requests</dt>
-      <dd>{numberText(tier.requestsPerMinute)} a minute per key</dd>
-    </dl>
+    <Facts
+      isCard={false}
+      facts={{
+        Coins: grantedText(tier.coins),
+        Routes: grantedText(tier.routes),
+        Requests: `${numberText(tier.requestsPerMinute)} a minute per key`,
+      }}
+    />
   );
 }

@@ -1,5 +1,6 @@
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
+import { Form } from '../form.tsx';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
@@ -18,35 +19,33 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
     children: (
       <>
         <p class="quiet">The browsers that are signed in to this account.</p>
-        <Table label="Sessions" headings={['Browser', 'Signed in by', 'Signed in', 'Last used', '']} empty="">
-          {sessions.map(({ id, method, userAgent, createdMs, lastUsedMs }) => (
-            <tr key={id}>
-              <td title={userAgent}>
-                {browserName(userAgent)} {id === person.session.id && <span class="badge accent">this one</span>}
-              </td>
-              <td>{METHODS[method] ?? method}</td>
-              <td>
-                <Time ms={createdMs} />
-              </td>
-              <td>
-                <Time ms={lastUsedMs} />
-              </td>
-              <td class="number">
-                <form method="post" action="/account/sessions/end">
-                  <input type="hidden" name="session" value={id} />
-                  <button class="button small" type="submit">
-                    Sign out
-                  </button>
-                </form>
-              </td>
-            </tr>
-          ))}
-        </Table>
-        <form class="row end" method="post" action="/account/sessions/end-all">
-          <button class="button danger" type="submit">
-            Sign out everywhere
-          </button>
-        </form>
+        <Table
+          label="Sessions"
+          columns={[
+            {
+              heading: 'Browser',
+              cell: ({ id, userAgent }) => (
+                <>
+                  <span title={userAgent}>{browserName(userAgent)}</span>{' '}
+                  {id === person.session.id && <span class="badge accent">this one</span>}
+                </>
+              ),
+            },
+            { heading: 'Signed in by', cell: ({ method }) => METHODS[method] ?? method },
+            { heading: 'Signed in', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
+            {
+              heading: '',
+              class: 'number',
+              cell: ({ id }) => (
+                <Form action="/account/sessions/end" hidden={{ session: id }} button="Sign out" look="small" />
+              ),
+            },
+          ]}
+          rows={sessions}
+          empty=""
+        />
+        <Form class="row end" action="/account/sessions/end-all" button="Sign out everywhere" look="danger" />
       </>
     ),
   });

@@ -2,6 +2,7 @@ import { deleteOwnAccount } from '../../account/account-deletion.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { sessionCookie } from '../cookies.ts';
+import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
@@ -50,18 +51,12 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
 
 function EmailForm({ email }: { readonly email: string }) {
   return (
-    <form method="post" action="/account/settings/email">
+    <Form action="/account/settings/email" button="Send the link">
       <p>
         You sign in as <strong>{email}</strong>. A mail to the new address has a link that changes it; your keys stay.
       </p>
-      <label class="field">
-        New e-mail address
-        <input class="input" type="email" name="email" autocomplete="email" required maxLength={254} />
-      </label>
-      <button class="button" type="submit">
-        Send the link
-      </button>
-    </form>
+      <Field label="New e-mail address" type="email" name="email" autocomplete="email" required maxLength={254} />
+    </Form>
   );
 }
 
@@ -71,18 +66,13 @@ function Linked({ identities }: { readonly identities: readonly LinkedIdentity[]
       <h2>Sign-in at other providers</h2>
       <Table
         label="Linked identities"
-        headings={['Provider', 'Linked']}
+        columns={[
+          { heading: 'Provider', cell: ({ issuer, subject }) => <span title={subject}>{issuer}</span> },
+          { heading: 'Linked', cell: ({ linkedMs }) => <Time ms={linkedMs} /> },
+        ]}
+        rows={identities}
         empty="None yet: a sign-in at a provider links it to your account."
-      >
-        {identities.map(({ issuer, subject, linkedMs }) => (
-          <tr key={`${issuer} ${subject}`}>
-            <td title={subject}>{issuer}</td>
-            <td>
-              <Time ms={linkedMs} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      />
     </>
   );
 }
@@ -96,15 +86,9 @@ function DeleteForm({ email }: { readonly email: string }) {
       </p>
       <details class="confirmed">
         <summary class="button danger">Delete my account</summary>
-        <form method="post" action="/account/settings/delete">
-          <label class="field">
-            Type {email} to confirm
-            <input class="input" name="email" autocomplete="off" required maxLength={254} />
-          </label>
-          <button class="button danger" type="submit">
-            Delete my account now
-          </button>
-        </form>
+        <Form action="/account/settings/delete" button="Delete my account now" look="danger">
+          <Field label={`Type ${email} to confirm`} name="email" autocomplete="off" required maxLength={254} />
+        </Form>
       </details>
     </div>
   );
@@ -126,12 +110,7 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Visi
       <p>
         The account <strong>{from}</strong> signs in as <strong>{to}</strong> from now on.
       </p>
-      <form method="post" action="/account/settings/link">
-        <input type="hidden" name="token" value={token} />
-        <button class="button primary wide" type="submit">
-          Change it to {to}
-        </button>
-      </form>
+      <Form action="/account/settings/link" hidden={{ token }} button={`Change it to ${to}`} look="primary wide" />
     </>,
   );
 }

@@ -22,14 +22,11 @@ export function UsageFigures({ used, keys, file }: UsageFiguresContent) {
       <UsageTotals sum={used.total.sum} />
       <UsageChart range={used} splits={{ Key: byKey, Route: used.routes }} />
       <h2>By key</h2>
-      <UsageTable
-        by="Key"
-        rows={used.keys.map(({ name, series: { sum } }) => ({ key: name, name: nameOf(name), sum }))}
-      />
+      <UsageTable by="Key" rows={used.keys.map(({ name, series: { sum } }) => ({ name: nameOf(name), sum }))} />
       <h2>By route</h2>
       <UsageTable
         by="Route"
-        rows={used.routes.map(({ name, series: { sum } }) => ({ key: name, name: <code>{name}</code>, sum }))}
+        rows={used.routes.map(({ name, series: { sum } }) => ({ name: <code>{name}</code>, sum }))}
       />
       <Intervals used={used} />
       <p class="quiet small">
@@ -41,7 +38,7 @@ export function UsageFigures({ used, keys, file }: UsageFiguresContent) {
 
 function Intervals({ used }: { readonly used: AccountUsage }) {
   const rows = used.total.intervals.toReversed().map(([startMs, sum]) => {
-    return { key: String(startMs), name: intervalText(startMs, used.intervalMs), sum };
+    return { name: intervalText(startMs, used.intervalMs), sum };
   });
   const by = used.intervalMs === HOUR_MS ? 'Hour' : 'Day';
   return (

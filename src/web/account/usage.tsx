@@ -3,7 +3,8 @@ import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import { linkTo } from '../paging.tsx';
+import { Choice } from '../form.tsx';
+import { linkTo } from '../link-to.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
@@ -39,28 +40,21 @@ export async function usagePage(deps: WebDeps, person: Person, visit: Visit): Pr
     children: (
       <>
         <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
-          <label class="field">
-            By
-            <select class="input" name="by">
-              <option value="hour" selected={range.interval === 'hour'}>
-                Hour
-              </option>
-              <option value="day" selected={range.interval === 'day'}>
-                Day
-              </option>
-            </select>
-          </label>
-          <label class="field">
-            Key
-            <select class="input" name="key">
-              <option value="">All keys</option>
-              {[...keys.values()].map((key) => (
-                <option key={key.id} value={key.id} selected={key.id === keyId}>
-                  {keyName(key)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label="By"
+            name="by"
+            options={[
+              ['hour', 'Hour'],
+              ['day', 'Day'],
+            ]}
+            chosen={range.interval}
+          />
+          <Choice
+            label="Key"
+            name="key"
+            options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
+            chosen={keyId}
+          />
         </RangeForm>
         <Limited range={range} used={used} />
         <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(visit.query))} />

@@ -10,12 +10,12 @@ import {
 } from '../../account/administration.ts';
 import type { Change } from '../../account/change.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import { instantField } from '../form.ts';
+import { instantField } from '../posted-form.ts';
 import { refusedForm } from '../refused-form.ts';
 import type { Person, PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
 import { type Answer, redirect, type Visit } from '../visit.ts';
-import { ACCOUNTS_PATH } from './account-list.tsx';
 import { pageOfAccount } from './account-page.tsx';
+import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A form about the account that it names. */
 interface AccountForm {
@@ -61,7 +61,7 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
 /** POST /admin/accounts/link. The link is only in this answer. */
 async function createLink(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
   const { change, id } = await accountForm(deps, person, visit);
-  const account = changeAccount(change, id, (held) => held);
+  const account = changeAccount(change, id, (found) => found);
   return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
 }
 

@@ -1,17 +1,17 @@
 import { createTier } from '../../account/tier-catalog.ts';
-import { tierCounts } from '../../store/tier-counts.ts';
+import type { Tier } from '../../domain/tier.ts';
+import { type TierCounts, tierCounts } from '../../store/tier-counts.ts';
 import type { Page } from '../page.tsx';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
-import { Table } from '../table.tsx';
+import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
-const NUMBERS = ['Requests per minute', 'Accounts', 'Keys'];
 
 /** GET /admin/tiers. */
 export function tierList(deps: WebDeps, person: Person): Answer {
@@ -33,7 +33,6 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: Person, refused?: Ref
     catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
     counts: tierCounts(registry, nowMs()),
   }));
-  const headings = ['Tier', 'Coins', 'Routes', 'Requests per minute', 'Price', 'Accounts', 'Keys'];
   return personPage(person, {
     title: 'Tiers',
     path: TIERS_PATH,
@@ -41,23 +40,7 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: Person, refused?: Ref
     children: (
       <>
         <p class="quiet">The catalog, the lowest tier first. A change applies from the next request on.</p>
-        <Table label="Tiers" headings={headings} numbers={NUMBERS} empty="There are no tiers.">
-          {catalog.map((tier) => (
-            <tr key={tier.id}>
-              <td>
-                <a href={`${TIERS_PATH}/${tier.id}`}>{tier.name}</a>{' '}
-                {tier.retiredMs !== undefined && <span class="badge warn">retired</span>}
-                <div class="quiet">{tier.id}</div>
-              </td>
-              <td>{grantedText(tier.coins)}</td>
-              <td>{grantedText(tier.routes)}</td>
-              <td class="number">{numberText(tier.requestsPerMinute)}</td>
-              <td>{priceText(tier)}</td>
-              <td class="number">{numberText(counts.accounts.get(tier.id) ?? 0)}</td>
-              <td class="number">{numberText(counts.keys.get(tier.id) ?? 0)}</td>
-            </tr>
-          ))}
-        </Table>
+        <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
         <details class="card" open={refused !== undefined}>
           <summary class="opener">Add a tier</summary>
           <TierForm values={refused?.typed ?? NEW_TIER_FIELDS} hasPlace />
@@ -65,4 +48,29 @@ function pageOfTiers({ registry, nowMs }: WebDeps, person: Person, refused?: Ref
       </>
     ),
   });
+}
+
+function columns({ accounts, keys }: TierCounts): Column<Tier>[] {
+  return [
+    {
+      heading: 'Tier',
+      cell: ({ id, name, retiredMs }) => (
+        <>
+          <a href={`${TIERS_PATH}/${id}`}>{name}</a>{' '}
+          {retiredMs !== undefined && <span class="badge warn">retired</span>}
+          <div class="quiet">{id}</div>
+        </>
+      ),
+    },
+    { heading: 'Coins', cell: ({ coins }) => grantedText(coins) },
+    { heading: 'Routes', cell: ({ routes }) => grantedText(routes) },
+    {
+      heading: 'Requests per minute',
+      class: 'number',
+      cell: ({ requestsPerMinute }) => numberText(requestsPerMinute),
+    },
+    { heading: 'Price', cell: priceText },
+    { heading: 'Accounts', class: 'number', cell: ({ id }) => numberText(accounts.get(id) ?? 0) },
+    { heading: 'Keys', class: 'number', cell: ({ id }) => numberText(keys.get(id) ?? 0) },
+  ];
 }

@@ -1,7 +1,7 @@
 import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../../account/tier-catalog.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { ConfirmedButton } from '../confirmed-button.tsx';
+import { ConfirmedButton } from '../action.tsx';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
@@ -9,10 +9,11 @@ import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
+import { AccountLink } from './shown-account.tsx';
 import { fieldsOf, TierForm, tierOf } from './tier-form.tsx';
 import { TIERS_PATH } from './tier-list.tsx';
 
-/** Accounts and keys that the page lists. */
+/** The number of accounts, and of keys, that the page lists. */
 const LISTED_MAX = 100;
 
 /** GET /admin/tiers/{id}. */
@@ -74,30 +75,41 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
     <>
       <h2>Accounts with this tier by a grant</h2>
       {isOfNewAccounts && <p>All accounts without a grant have this tier, too.</p>}
-      <Table label="Accounts" headings={['Account', 'Until']} empty="No account has a grant of this tier.">
-        {accounts.slice(0, LISTED_MAX).map(({ accountId, email, endsMs }) => (
-          <tr key={accountId}>
-            <td class="long">
-              <a href={`/admin/accounts/${accountId}`}>{email}</a>
-            </td>
-            <td>{endsMs === undefined ? 'no end' : <Time ms={endsMs} />}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Accounts"
+        columns={[
+          {
+            heading: 'Account',
+            class: 'long',
+            cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
+          },
+          { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+        ]}
+        rows={accounts.slice(0, LISTED_MAX)}
+        empty="No account has a grant of this tier."
+      />
       <More count={accounts.length} />
       <h2>Keys pinned to this tier</h2>
-      <Table label="Keys" headings={['Key', 'Account']} empty="No key is pinned to this tier.">
-        {keys.slice(0, LISTED_MAX).map(({ id, name, prefix, accountId, account }) => (
-          <tr key={id}>
-            <td>
-              {name ?? <span class="quiet">no name</span>} <code class="nowrap">{prefix}…</code>
-            </td>
-            <td class="long">
-              <a href={`/admin/accounts/${accountId}`}>{account}</a>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Keys"
+        columns={[
+          {
+            heading: 'Key',
+            cell: ({ name, prefix }) => (
+              <>
+                {name ?? <span class="quiet">no name</span>} <code class="nowrap">{prefix}…</code>
+              </>
+            ),
+          },
+          {
+            heading: 'Account',
+            class: 'long',
+            cell: ({ accountId, account }) => <AccountLink id={accountId} email={account} />,
+          },
+        ]}
+        rows={keys.slice(0, LISTED_MAX)}
+        empty="No key is pinned to this tier."
+      />
       <More count={keys.length} />
     </>
   );

@@ -1,6 +1,6 @@
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
 import type { Registry } from '../../store/registry.ts';
-import { linkTo } from '../paging.tsx';
+import { linkTo } from '../link-to.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
@@ -10,6 +10,7 @@ import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 import type { Answer, Visit } from '../visit.ts';
+import { AccountLink } from './shown-account.tsx';
 
 export const SERVICE_USAGE_PATH = '/admin/usage';
 const ACCOUNTS_MAX = 100;
@@ -31,13 +32,12 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
         <UsageTotals sum={used.total.sum} />
         {account.length > 0 && <UsageChart range={used} splits={splits} />}
         <h2>By tier</h2>
-        <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ key: name, name, sum }))} />
+        <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ name, sum }))} />
         <h2>By account</h2>
         <UsageTable
           by="Account"
           rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
-            key: name ?? DELETED,
-            name: <AccountLink registry={deps.registry} email={name} />,
+            name: <Owner registry={deps.registry} email={name} />,
             sum,
           }))}
         />
@@ -67,7 +67,7 @@ function named(list: readonly ServiceSeries[]) {
   return list.map(({ name = DELETED, series }) => ({ name, series }));
 }
 
-function AccountLink({ registry, email }: { readonly registry: Registry; readonly email: string | undefined }) {
+function Owner({ registry, email }: { readonly registry: Registry; readonly email: string | undefined }) {
   const account = email === undefined ? undefined : registry.accounts.findByEmail(email);
-  return account === undefined ? (email ?? DELETED) : <a href={`/admin/accounts/${account.id}`}>{email}</a>;
+  return account === undefined ? (email ?? DELETED) : <AccountLink {...account} />;
 }

@@ -4,6 +4,7 @@ import { nextPage } from '../../account/next-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Commands } from '../../http/pages/commands.tsx';
 import { askedCookie, nextCookie, sessionCookie } from '../cookies.ts';
+import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import { type Answer, redirect, type Visit } from '../visit.ts';
 
@@ -41,15 +42,17 @@ export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountSe
 
 function MailForm({ email }: { readonly email: string | undefined }) {
   return (
-    <form method="post" action="/sign-in/email">
-      <label class="field">
-        E-mail address
-        <input class="input" type="email" name="email" autocomplete="email" value={email} required maxLength={254} />
-      </label>
-      <button class="button primary wide" type="submit">
-        Send a sign-in link
-      </button>
-    </form>
+    <Form action="/sign-in/email" button="Send a sign-in link" look="primary wide">
+      <Field
+        label="E-mail address"
+        type="email"
+        name="email"
+        autocomplete="email"
+        value={email}
+        required
+        maxLength={254}
+      />
+    </Form>
   );
 }
 
@@ -65,23 +68,17 @@ export function codePage(): Answer {
     'Check your mail',
     <>
       <p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
-      <form method="post" action="/sign-in/code">
-        <label class="field">
-          Code
-          <input
-            class="input"
-            name="code"
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            required
-            maxLength={12}
-            size={12}
-          />
-        </label>
-        <button class="button primary wide" type="submit">
-          Sign in
-        </button>
-      </form>
+      <Form action="/sign-in/code" button="Sign in" look="primary wide">
+        <Field
+          label="Code"
+          name="code"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          required
+          maxLength={12}
+          size={12}
+        />
+      </Form>
       <p class="small quiet">
         <a href="/sign-in">Ask for another mail</a>
       </p>
@@ -106,12 +103,7 @@ export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): A
         You sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
         {provider !== undefined && ` Your account at ${provider} signs in to it from now on.`}
       </p>
-      <form method="post" action="/sign-in/link">
-        <input type="hidden" name="token" value={token} />
-        <button class="button primary wide" type="submit">
-          Sign in as {email}
-        </button>
-      </form>
+      <Form action="/sign-in/link" hidden={{ token }} button={`Sign in as ${email}`} look="primary wide" />
     </>,
   );
 }

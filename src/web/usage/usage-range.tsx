@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { linkTo } from '../paging.tsx';
+import { Field, Form } from '../form.tsx';
+import { linkTo } from '../link-to.ts';
 
 const SPANS = [
   { last: '24h', name: '24 hours', spanMs: DAY_MS },
@@ -85,20 +86,11 @@ export function RangeForm({ path, range, keyId, onlyDays = false, children }: Ra
       </nav>
       <details class="more" open={range.last === undefined || keyId !== undefined}>
         <summary class="opener">{onlyDays ? 'Dates' : 'Dates, intervals and keys'}</summary>
-        <form class="range" method="get" action={path}>
-          <label class="field">
-            From (UTC)
-            <input class="input" type="date" name="from" required value={date(range.fromMs)} />
-          </label>
-          <label class="field">
-            To
-            <input class="input" type="date" name="to" required value={date(range.toMs)} />
-          </label>
+        <Form class="range" method="get" action={path} button="Show">
+          <Field label="From (UTC)" type="date" name="from" required value={date(range.fromMs)} />
+          <Field label="To" type="date" name="to" required value={date(range.toMs)} />
           {children}
-          <button class="button" type="submit">
-            Show
-          </button>
-        </form>
+        </Form>
       </details>
     </>
   );
