@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { formPage } from './page.tsx';
-import { responseOf } from './visit.ts';
+import { responseOf } from './page-request.ts';
 
 /** The pages at the paths of accounts while accounts are off. */
 export function accountsOff() {

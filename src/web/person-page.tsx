@@ -3,7 +3,7 @@ import type { BuiltAsset } from '../http/pages/built-asset.ts';
 import { statusOf } from '../http/response/problem.ts';
 import { Form } from './form.tsx';
 import { type Page, pageOf } from './page.tsx';
-import { type RefusedForm, sentenceOf } from './refused-form.ts';
+import { errorSentence, type RefusedForm } from './refused-form.ts';
 import type { Person } from './routes.ts';
 
 export interface PersonPageContent {
@@ -55,7 +55,7 @@ export function personPage({ account, hasPayments }: Person, page: PersonPageCon
         </div>
         {refused !== undefined && (
           <p class="notice bad" role="alert">
-            {sentenceOf(refused.error)}
+            {errorSentence(refused.error)}
           </p>
         )}
         {children}

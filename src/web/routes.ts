@@ -3,7 +3,7 @@ import type { SignedIn } from '../account/account-sessions.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
-import type { Answer, Visit } from './visit.ts';
+import type { Answer, PageRequest } from './page-request.ts';
 
 /** What pages and forms work with. */
 export interface WebDeps {
@@ -21,6 +21,6 @@ export interface Person extends SignedIn {
 }
 
 /** A page or form of a signed-in person. */
-export type PersonHandler = (deps: WebDeps, person: Person, visit: Visit) => Answer | Promise<Answer>;
+export type PersonHandler = (deps: WebDeps, person: Person, request: PageRequest) => Answer | Promise<Answer>;
 /** By path, as the router writes it. */
 export type PersonRoutes = Readonly<Record<string, PersonHandler>>;

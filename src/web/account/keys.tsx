@@ -3,18 +3,18 @@ import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { Action } from '../action.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 import { shownKeyPage } from './new-key.tsx';
 
 const KEYS_PATH = '/account/keys';
 
 /** GET /account/keys. */
-export function keysPage(deps: WebDeps, person: Person, { query }: Visit): Answer {
+export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const { id, email } = person.account;
@@ -93,7 +93,7 @@ function Limits({ apiKey, nowMs }: KeyContent) {
 }
 
 /** GET /account/keys/{id}. */
-export function keyPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function keyPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const key = keysOf(registry, service.activity.usage, person.account.id).find(({ id }) => id === parameter);
@@ -146,15 +146,15 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: Visit): An
 }
 
 /** POST /account/keys/rotate. The answer shows the new key, and a form that is sent again rotates nothing. */
-export async function rotate(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const form = await visit.form();
+export async function rotate(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
   const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
   return shownKeyPage(deps, person, rotateKey(change, form.get('key') ?? '', form.get('prefix') ?? ''));
 }
 
 /** POST /account/keys/revoke. */
-export async function revoke({ registry, nowMs }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const { id } = revokeKey({ registry, nowMs: nowMs(), actor: person }, (await visit.form()).get('key') ?? '');
+export async function revoke({ registry, nowMs }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const { id } = revokeKey({ registry, nowMs: nowMs(), actor: person }, (await request.form()).get('key') ?? '');
   return redirect(`${KEYS_PATH}?revoked=${id}`);
 }
 

@@ -4,12 +4,12 @@ import { DomainError } from '../../domain/errors.ts';
 import type { IssuedKey } from '../../store/api-keys.ts';
 import { Copyable } from '../copyable.tsx';
 import { Field, Form } from '../form.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { instantField } from '../posted-form.ts';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
-import type { Answer, Visit } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -19,8 +19,8 @@ export function newKeyPage(deps: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
-export async function createKey(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const typed = await visit.form();
+export async function createKey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const typed = await request.form();
   try {
     const issued = createOwnKey(
       { registry: deps.registry, nowMs: deps.nowMs(), actor: person },

@@ -8,13 +8,13 @@ import { Commands } from '../../http/pages/commands.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { Copyable } from '../copyable.tsx';
+import type { Answer } from '../page-request.ts';
 import { tokenOf, tokenText } from '../payment-texts.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT, WALLET_SCRIPT } from '../scripts.ts';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer } from '../visit.ts';
 import type { WalletPayment } from '../wallet-payment.ts';
 import { PLAN_PATH } from './buy-form.tsx';
 

@@ -4,13 +4,13 @@ import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { Commands } from '../../http/pages/commands.tsx';
 import { auditSentence } from '../audit-sentence.ts';
+import type { Answer } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
-import type { Answer } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
 const ENTRIES_MAX = 6;

@@ -4,17 +4,17 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../../domain/payment.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { STATES, tokenText } from '../payment-texts.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 import { PLAN_PATH, priceId } from './buy-form.tsx';
 import { offerPage } from './offer.tsx';
 
 /** GET /account/plan/{quote}: an offer, or the receipt of its payment. */
-export function quotePage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function quotePage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   const { payments, database } = deps.registry;
   const found = database.read(() => ({ quote: payments.findQuote(parameter), payment: payments.ofQuote(parameter) }));
   const { quote, payment } = found;
@@ -72,8 +72,8 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
 }
 
 /** POST /account/plan/buy: leads to an offer for this account. */
-export async function buy({ billing }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const form = await visit.form();
+export async function buy({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
   const payments = paymentsOf(billing);
   const price = payments.prices(form.get('tier') ?? '').find((one) => priceId(one) === form.get('token'));
   if (price === undefined)
@@ -82,8 +82,8 @@ export async function buy({ billing }: WebDeps, person: Person, visit: Visit): P
 }
 
 /** POST /account/plan/pay. The answer waits some seconds for the network; a form that is sent again pays once. */
-export async function pay({ billing }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const form = await visit.form();
+export async function pay({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
   const payments = paymentsOf(billing);
   const quote = payments.quoteNamed(person.account.id, form.get('quote') ?? '');
   await payments.settle(quote, signedPaymentIn(form.get('payment') ?? ''));

@@ -4,20 +4,20 @@ import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { Facts } from '../../http/pages/facts.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { BuyForm } from './buy-form.tsx';
 import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
 /** GET /account/plan. */
-export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: Visit): Answer {
+export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountTiers, database, grants, tiers } = registry;
   const nowMs = clock();
   const { id } = person.account;

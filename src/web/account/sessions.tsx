@@ -1,11 +1,11 @@
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
 import { Form } from '../form.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 
 /** Others are names of providers. */
 const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'sign-in link' };
@@ -52,8 +52,8 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/sessions/end. */
-export async function endSession({ service }: WebDeps, { account }: Person, visit: Visit): Promise<Answer> {
-  service.sessions.end(account, (await visit.form()).get('session') ?? '', account);
+export async function endSession({ service }: WebDeps, { account }: Person, request: PageRequest): Promise<Answer> {
+  service.sessions.end(account, (await request.form()).get('session') ?? '', account);
   return redirect('/account/sessions');
 }
 

@@ -4,16 +4,16 @@ import { Identities, type LinkedIdentity } from '../../store/identities.ts';
 import { sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 
 const PATH = '/account/settings';
 
 /** GET /account/settings. */
-export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: Visit): Answer {
+export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
   return personPage(person, {
@@ -21,7 +21,7 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
     path: PATH,
     children: (
       <>
-        {query.has('asked') && (
+        {query.has('sent') && (
           <p class="notice good" role="status">
             A mail is on its way to the new address. Its link works once, for 15 minutes.
           </p>
@@ -95,13 +95,13 @@ function DeleteForm({ email }: { readonly email: string }) {
 }
 
 /** POST /account/settings/email. */
-export async function askForChange({ service }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  service.emailChange.ask(person, (await visit.form()).get('email') ?? '', visit.client);
-  return redirect(`${PATH}?asked`);
+export async function askForChange({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  service.emailChange.ask(person, (await request.form()).get('email') ?? '', request.client);
+  return redirect(`${PATH}?sent`);
 }
 
 /** GET /account/settings/link: the page that the link in the mail leads to. It changes nothing, since scanners of mails open links. */
-export function changePage({ service }: WebDeps, person: Person, { query }: Visit): Answer {
+export function changePage({ service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const token = query.get('token') ?? '';
   const { from, to } = service.emailChange.look(person, token);
   return formPage(
@@ -116,8 +116,8 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Visi
 }
 
 /** POST /account/settings/link. */
-export async function changeEmail({ service }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  service.emailChange.redeem(person, (await visit.form()).get('token') ?? '');
+export async function changeEmail({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  service.emailChange.redeem(person, (await request.form()).get('token') ?? '');
   return redirect(`${PATH}?changed`);
 }
 
@@ -125,10 +125,10 @@ export async function changeEmail({ service }: WebDeps, person: Person, visit: V
 export async function deleteAccount(
   { registry, service, nowMs }: WebDeps,
   person: Person,
-  visit: Visit,
+  request: PageRequest,
 ): Promise<Answer> {
   const { email } = person.account;
-  if ((await visit.form()).get('email')?.trim().toLowerCase() !== email.toLowerCase()) {
+  if ((await request.form()).get('email')?.trim().toLowerCase() !== email.toLowerCase()) {
     throw new DomainError('invalid-parameter', `that is not the address of this account: type ${email} to delete it`);
   }
   deleteOwnAccount({ registry, nowMs: nowMs(), actor: person }, service.activity);

@@ -5,19 +5,19 @@ import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { Choice } from '../form.tsx';
 import { linkTo } from '../link-to.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { Time } from '../time.tsx';
 import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { keyName, UsageFigures } from './usage-figures.tsx';
 
 export const USAGE_PATH = '/account/usage';
 
 /** The usage that a query asks for: of one key or of all of the account. Throws 'malformed-request' and 'not-found'. */
-async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Person, { query }: Visit) {
+async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Person, { query }: PageRequest) {
   const range = chosenRange(query, nowMs());
   const all = registry.database.read(() => registry.apiKeys.ofAccount(account.id));
   const keyId = query.get('key') || undefined;
@@ -31,8 +31,8 @@ async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Per
 }
 
 /** GET /account/usage?last&from&to&by&key. */
-export async function usagePage(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const { range, used, keyId, keys } = await readUsage(deps, person, visit);
+export async function usagePage(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const { range, used, keyId, keys } = await readUsage(deps, person, request);
   return personPage(person, {
     title: 'Usage',
     path: USAGE_PATH,
@@ -57,15 +57,15 @@ export async function usagePage(deps: WebDeps, person: Person, visit: Visit): Pr
           />
         </RangeForm>
         <Limited range={range} used={used} />
-        <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(visit.query))} />
+        <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(request.query))} />
       </>
     ),
   });
 }
 
 /** GET /account/usage/csv, with the query of the page. */
-export async function usageFile(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const { range, used, keys } = await readUsage(deps, person, visit);
+export async function usageFile(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const { range, used, keys } = await readUsage(deps, person, request);
   const sums = new Map<string, UsageByName<string>>();
   for (const row of used.rows) {
     sums.getOrInsertComputed(row.keyId, () => new UsageByName()).add(row.route, row.startMs, row);

@@ -1,12 +1,12 @@
 import { type AccountOverview, listAccounts } from '../../account/administration.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { List } from '../list.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import type { Column } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { ACCOUNTS_PATH, AccountLink, StateBadge } from './shown-account.tsx';
 
 const COLUMNS: readonly Column<AccountOverview>[] = [
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
 ];
 
 /** GET /admin/accounts?search&after. */
-export function accountList({ registry, nowMs }: WebDeps, person: Person, { query }: Visit): Answer {
+export function accountList({ registry, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const search = query.get('search')?.trim() || undefined;
   return personPage(person, {
     title: 'Accounts',

@@ -6,6 +6,7 @@ import { parsePlainInteger } from '../../domain/instant.ts';
 import { DAY_MS, type UsageCounts } from '../../domain/usage.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { linkTo } from '../link-to.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
@@ -13,7 +14,6 @@ import { PAGE_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { Access, NewLink } from './account-access.tsx';
 import { GrantForm, Grants } from './account-grants.tsx';
 import { keyColumns } from './account-keys.tsx';
@@ -32,7 +32,7 @@ export interface FormResult {
 }
 
 /** GET /admin/accounts/{id}. */
-export function accountPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function accountPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   return pageOfAccount(deps, person, parsePlainInteger(parameter) ?? 0);
 }
 

@@ -2,11 +2,11 @@ import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
 import { List } from '../list.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import type { Column } from '../table.tsx';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
 import { AccountLink } from './shown-account.tsx';
 
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 ];
 
 /** GET /admin/audit?account={address or id}&action&before. */
-export function auditLog({ registry }: WebDeps, person: Person, { query }: Visit): Answer {
+export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountId, unknown } = filteredAccount(registry, query);
   const action = query.get('action') || undefined;
   return personPage(person, {

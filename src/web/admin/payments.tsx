@@ -3,6 +3,7 @@ import type { Payment } from '../../domain/payment.ts';
 import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { List } from '../list.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { amountColumn, TRANSACTION_COLUMN } from '../payment-columns.tsx';
 import { STATES, tokenText } from '../payment-texts.ts';
 import { personPage } from '../person-page.tsx';
@@ -10,7 +11,6 @@ import type { Person, WebDeps } from '../routes.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
 import { AccountLink } from './shown-account.tsx';
 
@@ -19,7 +19,7 @@ export const PAYMENTS_PATH = '/admin/payments';
 const SUMS_MAX = 24;
 
 /** GET /admin/payments?account={address or id}&before. */
-export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: Visit): Answer {
+export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { payments, database } = registry;
   const { accountId, unknown } = filteredAccount(registry, query);
   return personPage(person, {

@@ -1,5 +1,5 @@
+import { redirect } from '../page-request.ts';
 import type { PersonRoutes } from '../routes.ts';
-import { redirect } from '../visit.ts';
 import { ACCOUNT_CHANGES } from './account-forms.ts';
 import { accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';

@@ -2,13 +2,13 @@ import { createTier } from '../../account/tier-catalog.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { type TierCounts, tierCounts } from '../../store/tier-counts.ts';
 import type { Page } from '../page.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { type Column, Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
@@ -19,9 +19,9 @@ export function tierList(deps: WebDeps, person: Person): Answer {
 }
 
 /** POST /admin/tiers/create. */
-export async function addTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
+export async function addTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { registry, nowMs } = deps;
-  const form = await visit.form();
+  const form = await request.form();
   const refused = refusedForm(form, () => {
     createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form));
   });

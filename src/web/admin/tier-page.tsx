@@ -2,13 +2,13 @@ import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { ConfirmedButton } from '../action.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 import { AccountLink } from './shown-account.tsx';
 import { fieldsOf, TierForm, tierOf } from './tier-form.tsx';
 import { TIERS_PATH } from './tier-list.tsx';
@@ -17,14 +17,14 @@ import { TIERS_PATH } from './tier-list.tsx';
 const LISTED_MAX = 100;
 
 /** GET /admin/tiers/{id}. */
-export function tierPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function tierPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   return pageOfTier(deps, person, parameter);
 }
 
 /** POST /admin/tiers/change. */
-export async function saveTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
+export async function saveTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { registry, nowMs } = deps;
-  const form = await visit.form();
+  const form = await request.form();
   const { id, ...edit } = tierOf(form);
   const refused = refusedForm(form, () => {
     changeTier({ registry, nowMs: nowMs(), actor: person }, id, edit);
@@ -33,8 +33,8 @@ export async function saveTier(deps: WebDeps, person: Person, visit: Visit): Pro
 }
 
 /** POST /admin/tiers/retire. */
-export async function retire({ registry, nowMs }: WebDeps, actor: Person, visit: Visit): Promise<Answer> {
-  retireTier({ registry, nowMs: nowMs(), actor }, (await visit.form()).get('id') ?? '');
+export async function retire({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<Answer> {
+  retireTier({ registry, nowMs: nowMs(), actor }, (await request.form()).get('id') ?? '');
   return redirect(TIERS_PATH);
 }
 

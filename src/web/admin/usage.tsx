@@ -1,6 +1,7 @@
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
 import type { Registry } from '../../store/registry.ts';
 import { linkTo } from '../link-to.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
@@ -9,7 +10,6 @@ import { UsageChart } from '../usage/usage-chart.tsx';
 import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { AccountLink } from './shown-account.tsx';
 
 export const SERVICE_USAGE_PATH = '/admin/usage';
@@ -17,7 +17,7 @@ const ACCOUNTS_MAX = 100;
 const DELETED = 'Deleted accounts';
 
 /** GET /admin/usage?last&from&to. */
-export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: Visit): Promise<Answer> {
+export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
   const { tier, account } = used.series;
   const splits = { Tier: named(tier), Account: named(account) };
@@ -52,7 +52,7 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
 }
 
 /** GET /admin/usage/csv, with the query of the page. */
-export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: Visit): Promise<Answer> {
+export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: PageRequest): Promise<Answer> {
   const { used } = await readUsage(deps, query);
   const lines = used.series.account.map(({ name, series }) => `${csvCells(name ?? DELETED)},${csvCounts(series.sum)}`);
   return csvFile('usage-by-account', ['account'], lines);

@@ -1,15 +1,18 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
-import { nextPage } from '../../account/next-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { askedCookie, nextCookie, sessionCookie } from '../cookies.ts';
+import { attemptCookie, nextCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
+import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 
 /** GET /sign-in. */
-export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountService, { browser }: Visit): Answer {
+export function signInPage(
+  { oidc, sendsMail, linkCommand, sessions }: AccountService,
+  { browser }: PageRequest,
+): Answer {
   const providers = oidc.names;
   const email = sessions.find(browser.session)?.account.email;
   return formPage(
@@ -57,9 +60,9 @@ function MailForm({ email }: { readonly email: string | undefined }) {
 }
 
 /** POST /sign-in/email. The answer is the same for every address. */
-export async function sendMail({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const email = (await visit.form()).get('email') ?? '';
-  return redirect('/sign-in/code', askedCookie(signIn.ask(email, visit.client)));
+export async function sendMail({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const email = (await request.form()).get('email') ?? '';
+  return redirect('/sign-in/code', attemptCookie(signIn.ask(email, request.client)));
 }
 
 /** GET /sign-in/code. */
@@ -87,14 +90,14 @@ export function codePage(): Answer {
 }
 
 /** POST /sign-in/code. */
-export async function enterCode({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const code = (await visit.form()).get('code') ?? '';
-  return signedIn(signIn.redeemCode(code, visit.browser), visit);
+export async function enterCode({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const code = (await request.form()).get('code') ?? '';
+  return signedIn(signIn.redeemCode(code, request.browser), request);
 }
 
 /** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
-export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): Answer {
-  const token = visit.query.get('token') ?? '';
+export function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): Answer {
+  const token = request.query.get('token') ?? '';
   const { email, provider } = signIn.look(token);
   return formPage(
     'Sign in',
@@ -109,9 +112,9 @@ export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): A
 }
 
 /** POST /sign-in/link. */
-export async function enterByLink({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const token = (await visit.form()).get('token') ?? '';
-  return signedIn(signIn.redeemLink(token, visit.browser), visit);
+export async function enterByLink({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const token = (await request.form()).get('token') ?? '';
+  return signedIn(signIn.redeemLink(token, request.browser), request);
 }
 
 /**
@@ -120,21 +123,23 @@ export async function enterByLink({ signIn }: AccountService, visit: Visit): Pro
  */
 export async function startAtProvider(
   { oidc, publicUrl }: AccountService,
-  { sentBy, parameter }: Visit,
+  { sentBy, parameter }: PageRequest,
 ): Promise<Answer> {
   if (sentBy !== undefined && sentBy !== 'same-origin' && sentBy !== 'none') {
     throw new DomainError('forbidden', `another site started this sign-in: start it at ${publicUrl}/sign-in`);
   }
-  const { url, asked } = await oidc.start(parameter);
-  return redirect(url, askedCookie(asked));
+  const { url, attemptToken } = await oidc.start(parameter);
+  return redirect(url, attemptCookie(attemptToken));
 }
 
 /** GET /sign-in/oidc/{provider}/callback. */
-export async function finishAtProvider({ oidc }: AccountService, visit: Visit): Promise<Answer> {
-  const end = await oidc.finish(visit.parameter, visit.search, visit.browser, visit.client);
-  return end.session === undefined ? redirect('/sign-in/code', askedCookie(end.asked)) : signedIn(end.session, visit);
+export async function finishAtProvider({ oidc }: AccountService, request: PageRequest): Promise<Answer> {
+  const end = await oidc.finish(request.parameter, request.search, request.browser, request.client);
+  return end.session === undefined
+    ? redirect('/sign-in/code', attemptCookie(end.attemptToken))
+    : signedIn(end.session, request);
 }
 
-function signedIn({ token }: NewSession, { next }: Visit): Answer {
-  return redirect(nextPage(next), sessionCookie(token), askedCookie(undefined), nextCookie(undefined));
+function signedIn({ token }: NewSession, { next }: PageRequest): Answer {
+  return redirect(nextPage(next), sessionCookie(token), attemptCookie(undefined), nextCookie(undefined));
 }
