@@ -8,8 +8,8 @@ export function accountsOff() {
   const page = formPage(
     'Accounts are off',
     <p>
-      The operator of this service turns them on with <code>--public-url</code>: see{' '}
-      <a href="/docs/accounts">the manual</a>. Without them, <code>bookreel key create</code> makes the keys.
+      The operator of this service turns accounts on with <code>--public-url</code>: see{' '}
+      <a href="/docs/accounts">the manual</a>. Without accounts, <code>bookreel key create</code> creates the keys.
     </p>,
     404,
   );

@@ -1,7 +1,7 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 
-/** What people read about the states of payments. */
+/** The states of payments as people read them. */
 export const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
   pending: { name: 'waiting for the network', badge: 'badge warn' },
   settled: { name: 'paid', badge: 'badge good' },

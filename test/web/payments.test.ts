@@ -109,7 +109,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     await ada.post(PAY, fields);
     expect(await refused()).toEqual([404, 404]);
     expect([tierOf(site), tierOf(site, EVE)]).toEqual(['pro', 'free']);
-    expect((await eve.open('/account/plan')).text).toContain('Nothing was bought yet.');
+    expect((await eve.open('/account/plan')).text).toContain('You have bought nothing yet.');
   });
 
   test.each<[string, Record<string, string>, number]>([

@@ -124,7 +124,7 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: PageReques
             label="Rotate"
             action={`${KEYS_PATH}/rotate`}
             fields={{ key: id, prefix }}
-            warning="Programs that send the present key are refused from now on, until they have the new one."
+            warning="Programs are refused until they send the new key."
           >
             A new key replaces this one, with the same id, name and limits.
           </Action>
@@ -134,7 +134,7 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: PageReques
             fields={{ key: id }}
             warning="A revoked key cannot be used again."
           >
-            Programs that send this key are refused for ever. Its usage stays in your account.
+            The key stops working at once and for good. Its usage stays in your account.
           </Action>
         </div>
         <p class="row small">

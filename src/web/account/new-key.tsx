@@ -55,14 +55,14 @@ function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
         link={<a href="/account/keys">Cancel</a>}
       >
         <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
-          For your list of keys: the program or machine that uses it.
+          A name for your list of keys, such as the program or machine that uses it.
         </Field>
         <div class="fields">
           <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
-            The key is refused from then on. Empty: never.
+            The key stops working then. Leave it empty for a key that never expires.
           </Field>
           <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
-            Answers have nothing later, for backtests. Empty: no limit.
+            For backtests: answers have nothing later. Leave it empty for no limit.
           </Field>
         </div>
       </Form>

@@ -74,10 +74,10 @@ export function offerPage(
         </div>
         <h2>Pay with another client</h2>
         <div class="card">
-          <p>With @x402/fetch; KEY is a key of this account, and account signs:</p>
+          <p>With @x402/fetch: KEY is a key of this account, and account is the wallet that signs.</p>
           <Commands lines={fetchLines(url, accepted)} />
           <p>
-            With curl: the first command prints the challenge, the second one sends SIGNED, the signed payment as
+            With curl: the first command prints the challenge, and the second one sends the signed payment, SIGNED, as
             base64.
           </p>
           <Commands lines={curlLines(url)} />

@@ -90,11 +90,11 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
         label="Latest activity"
         columns={[
           { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
-          { heading: 'What', cell: auditSentence },
+          { heading: 'Activity', cell: auditSentence },
           { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
         ]}
         rows={entries}
-        empty="Nothing yet."
+        empty="No activity yet."
       />
     </>
   );

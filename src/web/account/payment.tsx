@@ -37,7 +37,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
       <>
         {state === 'pending' && (
           <p class="notice warn" role="status">
-            The network has not mined it yet. The tier is granted as soon as it has.{' '}
+            The network has not mined this payment yet. You get the tier as soon as it has.{' '}
             <a href={`${PLAN_PATH}/${quote.id}`}>Look again</a>
           </p>
         )}
@@ -77,7 +77,7 @@ export async function buy({ billing }: WebDeps, person: Person, request: PageReq
   const payments = paymentsOf(billing);
   const price = payments.prices(form.get('tier') ?? '').find((one) => priceId(one) === form.get('token'));
   if (price === undefined)
-    throw new DomainError('invalid-parameter', 'no such token pays here: choose one of the list');
+    throw new DomainError('invalid-parameter', 'you cannot pay with this token: choose one of the list');
   return redirect(pathOf(await payments.quote(person.account.id, price)));
 }
 

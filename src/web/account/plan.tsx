@@ -77,7 +77,8 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
           <p class="quiet">
             A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
             automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
-            Buying a tier again adds 30 days. What is left of a lower one continues after a higher one.
+            Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow
+            after it.
           </p>
         )}
         <Receipts deps={{ registry, billing }} accountId={id} query={query} />
@@ -95,7 +96,7 @@ function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
       </>
     );
   }
-  return unexpired.length === 0 ? 'Accounts without a grant have it.' : 'It has no end.';
+  return unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
 }
 
 /** The prices at which an account may buy a tier now. */

@@ -48,7 +48,7 @@ export function Receipts({ deps: { registry, billing }, accountId, query }: Rece
           { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
           TRANSACTION_COLUMN,
         ]}
-        empty="Nothing was bought yet."
+        empty="You have bought nothing yet."
       />
     </>
   );

@@ -28,7 +28,7 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
         )}
         {query.has('changed') && (
           <p class="notice good" role="status">
-            You sign in as {email} from now on.
+            From now on you sign in as {email}.
           </p>
         )}
         <h2>E-mail address</h2>
@@ -53,7 +53,8 @@ function EmailForm({ email }: { readonly email: string }) {
   return (
     <Form action="/account/settings/email" button="Send the link">
       <p>
-        You sign in as <strong>{email}</strong>. A mail to the new address has a link that changes it; your keys stay.
+        You sign in as <strong>{email}</strong>. To change that, open the link that this service sends to the new
+        address. Your keys stay the same.
       </p>
       <Field label="New e-mail address" type="email" name="email" autocomplete="email" required maxLength={254} />
     </Form>
@@ -71,7 +72,7 @@ function Linked({ identities }: { readonly identities: readonly LinkedIdentity[]
           { heading: 'Linked', cell: ({ linkedMs }) => <Time ms={linkedMs} /> },
         ]}
         rows={identities}
-        empty="None yet: a sign-in at a provider links it to your account."
+        empty="None yet. A provider is linked to your account when you sign in there."
       />
     </>
   );
@@ -81,8 +82,8 @@ function DeleteForm({ email }: { readonly email: string }) {
   return (
     <div class="card">
       <p>
-        Your keys are refused at once, your grants end, and your address, sign-ins and names of keys are removed. This
-        cannot be undone.
+        Your keys stop working at once, your grants end, and your address, your links to providers and the names of your
+        keys are removed. This cannot be undone.
       </p>
       <details class="confirmed">
         <summary class="button danger">Delete my account</summary>
@@ -108,7 +109,7 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Page
     'Change your e-mail address',
     <>
       <p>
-        The account <strong>{from}</strong> signs in as <strong>{to}</strong> from now on.
+        From now on you sign in as <strong>{to}</strong> instead of <strong>{from}</strong>.
       </p>
       <Form action="/account/settings/link" hidden={{ token }} button={`Change it to ${to}`} look="primary wide" />
     </>,

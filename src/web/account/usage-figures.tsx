@@ -30,7 +30,7 @@ export function UsageFigures({ used, keys, file }: UsageFiguresContent) {
       />
       <Intervals used={used} />
       <p class="quiet small">
-        Times are in UTC. <a href={file}>Download as CSV</a>, by key and route too.
+        Times are in UTC. <a href={file}>Download the usage by key and route as CSV</a>.
       </p>
     </>
   );
@@ -49,7 +49,7 @@ function Intervals({ used }: { readonly used: AccountUsage }) {
   );
 }
 
-/** What a key is called for its owner. */
+/** The name of a key for its owner. */
 export function keyName({ name = 'Unnamed key', prefix }: ApiKey): string {
   return `${name} (${prefix}…)`;
 }

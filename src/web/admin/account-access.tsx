@@ -46,7 +46,7 @@ export function Access({ account: { id, email, role, disabledMs } }: { readonly 
           : 'A user sees only their own account.'}
       </Action>
       <Action {...action('delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
-        A deleted account has no address, no name and no keys. Its usage is kept without them.
+        The address, the name and the keys of the account are removed. Its usage is kept without them.
       </Action>
     </div>
   );

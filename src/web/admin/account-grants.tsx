@@ -19,7 +19,7 @@ export function Grants({ grants, catalog, nowMs }: GrantsContent) {
   const hasEnded = ({ startsMs, endsMs = Infinity }: AccountGrant) => endsMs <= Math.max(nowMs, startsMs);
   const endButton = ({ id, accountId: account, tier }: AccountGrant) => (
     <ConfirmedButton label="End" action={`${ACCOUNTS_PATH}/end-grant`} fields={{ account, grant: id }}>
-      The account loses the tier {tierName(catalog, tier)} with its next request, unless another grant has it.
+      The account loses the tier {tierName(catalog, tier)} with its next request, unless it has another grant of it.
     </ConfirmedButton>
   );
   return (
@@ -57,7 +57,7 @@ export function GrantForm({ id, catalog, typed }: GrantFormContent) {
           chosen={typed?.get('tier')}
         />
         <Field label="Until" type="datetime-local" name="until" value={typed?.get('until') ?? ''}>
-          UTC. Empty: no end.
+          In UTC. Leave it empty for a grant without an end.
         </Field>
       </div>
     </Form>

@@ -60,7 +60,7 @@ export function TierForm({ id, values, hasPlace }: TierFormContent) {
       <div class="fields">
         {isNew && (
           <Field {...value('id')} label="Id" required maxLength={32} autocomplete="off">
-            a-z, 0-9 and -. It never changes.
+            Use a-z, 0-9 and -. It cannot be changed later.
           </Field>
         )}
         <Field {...value('name')} label="Name" required maxLength={100} autocomplete="off" />
@@ -75,20 +75,20 @@ export function TierForm({ id, values, hasPlace }: TierFormContent) {
           For each key.
         </Field>
         <Field {...value('coins')} label="Coins" required autocomplete="off">
-          Like btc, eth; or all.
+          For example btc, eth. Or all.
         </Field>
         <Field {...value('price')} label="Monthly price in USD" type="number" min={0} step="0.01" />
         <Field {...value('note')} label="Note instead of a price" maxLength={100} autocomplete="off" />
         {hasPlace && (
           <Field {...value('place')} label="Place in the catalog" type="number" min={1}>
-            1 is the lowest tier.{isNew && ' Empty: the highest.'}
+            1 is the lowest tier.{isNew && ' Leave it empty for the highest.'}
           </Field>
         )}
       </div>
       <fieldset class="choices">
         <legend>Routes</legend>
         <label>
-          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, also future ones
+          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, including future ones
         </label>
         {GRANTS.map((route) => (
           <label key={route}>

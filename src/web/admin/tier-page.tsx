@@ -57,7 +57,8 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
         <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
         {tier.retiredMs !== undefined && (
           <p class="notice warn">
-            Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others get it.
+            Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others can get
+            it.
           </p>
         )}
         <div class="card">
@@ -137,7 +138,7 @@ function Retirement({
           </p>
         ) : (
           <>
-            <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others get it.</p>
+            <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others can get it.</p>
             <ConfirmedButton label="Retire" action="/admin/tiers/retire" fields={{ id }}>
               {name} cannot be put back into the catalog.
             </ConfirmedButton>

@@ -20,8 +20,8 @@ export function signInPage(
     <>
       {email !== undefined && (
         <p>
-          You are signed in as <strong>{email}</strong>. What you opened needs a sign-in within the last 15 minutes:
-          sign in again, or go back to <a href="/account">your account</a>.
+          You are signed in as <strong>{email}</strong>. The page that you opened needs a sign-in within the last 15
+          minutes: sign in again, or go back to <a href="/account">your account</a>.
         </p>
       )}
       {sendsMail && <MailForm email={email} />}
@@ -103,8 +103,8 @@ export function linkPage({ signIn, publicUrl }: AccountService, request: PageReq
     'Sign in',
     <>
       <p>
-        You sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
-        {provider !== undefined && ` Your account at ${provider} signs in to it from now on.`}
+        You are about to sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
+        {provider !== undefined && ` From now on you can sign in with ${provider} too.`}
       </p>
       <Form action="/sign-in/link" hidden={{ token }} button={`Sign in as ${email}`} look="primary wide" />
     </>,

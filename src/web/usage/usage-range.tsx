@@ -19,14 +19,14 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The range that a person chose. */
 export interface ChosenRange {
-  /** Of SPANS; undefined: from and to. */
+  /** The name of one of SPANS; undefined: the person chose days. */
   readonly last: string | undefined;
   readonly interval: 'hour' | 'day';
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
 
-/** From `last`, or from `from` and `to` (dates in UTC, both inclusive) and `by`. Throws 'malformed-request'. */
+/** Reads a range from `last`, or from `from` and `to` (dates in UTC, both inclusive) and `by`. Throws 'malformed-request'. */
 export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays = false): ChosenRange {
   const spans = spansOf(onlyDays);
   const [from, to] = [dateOf(query, 'from'), dateOf(query, 'to')];
@@ -46,7 +46,7 @@ export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays =
   return { last, interval, fromMs, toMs };
 }
 
-/** By day, the last 24 hours would be today. */
+/** Returns the spans to choose from. By day, the last 24 hours would be today. */
 function spansOf(onlyDays: boolean) {
   return onlyDays ? SPANS.slice(1) : SPANS;
 }
@@ -61,7 +61,7 @@ function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
 interface RangeContent {
   readonly path: string;
   readonly range: ChosenRange;
-  /** Of the only key that is shown: the links to other ranges keep it. */
+  /** The only key that is shown: the links to other ranges keep it. */
   readonly keyId?: string | undefined;
   readonly onlyDays?: boolean;
   /** More fields. */
