@@ -1,8 +1,7 @@
 import { termOfPayment } from '../../billing/paid-grants.ts';
 import { List } from '../list.tsx';
-import { amountColumn, TRANSACTION_COLUMN } from '../payment-columns.tsx';
-import { STATES } from '../payment-texts.ts';
 import type { WebDeps } from '../routes.ts';
+import { amountColumn, STATES, TRANSACTION_COLUMN } from '../shown-payment.tsx';
 import { Time } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 

@@ -1,7 +1,6 @@
 import { createTier } from '../../account/tier-catalog.ts';
 import type { Tier } from '../../domain/tier.ts';
 import { type TierCounts, tierCounts } from '../../store/tier-counts.ts';
-import type { Page } from '../page.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
@@ -13,11 +12,6 @@ import { NEW_TIER_FIELDS, TierForm, tierOf } from './tier-form.tsx';
 
 export const TIERS_PATH = '/admin/tiers';
 
-/** GET /admin/tiers. */
-export function tierList(deps: WebDeps, person: Person): Answer {
-  return pageOfTiers(deps, person);
-}
-
 /** POST /admin/tiers/create. */
 export async function addTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { registry, nowMs } = deps;
@@ -25,10 +19,11 @@ export async function addTier(deps: WebDeps, person: Person, request: PageReques
   const refused = refusedForm(form, () => {
     createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form));
   });
-  return refused === undefined ? redirect(TIERS_PATH) : pageOfTiers(deps, person, refused);
+  return refused === undefined ? redirect(TIERS_PATH) : tierList(deps, person, request, refused);
 }
 
-function pageOfTiers({ registry, nowMs }: WebDeps, person: Person, refused?: RefusedForm): Page {
+/** GET /admin/tiers. `refused`: the form of a new tier. */
+export function tierList({ registry, nowMs }: WebDeps, person: Person, _: PageRequest, refused?: RefusedForm): Answer {
   const { catalog, counts } = registry.database.read(() => ({
     catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
     counts: tierCounts(registry, nowMs()),
