@@ -6,14 +6,13 @@ import { type Page, pageOf } from './page.tsx';
 import { errorSentence, type RefusedForm } from './refused-form.ts';
 import type { Person } from './routes.ts';
 
-export interface PersonPageContent {
+export interface PageSettings {
   readonly title: string;
   /** The path of the page: its link in the menu is marked. */
   readonly path: string;
   readonly scripts?: readonly BuiltAsset[];
   /** The form of the page that was refused: the page has the status of the refusal, and begins with the reason. */
   readonly refused?: RefusedForm | undefined;
-  readonly children: ComponentChildren;
 }
 
 const ACCOUNT_MENU = [
@@ -37,8 +36,12 @@ const ADMIN_MENU = [
 ] as const;
 
 /** A page of a signed-in person: a menu, and the content. */
-export function personPage({ account, hasPayments }: Person, page: PersonPageContent): Page {
-  const { title, path, scripts, refused, children } = page;
+export function personPage(
+  { account, hasPayments }: Person,
+  settings: PageSettings,
+  children: ComponentChildren,
+): Page {
+  const { title, path, scripts, refused } = settings;
   const adminMenu = ADMIN_MENU.filter(({ href }) => hasPayments || href !== PAYMENTS_PATH);
   const content = (
     <div class="with-menu">

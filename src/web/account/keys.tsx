@@ -22,52 +22,50 @@ export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest):
   const revoked = registry.database.read(() => registry.apiKeys.find(query.get('revoked') ?? ''));
   const valid = keys.filter((key) => !isExpired(key, nowMs)).length;
   const allowed = keysAllowed(registry, email);
-  return personPage(person, {
-    title: 'Keys',
-    path: KEYS_PATH,
-    children: (
-      <>
-        {revoked?.accountId === id && revoked.revokedMs !== undefined && (
-          <p class="notice good" role="status">
-            {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
-          </p>
+  return personPage(
+    person,
+    { title: 'Keys', path: KEYS_PATH },
+    <>
+      {revoked?.accountId === id && revoked.revokedMs !== undefined && (
+        <p class="notice good" role="status">
+          {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
+        </p>
+      )}
+      <div class="row spread">
+        <p class="quiet">
+          {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
+          {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
+        </p>
+        {valid < allowed ? (
+          <a class="button primary" href="/account/keys/new">
+            Create a key
+          </a>
+        ) : (
+          <p class="quiet">Revoke a key to create another one.</p>
         )}
-        <div class="row spread">
-          <p class="quiet">
-            {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
-            {valid === 1 && allowed === Infinity ? 'key' : 'keys'}
-          </p>
-          {valid < allowed ? (
-            <a class="button primary" href="/account/keys/new">
-              Create a key
-            </a>
-          ) : (
-            <p class="quiet">Revoke a key to create another one.</p>
-          )}
-        </div>
-        <Table
-          label="Keys"
-          columns={[
-            {
-              heading: 'Name',
-              class: 'long',
-              cell: (key) => (
-                <>
-                  <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
-                </>
-              ),
-            },
-            { heading: 'Key', class: 'nowrap', cell: ({ prefix }) => <code>{prefix}…</code> },
-            { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
-            { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
-          ]}
-          rows={keys}
-          empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
-        />
-      </>
-    ),
-  });
+      </div>
+      <Table
+        label="Keys"
+        columns={[
+          {
+            heading: 'Name',
+            class: 'long',
+            cell: (key) => (
+              <>
+                <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
+              </>
+            ),
+          },
+          { heading: 'Key', class: 'nowrap', cell: ({ prefix }) => <code>{prefix}…</code> },
+          { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
+          { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
+        ]}
+        rows={keys}
+        empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
+      />
+    </>,
+  );
 }
 
 interface KeyContent {
@@ -99,50 +97,48 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: PageReques
   const key = keysOf(registry, service.activity.usage, person.account.id).find(({ id }) => id === parameter);
   if (key === undefined) throw noSuchKey();
   const { id, prefix, createdMs, rotatedMs, lastUsedMs, expiresMs } = key;
-  return personPage(person, {
-    title: nameOf(key),
-    path: KEYS_PATH,
-    children: (
-      <>
-        <Facts
-          facts={{
-            Key: (
-              <>
-                <code>{prefix}…</code> <Limits apiKey={key} nowMs={nowMs} />
-              </>
-            ),
-            Id: <code>{id}</code>,
-            Created: <Time ms={createdMs} />,
-            Rotated: <Time ms={rotatedMs} or="never" />,
-            'Last used': <Time ms={lastUsedMs} or="never" />,
-            Expires: <Time ms={expiresMs} or="never" />,
-          }}
-        />
-        <h2>Change</h2>
-        <div class="card">
-          <Action
-            label="Rotate"
-            action={`${KEYS_PATH}/rotate`}
-            fields={{ key: id, prefix }}
-            warning="Programs are refused until they send the new key."
-          >
-            A new key replaces this one, with the same id, name and limits.
-          </Action>
-          <Action
-            label="Revoke"
-            action={`${KEYS_PATH}/revoke`}
-            fields={{ key: id }}
-            warning="A revoked key cannot be used again."
-          >
-            The key stops working at once and for good. Its usage stays in your account.
-          </Action>
-        </div>
-        <p class="row small">
-          <a href={KEYS_PATH}>All keys</a>
-        </p>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: nameOf(key), path: KEYS_PATH },
+    <>
+      <Facts
+        facts={{
+          Key: (
+            <>
+              <code>{prefix}…</code> <Limits apiKey={key} nowMs={nowMs} />
+            </>
+          ),
+          Id: <code>{id}</code>,
+          Created: <Time ms={createdMs} />,
+          Rotated: <Time ms={rotatedMs} or="never" />,
+          'Last used': <Time ms={lastUsedMs} or="never" />,
+          Expires: <Time ms={expiresMs} or="never" />,
+        }}
+      />
+      <h2>Change</h2>
+      <div class="card">
+        <Action
+          label="Rotate"
+          action={`${KEYS_PATH}/rotate`}
+          fields={{ key: id, prefix }}
+          warning="Programs are refused until they send the new key."
+        >
+          A new key replaces this one, with the same id, name and limits.
+        </Action>
+        <Action
+          label="Revoke"
+          action={`${KEYS_PATH}/revoke`}
+          fields={{ key: id }}
+          warning="A revoked key cannot be used again."
+        >
+          The key stops working at once and for good. Its usage stays in your account.
+        </Action>
+      </div>
+      <p class="row small">
+        <a href={KEYS_PATH}>All keys</a>
+      </p>
+    </>,
+  );
 }
 
 /** POST /account/keys/rotate. The answer shows the new key, and a form that is sent again rotates nothing. */

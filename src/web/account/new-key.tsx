@@ -41,33 +41,30 @@ export async function createKey(deps: WebDeps, person: Person, request: PageRequ
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
   const typed = (name: string) => refused?.typed.get(name) ?? '';
-  return personPage(person, {
-    title: 'Create a key',
-    path: '/account/keys',
-    refused,
-    children: (
-      <Form
-        class="card"
-        action="/account/keys/new"
-        hidden={{ keysBefore }}
-        button="Create the key"
-        look="primary"
-        link={<a href="/account/keys">Cancel</a>}
-      >
-        <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
-          A name for your list of keys, such as the program or machine that uses it.
+  return personPage(
+    person,
+    { title: 'Create a key', path: '/account/keys', refused },
+    <Form
+      class="card"
+      action="/account/keys/new"
+      hidden={{ keysBefore }}
+      button="Create the key"
+      look="primary"
+      link={<a href="/account/keys">Cancel</a>}
+    >
+      <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
+        A name for your list of keys, such as the program or machine that uses it.
+      </Field>
+      <div class="fields">
+        <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
+          The key stops working then. Leave it empty for a key that never expires.
         </Field>
-        <div class="fields">
-          <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
-            The key stops working then. Leave it empty for a key that never expires.
-          </Field>
-          <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
-            For backtests: answers have nothing later. Leave it empty for no limit.
-          </Field>
-        </div>
-      </Form>
-    ),
-  });
+        <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
+          For backtests: answers have nothing later. Leave it empty for no limit.
+        </Field>
+      </div>
+    </Form>,
+  );
 }
 
 /** The only page that shows a key. */
@@ -77,29 +74,30 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
     apiKey.tier === undefined ? accountTiers.at(apiKey.accountId, deps.nowMs()).tier : tiers.named(apiKey.tier),
   );
   const [command = ''] = firstRequests(deps, tier, key);
-  return personPage(person, {
-    title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
-    path: '/account/keys',
-    scripts: [PAGE_SCRIPT],
-    children: (
-      <>
-        <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
-        <div class="card">
-          <h2>{apiKey.name ?? 'Unnamed key'}</h2>
-          <Copyable id="key" label="Copy the key" text={key} />
-        </div>
-        <div class="card">
-          <h2>Try it</h2>
-          <p>Paste this command into a terminal:</p>
-          <Copyable id="command" label="Copy the command" text={command} />
-        </div>
-        <p class="row">
-          <a class="button" href="/account/keys">
-            All keys
-          </a>
-          <a href="/docs">API reference</a>
-        </p>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    {
+      title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
+      path: '/account/keys',
+      scripts: [PAGE_SCRIPT],
+    },
+    <>
+      <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
+      <div class="card">
+        <h2>{apiKey.name ?? 'Unnamed key'}</h2>
+        <Copyable id="key" label="Copy the key" text={key} />
+      </div>
+      <div class="card">
+        <h2>Try it</h2>
+        <p>Paste this command into a terminal:</p>
+        <Copyable id="command" label="Copy the command" text={command} />
+      </div>
+      <p class="row">
+        <a class="button" href="/account/keys">
+          All keys
+        </a>
+        <a href="/docs">API reference</a>
+      </p>
+    </>,
+  );
 }

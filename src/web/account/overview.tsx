@@ -27,30 +27,28 @@ export function overviewPage(deps: WebDeps, person: Person): Answer {
     numberText(usageOf(service.activity.usage, keyIds, { interval }, nowMs).total.sum.requests);
   const rate = numberText(account.tier.requestsPerMinute);
   const allowed = keysAllowed(registry, account.email);
-  return personPage(person, {
-    title: 'Your account',
-    path: '/account',
-    children: (
-      <>
-        <div class="cards">
-          <Figure
-            name="Tier"
-            value={account.tier.name}
-            note={account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
-          />
-          <Figure
-            name="Valid keys"
-            value={String(account.validKeys)}
-            note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
-          />
-          <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
-          <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
-        </div>
-        {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
-        <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Your account', path: '/account' },
+    <>
+      <div class="cards">
+        <Figure
+          name="Tier"
+          value={account.tier.name}
+          note={account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
+        />
+        <Figure
+          name="Valid keys"
+          value={String(account.validKeys)}
+          note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
+        />
+        <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
+        <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
+      </div>
+      {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
+      <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
+    </>,
+  );
 }
 
 function FirstSteps({ commands }: { readonly commands: readonly string[] }) {

@@ -30,45 +30,43 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
     tier: registry.tiers.named(quote.tier),
     term: termOfPayment(registry, quote.accountId, id),
   }));
-  return personPage(person, {
-    title: 'Receipt',
-    path: PLAN_PATH,
-    children: (
-      <>
-        {state === 'pending' && (
-          <p class="notice warn" role="status">
-            The network has not mined this payment yet. You get the tier as soon as it has.{' '}
-            <a href={`${PLAN_PATH}/${quote.id}`}>Look again</a>
-          </p>
-        )}
-        {state === 'failed' && (
-          <p class="notice bad" role="status">
-            The transfer can never be mined: nothing was paid.
-          </p>
-        )}
-        <Facts
-          facts={{
-            Payment: (
-              <>
-                <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
-              </>
-            ),
-            Tier: `${tier.name}, 30 days`,
-            Amount: `${usdText(quote.priceCents / 100)} as ${tokenText(billing, quote)}`,
-            From: term && <Time ms={term.startsMs} />,
-            Until: term && <Time ms={term.endsMs} />,
-            Received: <Time ms={createdMs} />,
-            Transaction: transaction === undefined ? 'none yet' : <code>{transaction}</code>,
-            Payer: <code>{payer}</code>,
-            Receiver: <code>{quote.payTo}</code>,
-          }}
-        />
-        <p class="row small">
-          <a href={PLAN_PATH}>Plan and receipts</a>
+  return personPage(
+    person,
+    { title: 'Receipt', path: PLAN_PATH },
+    <>
+      {state === 'pending' && (
+        <p class="notice warn" role="status">
+          The network has not mined this payment yet. You get the tier as soon as it has.{' '}
+          <a href={`${PLAN_PATH}/${quote.id}`}>Look again</a>
         </p>
-      </>
-    ),
-  });
+      )}
+      {state === 'failed' && (
+        <p class="notice bad" role="status">
+          The transfer can never be mined: nothing was paid.
+        </p>
+      )}
+      <Facts
+        facts={{
+          Payment: (
+            <>
+              <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
+            </>
+          ),
+          Tier: `${tier.name}, 30 days`,
+          Amount: `${usdText(quote.priceCents / 100)} as ${tokenText(billing, quote)}`,
+          From: term && <Time ms={term.startsMs} />,
+          Until: term && <Time ms={term.endsMs} />,
+          Received: <Time ms={createdMs} />,
+          Transaction: transaction === undefined ? 'none yet' : <code>{transaction}</code>,
+          Payer: <code>{payer}</code>,
+          Receiver: <code>{quote.payTo}</code>,
+        }}
+      />
+      <p class="row small">
+        <a href={PLAN_PATH}>Plan and receipts</a>
+      </p>
+    </>,
+  );
 }
 
 /** POST /account/plan/buy: leads to an offer for this account. */

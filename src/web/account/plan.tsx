@@ -28,63 +28,61 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
-  return personPage(person, {
-    title: 'Plan',
-    path: '/account/plan',
-    children: (
-      <>
-        <div class="card">
-          <h2>
-            {present.name} <span class="badge accent">your tier</span>
-          </h2>
-          <p class="quiet">{endText(unexpired, endsMs)}</p>
-          <TierFacts tier={present} />
-        </div>
-        {unexpired.length > 0 && (
-          <>
-            <h2>Grants</h2>
-            <Table
-              label="Grants"
-              columns={[
-                {
-                  heading: 'Tier',
-                  cell: ({ tier, startsMs }) => (
-                    <>
-                      {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
-                    </>
-                  ),
-                },
-                { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
-                { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
-                { heading: 'By', cell: ({ source }) => SOURCES[source] },
-              ]}
-              rows={unexpired}
-              empty=""
-            />
-          </>
-        )}
-        <h2>All tiers</h2>
-        <div class="cards">
-          {catalog.map((tier) => (
-            <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
-          ))}
-        </div>
-        {billing === undefined ? (
-          <p class="quiet">
-            To get another tier, ask the operator of this service. Your keys have it from their next request on.
-          </p>
-        ) : (
-          <p class="quiet">
-            A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
-            automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
-            Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow
-            after it.
-          </p>
-        )}
-        <Receipts deps={{ registry, billing }} accountId={id} query={query} />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Plan', path: '/account/plan' },
+    <>
+      <div class="card">
+        <h2>
+          {present.name} <span class="badge accent">your tier</span>
+        </h2>
+        <p class="quiet">{endText(unexpired, endsMs)}</p>
+        <TierFacts tier={present} />
+      </div>
+      {unexpired.length > 0 && (
+        <>
+          <h2>Grants</h2>
+          <Table
+            label="Grants"
+            columns={[
+              {
+                heading: 'Tier',
+                cell: ({ tier, startsMs }) => (
+                  <>
+                    {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                  </>
+                ),
+              },
+              { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+              { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
+              { heading: 'By', cell: ({ source }) => SOURCES[source] },
+            ]}
+            rows={unexpired}
+            empty=""
+          />
+        </>
+      )}
+      <h2>All tiers</h2>
+      <div class="cards">
+        {catalog.map((tier) => (
+          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
+        ))}
+      </div>
+      {billing === undefined ? (
+        <p class="quiet">
+          To get another tier, ask the operator of this service. Your keys have it from their next request on.
+        </p>
+      ) : (
+        <p class="quiet">
+          A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
+          automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
+          Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow after
+          it.
+        </p>
+      )}
+      <Receipts deps={{ registry, billing }} accountId={id} query={query} />
+    </>,
+  );
 }
 
 /** The first of `unexpired` grants the present tier, if one has begun. */

@@ -13,42 +13,40 @@ const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'sig
 /** GET /account/sessions. */
 export function sessionsPage({ service }: WebDeps, person: Person): Answer {
   const sessions = service.sessions.list(person.account);
-  return personPage(person, {
-    title: 'Sessions',
-    path: '/account/sessions',
-    children: (
-      <>
-        <p class="quiet">The browsers that are signed in to this account.</p>
-        <Table
-          label="Sessions"
-          columns={[
-            {
-              heading: 'Browser',
-              cell: ({ id, userAgent }) => (
-                <>
-                  <span title={userAgent}>{browserName(userAgent)}</span>{' '}
-                  {id === person.session.id && <span class="badge accent">this one</span>}
-                </>
-              ),
-            },
-            { heading: 'Signed in by', cell: ({ method }) => METHODS[method] ?? method },
-            { heading: 'Signed in', cell: ({ createdMs }) => <Time ms={createdMs} /> },
-            { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
-            {
-              heading: '',
-              class: 'number',
-              cell: ({ id }) => (
-                <Form action="/account/sessions/end" hidden={{ session: id }} button="Sign out" look="small" />
-              ),
-            },
-          ]}
-          rows={sessions}
-          empty=""
-        />
-        <Form class="row end" action="/account/sessions/end-all" button="Sign out everywhere" look="danger" />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Sessions', path: '/account/sessions' },
+    <>
+      <p class="quiet">The browsers that are signed in to this account.</p>
+      <Table
+        label="Sessions"
+        columns={[
+          {
+            heading: 'Browser',
+            cell: ({ id, userAgent }) => (
+              <>
+                <span title={userAgent}>{browserName(userAgent)}</span>{' '}
+                {id === person.session.id && <span class="badge accent">this one</span>}
+              </>
+            ),
+          },
+          { heading: 'Signed in by', cell: ({ method }) => METHODS[method] ?? method },
+          { heading: 'Signed in', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
+          {
+            heading: '',
+            class: 'number',
+            cell: ({ id }) => (
+              <Form action="/account/sessions/end" hidden={{ session: id }} button="Sign out" look="small" />
+            ),
+          },
+        ]}
+        rows={sessions}
+        empty=""
+      />
+      <Form class="row end" action="/account/sessions/end-all" button="Sign out everywhere" look="danger" />
+    </>,
+  );
 }
 
 /** POST /account/sessions/end. */

@@ -16,37 +16,35 @@ const PATH = '/account/settings';
 export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
-  return personPage(person, {
-    title: 'Settings',
-    path: PATH,
-    children: (
-      <>
-        {query.has('sent') && (
-          <p class="notice good" role="status">
-            A mail is on its way to the new address. Its link works once, for 15 minutes.
+  return personPage(
+    person,
+    { title: 'Settings', path: PATH },
+    <>
+      {query.has('sent') && (
+        <p class="notice good" role="status">
+          A mail is on its way to the new address. Its link works once, for 15 minutes.
+        </p>
+      )}
+      {query.has('changed') && (
+        <p class="notice good" role="status">
+          From now on you sign in as {email}.
+        </p>
+      )}
+      <h2>E-mail address</h2>
+      <div class="card">
+        {service.sendsMail ? (
+          <EmailForm email={email} />
+        ) : (
+          <p>
+            Your address is <strong>{email}</strong>. This service sends no mail: ask its operator to change it.
           </p>
         )}
-        {query.has('changed') && (
-          <p class="notice good" role="status">
-            From now on you sign in as {email}.
-          </p>
-        )}
-        <h2>E-mail address</h2>
-        <div class="card">
-          {service.sendsMail ? (
-            <EmailForm email={email} />
-          ) : (
-            <p>
-              Your address is <strong>{email}</strong>. This service sends no mail: ask its operator to change it.
-            </p>
-          )}
-        </div>
-        {service.oidc.names.length > 0 && <Linked identities={identities} />}
-        <h2>Delete your account</h2>
-        <DeleteForm email={email} />
-      </>
-    ),
-  });
+      </div>
+      {service.oidc.names.length > 0 && <Linked identities={identities} />}
+      <h2>Delete your account</h2>
+      <DeleteForm email={email} />
+    </>,
+  );
 }
 
 function EmailForm({ email }: { readonly email: string }) {

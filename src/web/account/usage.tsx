@@ -37,34 +37,31 @@ async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Per
 /** GET /account/usage?last&from&to&by&key. */
 export async function usagePage(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { range, used, keyId, keys } = await readUsage(deps, person, request);
-  return personPage(person, {
-    title: 'Usage',
-    path: USAGE_PATH,
-    scripts: [USAGE_SCRIPT],
-    children: (
-      <>
-        <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
-          <Choice
-            label="By"
-            name="by"
-            options={[
-              ['hour', 'Hour'],
-              ['day', 'Day'],
-            ]}
-            chosen={range.interval}
-          />
-          <Choice
-            label="Key"
-            name="key"
-            options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
-            chosen={keyId}
-          />
-        </RangeForm>
-        <Limited range={range} used={used} />
-        <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(request.query))} />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Usage', path: USAGE_PATH, scripts: [USAGE_SCRIPT] },
+    <>
+      <RangeForm path={USAGE_PATH} range={range} keyId={keyId}>
+        <Choice
+          label="By"
+          name="by"
+          options={[
+            ['hour', 'Hour'],
+            ['day', 'Day'],
+          ]}
+          chosen={range.interval}
+        />
+        <Choice
+          label="Key"
+          name="key"
+          options={[['', 'All keys'], ...[...keys.values()].map((key) => [key.id, keyName(key)] as const)]}
+          chosen={keyId}
+        />
+      </RangeForm>
+      <Limited range={range} used={used} />
+      <UsageFigures used={used} keys={keys} file={linkTo(`${USAGE_PATH}/csv`, Object.fromEntries(request.query))} />
+    </>,
+  );
 }
 
 /** GET /account/usage/csv, with the query of the page. */

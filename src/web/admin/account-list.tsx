@@ -41,22 +41,20 @@ const COLUMNS: readonly Column<AccountOverview>[] = [
 /** GET /admin/accounts?search&after. */
 export function accountList({ registry, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const search = query.get('search')?.trim() || undefined;
-  return personPage(person, {
-    title: 'Accounts',
-    path: ACCOUNTS_PATH,
-    children: (
-      <List
-        label="Accounts"
-        path={ACCOUNTS_PATH}
-        query={query}
-        filters={[{ name: 'search', label: 'Address or name' }]}
-        cursor="after"
-        find={(limit, after = '') =>
-          listAccounts(registry, nowMs(), { limit, search, afterId: parsePlainInteger(after) })
-        }
-        columns={COLUMNS}
-        empty={search === undefined ? 'There are no more accounts.' : `No address or name contains '${search}'.`}
-      />
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Accounts', path: ACCOUNTS_PATH },
+    <List
+      label="Accounts"
+      path={ACCOUNTS_PATH}
+      query={query}
+      filters={[{ name: 'search', label: 'Address or name' }]}
+      cursor="after"
+      find={(limit, after = '') =>
+        listAccounts(registry, nowMs(), { limit, search, afterId: parsePlainInteger(after) })
+      }
+      columns={COLUMNS}
+      empty={search === undefined ? 'There are no more accounts.' : `No address or name contains '${search}'.`}
+    />,
+  );
 }

@@ -59,36 +59,32 @@ export function pageOfAccount(deps: WebDeps, person: Person, id: number, result:
   const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
   const { refused, link } = result;
   const isDeleted = account.deletedMs !== undefined;
-  return personPage(person, {
-    title: account.email,
-    path: ACCOUNTS_PATH,
-    refused,
-    ...(link !== undefined && { scripts: [PAGE_SCRIPT] }),
-    children: (
-      <>
-        {link !== undefined && <NewLink email={account.email} link={link} />}
-        <Facts facts={factsOf(account, used)} />
-        <h2>Grants</h2>
-        <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
-        {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
-        <h2>Keys</h2>
-        <Table label="Keys" columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
-        {!isDeleted && (
-          <>
-            <h2>Access</h2>
-            <Access account={account} />
-          </>
-        )}
-        <h2>Latest changes</h2>
-        <Table label={AUDIT_LABEL} columns={ENTRY_COLUMNS} rows={entries} empty="Nothing was changed yet." />
-        {entries.length > 0 && (
-          <p class="row">
-            <a href={linkTo(AUDIT_PATH, { account: id })}>All changes of this account</a>
-          </p>
-        )}
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [PAGE_SCRIPT] }) },
+    <>
+      {link !== undefined && <NewLink email={account.email} link={link} />}
+      <Facts facts={factsOf(account, used)} />
+      <h2>Grants</h2>
+      <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
+      {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
+      <h2>Keys</h2>
+      <Table label="Keys" columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
+      {!isDeleted && (
+        <>
+          <h2>Access</h2>
+          <Access account={account} />
+        </>
+      )}
+      <h2>Latest changes</h2>
+      <Table label={AUDIT_LABEL} columns={ENTRY_COLUMNS} rows={entries} empty="Nothing was changed yet." />
+      {entries.length > 0 && (
+        <p class="row">
+          <a href={linkTo(AUDIT_PATH, { account: id })}>All changes of this account</a>
+        </p>
+      )}
+    </>,
+  );
 }
 
 /** `used`: the usage of its keys in 30 days. */

@@ -47,27 +47,25 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
 export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountId, unknown } = filteredAccount(registry, query);
   const action = query.get('action') || undefined;
-  return personPage(person, {
-    title: 'Audit',
-    path: AUDIT_PATH,
-    children: (
-      <>
-        <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
-        <List
-          label={AUDIT_LABEL}
-          path={AUDIT_PATH}
-          query={query}
-          filters={[ACCOUNT_FILTER, { name: 'action', label: 'Action', options: AUDIT_ACTIONS }]}
-          cursor="before"
-          find={(limit, before = '') =>
-            unknown === undefined
-              ? auditPage(registry, { limit, accountId, action, beforeId: parsePlainInteger(before) })
-              : []
-          }
-          columns={COLUMNS}
-          empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
-        />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Audit', path: AUDIT_PATH },
+    <>
+      <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
+      <List
+        label={AUDIT_LABEL}
+        path={AUDIT_PATH}
+        query={query}
+        filters={[ACCOUNT_FILTER, { name: 'action', label: 'Action', options: AUDIT_ACTIONS }]}
+        cursor="before"
+        find={(limit, before = '') =>
+          unknown === undefined
+            ? auditPage(registry, { limit, accountId, action, beforeId: parsePlainInteger(before) })
+            : []
+        }
+        columns={COLUMNS}
+        empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
+      />
+    </>,
+  );
 }

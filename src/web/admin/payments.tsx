@@ -21,34 +21,32 @@ const SUMS_MAX = 24;
 export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { payments, database } = registry;
   const { accountId, unknown } = filteredAccount(registry, query);
-  return personPage(person, {
-    title: 'Payments',
-    path: PAYMENTS_PATH,
-    children: (
-      <>
-        <h2>Revenue</h2>
-        <Table
-          label="Revenue by month and token"
-          columns={revenueColumns(billing)}
-          rows={database.read(() => payments.revenue(SUMS_MAX))}
-          empty="No payment was mined yet."
-        />
-        <h2>All payments</h2>
-        <List
-          label="Payments"
-          path={PAYMENTS_PATH}
-          query={query}
-          filters={[ACCOUNT_FILTER]}
-          cursor="before"
-          find={(limit, beforeId) =>
-            unknown === undefined ? database.read(() => payments.list(limit, { accountId, beforeId })) : []
-          }
-          columns={paymentColumns(registry, billing)}
-          empty={unknown === undefined ? 'There are no payments.' : `There is no account '${unknown}'.`}
-        />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Payments', path: PAYMENTS_PATH },
+    <>
+      <h2>Revenue</h2>
+      <Table
+        label="Revenue by month and token"
+        columns={revenueColumns(billing)}
+        rows={database.read(() => payments.revenue(SUMS_MAX))}
+        empty="No payment was mined yet."
+      />
+      <h2>All payments</h2>
+      <List
+        label="Payments"
+        path={PAYMENTS_PATH}
+        query={query}
+        filters={[ACCOUNT_FILTER]}
+        cursor="before"
+        find={(limit, beforeId) =>
+          unknown === undefined ? database.read(() => payments.list(limit, { accountId, beforeId })) : []
+        }
+        columns={paymentColumns(registry, billing)}
+        empty={unknown === undefined ? 'There are no payments.' : `There is no account '${unknown}'.`}
+      />
+    </>,
+  );
 }
 
 function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {

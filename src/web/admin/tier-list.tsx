@@ -28,21 +28,18 @@ export function tierList({ registry, nowMs }: WebDeps, person: Person, _: PageRe
     catalog: registry.tiers.all().toSorted((a, b) => Number(a.retiredMs ?? 0) - Number(b.retiredMs ?? 0)),
     counts: tierCounts(registry, nowMs()),
   }));
-  return personPage(person, {
-    title: 'Tiers',
-    path: TIERS_PATH,
-    refused,
-    children: (
-      <>
-        <p class="quiet">The catalog, the lowest tier first. A change applies from the next request on.</p>
-        <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
-        <details class="card" open={refused !== undefined}>
-          <summary class="opener">Add a tier</summary>
-          <TierForm values={refused?.typed ?? NEW_TIER_FIELDS} hasPlace />
-        </details>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Tiers', path: TIERS_PATH, refused },
+    <>
+      <p class="quiet">The catalog, the lowest tier first. A change applies from the next request on.</p>
+      <Table label="Tiers" columns={columns(counts)} rows={catalog} empty="There are no tiers." />
+      <details class="card" open={refused !== undefined}>
+        <summary class="opener">Add a tier</summary>
+        <TierForm values={refused?.typed ?? NEW_TIER_FIELDS} hasPlace />
+      </details>
+    </>,
+  );
 }
 
 function columns({ accounts, keys }: TierCounts): Column<Tier>[] {

@@ -48,27 +48,23 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
       ? catalog.filter(({ retiredMs }) => retiredMs === undefined).indexOf(tier) + 1
       : undefined;
   const affected = affectedByTier(registry, nowMs(), id);
-  return personPage(person, {
-    title: `Tier ${tier.name}`,
-    path: TIERS_PATH,
-    refused,
-    children: (
-      <>
-        <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
-        {tier.retiredMs !== undefined && (
-          <p class="notice warn">
-            Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others can get
-            it.
-          </p>
-        )}
-        <div class="card">
-          <TierForm id={id} values={refused?.typed ?? fieldsOf(tier, place)} hasPlace={place !== undefined} />
-        </div>
-        <Affected affected={affected} />
-        {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: `Tier ${tier.name}`, path: TIERS_PATH, refused },
+    <>
+      <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
+      {tier.retiredMs !== undefined && (
+        <p class="notice warn">
+          Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others can get it.
+        </p>
+      )}
+      <div class="card">
+        <TierForm id={id} values={refused?.typed ?? fieldsOf(tier, place)} hasPlace={place !== undefined} />
+      </div>
+      <Affected affected={affected} />
+      {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
+    </>,
+  );
 }
 
 function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly affected: AffectedByTier }) {

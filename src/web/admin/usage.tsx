@@ -22,33 +22,30 @@ export async function serviceUsagePage(deps: WebDeps, person: Person, { query }:
   const { tier, account } = used.series;
   const splits = { Tier: named(tier), Account: named(account) };
   const rest = account.length - ACCOUNTS_MAX;
-  return personPage(person, {
-    title: 'Usage of all accounts',
-    path: SERVICE_USAGE_PATH,
-    scripts: [USAGE_SCRIPT],
-    children: (
-      <>
-        <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
-        <UsageTotals sum={used.total.sum} />
-        {account.length > 0 && <UsageChart range={used} splits={splits} />}
-        <h2>By tier</h2>
-        <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ name, sum }))} />
-        <h2>By account</h2>
-        <UsageTable
-          by="Account"
-          rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
-            name: <Owner registry={deps.registry} email={name} />,
-            sum,
-          }))}
-        />
-        <p class="quiet small">
-          {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
-          Days are in UTC. A key counts for the tier that it has now.{' '}
-          <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
-        </p>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Usage of all accounts', path: SERVICE_USAGE_PATH, scripts: [USAGE_SCRIPT] },
+    <>
+      <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
+      <UsageTotals sum={used.total.sum} />
+      {account.length > 0 && <UsageChart range={used} splits={splits} />}
+      <h2>By tier</h2>
+      <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ name, sum }))} />
+      <h2>By account</h2>
+      <UsageTable
+        by="Account"
+        rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
+          name: <Owner registry={deps.registry} email={name} />,
+          sum,
+        }))}
+      />
+      <p class="quiet small">
+        {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
+        Days are in UTC. A key counts for the tier that it has now.{' '}
+        <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
+      </p>
+    </>,
+  );
 }
 
 /** GET /admin/usage/csv, with the query of the page. */
