@@ -18,16 +18,18 @@ interface FormContent {
 /** A form with one button at its end. */
 export function Form(content: FormContent) {
   const { action, method = 'post', hidden = {}, class: classes, button, look = '', link, children } = content;
+  const submit = (
+    <button class={`button ${look}`.trim()} type="submit">
+      {button}
+    </button>
+  );
   return (
     <form class={classes} method={method} action={action}>
       {Object.entries(hidden).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
       {children}
-      <button class={`button ${look}`.trim()} type="submit">
-        {button}
-      </button>{' '}
-      {link}
+      {link === undefined ? submit : <div class="row">{[submit, link]}</div>}
     </form>
   );
 }

@@ -1,5 +1,8 @@
+import { Form } from './form.tsx';
 import { linkTo } from './link-to.ts';
 import { Table, type TableContent } from './table.tsx';
+
+const SIZE = 50;
 
 /** A parameter of the query that chooses rows. */
 export interface Filter {
@@ -16,15 +19,15 @@ interface ListContent<Row> extends Omit<TableContent<Row>, 'rows'> {
   readonly filters?: readonly Filter[];
   /** The parameter with the id of the last row of the page before: in the order of the list, its rows are after this one. */
   readonly cursor: 'after' | 'before';
-  /** The number of rows of a page. */
+  /** The number of rows of a page; undefined: SIZE. */
   readonly size?: number;
-  /** Returns at most `limit` rows, from the beginning of the list or from the row with the id `cursor` on. */
+  /** Returns at most `limit` rows: the first ones, or those after the row with the id `cursor`. */
   readonly find: (limit: number, cursor: string | undefined) => readonly Row[];
 }
 
 /** A list in pages: a form with its filters, a table, and links to the first and the next page. */
 export function List<Row extends { readonly id: string | number }>(content: ListContent<Row>) {
-  const { path, query, filters = [], cursor, size = 50, find, ...table } = content;
+  const { path, query, filters = [], cursor, size = SIZE, find, ...table } = content;
   const chosen = Object.fromEntries(filters.map(({ name }) => [name, query.get(name)?.trim()]));
   const position = query.get(cursor) || undefined;
   // One more row shows that there is a next page.
@@ -57,13 +60,19 @@ interface FiltersContent {
 
 function Filters({ path, filters, chosen }: FiltersContent) {
   return (
-    <form class="row filter" method="get" action={path}>
+    <Form
+      class="row filter"
+      method="get"
+      action={path}
+      button="Search"
+      link={Object.values(chosen).some(Boolean) ? <a href={path}>Show all</a> : undefined}
+    >
       {filters.map(({ name, label, options }) =>
         options === undefined ? (
           <input key={name} class="input" name={name} value={chosen[name]} placeholder={label} aria-label={label} />
         ) : (
           <select key={name} class="input" name={name} aria-label={label}>
-            <option value="">any {label.toLowerCase()}</option>
+            <option value="">Any {label.toLowerCase()}</option>
             {options.map((option) => (
               <option key={option} value={option} selected={option === chosen[name]}>
                 {option}
@@ -72,10 +81,6 @@ function Filters({ path, filters, chosen }: FiltersContent) {
           </select>
         ),
       )}
-      <button class="button" type="submit">
-        Search
-      </button>
-      {Object.values(chosen).some(Boolean) && <a href={path}>Show all</a>}
-    </form>
+    </Form>
   );
 }

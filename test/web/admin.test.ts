@@ -95,7 +95,7 @@ describe('The pages of administration', () => {
       Tier: 'Pro until 2026-07-01 00:00 UTC',
       'Valid keys': '1',
       Created: '2026-06-01 00:00 UTC',
-      Usage: '2 requests and 3 kB in 30 days ( of all accounts )',
+      Usage: '2 requests and 3 kB in 30 days ( usage of all accounts )',
     });
     expect(rowsOf(text, 'Grants')).toEqual([
       {

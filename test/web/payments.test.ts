@@ -76,7 +76,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     expect(factsOf(receipt)).toEqual({
       Payment: `${id} paid`,
       Tier: 'Pro, 30 days',
-      Amount: '$49.50 as TUSD on Anvil',
+      Amount: '$49.50 in TUSD on Anvil',
       From: timeText(startsMs),
       Until: timeText(endsMs!),
       Received: timeText(createdMs),

@@ -45,7 +45,7 @@ export function offerPage(
     <>
       <Facts
         facts={{
-          Price: `${usdText(quote.priceCents / 100)} as ${tokenText(payments, quote)}`,
+          Price: `${usdText(quote.priceCents / 100)} in ${tokenText(payments, quote)}`,
           'Valid until': <Time ms={quote.expiresMs} />,
           Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
           Ends: (
@@ -84,7 +84,7 @@ export function offerPage(
           <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
         </details>
         <p class="quiet">
-          <a href="/docs/payments">The manual</a> describes both, and every answer.
+          <a href="/docs/payments">The manual</a> describes both ways, and every answer.
         </p>
       </div>
     </>,

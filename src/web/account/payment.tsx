@@ -53,7 +53,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
             </>
           ),
           Tier: `${tier.name}, 30 days`,
-          Amount: `${usdText(quote.priceCents / 100)} as ${tokenText(billing, quote)}`,
+          Amount: `${usdText(quote.priceCents / 100)} in ${tokenText(billing, quote)}`,
           From: term && <Time ms={term.startsMs} />,
           Until: term && <Time ms={term.endsMs} />,
           Received: <Time ms={createdMs} />,

@@ -25,7 +25,7 @@ export function Access({ account: { id, email, role, disabledMs } }: { readonly 
       {disabledMs === undefined ? (
         <>
           <Action {...action('link')} label="Create a sign-in link">
-            The link signs in as {email} without a mail, once, within 15 minutes.
+            The link signs in as {email} once, within 15 minutes. It needs no mail.
           </Action>
           <Action {...action('disable')} label="Disable" warning={`The keys of ${email} stop working at once.`}>
             A disabled account has no sessions, and its keys are refused with their next request.

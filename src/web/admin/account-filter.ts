@@ -8,7 +8,7 @@ export const ACCOUNT_FILTER: Filter = { name: 'account', label: 'Address of an a
 interface FilteredAccount {
   /** Undefined: the rows of all accounts. */
   readonly accountId: number | undefined;
-  /** What was typed, if no account has this address or id: there are no rows. */
+  /** The text that was typed, if no account has this address or id: there are no rows. */
   readonly unknown: string | undefined;
 }
 

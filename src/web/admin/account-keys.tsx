@@ -19,7 +19,7 @@ export function keyColumns(catalog: readonly Tier[], nowMs: InstantMs): Column<U
         </>
       ),
     },
-    { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'that of the account' : tierName(catalog, tier)) },
+    { heading: 'Tier', cell: ({ tier }) => (tier === undefined ? 'the account’s' : tierName(catalog, tier)) },
     { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
     { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
     {

@@ -115,7 +115,7 @@ function factsOf(account: AccountOverview, used: readonly UsageCounts[]) {
     Usage: (
       <>
         {numberText(sum('requests'))} requests and {bytesText(sum('bytes'))} in 30 days (
-        <a href="/admin/usage">of all accounts</a>)
+        <a href="/admin/usage">usage of all accounts</a>)
       </>
     ),
   };
