@@ -177,27 +177,27 @@ describe('The pages of administration', () => {
   });
 
   test('disable and enable an account, and change its role', async () => {
-    const held = account('access@example.com');
-    const browser = await site.signedIn(held.email);
-    const fields = { account: held.id };
+    const person = account('access@example.com');
+    const browser = await site.signedIn(person.email);
+    const fields = { account: person.id };
     expect((await browser.open('/account')).status).toBe(200);
     expect((await change('/accounts/disable', fields)).status).toBe(303);
     expect((await browser.open('/account')).status).toBe(303);
-    const disabled = await admin.open(`/admin/accounts/${held.id}`);
+    const disabled = await admin.open(`/admin/accounts/${person.id}`);
     expect(plainText(disabled.text)).toContain('disabled since 2026-06-01');
     expect(disabled.text).not.toContain('action="/admin/accounts/link"');
     const [row] = rowsOf((await admin.open('/admin/accounts?search=access@')).text, 'Accounts');
     expect(row?.Account).toBe('access@example.com disabled');
     expect((await change('/accounts/link', fields)).status).toBe(403);
     await change('/accounts/enable', fields);
-    expect(registry.accounts.find(held.id)?.disabledMs).toBeUndefined();
+    expect(registry.accounts.find(person.id)?.disabledMs).toBeUndefined();
     await change('/accounts/role', { ...fields, role: 'admin' });
-    expect(registry.accounts.find(held.id)?.role).toBe('admin');
+    expect(registry.accounts.find(person.id)?.role).toBe('admin');
     await change('/accounts/role', { ...fields, role: 'user' });
     expect(lastEntry()).toEqual({
       action: 'account.role',
       actorId: root.id,
-      accountId: held.id,
+      accountId: person.id,
       detail: { role: 'user' },
     });
   });
