@@ -65,7 +65,7 @@ export function createOwnKey(
     if (keysBefore !== undefined && keys.length !== keysBefore) {
       throw new DomainError(
         'conflict',
-        'your account got a key after this form was opened, perhaps by this form: look at your keys first',
+        'your account got a key after you opened this form, perhaps because it was sent twice: look at your keys first',
       );
     }
     const ofDay = keys.filter(({ createdMs }) => nowMs - createdMs < DAY_MS).length;
@@ -90,7 +90,7 @@ export function rotateKey(change: Change, id: string, prefix?: string): IssuedKe
     if (prefix !== undefined && registry.apiKeys.find(id)?.prefix !== prefix) {
       throw new DomainError(
         'conflict',
-        'this key was rotated after this form was opened, perhaps by this form: look at your keys first',
+        'this key was rotated after you opened this form, perhaps because it was sent twice: look at your keys first',
       );
     }
     const issued = registry.apiKeys.rotate(id, nowMs);

@@ -11,8 +11,8 @@ export interface Browser {
   readonly userAgent: string | undefined;
   /** The value of its session cookie. That session ends with the new sign-in. */
   readonly session: string | undefined;
-  /** The value of the cookie that it got when it asked to sign in. */
-  readonly asked: string | undefined;
+  /** The value of the cookie that it got when it started to sign in. */
+  readonly attemptToken: string | undefined;
 }
 
 /** A person who is signed in. */
@@ -74,7 +74,7 @@ export class AccountSessions {
     return this.#stores.activityDatabase.read(() => this.#stores.sessions.list(id, this.#clock()));
   }
 
-  /** Whether a session has not ended. */
+  /** Returns false for a session that has ended. */
   isOpen({ id, accountId }: Session): boolean {
     const { sessions, activityDatabase } = this.#stores;
     return activityDatabase.read(() => sessions.list(accountId, this.#clock())).some((open) => open.id === id);

@@ -30,7 +30,7 @@ export interface AccountUsage extends SummedTime {
   readonly total: UsageSeries;
   readonly keys: readonly NamedUsage[];
   readonly routes: readonly NamedUsage[];
-  /** What was summed. A key may have several rows of one route and interval. */
+  /** The rows of these sums. A key may have several rows of one route and interval. */
   readonly rows: readonly UsageRow[];
 }
 

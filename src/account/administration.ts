@@ -101,14 +101,14 @@ export function endGrant(change: Change, accountId: number, grantId: string): vo
  * person if it is the last admin.
  */
 export function disableAccount(change: Change, accountId: number, endSessions: (account: Account) => void): void {
-  const account = changeAccount(change, accountId, (held) => {
-    if (held.disabledMs !== undefined) return held;
-    refuseLastAdmin(change, held);
+  const disabled = changeAccount(change, accountId, (account) => {
+    if (account.disabledMs !== undefined) return account;
+    refuseLastAdmin(change, account);
     change.registry.accounts.disable(accountId, change.nowMs);
     record(change, 'account.disable', accountId);
-    return held;
+    return account;
   });
-  endSessions(account);
+  endSessions(disabled);
 }
 
 /** Accepts the keys of a disabled account again. */
@@ -122,17 +122,17 @@ export function enableAccount(change: Change, accountId: number): void {
 
 /** Replaces the address of an account; its keys, sessions and identities stay. Throws 'conflict' for an address that another account has. */
 export function setEmail(change: Change, accountId: number, to: string): void {
-  changeAccount(change, accountId, (held) => {
-    change.registry.accounts.setEmail(held, to);
-    record(change, 'account.email', accountId, { from: held.email, to });
+  changeAccount(change, accountId, (account) => {
+    change.registry.accounts.setEmail(account, to);
+    record(change, 'account.email', accountId, { from: account.email, to });
   });
 }
 
 /** Throws 'conflict' for a person if the last admin would become a user. */
 export function setRole(change: Change, accountId: number, role: Role): void {
-  changeAccount(change, accountId, (held) => {
-    if (held.role === role) return;
-    if (role !== 'admin') refuseLastAdmin(change, held);
+  changeAccount(change, accountId, (account) => {
+    if (account.role === role) return;
+    if (role !== 'admin') refuseLastAdmin(change, account);
     change.registry.accounts.setRole(accountId, role);
     record(change, 'account.role', accountId, { role });
   });

@@ -3,7 +3,7 @@ import type { AuditDetail } from '../store/audit.ts';
 import type { Registry } from '../store/registry.ts';
 import type { SignedIn } from './account-sessions.ts';
 
-/** Who changes something, and when. */
+/** The person who changes something, and the instant of the change. */
 export interface Change {
   readonly registry: Registry;
   readonly nowMs: InstantMs;

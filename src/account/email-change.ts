@@ -3,8 +3,8 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+import { changedMail, confirmationMail, takenMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
-import { changedMail, confirmationMail, takenMail } from './email-change-mail.ts';
 import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
@@ -28,8 +28,8 @@ export class EmailChange {
   }
 
   /**
-   * Sends the mail. If the address has an account already, the mail says so, and the answer is the same. Throws 'sign-in-again',
-   * 'invalid-parameter', 'forbidden' for an address that the service does not admit, 'rate-limited', 'busy', and 'not-found' when the
+   * Sends the mail with the link. If the address has an account already, the mail says so, and the answer is the same. Throws 'sign-in-again',
+   * 'invalid-parameter', 'forbidden' for an address that the service does not allow, 'rate-limited', 'busy', and 'not-found' when the
    * service sends no mail.
    */
   ask(person: SignedIn, typed: string, client: string): void {
@@ -41,10 +41,10 @@ export class EmailChange {
     refuseOldSignIn(person, nowMs);
     const email = emailAddress(typed);
     if (email === account.email) {
-      throw new DomainError('invalid-parameter', 'this is the address of your account already: give another one');
+      throw new DomainError('invalid-parameter', 'your account has this address already: type another one');
     }
     if (signUp.policy === 'invited' && !admitsNew(signUp, email)) {
-      throw new DomainError('forbidden', 'this service admits no addresses of this domain: ask its operator');
+      throw new DomainError('forbidden', 'this service allows no addresses of this domain: ask its operator');
     }
     const holder = accountsDatabase.read(() => accounts.findByEmail(email));
     const link = randomToken();
@@ -57,7 +57,7 @@ export class EmailChange {
       refuseTooManyOf(client, attempts, nowMs);
       refuseTooManyTo(email, attempts, nowMs);
       if (isDailyLimitReached(attempts, nowMs)) {
-        throw new DomainError('rate-limited', 'this service has sent its mails of a day: try again tomorrow', {
+        throw new DomainError('rate-limited', 'this service sends no more mails today: try again tomorrow', {
           retryAfterSeconds: 86_400,
         });
       }
@@ -66,7 +66,7 @@ export class EmailChange {
     outbox.send(mail, nowMs + ATTEMPT_MS);
   }
 
-  /** What a link does. Changes nothing. Throws 'forbidden' for a link that is unknown, expired, used, or not of this person. */
+  /** Returns the change that a link makes, and changes nothing. Throws 'forbidden' for a link that is unknown, expired, used, or not of this person. */
   look({ account }: SignedIn, link: string): { readonly from: string; readonly to: string } {
     const { stores, clock } = this.#deps;
     const { attempts, activityDatabase } = stores;

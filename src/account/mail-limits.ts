@@ -16,7 +16,7 @@ export function refuseTooManyOf(client: string, attempts: SignInAttempts, nowMs:
   throw tooMany('from your network: try again in an hour', HOUR_MS);
 }
 
-/** Throws 'rate-limited' when an address was to get too many mails. Counts every address, with an account or without. */
+/** Throws 'rate-limited' when too many mails to an address were asked for, whether or not it has an account. */
 export function refuseTooManyTo(email: string, attempts: SignInAttempts, nowMs: number): void {
   if (attempts.countByEmail(email, nowMs - HOUR_MS) >= EMAIL_ATTEMPTS_PER_HOUR) {
     throw tooMany('with this address: use the last mail, or try again in an hour', HOUR_MS);
@@ -26,7 +26,7 @@ export function refuseTooManyTo(email: string, attempts: SignInAttempts, nowMs: 
   }
 }
 
-/** Whether the service has sent as many mails in a day as addresses without an account may get. */
+/** Returns true when the service has sent so many mails in a day that addresses without an account get none. */
 export function isDailyLimitReached(attempts: SignInAttempts, nowMs: number): boolean {
   return attempts.countMailed(nowMs - DAY_MS) >= MAILS_PER_DAY;
 }

@@ -32,7 +32,7 @@ export interface OidcProviderDeps {
   readonly clock: () => number;
   /** Gets no token, code or claim. */
   readonly logError: (line: string) => void;
-  /** Of each request to the provider. */
+  /** The limit of each request to the provider. */
   readonly timeoutMs?: number;
 }
 
@@ -56,7 +56,7 @@ export class OidcProvider {
   readonly name: string;
   readonly #settings: OidcProviderSettings;
   readonly #deps: OidcProviderDeps;
-  /** When a line about an answer may be written again. */
+  /** The instants from which a line about an answer is written again. */
   readonly #nextAnswerMs = { code: 0, other: 0 };
   #discovered: { readonly configuration: Promise<Configuration>; untilMs: number } | undefined;
 
@@ -66,7 +66,7 @@ export class OidcProvider {
     this.#deps = deps;
   }
 
-  /** Where the browser goes to sign in. Throws 'busy'. */
+  /** Returns the address of the provider's sign-in page. Throws 'busy'. */
   async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets): Promise<string> {
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
     const configuration = await this.#configuration();
@@ -167,7 +167,7 @@ export class OidcProvider {
       return this.#unavailable(error);
     }
     this.#logAnswer(error, error instanceof ResponseBodyError && error.error === 'invalid_grant');
-    const sentence = `the answer of ${this.name} is not valid: start the sign-in again`;
+    const sentence = `${this.name} sent an answer that is not valid: start the sign-in again`;
     return new DomainError('forbidden', sentence, { cause: error });
   }
 

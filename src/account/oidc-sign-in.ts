@@ -10,10 +10,10 @@ import type { OidcProvider, OidcSecrets } from './oidc-provider.ts';
 import type { SignIn, SignInDeps } from './sign-in.ts';
 
 /** The value of the browser's cookie: 256 random bits and the time, in base 36. */
-const ASKED = /^[\w-]{43}\.([0-9a-z]{1,11})$/;
+const ATTEMPT_TOKEN = /^[\w-]{43}\.([0-9a-z]{1,11})$/;
 
 /** The end of a sign-in at a provider: a session, or the value of a new cookie for a person who has to prove the address by mail. */
-export type OidcEnd = { readonly session: NewSession } | { readonly session: undefined; readonly asked: string };
+export type OidcEnd = { readonly session: NewSession } | { readonly session: undefined; readonly attemptToken: string };
 
 /**
  * Sign-in at OIDC providers. The start stores nothing: state, nonce and PKCE verifier are derived from the browser's cookie and a secret of
@@ -39,11 +39,14 @@ export class OidcSignIn {
     return [...this.#providers.keys()];
   }
 
-  /** Where the browser goes, and the value of its cookie. Throws 'not-found' and 'busy'. */
-  async start(name: string): Promise<{ readonly url: string; readonly asked: string }> {
+  /** Returns the address of the provider's sign-in page, and the value of the browser's cookie. Throws 'not-found' and 'busy'. */
+  async start(name: string): Promise<{ readonly url: string; readonly attemptToken: string }> {
     const provider = this.#provider(name);
-    const asked = `${randomToken()}.${this.#deps.clock().toString(36)}`;
-    return { url: await provider.signInUrl(this.#redirectUri(name), this.#secretsOf(name, asked)), asked };
+    const attemptToken = `${randomToken()}.${this.#deps.clock().toString(36)}`;
+    return {
+      url: await provider.signInUrl(this.#redirectUri(name), this.#secretsOf(name, attemptToken)),
+      attemptToken,
+    };
   }
 
   /**
@@ -55,18 +58,25 @@ export class OidcSignIn {
     const provider = this.#provider(name);
     const { stores, clock } = this.#deps;
     const callback = new URL(`${this.#redirectUri(name)}${query}`);
-    const asked = this.#askedBy(name, callback.searchParams.get('state') ?? '', browser);
+    const attemptToken = this.#attemptTokenOf(name, callback.searchParams.get('state') ?? '', browser);
     stores.activityDatabase.write(() => {
       const nowMs = clock();
       refuseTooManyOf(client, stores.attempts, nowMs);
-      const attempt = { method: name, email: undefined, browser: asked, client, createdMs: nowMs, usedMs: nowMs };
+      const attempt = {
+        method: name,
+        email: undefined,
+        browser: attemptToken,
+        client,
+        createdMs: nowMs,
+        usedMs: nowMs,
+      };
       if (!stores.attempts.add(attempt)) throw startAgain(name, 'was completed already');
     });
     const {
       identity,
       email: stated,
       isEmailVerified,
-    } = await provider.identify(callback, this.#secretsOf(name, asked));
+    } = await provider.identify(callback, this.#secretsOf(name, attemptToken));
     const known = stores.accountsDatabase.read(() => {
       const accountId = stores.identities.find(identity);
       return accountId === undefined ? undefined : stores.accounts.find(accountId);
@@ -77,22 +87,22 @@ export class OidcSignIn {
     if (stated === undefined) {
       throw new DomainError(
         'forbidden',
-        `${name} did not state your e-mail address: allow it there, or sign in another way`,
+        `${name} did not state your e-mail address: allow that there, or sign in another way`,
       );
     }
     const email = parseEmailAddress(stated);
     if (email === undefined) {
       throw new DomainError(
         'forbidden',
-        `the e-mail address that ${name} states is not a plain ASCII address: use another one there, or sign in another way`,
+        `${name} states an e-mail address that is not plain ASCII: use another one there, or sign in another way`,
       );
     }
     const isProven = isEmailVerified && !this.#hasOtherIdentity(email, identity);
     if (isProven) return { session: this.#signIn.enter({ email, method: name, identity }, browser) };
-    return { session: undefined, asked: this.#signIn.ask(email, client, { provider: name, identity }) };
+    return { session: undefined, attemptToken: this.#signIn.ask(email, client, { provider: name, identity }) };
   }
 
-  /** Whether the account of the address has an identity of the same issuer. `identity` itself is linked to no account. */
+  /** Returns true if the account of the address has an identity of the same issuer. `identity` itself is linked to no account. */
   #hasOtherIdentity(email: string, { issuer }: Identity): boolean {
     const { accounts, identities, accountsDatabase } = this.#deps.stores;
     return accountsDatabase.read(() => {
@@ -102,20 +112,20 @@ export class OidcSignIn {
   }
 
   /** The cookie's value, if this browser started the sign-in with this state less than 15 minutes ago. */
-  #askedBy(name: string, state: string, { asked = '' }: Browser): string {
-    const startedMs = Number.parseInt(ASKED.exec(asked)?.[1] ?? '', 36);
-    const expected = Buffer.from(this.#secretsOf(name, asked).state);
+  #attemptTokenOf(name: string, state: string, { attemptToken = '' }: Browser): string {
+    const startedMs = Number.parseInt(ATTEMPT_TOKEN.exec(attemptToken)?.[1] ?? '', 36);
+    const expected = Buffer.from(this.#secretsOf(name, attemptToken).state);
     const given = Buffer.from(state);
     if (Number.isNaN(startedMs) || given.length !== expected.length || !timingSafeEqual(given, expected)) {
       throw startAgain(name, 'was not started in this browser');
     }
     if (this.#deps.clock() - startedMs >= ATTEMPT_MS) throw startAgain(name, 'took longer than 15 minutes');
-    return asked;
+    return attemptToken;
   }
 
-  #secretsOf(name: string, asked: string): OidcSecrets {
+  #secretsOf(name: string, attemptToken: string): OidcSecrets {
     const derived = (purpose: string) =>
-      Buffer.from(this.#deps.stores.secret.digest(`oidc-${purpose}:${name}:${asked}`)).toString('base64url');
+      Buffer.from(this.#deps.stores.secret.digest(`oidc-${purpose}:${name}:${attemptToken}`)).toString('base64url');
     return { state: derived('state'), nonce: derived('nonce'), verifier: derived('verifier') };
   }
 

@@ -5,11 +5,11 @@ import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS, CODE_TRIES_MAX } from '../store/sign-in-attempts.ts';
+import { signInMail } from './account-mails.ts';
 import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
 import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
 import { linkUrl } from './sign-in-link.ts';
-import { signInMail } from './sign-in-mail.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
@@ -55,13 +55,13 @@ export class SignIn {
     if (outbox === undefined) {
       throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
     }
-    const asked = emailAddress(typed);
+    const address = emailAddress(typed);
     const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
     const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
     outbox.refuseWhenFull();
-    const account = accountsDatabase.read(() => accounts.findByEmail(asked));
+    const account = accountsDatabase.read(() => accounts.findByEmail(address));
     // Mail servers may distinguish the case of an address: another spelling may be another person's.
-    const email = account?.email ?? asked;
+    const email = account?.email ?? address;
     const [browser, link, code] = [randomToken(), randomToken(), randomCode()];
     const { provider: method = 'email', identity } = unproven ?? {};
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
@@ -79,7 +79,7 @@ export class SignIn {
     return browser;
   }
 
-  /** The account that a link signs in to, by its address. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
+  /** Returns the address of the account that a link signs in to. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
   look(link: string): { readonly email: string; readonly provider: string | undefined } {
     const { stores, clock } = this.#deps;
     const { attempts, activityDatabase } = stores;
@@ -93,7 +93,7 @@ export class SignIn {
     const { attempts, activityDatabase } = stores;
     const attempt = activityDatabase.write(() => {
       const found = usableAttempt(attempts.findByLink(link), 'link', clock());
-      const ofBrowser = browser.asked === undefined ? undefined : attempts.findByBrowser(browser.asked);
+      const ofBrowser = browser.attemptToken === undefined ? undefined : attempts.findByBrowser(browser.attemptToken);
       if (found.identity !== undefined && ofBrowser?.id !== found.id) {
         throw new DomainError(
           'forbidden',
@@ -113,14 +113,14 @@ export class SignIn {
     const code = typed.replace(/[\s-]/g, '');
     // A wrong code changes the database too, so its error is thrown after the transaction.
     const { attempt, isRight } = activityDatabase.write(() => {
-      const asked = browser.asked === undefined ? undefined : attempts.findByBrowser(browser.asked);
-      if (asked?.email === undefined) {
+      const begun = browser.attemptToken === undefined ? undefined : attempts.findByBrowser(browser.attemptToken);
+      if (begun?.email === undefined) {
         throw new DomainError(
           'forbidden',
           'a code works only in the browser that asked for it: use the link in the mail',
         );
       }
-      const found = usableAttempt(asked, 'code', clock());
+      const found = usableAttempt(begun, 'code', clock());
       if (found.codeTries >= CODE_TRIES_MAX) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
       const matches = attempts.isCode(found, code);
       if (matches) attempts.markUsed(found, clock());

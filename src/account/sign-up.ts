@@ -9,11 +9,11 @@ export type SignUpPolicy = (typeof SIGN_UP_POLICIES)[number];
  */
 export interface SignUp {
   readonly policy: SignUpPolicy;
-  /** In lower case. */
+  /** Domains in lower case. */
   readonly domains: ReadonlySet<string>;
 }
 
-/** Whether a person who has proved this address, in canonical spelling, may create an account. */
+/** Returns true if a person who has proved this address, in canonical spelling, may create an account. */
 export function admitsNew({ policy, domains }: SignUp, email: string): boolean {
   return policy === 'open' || (policy === 'invited' && domains.has(domainOf(email)));
 }

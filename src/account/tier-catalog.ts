@@ -78,13 +78,13 @@ export function retireTier(change: Change, id: string): Tier {
   });
 }
 
-/** Who has a tier. */
+/** The accounts and keys that have a tier. */
 export interface AffectedByTier {
   /** Each account with its grant that ends last, in the order of the addresses. */
   readonly accounts: readonly GrantedAccount[];
   /** Valid keys that are pinned to the tier, the oldest first. */
   readonly keys: readonly ApiKey[];
-  /** Whether all accounts without a grant have it. */
+  /** True for the tier of all accounts without a grant. */
   readonly isOfNewAccounts: boolean;
 }
 

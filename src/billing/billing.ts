@@ -23,7 +23,7 @@ export interface Price {
   readonly chain: Chain;
   readonly token: Token;
   readonly priceCents: number;
-  /** In the smallest unit of the token. */
+  /** The price in the smallest unit of the token. */
   readonly amount: bigint;
 }
 
@@ -32,9 +32,9 @@ const QUOTE_MS = 10 * 60_000;
 const REUSED_MS = 5 * 60_000;
 /** Unpaid quotes are kept for this long after their end, so that a late client learns why it is refused. */
 const OLD_QUOTE_MS = 24 * 3_600_000;
-/** A signed transfer may not be valid for longer: until its end it is asked for. */
+/** A signed transfer may not be valid for longer: until its end the chain is asked about it. */
 const VALID_SECONDS_MAX = 24 * 3600;
-/** How long a settlement waits until a transfer is sent, for a block, and between two looks. */
+/** Times that a settlement waits: until a transfer is sent, for a block, and between two looks. */
 const SEND_MS = 5000;
 const WAIT_MS = 10_000;
 const LOOK_MS = 250;
@@ -49,7 +49,7 @@ export class Billing {
   readonly #reconciliation: Reconciliation;
   /** Settlements under way, so that repetitions send nothing. */
   readonly #settling = new Map<string, Promise<Payment>>();
-  /** When this process sent pending payments to their chains, by id. */
+  /** The instants at which this process sent pending payments to their chains, by id. */
   readonly #sentMs = new Map<string, InstantMs>();
 
   constructor(deps: BillingDeps) {
@@ -109,12 +109,12 @@ export class Billing {
 
   /** The quotes at some prices. A network that does not answer is left out; throws as `quote` does if none answers. */
   async quotes(accountId: number, prices: readonly Price[]): Promise<{ quote: PaymentQuote; token: Token }[]> {
-    const asked = await Promise.allSettled(prices.map((price) => this.quote(accountId, price)));
-    for (const one of asked) if (one.status === 'rejected' && !isUnavailable(one.reason)) throw one.reason;
-    const quotes = asked.flatMap((one, index) =>
+    const results = await Promise.allSettled(prices.map((price) => this.quote(accountId, price)));
+    for (const one of results) if (one.status === 'rejected' && !isUnavailable(one.reason)) throw one.reason;
+    const quotes = results.flatMap((one, index) =>
       one.status === 'fulfilled' ? [{ quote: one.value, token: prices[index]!.token }] : [],
     );
-    if (quotes.length === 0) throw (asked[0] as PromiseRejectedResult).reason;
+    if (quotes.length === 0) throw (results[0] as PromiseRejectedResult).reason;
     return quotes;
   }
 
@@ -210,7 +210,7 @@ export class Billing {
     throw new DomainError('invalid-parameter', 'the signed transfer is valid for too long: sign one for 5 minutes');
   }
 
-  /** Whether the transfer was sent, as far as is known. Never throws. */
+  /** Sends a transfer. Returns false if that is known to have failed; never throws. */
   async #send(chain: Chain, payment: Payment, signed: SignedTransfer): Promise<boolean> {
     const { clock, logError } = this.#deps;
     for (const [id, sentMs] of this.#sentMs) if (sentMs + RESEND_MS < clock()) this.#sentMs.delete(id);

@@ -13,7 +13,7 @@ export interface ReconciliationDeps {
   readonly logError: (line: string) => void;
 }
 
-/** How many payments a reconciliation looked at, and how many it changed. */
+/** The numbers of payments that a reconciliation looked at and changed. */
 export interface Reconciled {
   readonly checked: number;
   readonly changed: number;
@@ -24,7 +24,7 @@ export interface Reconciled {
 /** Payments are read in groups of this size. */
 const GROUP = 100;
 
-/** What the audit has when a payment changes to a state. */
+/** The action in the audit for a payment that gets a state. */
 const ACTIONS: Readonly<Record<Payment['state'], string>> = {
   pending: 'payment.revoke',
   settled: 'payment.settle',
@@ -75,7 +75,7 @@ export class Reconciliation {
   async #run(): Promise<Reconciled> {
     const { registry, logError } = this.#deps;
     const counts = { checked: 0, changed: 0, unknown: 0 };
-    /** By network: the others of its payments are not asked for. */
+    /** Messages by network. The other payments of a network that did not answer are skipped. */
     const faults = new Map<string, string>();
     let group = registry.payments.open(GROUP);
     for (; group.length > 0; group = registry.payments.open(GROUP, group.at(-1)!.id)) {

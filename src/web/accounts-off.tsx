@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { formPage } from './page.tsx';
-import { responseOf } from './visit.ts';
+import { responseOf } from './page-request.ts';
 
 /** The pages at the paths of accounts while accounts are off. */
 export function accountsOff() {
@@ -8,8 +8,8 @@ export function accountsOff() {
   const page = formPage(
     'Accounts are off',
     <p>
-      The operator of this service turns them on with <code>--public-url</code>: see{' '}
-      <a href="/docs/accounts">the manual</a>. Without them, <code>bookreel key create</code> makes the keys.
+      The operator of this service turns accounts on with <code>--public-url</code>: see{' '}
+      <a href="/docs/accounts">the manual</a>. Without accounts, <code>bookreel key create</code> creates the keys.
     </p>,
     404,
   );

@@ -5,9 +5,9 @@ import { numberText, timeText, usdText } from './texts.ts';
 type Value = AuditDetail[string] | undefined;
 type Sentence = (detail: AuditDetail) => string;
 
-/** By action, as `noun.verb`. The person who acted is named elsewhere. */
+/** A sentence for each action, `noun.verb`. The person who acted is named elsewhere. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
-  'account.create': ({ role }) => `Created the account${role === 'admin' ? ' of an admin' : ''}`,
+  'account.create': ({ role }) => `Created the account${role === 'admin' ? ' as an admin' : ''}`,
   'account.delete': () => 'Deleted the account',
   'account.disable': () => 'Disabled the account',
   'account.email': ({ from, to }) => `Changed the address from ${from} to ${to}`,
@@ -42,7 +42,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
 /** The actions that this build records, in the order of the alphabet. */
 export const AUDIT_ACTIONS: readonly string[] = Object.keys(SENTENCES);
 
-/** What was done, in words. An action of another build is shown as it is stored. */
+/** Describes an entry in words. An action of another build is shown as it is stored. */
 export function auditSentence({ action, detail }: Pick<AuditEntry, 'action' | 'detail'>): string {
   const sentence = SENTENCES[action];
   if (sentence !== undefined) return sentence(detail);

@@ -1,4 +1,4 @@
-/** In this order: most browsers name others too, for compatibility. */
+/** Patterns in the order in which they are tried: most browsers name others too, for compatibility. */
 const BROWSERS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\/|\bEdgiOS\//, 'Edge'],
   [/\bOPR\/|\bOPT\//, 'Opera'],

@@ -3,15 +3,15 @@ import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 
 /** Cookies of one host, over https or on this machine, that scripts cannot read (RFC 6265bis, 4.1.3.2). */
 const SESSION = '__Host-bookreel-session';
-const ASKED = '__Host-bookreel-asked';
+const ATTEMPT = '__Host-bookreel-attempt';
 const NEXT = '__Host-bookreel-next';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
 export function cookiesOf(request: Request): {
   readonly session: string | undefined;
-  readonly asked: string | undefined;
-  /** For `nextPage`, which decides whether it is the path of a page. */
+  readonly attemptToken: string | undefined;
+  /** The page to show after a sign-in, as the browser sent it: an argument of `nextPage`. */
   readonly next: string | undefined;
 } {
   const pairs = (request.headers.get('cookie') ?? '').split('; ').map((pair) => pair.split('=', 2));
@@ -19,7 +19,7 @@ export function cookiesOf(request: Request): {
     const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
     return values.length === 1 ? values[0] : undefined;
   };
-  return { session: read(SESSION), asked: read(ASKED), next: read(NEXT) };
+  return { session: read(SESSION), attemptToken: read(ATTEMPT), next: read(NEXT) };
 }
 
 /** The header that sets the session's cookie; undefined removes it. */
@@ -28,11 +28,11 @@ export function sessionCookie(token: string | undefined): string {
 }
 
 /** The header that sets the cookie of a browser that started a sign-in. */
-export function askedCookie(asked: string | undefined): string {
-  return cookie(ASKED, asked, ATTEMPT_MS);
+export function attemptCookie(attemptToken: string | undefined): string {
+  return cookie(ATTEMPT, attemptToken, ATTEMPT_MS);
 }
 
-/** The header that sets the path of the page that follows the sign-in in this browser: after a link, a code or a provider. */
+/** The header that sets the page to show after the sign-in in this browser: by a link, a code or a provider. */
 export function nextCookie(path: string | undefined): string {
   return cookie(NEXT, path, ATTEMPT_MS);
 }

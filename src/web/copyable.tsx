@@ -1,9 +1,9 @@
 import { Commands } from '../http/pages/commands.tsx';
 
 interface CopyableContent {
-  /** Of the element; unique on the page. */
+  /** The id of the element, unique on the page. */
   readonly id: string;
-  /** On the button. */
+  /** The label of the button. */
   readonly label: string;
   readonly text: string;
 }

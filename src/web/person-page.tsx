@@ -1,18 +1,18 @@
 import type { ComponentChildren } from 'preact';
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
 import { statusOf } from '../http/response/problem.ts';
+import { Form } from './form.tsx';
 import { type Page, pageOf } from './page.tsx';
-import { type RefusedForm, sentenceOf } from './refused-form.ts';
+import { errorSentence, type RefusedForm } from './refused-form.ts';
 import type { Person } from './routes.ts';
 
-export interface PersonPageContent {
+export interface PageSettings {
   readonly title: string;
   /** The path of the page: its link in the menu is marked. */
   readonly path: string;
   readonly scripts?: readonly BuiltAsset[];
   /** The form of the page that was refused: the page has the status of the refusal, and begins with the reason. */
   readonly refused?: RefusedForm | undefined;
-  readonly children: ComponentChildren;
 }
 
 const ACCOUNT_MENU = [
@@ -36,8 +36,12 @@ const ADMIN_MENU = [
 ] as const;
 
 /** A page of a signed-in person: a menu, and the content. */
-export function personPage({ account, hasPayments }: Person, page: PersonPageContent): Page {
-  const { title, path, scripts, refused, children } = page;
+export function personPage(
+  { account, hasPayments }: Person,
+  settings: PageSettings,
+  children: ComponentChildren,
+): Page {
+  const { title, path, scripts, refused } = settings;
   const adminMenu = ADMIN_MENU.filter(({ href }) => hasPayments || href !== PAYMENTS_PATH);
   const content = (
     <div class="with-menu">
@@ -48,16 +52,13 @@ export function personPage({ account, hasPayments }: Person, page: PersonPageCon
       <div>
         <div class="row spread">
           <h1>{title}</h1>
-          <form class="row" method="post" action="/sign-out">
+          <Form class="row" action="/sign-out" button="Sign out" look="small">
             <span class="quiet small long">Signed in as {account.email}</span>
-            <button class="button small" type="submit">
-              Sign out
-            </button>
-          </form>
+          </Form>
         </div>
         {refused !== undefined && (
           <p class="notice bad" role="alert">
-            {sentenceOf(refused.error)}
+            {errorSentence(refused.error)}
           </p>
         )}
         {children}

@@ -18,7 +18,7 @@ export function refusedForm(typed: URLSearchParams, work: () => void): RefusedFo
   }
 }
 
-/** `error.message` as a sentence. */
-export function sentenceOf({ message }: DomainError): string {
+/** The message of an error as a sentence. */
+export function errorSentence({ message }: DomainError): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

@@ -3,9 +3,9 @@ import type { SignedIn } from '../account/account-sessions.ts';
 import type { Billing } from '../billing/billing.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
-import type { Answer, Visit } from './visit.ts';
+import type { Answer, PageRequest } from './page-request.ts';
 
-/** What pages and forms work with. */
+/** The parts of the service that pages and forms use. */
 export interface WebDeps {
   readonly service: AccountService;
   readonly registry: Registry;
@@ -15,12 +15,12 @@ export interface WebDeps {
   readonly nowMs: () => number;
 }
 
-/** Who sees a page, and what the menu of the service has for this person. */
+/** The person who sees a page. The menu has payments only while they are on. */
 export interface Person extends SignedIn {
   readonly hasPayments: boolean;
 }
 
 /** A page or form of a signed-in person. */
-export type PersonHandler = (deps: WebDeps, person: Person, visit: Visit) => Answer | Promise<Answer>;
-/** By path, as the router writes it. */
+export type PersonHandler = (deps: WebDeps, person: Person, request: PageRequest) => Answer | Promise<Answer>;
+/** Handlers by path, as the router writes paths. */
 export type PersonRoutes = Readonly<Record<string, PersonHandler>>;

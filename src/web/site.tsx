@@ -6,23 +6,24 @@ import { subjectsOf } from '../http/plugins/address-budgets.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 import type { RequestContext } from '../http/plugins/rate-limit.ts';
 import { pathOf } from '../http/request-target.ts';
-import { isOurs, statusOf } from '../http/response/problem.ts';
+import { isServerFault, statusOf } from '../http/response/problem.ts';
 import { ACCOUNT_FORMS, ACCOUNT_PAGES } from './account/routes.ts';
 import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
 import { cookiesOf, nextCookie } from './cookies.ts';
-import { formOf, refuseForeignForm } from './form.ts';
+import { NEXT_PAGES } from './next-page.ts';
 import { formPage } from './page.tsx';
-import { sentenceOf } from './refused-form.ts';
+import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
+import { formOf, refuseForeignForm } from './posted-form.ts';
+import { errorSentence } from './refused-form.ts';
 import type { PersonRoutes, WebDeps } from './routes.ts';
 import { SCRIPTS } from './scripts.ts';
 import { SIGN_IN_FORMS, SIGN_IN_PAGES } from './sign-in/routes.ts';
-import { type Answer, redirect, responseOf, type Visit } from './visit.ts';
 
 export interface SiteDeps extends WebDeps {
   readonly addresses: ClientAddresses;
 }
 
-type Handler = (visit: Visit) => Answer | Promise<Answer>;
+type Handler = (pageRequest: PageRequest) => Answer | Promise<Answer>;
 type Context = RequestContext & { readonly params?: Readonly<Record<string, string>> };
 
 /** The pages of sign-in, accounts and administration. They work without scripts. */
@@ -33,22 +34,25 @@ export function accountSite(deps: SiteDeps) {
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
       const { client } = subjectsOf(deps.addresses.of(request, server));
-      return responseOf(set, await handler(visitOf(context, client)));
+      return responseOf(set, await handler(pageRequestOf(context, client)));
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
-      if (!(error instanceof DomainError) || isOurs(error)) throw error;
+      if (!(error instanceof DomainError) || isServerFault(error)) throw error;
       return responseOf(set, refusal(error, pathOf(request)));
     }
   };
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
-    Object.entries(routes).map(([path, handle]): [string, Handler] => [path, (visit) => handle(service, visit)]);
+    Object.entries(routes).map(([path, handle]): [string, Handler] => [
+      path,
+      (pageRequest) => handle(service, pageRequest),
+    ]);
   const byPerson = (routes: PersonRoutes, isForAdmins = false) =>
     Object.entries(routes).map(([path, handle]): [string, Handler] => [
       path,
-      (visit) => {
-        const find = () => service.sessions.find(visit.browser.session);
+      (pageRequest) => {
+        const find = () => service.sessions.find(pageRequest.browser.session);
         const form = async () => {
-          const fields = await visit.form();
+          const fields = await pageRequest.form();
           // A form may arrive slowly, and the session may end meanwhile.
           if (find() === undefined) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
           return fields;
@@ -56,7 +60,7 @@ export function accountSite(deps: SiteDeps) {
         const person = find();
         if (person === undefined) return redirect('/sign-in', nextCookie(pageAbove(path)));
         if (isForAdmins) refuseNonAdmin(person, nowMs());
-        return handle(deps, { ...person, hasPayments: deps.billing !== undefined }, { ...visit, form });
+        return handle(deps, { ...person, hasPayments: deps.billing !== undefined }, { ...pageRequest, form });
       },
     ]);
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
@@ -78,12 +82,12 @@ export function accountSite(deps: SiteDeps) {
   return site;
 }
 
-function visitOf({ request, params }: Context, client: string): Visit {
+function pageRequestOf({ request, params }: Context, client: string): PageRequest {
   const { search, searchParams } = new URL(request.url);
-  const { session, asked, next } = cookiesOf(request);
+  const { session, attemptToken, next } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
-  const browser = { userAgent, session, asked };
+  const browser = { userAgent, session, attemptToken };
   // The router gives a path without parameters no parameters at all.
   const parameter = Object.values(params ?? {})[0] ?? '';
   return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };
@@ -96,7 +100,7 @@ function refusal(error: DomainError, path: string): Answer {
   const shown = formPage(
     'That did not work',
     <>
-      <p role="alert">{sentenceOf(error)}</p>
+      <p role="alert">{errorSentence(error)}</p>
       <a class="button" href={page}>
         Try again
       </a>
@@ -107,11 +111,10 @@ function refusal(error: DomainError, path: string): Answer {
   return { ...shown, headers: { ...shown.headers, 'retry-after': String(error.retryAfterSeconds) } };
 }
 
-/** The page that has the form, or the nearest page above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */
+/** Returns the page that has a form, or the nearest one above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */
 function pageAbove(path: string): string {
-  const pages = { ...SIGN_IN_PAGES, ...ACCOUNT_PAGES, ...ADMIN_PAGES };
   for (let above = path; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
-    if (above in pages && !/\/link$|:/.test(above)) return above;
+    if (NEXT_PAGES.has(above) || above === '/sign-in/code') return above;
   }
   return '/sign-in';
 }

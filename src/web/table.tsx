@@ -1,35 +1,60 @@
 import type { ComponentChildren } from 'preact';
 
-interface TableContent {
-  /** What the rows are. */
+/** A column of a table: a heading, and the cell that each row has under it. */
+export interface Column<Row> {
+  /** Different from the others of the table. Empty for a column of buttons: readers of the page hear 'Actions'. */
+  readonly heading: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Classes of the style sheet, for the heading and the cells. */
+  readonly class?: string;
+  /** The cell is the heading of its row. */
+  readonly isRowHeading?: boolean;
+}
+
+export interface TableContent<Row> {
+  /** The name of the table for readers of the page. */
   readonly label: string;
-  /** A heading that is empty is above buttons. */
-  readonly headings: readonly string[];
-  /** Headings of columns of numbers. */
-  readonly numbers?: readonly string[];
-  /** Instead of the table when there are no rows. */
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** The sentence that is shown when there are no rows. */
   readonly empty: string;
-  /** Rows. */
-  readonly children: readonly ComponentChildren[];
+  /** Chooses the rows that are less important. */
+  readonly isQuiet?: (row: Row) => boolean;
 }
 
 /** A table in a card. It scrolls on a narrow screen. */
-export function Table({ label, headings, numbers = [], empty, children }: TableContent) {
-  if (children.length === 0) return <p class="card quiet">{empty}</p>;
+export function Table<Row>({ label, columns, rows, empty, isQuiet }: TableContent<Row>) {
+  if (rows.length === 0) return <p class="card quiet">{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
     <section class="card flush scroll" tabIndex={0} aria-label={label}>
       <table>
         <thead>
           <tr>
-            {headings.map((heading) => (
-              <th key={heading} scope="col" class={numbers.includes(heading) ? 'number' : undefined}>
+            {columns.map(({ heading, class: classes }) => (
+              <th key={heading} scope="col" class={classes}>
                 {heading === '' ? <span class="hidden">Actions</span> : heading}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((row) => (
+            <tr class={isQuiet?.(row) ? 'quiet' : undefined}>
+              {columns.map(({ heading, cell, class: classes, isRowHeading = false }) =>
+                isRowHeading ? (
+                  <th key={heading} scope="row" class={classes}>
+                    {cell(row)}
+                  </th>
+                ) : (
+                  <td key={heading} class={classes}>
+                    {cell(row)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );

@@ -1,8 +1,15 @@
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { timeText } from './texts.ts';
 
+interface TimeContent {
+  readonly ms: InstantMs | undefined;
+  /** The text without an instant. */
+  readonly or?: string;
+}
+
 /** An instant in UTC. */
-export function Time({ ms }: { readonly ms: InstantMs }) {
+export function Time({ ms, or = '' }: TimeContent) {
+  if (ms === undefined) return <>{or}</>;
   return (
     <time class="nowrap" datetime={formatInstant(ms)}>
       {timeText(ms)}

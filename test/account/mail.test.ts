@@ -16,7 +16,7 @@ test('A mail has a link and a code, and either signs in once', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry } = held;
-  const asked = service.signIn.ask(' Ada@Example.COM ', CLIENT);
+  const attemptToken = service.signIn.ask(' Ada@Example.COM ', CLIENT);
   await service.drained();
   const [mail] = smtp.mails;
   expect([mail!.from, mail!.to]).toEqual([SENDER, ['Ada@example.com']]);
@@ -27,7 +27,7 @@ test('A mail has a link and a code, and either signs in once', async () => {
   expect(service.signIn.look(mail!.link).email).toBe('Ada@example.com');
   const byCode = service.signIn.redeemCode(`${mail!.code.slice(0, 3)} ${mail!.code.slice(3)}`, {
     ...NEW_BROWSER,
-    asked,
+    attemptToken,
   });
   expect(byCode.account.email).toBe('Ada@example.com');
   expect(service.sessions.find(byCode.token)?.account.id).toBe(byCode.account.id);
@@ -56,7 +56,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   const { service, registry } = held;
   const { signIn } = service;
   const ada = registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
-  const asked = signIn.ask(ADA, CLIENT);
+  const browser = { ...NEW_BROWSER, attemptToken: signIn.ask(ADA, CLIENT) };
   await service.drained();
   const { link, code } = smtp.mails[0]!;
   const other = signIn.ask(ADA, CLIENT);
@@ -66,18 +66,22 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
     ['unknown link', () => signIn.redeemLink('A'.repeat(43), NEW_BROWSER), /^this link is not valid/],
     ['empty link', () => signIn.look(''), /^this link is not valid/],
     ['no cookie', () => signIn.redeemCode(code, NEW_BROWSER), /only in the browser that asked/],
-    ['unknown cookie', () => signIn.redeemCode(code, { ...NEW_BROWSER, asked: 'x' }), /only in the browser that asked/],
+    [
+      'unknown cookie',
+      () => signIn.redeemCode(code, { ...NEW_BROWSER, attemptToken: 'x' }),
+      /only in the browser that asked/,
+    ],
     [
       'other browser',
-      () => signIn.redeemCode(code, { ...NEW_BROWSER, asked: other }),
+      () => signIn.redeemCode(code, { ...NEW_BROWSER, attemptToken: other }),
       /^this code is wrong.*4 of 5 tries/,
     ],
-    ['wrong code', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /^this code is wrong.*4 of 5 tries/],
-    ['no code', () => signIn.redeemCode('', { ...NEW_BROWSER, asked }), /3 of 5/],
-    ['third', () => signIn.redeemCode(`${code}0`, { ...NEW_BROWSER, asked }), /2 of 5/],
-    ['fourth', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /1 of 5/],
-    ['fifth', () => signIn.redeemCode(wrong, { ...NEW_BROWSER, asked }), /^this code was tried 5 times/],
-    ['right but too late', () => signIn.redeemCode(code, { ...NEW_BROWSER, asked }), /^this code was tried 5 times/],
+    ['wrong code', () => signIn.redeemCode(wrong, browser), /^this code is wrong.*4 of 5 tries/],
+    ['no code', () => signIn.redeemCode('', browser), /3 of 5/],
+    ['third', () => signIn.redeemCode(`${code}0`, browser), /2 of 5/],
+    ['fourth', () => signIn.redeemCode(wrong, browser), /1 of 5/],
+    ['fifth', () => signIn.redeemCode(wrong, browser), /^this code was tried 5 times/],
+    ['right but too late', () => signIn.redeemCode(code, browser), /^this code was tried 5 times/],
   ];
   for (const [name, work, sentence] of cases)
     expect([name, await refusal(work)]).toEqual([name, expect.stringMatching(sentence)]);
@@ -101,12 +105,14 @@ test('The answer, the cookie and the rows are the same with an account and witho
     registry.accounts.disable(id, held.nowMs());
     return [known.id, id];
   });
-  const asked = [ADA, 'off@example.com', 'nobody@example.com'].map((email) => service.signIn.ask(email, CLIENT));
+  const attemptTokens = [ADA, 'off@example.com', 'nobody@example.com'].map((email) =>
+    service.signIn.ask(email, CLIENT),
+  );
   await service.drained();
-  expect(asked.map((cookie) => cookie.length)).toEqual([43, 43, 43]);
+  expect(attemptTokens.map((cookie) => cookie.length)).toEqual([43, 43, 43]);
   expect(smtp.mails.map(({ to }) => to)).toEqual([[ADA]]);
-  const refusals = asked.map((cookie) =>
-    refusal(() => service.signIn.redeemCode('00000', { ...NEW_BROWSER, asked: cookie })),
+  const refusals = attemptTokens.map((cookie) =>
+    refusal(() => service.signIn.redeemCode('00000', { ...NEW_BROWSER, attemptToken: cookie })),
   );
   expect(new Set(await Promise.all(refusals)).size).toBe(1);
   const columns = activity
@@ -207,8 +213,8 @@ test('After 2,000 mails of a day only accounts get one, and every address gets t
     await service.drained();
     return cookies.map((cookie) => cookie.length);
   };
-  const asked = await askAll('new@example.com', 'late@example.com', ADA);
-  expect(asked).toEqual([43, 43, 43]);
+  const attemptTokens = await askAll('new@example.com', 'late@example.com', ADA);
+  expect(attemptTokens).toEqual([43, 43, 43]);
   expect(smtp.mails.flatMap(({ to }) => to).sort()).toEqual([ADA, 'new@example.com']);
   held.passTime(24 * 60 * MINUTE_MS);
   await askAll('late@example.com');
@@ -355,13 +361,13 @@ test('No session, link or code is in a database, its write-ahead log or the log'
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service } = held;
-  const asked = service.signIn.ask(ADA, CLIENT);
+  const attemptToken = service.signIn.ask(ADA, CLIENT);
   const left = service.signIn.ask(ADA, CLIENT);
   await service.drained();
-  const browser = { ...NEW_BROWSER, asked };
+  const browser = { ...NEW_BROWSER, attemptToken };
   expect(await refusal(() => service.signIn.redeemCode('0', browser))).toMatch(/wrong/);
   const { token } = service.signIn.redeemCode(smtp.mails[0]!.code, browser);
-  const secrets = [asked, left, token, ...smtp.mails.flatMap(({ link, code }) => [link, code])];
+  const secrets = [attemptToken, left, token, ...smtp.mails.flatMap(({ link, code }) => [link, code])];
   const files = readdirSync(held.directory).map((name) => readFileSync(join(held.directory, name)));
   expect(files.length).toBeGreaterThanOrEqual(5);
   const found = secrets.filter(

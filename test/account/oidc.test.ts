@@ -39,10 +39,14 @@ describe('Sign-in at a provider', () => {
 
   /** Signs in at the provider, whose ID token gets these claims; undefined removes one. */
   async function signedInAt({ service }: People, claims: Readonly<Record<string, unknown>>, browser = NEW_BROWSER) {
-    const { url, asked } = await service.oidc.start('mock');
+    const { url, attemptToken } = await service.oidc.start('mock');
     const query = await provider.visit(url);
     provider.nextToken(({ payload }) => Object.assign(payload, claims));
-    return { asked, query, finish: () => service.oidc.finish('mock', query, { ...browser, asked }, CLIENT) };
+    return {
+      attemptToken,
+      query,
+      finish: () => service.oidc.finish('mock', query, { ...browser, attemptToken }, CLIENT),
+    };
   }
 
   test('A verified address creates an account, and the identity finds it again', async () => {
@@ -92,10 +96,10 @@ describe('Sign-in at a provider', () => {
       expect(service.signIn.look(link)).toEqual({ email: ADA, provider: 'mock' });
       // The owner of the address opens the mail that a stranger has caused.
       expect(await refusal(() => service.signIn.redeemLink(link, NEW_BROWSER))).toMatch(/in the browser in which/);
-      expect(await refusal(() => service.signIn.redeemLink(link, { ...NEW_BROWSER, asked: 'x' }))).toMatch(
+      expect(await refusal(() => service.signIn.redeemLink(link, { ...NEW_BROWSER, attemptToken: 'x' }))).toMatch(
         /in the browser/,
       );
-      expect(service.signIn.redeemLink(link, { ...NEW_BROWSER, asked: end.asked }).account.id).toBe(id);
+      expect(service.signIn.redeemLink(link, { ...NEW_BROWSER, attemptToken: end.attemptToken }).account.id).toBe(id);
       const again = await (await signedInAt(held, { email: ADA, email_verified: unverified })).finish();
       expect(again.session?.account.id).toBe(id);
     }
@@ -111,7 +115,7 @@ describe('Sign-in at a provider', () => {
     const second = await (await signedInAt(held, { ...VERIFIED, sub: 'another' })).finish();
     if (second.session !== undefined) throw new Error('another identity signed in without a mail');
     await service.drained();
-    const browser = { ...NEW_BROWSER, asked: second.asked };
+    const browser = { ...NEW_BROWSER, attemptToken: second.attemptToken };
     expect(service.signIn.redeemLink(smtp.mails[before]!.link, browser).account.id).toBe(account.id);
     expect((await (await signedInAt(held, { ...VERIFIED, sub: 'another' })).finish()).session?.account.id).toBe(
       account.id,
@@ -140,7 +144,10 @@ describe('Sign-in at a provider', () => {
     ];
     for (const [name, claims] of falseClaims) {
       const { finish } = await signedInAt(held, { ...VERIFIED, ...claims });
-      expect([name, await refusal(finish)]).toEqual([name, 'the answer of mock is not valid: start the sign-in again']);
+      expect([name, await refusal(finish)]).toEqual([
+        name,
+        'mock sent an answer that is not valid: start the sign-in again',
+      ]);
       held.passTime(60_000);
     }
     const withToken = async (change: (idToken: string) => string | undefined) => {
@@ -159,14 +166,14 @@ describe('Sign-in at a provider', () => {
       return `${header}.${idToken.split('.')[1]}.`;
     };
     for (const change of [signature, unsigned, () => undefined]) {
-      expect(await withToken(change)).toBe('the answer of mock is not valid: start the sign-in again');
+      expect(await withToken(change)).toBe('mock sent an answer that is not valid: start the sign-in again');
     }
     expect(await refusal((await signedInAt(held, { email: undefined })).finish)).toMatch(
       /did not state your e-mail address/,
     );
     for (const email of ['ada@example.com\r\nBcc: eve@example.com', 'ada@exämple.com']) {
       expect(await refusal((await signedInAt(held, { ...VERIFIED, email })).finish)).toMatch(
-        /^the e-mail address that mock states is not a plain ASCII address/,
+        /^mock states an e-mail address that is not plain ASCII/,
       );
     }
     expect(held.registry.accounts.list(10)).toEqual([]);
@@ -179,25 +186,25 @@ describe('Sign-in at a provider', () => {
   test('A callback that is replayed, late, forged or of another browser is refused', async () => {
     await using held = started();
     const { oidc } = held.service;
-    const { asked, query, finish } = await signedInAt(held, VERIFIED);
+    const { attemptToken, query, finish } = await signedInAt(held, VERIFIED);
     const callback = (given: string, cookie: string | undefined) => () =>
-      oidc.finish('mock', given, { ...NEW_BROWSER, asked: cookie }, CLIENT);
+      oidc.finish('mock', given, { ...NEW_BROWSER, attemptToken: cookie }, CLIENT);
     const other = await oidc.start('mock');
     expect(await refusal(callback(query, undefined))).toMatch(/was not started in this browser/);
-    expect(await refusal(callback(query, other.asked))).toMatch(/was not started in this browser/);
-    expect(await refusal(callback(query, `${asked}0`))).toMatch(/was not started in this browser/);
-    expect(await refusal(callback(query.replace('state=', 'state=x'), asked))).toMatch(
+    expect(await refusal(callback(query, other.attemptToken))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback(query, `${attemptToken}0`))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback(query.replace('state=', 'state=x'), attemptToken))).toMatch(
       /was not started in this browser/,
     );
-    expect(await refusal(callback('', asked))).toMatch(/was not started in this browser/);
+    expect(await refusal(callback('', attemptToken))).toMatch(/was not started in this browser/);
     expect(await refusal(() => oidc.start('nobody'))).toMatch(/there is no such sign-in provider/);
     expect((await finish()).session?.account.email).toBe(ADA);
-    expect(await refusal(callback(query, asked))).toMatch(/was completed already/);
+    expect(await refusal(callback(query, attemptToken))).toMatch(/was completed already/);
 
     const cancelled = await oidc.start('mock');
     const { searchParams } = new URL(cancelled.url);
     const denied = `?error=access_denied&state=${searchParams.get('state')}`;
-    expect(await refusal(callback(denied, cancelled.asked))).toBe(
+    expect(await refusal(callback(denied, cancelled.attemptToken))).toBe(
       'mock did not sign you in: start again, or sign in another way',
     );
     // A stranger sends codes that the provider has not given out.
@@ -205,7 +212,7 @@ describe('Sign-in at a provider', () => {
     for (let count = 0; count < 3; count += 1) {
       const { finish: forged } = await signedInAt(held, VERIFIED);
       provider.nextAnswer((answer) => Object.assign(answer, { statusCode: 400, body: { error: 'invalid_grant' } }));
-      expect(await refusal(forged)).toBe('the answer of mock is not valid: start the sign-in again');
+      expect(await refusal(forged)).toBe('mock sent an answer that is not valid: start the sign-in again');
     }
     expect(held.log).toEqual([
       'the sign-in provider mock refused the code of a callback (invalid_grant): check its redirect URI if this happens with every sign-in',
@@ -218,7 +225,7 @@ describe('Sign-in at a provider', () => {
   test('No token, code or secret of a provider is in a database, its write-ahead log or the log', async () => {
     await using held = started();
     const secrets: string[] = [CLIENT_SECRET];
-    const { asked, query, finish } = await signedInAt(held, VERIFIED);
+    const { attemptToken, query, finish } = await signedInAt(held, VERIFIED);
     provider.nextAnswer(({ body }) => {
       if (typeof body !== 'object' || body === null) return;
       for (const value of Object.values(body)) if (typeof value === 'string' && value.length > 20) secrets.push(value);
@@ -226,7 +233,7 @@ describe('Sign-in at a provider', () => {
     const { session } = await finish();
     const refused = await signedInAt(held, { ...VERIFIED, nonce: 'the-nonce-of-another-sign-in' });
     await refusal(refused.finish);
-    for (const { asked: cookie, query: sent } of [{ asked, query }, refused]) {
+    for (const { attemptToken: cookie, query: sent } of [{ attemptToken, query }, refused]) {
       secrets.push(cookie, ...new URLSearchParams(sent).values());
     }
     secrets.push(session!.token, 'the-nonce-of-another-sign-in');

@@ -48,7 +48,7 @@ interface Model {
   readonly accounts: ModelAccount[];
   readonly attempts: ModelAttempt[];
   /** The last attempt of each browser. */
-  readonly asked: (ModelAttempt | undefined)[];
+  readonly attemptTokens: (ModelAttempt | undefined)[];
   readonly sessions: (ModelSession | undefined)[];
 }
 
@@ -65,7 +65,7 @@ interface Real {
   readonly mails: Mail[];
   /** In the order of the model's attempts. */
   readonly secrets: ({ readonly link: string; readonly code: string } | undefined)[];
-  readonly asked: (string | undefined)[];
+  readonly attemptTokens: (string | undefined)[];
   readonly tokens: (string | undefined)[];
 }
 
@@ -78,7 +78,7 @@ const accountOf = (model: Model, email: string) =>
   model.accounts.find((account) => nameOf(account.email) === nameOf(email));
 
 function browserOf(real: Real, browser: number): Browser {
-  return { userAgent: undefined, session: real.tokens[browser], asked: real.asked[browser] };
+  return { userAgent: undefined, session: real.tokens[browser], attemptToken: real.attemptTokens[browser] };
 }
 
 /** The error's kind and sentence; none if nothing was refused. */
@@ -143,7 +143,7 @@ const ask = (email: string, browser: number) =>
     const refused = isLimited(model, email, browser);
     const before = real.mails.length;
     const { kind } = await errorOf(() => {
-      real.asked[browser] = real.signIn.ask(email, clientOf(browser));
+      real.attemptTokens[browser] = real.signIn.ask(email, clientOf(browser));
     });
     await real.outbox.drained();
     expect(kind).toBe(refused ? 'rate-limited' : undefined);
@@ -164,7 +164,7 @@ const ask = (email: string, browser: number) =>
       wrongCodes: 0,
     };
     model.attempts.push(attempt);
-    model.asked[browser] = attempt;
+    model.attemptTokens[browser] = attempt;
   });
 
 const commandLink = (email: string) =>
@@ -215,7 +215,7 @@ const typeCode = (nth: number | undefined, browser: number) =>
     const { kind, message: sentence } = await errorOf(() => {
       real.tokens[browser] = real.signIn.redeemCode(typed, browserOf(real, browser)).token;
     });
-    const attempt = model.asked[browser];
+    const attempt = model.attemptTokens[browser];
     if (attempt === undefined || !isUsable(attempt, model.nowMs) || attempt.wrongCodes >= 5) {
       expect(kind).toBe('forbidden');
       return;
@@ -428,10 +428,10 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
           accountsDatabase.write(() => (disabled ? accounts.disable(idOf(of), clock()) : accounts.enable(idOf(of)))),
         mails,
         secrets: [],
-        asked: [],
+        attemptTokens: [],
         tokens: [],
       };
-      const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], asked: [], sessions: [] };
+      const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], attemptTokens: [], sessions: [] };
       await fc.asyncModelRun(() => ({ model, real }), commands);
     }),
     { numRuns: 80 },

@@ -77,7 +77,7 @@ describe('The pages of accounts', () => {
       expect.stringMatching(
         /^__Host-bookreel-session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=7776000$/,
       ),
-      '__Host-bookreel-asked=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
+      '__Host-bookreel-attempt=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
       '__Host-bookreel-next=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
     ]);
     expect((await browser.open('/account')).text).toMatch(/Valid keys<\/dt><dd>0<\/dd><dd class="note">of 10/);

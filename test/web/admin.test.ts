@@ -5,20 +5,9 @@ import type { Account } from '../../src/domain/account.ts';
 import { DAY_MS } from '../../src/domain/usage.ts';
 import type { Registry } from '../../src/store/registry.ts';
 import { NOW_MS } from '../support/archive.ts';
-import { PlainBrowser, type Shown } from './browser.ts';
+import { PlainBrowser } from './browser.ts';
+import { factsOf, plainText, rowsOf } from './page-content.ts';
 import { type Site, startSite } from './site.ts';
-
-/** The texts of the cells in the first column. */
-function firstCells({ text }: Shown): string[] {
-  return [...text.matchAll(/<tr[^>]*><td[^>]*>(.*?)<\/td>/g)].map(([, cell]) => plain(cell!));
-}
-
-function plain(html: string): string {
-  return html
-    .replace(/<[^>]+>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
-}
 
 /** The value of an input; the page of an empty one has no text for it. */
 function typedIn(text: string, name: string): string | undefined {
@@ -48,6 +37,10 @@ describe('The pages of administration', () => {
     const { action, actorId, accountId, detail } = registry.audit.list(1)[0]!;
     return { action, actorId, accountId, detail };
   };
+  const tierRows = async () => rowsOf((await admin.open('/admin/tiers')).text, 'Tiers');
+  const entries = async (query: string) =>
+    rowsOf((await admin.open(`/admin/audit${query}`)).text, 'Entries of the audit');
+  const nextIn = (text: string) => /href="([^"]+)">Next page/.exec(text)?.[1]?.replaceAll('&amp;', '&');
   const change = async (path: string, fields: Readonly<Record<string, string | number>>) =>
     await admin.post(
       `/admin${path}`,
@@ -73,15 +66,15 @@ describe('The pages of administration', () => {
     const walked: string[] = [];
     const sizes: number[] = [];
     for (let path: string | undefined = '/admin/accounts?search=MANY.example'; path !== undefined; ) {
-      const shown = await admin.open(path);
-      const found = firstCells(shown);
+      const { text } = await admin.open(path);
+      const found = rowsOf(text, 'Accounts').map((row) => row.Account!);
       walked.push(...found);
       sizes.push(found.length);
-      path = /href="([^"]+)">Next page/.exec(shown.text)?.[1]?.replaceAll('&amp;', '&');
+      path = nextIn(text);
     }
     expect([sizes, walked]).toEqual([[50, 50, 7], emails]);
     const none = await admin.open('/admin/accounts?search=%3Cscript%3E%25');
-    expect(none.text).toContain("No address or name has '&lt;script>%' in it.");
+    expect(none.text).toContain("No address or name contains '&lt;script>%'.");
     expect(none.text).toContain('value="&lt;script>%"');
   });
 
@@ -92,18 +85,48 @@ describe('The pages of administration', () => {
     const revoked = key('shown@example.com').apiKey;
     registry.database.write(() => registry.apiKeys.revoke(revoked.id, NOW_MS));
     for (const { id: keyId } of [apiKey, revoked]) {
-      site.people.service.activity.usage.count(keyId, '/v1/coins', 200, 1500, site.people.nowMs());
+      site.people.service.activity.usage.count(keyId, '/v1/coins', 200, 1500, NOW_MS + 60_000);
     }
     const { text } = await admin.open(`/admin/accounts/${id}`);
-    const shown = plain(text);
-    expect(shown).toContain('Tier Pro until 2026-07-01 00:00 UTC');
-    expect(shown).toContain('Valid keys 1 Created 2026-06-01 00:00 UTC');
-    expect(shown).toContain('2 requests and 3 kB in 30 days');
-    expect(shown).toContain(`no name ${apiKey.prefix}… Enterprise`);
-    expect(shown).not.toContain(revoked.prefix);
-    expect(shown).toContain(`Created the key ${apiKey.id} with the tier enterprise`);
-    const [row] = firstCells(await admin.open('/admin/accounts?search=shown@'));
-    expect(row).toBe('shown@example.com');
+    expect(factsOf(text)).toEqual({
+      State: 'active',
+      Name: '–',
+      Role: 'user',
+      Tier: 'Pro until 2026-07-01 00:00 UTC',
+      'Valid keys': '1',
+      Created: '2026-06-01 00:00 UTC',
+      Usage: '2 requests and 3 kB in 30 days ( usage of all accounts )',
+    });
+    expect(rowsOf(text, 'Grants')).toEqual([
+      {
+        Tier: 'Pro',
+        From: '2026-06-01 00:00 UTC',
+        Until: '2026-07-01 00:00 UTC',
+        Source: 'operator',
+        Actions: expect.stringMatching(/^End .* End now$/),
+      },
+    ]);
+    expect(rowsOf(text, 'Keys')).toEqual([
+      {
+        Key: `no name ${apiKey.prefix}…`,
+        Tier: 'Enterprise',
+        Created: '2026-06-01 00:00 UTC',
+        'Last used': '2026-06-01 00:01 UTC',
+        Actions: expect.stringMatching(/^Revoke .* Revoke now$/),
+      },
+    ]);
+    expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
+      Action: `Created the key ${apiKey.id} with the tier enterprise 2026-06-01 00:00 UTC · key.create`,
+      Person: 'command or service',
+    });
+    expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
+      {
+        Account: 'shown@example.com',
+        Tier: 'Pro until 2026-07-01 00:00 UTC',
+        'Valid keys': '1',
+        Created: '2026-06-01 00:00 UTC',
+      },
+    ]);
     for (const unknown of ['999', '0', 'x', '-1', '1e0']) {
       expect([unknown, (await admin.open(`/admin/accounts/${unknown}`)).status]).toEqual([unknown, 404]);
     }
@@ -114,7 +137,7 @@ describe('The pages of administration', () => {
     const page = `/admin/accounts/${id}`;
     const granted = await change('/accounts/grant', { account: id, tier: 'starter', until: '2026-12-31T18:30' });
     expect([granted.status, granted.headers.get('location')]).toEqual([303, page]);
-    expect(plain((await admin.open(page)).text)).toContain('Starter until 2026-12-31 18:30 UTC');
+    expect(plainText((await admin.open(page)).text)).toContain('Starter until 2026-12-31 18:30 UTC');
     const [grant] = registry.grants.ofAccount(id);
     expect(grant).toMatchObject({ tier: 'starter', endsMs: Date.UTC(2026, 11, 31, 18, 30), source: 'operator' });
     const other = account('other@example.com');
@@ -122,7 +145,7 @@ describe('The pages of administration', () => {
     expect(registry.grants.ofAccount(id)[0]).toEqual(grant!);
     expect((await change('/accounts/end-grant', { account: id, grant: grant!.id })).status).toBe(303);
     expect(lastEntry()).toMatchObject({ action: 'grant.end', actorId: root.id, accountId: id });
-    expect(plain((await admin.open(page)).text)).toContain('Tier Free Valid');
+    expect(plainText((await admin.open(page)).text)).toContain('Tier Free Valid');
     await change('/accounts/grant', { account: id, tier: 'pro', until: '' });
     expect(registry.grants.ofAccount(id)[0]).toMatchObject({ tier: 'pro', endsMs: undefined });
   });
@@ -154,26 +177,27 @@ describe('The pages of administration', () => {
   });
 
   test('disable and enable an account, and change its role', async () => {
-    const held = account('access@example.com');
-    const browser = await site.signedIn(held.email);
-    const fields = { account: held.id };
+    const person = account('access@example.com');
+    const browser = await site.signedIn(person.email);
+    const fields = { account: person.id };
     expect((await browser.open('/account')).status).toBe(200);
     expect((await change('/accounts/disable', fields)).status).toBe(303);
     expect((await browser.open('/account')).status).toBe(303);
-    const disabled = await admin.open(`/admin/accounts/${held.id}`);
-    expect(plain(disabled.text)).toContain('disabled since 2026-06-01');
+    const disabled = await admin.open(`/admin/accounts/${person.id}`);
+    expect(plainText(disabled.text)).toContain('disabled since 2026-06-01');
     expect(disabled.text).not.toContain('action="/admin/accounts/link"');
-    expect(firstCells(await admin.open('/admin/accounts?search=access@'))).toEqual(['access@example.com disabled']);
+    const [row] = rowsOf((await admin.open('/admin/accounts?search=access@')).text, 'Accounts');
+    expect(row?.Account).toBe('access@example.com disabled');
     expect((await change('/accounts/link', fields)).status).toBe(403);
     await change('/accounts/enable', fields);
-    expect(registry.accounts.find(held.id)?.disabledMs).toBeUndefined();
+    expect(registry.accounts.find(person.id)?.disabledMs).toBeUndefined();
     await change('/accounts/role', { ...fields, role: 'admin' });
-    expect(registry.accounts.find(held.id)?.role).toBe('admin');
+    expect(registry.accounts.find(person.id)?.role).toBe('admin');
     await change('/accounts/role', { ...fields, role: 'user' });
     expect(lastEntry()).toEqual({
       action: 'account.role',
       actorId: root.id,
-      accountId: held.id,
+      accountId: person.id,
       detail: { role: 'user' },
     });
   });
@@ -216,8 +240,8 @@ describe('The pages of administration', () => {
     expect(lastEntry()).toMatchObject({ action: 'account.delete', actorId: root.id, accountId: id });
     const { status, text } = await admin.open(`/admin/accounts/${id}`);
     expect([status, text.includes('gone@'), text.includes('action="/admin')]).toEqual([200, false, false]);
-    expect(plain(text)).toContain('deleted since');
-    expect(plain((await admin.open(`/admin/audit?account=${id}`)).text)).toContain('Deleted the account');
+    expect(plainText(text)).toContain('deleted since');
+    expect(plainText((await admin.open(`/admin/audit?account=${id}`)).text)).toContain('Deleted the account');
     expect((await change('/accounts/grant', { account: id, tier: 'pro', until: '' })).status).toBe(404);
   });
 
@@ -228,7 +252,7 @@ describe('The pages of administration', () => {
 
   test('add a tier, change all of its fields, and move it in the catalog', async () => {
     expect((await change('/tiers/create', tier({ place: '2' }))).headers.get('location')).toBe('/admin/tiers');
-    expect(firstCells(await admin.open('/admin/tiers'))).toEqual(
+    expect((await tierRows()).map((row) => row.Tier)).toEqual(
       ['Free', 'Gold', 'Starter', 'Pro', 'Enterprise'].map((name) => `${name} ${name.toLowerCase()}`),
     );
     expect(registry.tiers.find('gold')).toEqual({
@@ -253,14 +277,21 @@ describe('The pages of administration', () => {
       ...{ monthlyPriceUsd: undefined, priceNote: 'ask', retiredMs: undefined },
     });
     expect(lastEntry()).toMatchObject({ action: 'tier.set', actorId: root.id, detail: { tier: 'gold', place: 9 } });
+    key('golden@example.com', 'gold');
     const changed = await admin.open('/admin/tiers/gold');
     expect(changed.text.match(/name="route" value="\w+" checked/g)).toEqual([
       'name="route" value="quotes" checked',
       'name="route" value="export" checked',
     ]);
-    expect(plain((await admin.open('/admin/tiers')).text)).toContain(
-      '&lt;Gold> gold btc, eth quotes, export 5 ask 0 0',
-    );
+    expect(await tierRows()).toContainEqual({
+      Tier: '<Gold> gold',
+      Coins: 'btc, eth',
+      Routes: 'quotes, export',
+      'Requests per minute': '5',
+      Price: 'ask',
+      Accounts: '0',
+      Keys: '1',
+    });
     expect((await change('/tiers/change', tier({ price: '' }))).status).toBe(303);
     expect(registry.tiers.find('gold')).toMatchObject({ monthlyPriceUsd: undefined, priceNote: undefined });
     expect((await change('/tiers/create', tier({ id: 'plain', price: '' }))).status).toBe(303);
@@ -316,12 +347,12 @@ describe('The pages of administration', () => {
     grantTier({ registry, nowMs: site.people.nowMs() }, id, 'enterprise', site.people.nowMs() + DAY_MS);
     const { apiKey } = key('pinned@example.com', 'enterprise');
     const { text } = await admin.open('/admin/tiers/enterprise');
-    expect(plain(text)).toContain(`Account Until affected@example.com 2026-06-02 00:00 UTC`);
-    expect(plain(text)).toContain(`no name ${apiKey.prefix}… pinned@example.com`);
+    expect(rowsOf(text, 'Accounts')).toEqual([{ Account: 'affected@example.com', Until: '2026-06-02 00:00 UTC' }]);
+    expect(rowsOf(text, 'Keys')).toContainEqual({ Key: `no name ${apiKey.prefix}…`, Account: 'pinned@example.com' });
     expect(text.indexOf('pinned@example.com')).toBeLessThan(text.indexOf('action="/admin/tiers/retire"'));
     expect((await change('/tiers/retire', { id: 'enterprise' })).headers.get('location')).toBe('/admin/tiers');
     expect(registry.tiers.find('enterprise')?.retiredMs).toBe(site.people.nowMs());
-    expect(firstCells(await admin.open('/admin/tiers')).at(-1)).toBe('Enterprise retired enterprise');
+    expect((await tierRows()).at(-1)?.Tier).toBe('Enterprise retired enterprise');
     const retired = await admin.open('/admin/tiers/enterprise');
     expect([retired.text.includes('tiers/retire'), retired.text.includes('name="place"')]).toEqual([false, false]);
     const offered = await admin.open(`/admin/accounts/${id}`);
@@ -342,21 +373,30 @@ describe('The pages of administration', () => {
       }
     });
     const named = encodeURIComponent('<B>@audit.example');
-    const walked: string[] = [];
+    const walked: Readonly<Record<string, string>>[] = [];
     for (let path: string | undefined = `/admin/audit?account=${named}&action=session.end-all`; path !== undefined; ) {
-      const shown = await admin.open(path);
-      walked.push(...firstCells(shown));
-      expect(shown.text).not.toContain('<b>');
-      path = /href="([^"]+)">Next page/.exec(shown.text)?.[1]?.replaceAll('&amp;', '&');
+      const { text } = await admin.open(path);
+      walked.push(...rowsOf(text, 'Entries of the audit'));
+      expect(text).not.toContain('<b>');
+      path = nextIn(text);
     }
     const sentences = Array.from({ length: 60 }, (_, index) =>
       index === 59 ? 'Ended a session' : `Ended ${60 - index} sessions`,
     );
-    expect(walked).toEqual(sentences.map((sentence) => `${sentence} 2026-06-01 00:00 UTC · session.end-all`));
-    const [latest] = firstCells(await admin.open('/admin/audit'));
-    expect(latest).toBe('Signed out 2026-06-01 00:00 UTC · session.sign-out');
+    expect(walked).toEqual(
+      sentences.map((sentence) => ({
+        Action: `${sentence} 2026-06-01 00:00 UTC · session.end-all`,
+        Person: '<b>@audit.example',
+        Account: '<b>@audit.example',
+      })),
+    );
+    expect((await entries(''))[0]).toEqual({
+      Action: 'Signed out 2026-06-01 00:00 UTC · session.sign-out',
+      Person: 'command or service',
+      Account: '<b>@audit.example',
+    });
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');
     expect(unknown.text).toContain("There is no account 'nobody@example.com'.");
-    expect(firstCells(await admin.open('/admin/audit?action=none'))).toEqual([]);
+    expect(await entries('?action=none')).toEqual([]);
   });
 });

@@ -15,7 +15,7 @@ const TIER = {
 
 test.each<[string, AuditDetail, string]>([
   ['account.create', { role: 'user' }, 'Created the account'],
-  ['account.create', { role: 'admin' }, 'Created the account of an admin'],
+  ['account.create', { role: 'admin' }, 'Created the account as an admin'],
   ['account.email', { from: 'a@b.example', to: 'c@d.example' }, 'Changed the address from a@b.example to c@d.example'],
   ['account.role', { role: 'admin' }, 'Made the account an admin'],
   ['account.role', { role: 'user' }, 'Made the account a user'],

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test';
 import { grantTier } from '../../src/account/administration.ts';
 import { changeTier, retireTier } from '../../src/account/tier-catalog.ts';
 import { NOW_MS } from '../support/archive.ts';
+import { rowsOf } from './page-content.ts';
 import { startSite } from './site.ts';
 
 const ADA = 'ada@example.com';
@@ -17,29 +18,44 @@ test('The plan is the live tier with its end, its grants, and the catalog with t
     [...text.matchAll(/<section class="card chosen">.*?<h3>([^<]*)/g)].map(([, name]) => name);
   const free = await shown();
   expect([markedIn(free), free.includes('Grants')]).toEqual([['Free'], false]);
-  for (const part of ['Accounts without a grant have it', '10 a minute', '$0 a month', 'custom', 'Enterprise']) {
+  for (const part of [
+    'Every account without a grant has this tier',
+    '10 a minute',
+    '$0 a month',
+    'custom',
+    'Enterprise',
+  ]) {
     expect(free).toContain(part);
   }
 
   const { id } = registry.accounts.findByEmail(ADA)!;
   grantTier(change(), id, 'starter');
-  expect((await ada.open('/account')).text).toMatch(
-    /Granted the tier starter without an end<\/td><td>command or service/,
-  );
+  const latest = async () => rowsOf((await ada.open('/account')).text, 'Latest activity')[0];
+  const time = '2026-06-01 00:00 UTC';
+  expect(await latest()).toEqual({
+    Time: time,
+    Activity: 'Granted the tier starter without an end',
+    By: 'command or service',
+  });
   const root = await site.signedIn('root@example.com');
   registry.accounts.setRole(registry.accounts.findByEmail('root@example.com')!.id, 'admin');
   await root.post('/admin/accounts/grant', { account: String(id), tier: 'free', until: '' });
-  expect((await ada.open('/account')).text).toMatch(/Granted the tier free without an end<\/td><td>an admin/);
+  expect(await latest()).toEqual({ Time: time, Activity: 'Granted the tier free without an end', By: 'an admin' });
   grantTier(change(), id, 'pro', NOW_MS + DAY_MS);
   const pro = await shown();
   expect([markedIn(pro), pro.includes('Until <time')]).toEqual([['Pro'], true]);
-  expect(pro).toContain('2026-06-02 00:00 UTC');
+  expect(rowsOf(pro, 'Grants')[0]).toEqual({
+    Tier: 'Pro',
+    From: time,
+    Until: '2026-06-02 00:00 UTC',
+    By: 'the operator',
+  });
   expect((await ada.open('/account')).text).toContain('2026-06-02 00:00 UTC');
 
   // Nothing is written when a grant ends.
   passTime(DAY_MS);
   const starter = await shown();
-  expect([markedIn(starter), starter.includes('It has no end'), starter.includes('2026-06-02 00:00')]).toEqual([
+  expect([markedIn(starter), starter.includes('This tier has no end'), starter.includes('2026-06-02 00:00')]).toEqual([
     ['Starter'],
     true,
     false,

@@ -71,13 +71,13 @@ async function adaAs(role: 'user' | 'admin'): Promise<Case> {
   const { registry } = site.people;
   registry.accounts.setRole(registry.accounts.findByEmail(ADA)!.id, role);
   const fields = await adasFields(site, ada, async () => (await smtp.nth(0)).link);
-  const held = resources.move();
-  return { site, ada, fields, [Symbol.asyncDispose]: () => held.disposeAsync() };
+  const opened = resources.move();
+  return { site, ada, fields, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 test('Every form of another site is refused, and changes nothing', async () => {
-  await using held = await adaAs('admin');
-  const { site, ada, fields } = held;
+  await using opened = await adaAs('admin');
+  const { site, ada, fields } = opened;
   const before = rowsOf(site);
   for (const form of [SIGN_IN_FORMS, ACCOUNT_FORMS, ADMIN_FORMS].flatMap((forms) => Object.keys(forms))) {
     for (const headers of [
@@ -94,8 +94,8 @@ test('Every form of another site is refused, and changes nothing', async () => {
 });
 
 test('Without a session every page and form leads to the sign-in, and changes nothing', async () => {
-  await using held = await adaAs('admin');
-  const { site, fields } = held;
+  await using opened = await adaAs('admin');
+  const { site, fields } = opened;
   const before = rowsOf(site);
   const browser = new PlainBrowser(site.origin);
   for (const [routes, send] of [
@@ -111,8 +111,8 @@ test('Without a session every page and form leads to the sign-in, and changes no
 });
 
 test('No form of a person changes anything of another account', async () => {
-  await using held = await adaAs('user');
-  const { site, ada, fields } = held;
+  await using opened = await adaAs('user');
+  const { site, ada, fields } = opened;
   const { registry } = site.people;
   const adasId = registry.accounts.findByEmail(ADA)!.id;
   const aboutAda = () => rowsOf(site).filter(({ account_id: account }) => account === adasId);
@@ -129,8 +129,8 @@ test('No form of a person changes anything of another account', async () => {
 });
 
 test('Administration is refused to users, and sends admins with an old sign-in to sign in again', async () => {
-  await using held = await adaAs('user');
-  const { site, ada, fields } = held;
+  await using opened = await adaAs('user');
+  const { site, ada, fields } = opened;
   const { registry, passTime } = site.people;
   const all = async () => {
     const answers = [];
@@ -153,8 +153,8 @@ test('Administration is refused to users, and sends admins with an old sign-in t
 });
 
 test('A form that is still being received when its session ends changes nothing', async () => {
-  await using held = await adaAs('admin');
-  const { site, ada, fields } = held;
+  await using opened = await adaAs('admin');
+  const { site, ada, fields } = opened;
   const { service } = site.people;
   const cookie = `${SESSION}=${ada.cookies.get(SESSION)}`;
   const forms = [...Object.keys(ACCOUNT_FORMS), ...Object.keys(ADMIN_FORMS)].filter(

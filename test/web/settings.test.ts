@@ -1,8 +1,13 @@
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
+import { DAY_MS } from '../../src/domain/usage.ts';
+import { Identities } from '../../src/store/identities.ts';
 import { catchMails } from '../account/smtp-catcher.ts';
-import { NOW_MS } from '../support/archive.ts';
+import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { rowsOf } from './page-content.ts';
 import { startSite } from './site.ts';
 
 const ADA = 'ada@example.com';
@@ -15,8 +20,8 @@ test('A person changes the address by a link to the new one; opening the link ch
   const ada = await site.signedIn(ADA);
   const eve = await site.signedIn('eve@example.com');
   const asked = await ada.post('/account/settings/email', { email: NEW });
-  expect([asked.status, asked.headers.get('location')]).toEqual([303, '/account/settings?asked']);
-  expect((await ada.open('/account/settings?asked')).text).toContain('A mail is on its way');
+  expect([asked.status, asked.headers.get('location')]).toEqual([303, '/account/settings?sent']);
+  expect((await ada.open('/account/settings?sent')).text).toContain('A mail is on its way');
   const { link, to } = await smtp.nth(0);
   expect(to).toEqual([NEW]);
   const path = `/account/settings/link?token=${link}`;
@@ -80,4 +85,31 @@ test('The last admin is not deleted', async () => {
   const { status, text } = await ada.post('/account/settings/delete', { email: ADA });
   expect([status, text]).toEqual([409, expect.stringContaining('This is the last admin')]);
   expect(registry.accounts.findByEmail(ADA)).toBeDefined();
+});
+
+test('The sessions of an account and its identities at providers are listed', async () => {
+  using directory = temporaryDirectory();
+  const secretFile = join(directory.path, 'secret');
+  writeFileSync(secretFile, 'secret\n');
+  const provider = { name: 'corp', issuer: 'https://login.example.com', clientId: 'id', secretFile };
+  await using site = startSite({ providers: [provider] });
+  const { registry, passTime } = site.people;
+  const ada = await site.signedIn(ADA);
+  const identity = { issuer: provider.issuer, subject: '42' };
+  const { id } = registry.accounts.findByEmail(ADA)!;
+  registry.database.write(() => new Identities(registry.database).link(identity, id, NOW_MS));
+  passTime(DAY_MS);
+  await ada.open('/account');
+  expect(rowsOf((await ada.open('/account/sessions')).text, 'Sessions')).toEqual([
+    {
+      Browser: expect.stringMatching(/^Bun.* this one$/),
+      'Signed in by': 'sign-in link',
+      'Signed in': '2026-06-01 00:00 UTC',
+      'Last used': '2026-06-02 00:00 UTC',
+      Actions: 'Sign out',
+    },
+  ]);
+  expect(rowsOf((await ada.open('/account/settings')).text, 'Linked identities')).toEqual([
+    { Provider: provider.issuer, Linked: '2026-06-01 00:00 UTC' },
+  ]);
 });

@@ -25,12 +25,12 @@ export function startSite(
   demoKeyOf?: (people: People) => string,
 ): Site {
   let origin = '';
-  const held = people({ publicUrl: () => origin, ...settings });
-  const { registry, service, nowMs } = held;
-  const billing = paymentsFor?.(held);
+  const opened = people({ publicUrl: () => origin, ...settings });
+  const { registry, service, nowMs } = opened;
+  const billing = paymentsFor?.(opened);
   const viewTokens = new ViewTokens();
-  const demoKeyId = demoKeyOf?.(held);
-  const archive = openArchive(held.directory, nowMs(), { create: true });
+  const demoKeyId = demoKeyOf?.(opened);
+  const archive = openArchive(opened.directory, nowMs(), { create: true });
   // Each reading is a second later: no request exceeds a limit of addresses.
   let monotonicMs = 0;
   const app = createApp({
@@ -60,7 +60,7 @@ export function startSite(
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   origin = `http://127.0.0.1:${app.server!.port}`;
   return {
-    people: held,
+    people: opened,
     archive,
     origin,
     async signedIn(email) {
@@ -68,13 +68,13 @@ export function startSite(
         registry.database.write(() => registry.accounts.create({ email }, nowMs()));
       }
       const browser = new PlainBrowser(origin);
-      await browser.post('/sign-in/link', { token: held.createLink(email) });
+      await browser.post('/sign-in/link', { token: opened.createLink(email) });
       return browser;
     },
     async [Symbol.asyncDispose]() {
       await app.stop(true);
       archive.database.close();
-      await held[Symbol.asyncDispose]();
+      await opened[Symbol.asyncDispose]();
     },
   };
 }
@@ -91,6 +91,6 @@ export function fieldValue(html: string, name: string): string {
   return unescaped(value);
 }
 
-function unescaped(text: string): string {
+export function unescaped(text: string): string {
   return text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
 }

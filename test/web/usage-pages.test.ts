@@ -3,6 +3,7 @@ import { deleteAccount } from '../../src/account/account-deletion.ts';
 import type { ChartData } from '../../src/web/usage/chart-data.ts';
 import { NOW_MS } from '../support/archive.ts';
 import type { PlainBrowser } from './browser.ts';
+import { rowsOf } from './page-content.ts';
 import { hourlyUsage, ROUTES, type SeededRequests, seedUsage } from './seeded-usage.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -12,22 +13,27 @@ const DAYS = 33;
 const ADA = 'ada@example.com';
 const EVE = 'eve@example.com';
 
-/** The cells of a table by the name of its rows, tags removed. */
-function table(page: string, label: string): Record<string, string[]> {
-  const [, html = ''] = page.split(`aria-label="${label}"`);
-  const rows = html.split('</table>')[0]!.split('<tr>').slice(2);
-  const cells = rows.map((row) => row.split(/<\/t[hd]>/).map((cell) => cell.replace(/<[^>]*>/g, '').trim()));
-  return Object.fromEntries(cells.map(([name, ...values]) => [name!, values.slice(0, 5)]));
+/** The other cells of each row by the cell in the first column, whose heading is the last word of the label. */
+function table(page: string, label: string): Record<string, Record<string, string>> {
+  const first = label.charAt('Usage by '.length).toUpperCase() + label.slice('Usage by '.length + 1);
+  return Object.fromEntries(rowsOf(page, label).map(({ [first]: name, ...counts }) => [name!, counts]));
 }
 
 const TOTAL = /<dt>(\w+)<\/dt><dd>([^<]+)</g;
 const totals = (page: string) =>
   Object.fromEntries([...page.matchAll(TOTAL)].map(([, name, value]) => [name!, value!]));
 
-/** The sums of requests in the order of columns; the last is bytes, as text. */
-function summed(requests: readonly SeededRequests[]): string[] {
-  const sums = [0, 0, 0, 0, 0].map((_, i) => requests.reduce((sum, { counts }) => sum + counts[i]!, 0));
-  return [...sums.slice(0, 4).map((sum) => new Intl.NumberFormat('en').format(sum)), megabytes(sums[4]!)];
+/** The sums of requests by the headings of the tables. */
+function summed(requests: readonly SeededRequests[]) {
+  const sum = (at: number) => requests.reduce((total, { counts }) => total + counts[at]!, 0);
+  const number = (at: number) => new Intl.NumberFormat('en').format(sum(at));
+  return {
+    Requests: number(0),
+    'Forbidden (403)': number(1),
+    'Limited (429)': number(2),
+    'Other refusals': number(3),
+    Sent: megabytes(sum(4)),
+  };
 }
 
 function megabytes(bytes: number): string {
@@ -80,11 +86,12 @@ test.each([
   });
   const page = await opened(`/account/usage?${query}`);
   const sum = summed(ofAda);
-  expect(totals(page)).toMatchObject({ Requests: sum[0], Sent: sum[4] });
+  expect(totals(page)).toMatchObject({ Requests: sum.Requests, Sent: sum.Sent });
   const routes = ROUTES.map((route) => [route, summed(ofAda.filter((one) => one.route === route))]);
   expect(table(page, 'Usage by route')).toEqual(Object.fromEntries(routes));
   const keys = keyIds.slice(0, 10).map((id) => summed(ofAda.filter(({ keyId }) => keyId === id)));
-  expect(Object.values(table(page, 'Usage by key')).toSorted()).toEqual(keys.toSorted());
+  const byText = (one: object, other: object) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1);
+  expect(Object.values(table(page, 'Usage by key')).toSorted(byText)).toEqual(keys.toSorted(byText));
   const byInterval = Map.groupBy(ofAda, ({ startMs }) =>
     new Date(startMs).toISOString().slice(0, interval === 'day' ? 10 : 16),
   );
@@ -122,9 +129,7 @@ test('the file has the figures of the page by key, route and interval, and no ce
 test('names are text on the page, and a key of another account is not found', async () => {
   const page = await opened(`/account/usage?key=${keyIds[4]}`);
   expect(page).not.toContain('<b>');
-  expect(Object.keys(table(page, 'Usage by key'))).toEqual([
-    expect.stringContaining('&lt;b>&quot;quoted&quot;&lt;/b> &amp; long'),
-  ]);
+  expect(Object.keys(table(page, 'Usage by key'))).toEqual([expect.stringContaining('<b>"quoted"</b> & long')]);
   expect(chartOf(page).splits[0]!.series.map(({ name }) => name)).toEqual([
     expect.stringContaining('<b>"quoted"</b> & long'),
   ]);
@@ -160,7 +165,7 @@ test('an operator sees the usage of all accounts by tier and by account; deleted
   const ofAda = summed(recent.filter(({ keyId }) => keyId !== keyIds[10]));
   const ofEve = summed(recent.filter(({ keyId }) => keyId === keyIds[10]));
   const page = await opened('/admin/usage');
-  expect(totals(page)).toMatchObject({ Requests: summed(recent)[0] });
+  expect(totals(page)).toMatchObject({ Requests: summed(recent).Requests });
   expect(table(page, 'Usage by tier')).toEqual({ free: summed(recent) });
   expect(table(page, 'Usage by account')).toEqual({ [ADA]: ofAda, [EVE]: ofEve });
   expect(page).toContain(`href="/admin/accounts/${registry.accounts.findByEmail(EVE)!.id}"`);
@@ -174,8 +179,8 @@ test('an operator sees the usage of all accounts by tier and by account; deleted
   const file = (await opened('/admin/usage/csv')).split('\n').map((line) => line.split(',').slice(0, 2).join());
   expect(file).toEqual([
     'account,requests',
-    `${ADA},${ofAda[0]!.replaceAll(',', '')}`,
-    `Deleted accounts,${ofEve[0]!.replaceAll(',', '')}`,
+    `${ADA},${ofAda.Requests.replaceAll(',', '')}`,
+    `Deleted accounts,${ofEve.Requests.replaceAll(',', '')}`,
     '',
   ]);
 });

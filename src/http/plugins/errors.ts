@@ -1,7 +1,7 @@
 import { ValidationError } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { pathOf } from '../request-target.ts';
-import { isOurs, problemResponse } from '../response/problem.ts';
+import { isServerFault, problemResponse } from '../response/problem.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ALLOWED_METHODS, type MountedPaths } from './mounted-paths.ts';
 import { parameterRefusal } from './parameter-refusal.ts';
@@ -21,7 +21,7 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   const problem = problemOf(error, context, deps);
   if (problem === undefined) return optionsResponse(request, set, deps.paths);
   const requestId = String(set.headers['x-request-id'] ?? '');
-  if (isOurs(problem)) {
+  if (isServerFault(problem)) {
     deps.logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
   }
   return problemResponse(problem, requestId, set);

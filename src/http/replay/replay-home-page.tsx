@@ -2,6 +2,7 @@ import { Fragment } from 'preact';
 import { ApiLinks } from '../pages/api-links.tsx';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
+import { Facts } from '../pages/facts.tsx';
 import type { ShownReplay } from './replay-resource.ts';
 
 /** Absolute URLs. */
@@ -55,16 +56,7 @@ export function replayHomePage({ version, description, addresses, shown, command
       </div>
       {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
       <h2>Addresses for bots</h2>
-      <dl class="card facts">
-        {named.map(([name, address]) => (
-          <Fragment key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <code>{address}</code>
-            </dd>
-          </Fragment>
-        ))}
-      </dl>
+      <Facts facts={Object.fromEntries(named.map(([name, address]) => [name, <code key={name}>{address}</code>]))} />
       <p>
         The first four addresses belong to the first replay. For another one, add <code>/replays/{'{replay}'}</code>{' '}
         before the path. tardis-machine’s paths replay the whole archive, in the time range of each request.

@@ -78,8 +78,8 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'chain-unavailable': { status: 503, title: 'Chain unavailable' },
 };
 
-/** Whether an error is a defect or a fault of the installation, and is logged. Clients cause `busy`. */
-export function isOurs(error: unknown): boolean {
+/** Returns true for a defect or a fault of the installation, which is logged. Clients cause `busy`. */
+export function isServerFault(error: unknown): boolean {
   const kind = kindOf(error);
   return kind.status >= 500 && kind !== PROBLEMS.busy;
 }

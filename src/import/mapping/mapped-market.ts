@@ -35,7 +35,7 @@ export interface MarketReader {
   remember(market: RowMarket): void;
 }
 
-type Facts = Pick<
+type StatedFields = Pick<
   MarketStatement,
   | 'winner'
   | 'closed'
@@ -263,7 +263,7 @@ function unknownMarket(stated: Stated, tokens: Stated['tokens'], atMs: number | 
   };
 }
 
-function factsReader(table: NonNullable<Mapping['market']>, usual: Mapping['time']): (row: MappedRow) => Facts {
+function factsReader(table: NonNullable<Mapping['market']>, usual: Mapping['time']): (row: MappedRow) => StatedFields {
   const ids = { marketId: table.market_id, eventId: table.event_id };
   const figures = {
     priceStart: table.price_start,
@@ -271,7 +271,7 @@ function factsReader(table: NonNullable<Mapping['market']>, usual: Mapping['time
     volume: table.volume,
     liquidity: table.liquidity,
   };
-  const readers: ((row: MappedRow) => Facts)[] = [];
+  const readers: ((row: MappedRow) => StatedFields)[] = [];
   for (const [field, place] of Object.entries(ids)) {
     if (place === undefined) continue;
     const { name, read } = valueReader(place);

@@ -1,4 +1,5 @@
 import type { Price } from '../../billing/billing.ts';
+import { Choice, Form } from '../form.tsx';
 
 export const PLAN_PATH = '/account/plan';
 
@@ -12,21 +13,12 @@ export function BuyForm({ prices }: { readonly prices: readonly Price[] }) {
   const [first] = prices;
   if (first === undefined) return null;
   return (
-    <form method="post" action={`${PLAN_PATH}/buy`}>
-      <input type="hidden" name="tier" value={first.tier.id} />
-      <label class="field">
-        Pay with
-        <select class="input" name="token">
-          {prices.map((price) => (
-            <option key={priceId(price)} value={priceId(price)}>
-              {price.token.symbol} on {price.chain.name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <button class="button primary wide" type="submit">
-        Buy 30 days
-      </button>
-    </form>
+    <Form action={`${PLAN_PATH}/buy`} hidden={{ tier: first.tier.id }} button="Buy 30 days" look="primary wide">
+      <Choice
+        label="Pay with"
+        name="token"
+        options={prices.map((price) => [priceId(price), `${price.token.symbol} on ${price.chain.name}`])}
+      />
+    </Form>
   );
 }

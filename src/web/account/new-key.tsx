@@ -3,12 +3,13 @@ import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { IssuedKey } from '../../store/api-keys.ts';
 import { Copyable } from '../copyable.tsx';
-import { instantField } from '../form.ts';
+import { Field, Form } from '../form.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
+import { instantField } from '../posted-form.ts';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
-import type { Answer, Visit } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -18,8 +19,8 @@ export function newKeyPage(deps: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/keys/new. The answer shows the key, and a form that is sent again creates none. */
-export async function createKey(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const typed = await visit.form();
+export async function createKey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const typed = await request.form();
   try {
     const issued = createOwnKey(
       { registry: deps.registry, nowMs: deps.nowMs(), actor: person },
@@ -40,39 +41,30 @@ export async function createKey(deps: WebDeps, person: Person, visit: Visit): Pr
 function formOf({ registry }: WebDeps, person: Person, refused?: RefusedForm) {
   const keysBefore = registry.database.read(() => registry.apiKeys.ofAccount(person.account.id)).length;
   const typed = (name: string) => refused?.typed.get(name) ?? '';
-  return personPage(person, {
-    title: 'Create a key',
-    path: '/account/keys',
-    refused,
-    children: (
-      <form class="card" method="post" action="/account/keys/new">
-        <input type="hidden" name="keysBefore" value={keysBefore} />
-        <label class="field">
-          Name
-          <span class="hint">For your list of keys: the program or machine that uses it.</span>
-          <input class="input" name="name" maxLength={100} autocomplete="off" value={typed('name')} />
-        </label>
-        <div class="fields">
-          <label class="field">
-            Expires (UTC)
-            <span class="hint">The key is refused from then on. Empty: never.</span>
-            <input class="input" type="datetime-local" name="expires" value={typed('expires')} />
-          </label>
-          <label class="field">
-            As of (UTC)
-            <span class="hint">Answers have nothing later, for backtests. Empty: no limit.</span>
-            <input class="input" type="datetime-local" name="asOf" value={typed('asOf')} />
-          </label>
-        </div>
-        <div class="row">
-          <button class="button primary" type="submit">
-            Create the key
-          </button>
-          <a href="/account/keys">Cancel</a>
-        </div>
-      </form>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Create a key', path: '/account/keys', refused },
+    <Form
+      class="card"
+      action="/account/keys/new"
+      hidden={{ keysBefore }}
+      button="Create the key"
+      look="primary"
+      link={<a href="/account/keys">Cancel</a>}
+    >
+      <Field label="Name" name="name" value={typed('name')} maxLength={100} autocomplete="off">
+        A name for your list of keys, such as the program or machine that uses it.
+      </Field>
+      <div class="fields">
+        <Field label="Expires (UTC)" type="datetime-local" name="expires" value={typed('expires')}>
+          The key stops working then. Leave it empty for a key that never expires.
+        </Field>
+        <Field label="As of (UTC)" type="datetime-local" name="asOf" value={typed('asOf')}>
+          For backtests: answers have nothing later. Leave it empty for no limit.
+        </Field>
+      </div>
+    </Form>,
+  );
 }
 
 /** The only page that shows a key. */
@@ -82,29 +74,30 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
     apiKey.tier === undefined ? accountTiers.at(apiKey.accountId, deps.nowMs()).tier : tiers.named(apiKey.tier),
   );
   const [command = ''] = firstRequests(deps, tier, key);
-  return personPage(person, {
-    title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
-    path: '/account/keys',
-    scripts: [PAGE_SCRIPT],
-    children: (
-      <>
-        <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
-        <div class="card">
-          <h2>{apiKey.name ?? 'Unnamed key'}</h2>
-          <Copyable id="key" label="Copy the key" text={key} />
-        </div>
-        <div class="card">
-          <h2>Try it</h2>
-          <p>Paste this command into a terminal:</p>
-          <Copyable id="command" label="Copy the command" text={command} />
-        </div>
-        <p class="row">
-          <a class="button" href="/account/keys">
-            All keys
-          </a>
-          <a href="/docs">API reference</a>
-        </p>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    {
+      title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
+      path: '/account/keys',
+      scripts: [PAGE_SCRIPT],
+    },
+    <>
+      <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>
+      <div class="card">
+        <h2>{apiKey.name ?? 'Unnamed key'}</h2>
+        <Copyable id="key" label="Copy the key" text={key} />
+      </div>
+      <div class="card">
+        <h2>Try it</h2>
+        <p>Paste this command into a terminal:</p>
+        <Copyable id="command" label="Copy the command" text={command} />
+      </div>
+      <p class="row">
+        <a class="button" href="/account/keys">
+          All keys
+        </a>
+        <a href="/docs">API reference</a>
+      </p>
+    </>,
+  );
 }

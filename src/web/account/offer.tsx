@@ -5,15 +5,16 @@ import { transferToSign } from '../../chain/payment-requirements.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
 import { Commands } from '../../http/pages/commands.tsx';
+import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { Copyable } from '../copyable.tsx';
-import { tokenOf, tokenText } from '../payment-texts.ts';
+import type { Answer } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT, WALLET_SCRIPT } from '../scripts.ts';
+import { tokenOf, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer } from '../visit.ts';
 import type { WalletPayment } from '../wallet-payment.ts';
 import { PLAN_PATH } from './buy-form.tsx';
 
@@ -38,66 +39,56 @@ export function offerPage(
   const accepted = challenge.accepts[0]!;
   const transfer = transferToSign(accepted, `0x${randomBytes(32).toString('hex')}`);
   const payment: WalletPayment = { accepted, transfer, nowSeconds: Math.floor(nowMs / 1000) };
-  return personPage(person, {
-    title: `Buy ${tier.name}`,
-    path: PLAN_PATH,
-    scripts: [PAGE_SCRIPT, WALLET_SCRIPT],
-    children: (
-      <>
-        <dl class="card facts">
-          <dt>Price</dt>
-          <dd>
-            {usdText(quote.priceCents / 100)} as {tokenText(payments, quote)}
-          </dd>
-          <dt>Valid until</dt>
-          <dd>
-            <Time ms={quote.expiresMs} />
-          </dd>
-          <dt>Starts</dt>
-          <dd>{startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />}</dd>
-          <dt>Ends</dt>
-          <dd>
-            <Time ms={startsMs + TERM_MS} />, and nothing more is charged
-          </dd>
-          <dt>Receiver</dt>
-          <dd>
-            <code>{quote.payTo}</code>
-          </dd>
-        </dl>
-        <h2>Pay with a wallet</h2>
-        <div class="card">
-          <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>
-          <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
-            <input type="hidden" name="quote" value={quote.id} />
-            <input type="hidden" name="payment" value="" />
-            <div class="row">
-              <button class="button primary" type="submit" hidden>
-                Pay with a wallet
-              </button>
-              <output class="quiet">No wallet was found: this needs scripts, and a wallet in this browser.</output>
-            </div>
-          </form>
-        </div>
-        <h2>Pay with another client</h2>
-        <div class="card">
-          <p>With @x402/fetch; KEY is a key of this account, and account signs:</p>
-          <Commands lines={fetchLines(url, accepted)} />
-          <p>
-            With curl: the first command prints the challenge, the second one sends SIGNED, the signed payment as
-            base64.
-          </p>
-          <Commands lines={curlLines(url)} />
-          <details class="more">
-            <summary>Challenge of this offer</summary>
-            <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
-          </details>
-          <p class="quiet">
-            <a href="/docs/payments">The manual</a> describes both, and every answer.
-          </p>
-        </div>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [PAGE_SCRIPT, WALLET_SCRIPT] },
+    <>
+      <Facts
+        facts={{
+          Price: `${usdText(quote.priceCents / 100)} in ${tokenText(payments, quote)}`,
+          'Valid until': <Time ms={quote.expiresMs} />,
+          Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
+          Ends: (
+            <>
+              <Time ms={startsMs + TERM_MS} />, and nothing more is charged
+            </>
+          ),
+          Receiver: <code>{quote.payTo}</code>,
+        }}
+      />
+      <h2>Pay with a wallet</h2>
+      <div class="card">
+        <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>
+        <form method="post" action={`${PLAN_PATH}/pay`} data-payment={JSON.stringify(payment)}>
+          <input type="hidden" name="quote" value={quote.id} />
+          <input type="hidden" name="payment" value="" />
+          <div class="row">
+            <button class="button primary" type="submit" hidden>
+              Pay with a wallet
+            </button>
+            <output class="quiet">No wallet was found: this needs scripts, and a wallet in this browser.</output>
+          </div>
+        </form>
+      </div>
+      <h2>Pay with another client</h2>
+      <div class="card">
+        <p>With @x402/fetch: KEY is a key of this account, and account is the wallet that signs.</p>
+        <Commands lines={fetchLines(url, accepted)} />
+        <p>
+          With curl: the first command prints the challenge, and the second one sends the signed payment, SIGNED, as
+          base64.
+        </p>
+        <Commands lines={curlLines(url)} />
+        <details class="more">
+          <summary>Challenge of this offer</summary>
+          <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
+        </details>
+        <p class="quiet">
+          <a href="/docs/payments">The manual</a> describes both ways, and every answer.
+        </p>
+      </div>
+    </>,
+  );
 }
 
 /** A module that pays with @x402/fetch, which refuses tokens and amounts that are not allowed. */

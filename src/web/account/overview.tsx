@@ -4,13 +4,13 @@ import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { Commands } from '../../http/pages/commands.tsx';
 import { auditSentence } from '../audit-sentence.ts';
+import type { Answer } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
 import { Figure } from '../usage/usage-tables.tsx';
-import type { Answer } from '../visit.ts';
 import { firstRequests } from './first-requests.ts';
 
 const ENTRIES_MAX = 6;
@@ -27,30 +27,28 @@ export function overviewPage(deps: WebDeps, person: Person): Answer {
     numberText(usageOf(service.activity.usage, keyIds, { interval }, nowMs).total.sum.requests);
   const rate = numberText(account.tier.requestsPerMinute);
   const allowed = keysAllowed(registry, account.email);
-  return personPage(person, {
-    title: 'Your account',
-    path: '/account',
-    children: (
-      <>
-        <div class="cards">
-          <Figure
-            name="Tier"
-            value={account.tier.name}
-            note={account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
-          />
-          <Figure
-            name="Valid keys"
-            value={String(account.validKeys)}
-            note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
-          />
-          <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
-          <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
-        </div>
-        {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
-        <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Your account', path: '/account' },
+    <>
+      <div class="cards">
+        <Figure
+          name="Tier"
+          value={account.tier.name}
+          note={account.tierEndsMs === undefined ? `${rate} requests a minute` : <Until ms={account.tierEndsMs} />}
+        />
+        <Figure
+          name="Valid keys"
+          value={String(account.validKeys)}
+          note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
+        />
+        <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
+        <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
+      </div>
+      {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
+      <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />
+    </>,
+  );
 }
 
 function FirstSteps({ commands }: { readonly commands: readonly string[] }) {
@@ -86,17 +84,16 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
   return (
     <>
       <h2>Latest activity</h2>
-      <Table label="Latest activity" headings={['Time', 'What', 'By']} empty="Nothing yet.">
-        {entries.map((entry) => (
-          <tr key={entry.id}>
-            <td>
-              <Time ms={entry.atMs} />
-            </td>
-            <td>{auditSentence(entry)}</td>
-            <td>{actorText(entry.actorId, ownId)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Latest activity"
+        columns={[
+          { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
+          { heading: 'Activity', cell: auditSentence },
+          { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
+        ]}
+        rows={entries}
+        empty="No activity yet."
+      />
     </>
   );
 }

@@ -2,18 +2,19 @@ import { termOfPayment } from '../../billing/paid-grants.ts';
 import { signedPaymentIn } from '../../billing/x402.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../../domain/payment.ts';
+import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
-import { STATES, tokenText } from '../payment-texts.ts';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
+import { STATES, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
 import { PLAN_PATH, priceId } from './buy-form.tsx';
 import { offerPage } from './offer.tsx';
 
 /** GET /account/plan/{quote}: an offer, or the receipt of its payment. */
-export function quotePage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function quotePage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   const { payments, database } = deps.registry;
   const found = database.read(() => ({ quote: payments.findQuote(parameter), payment: payments.ofQuote(parameter) }));
   const { quote, payment } = found;
@@ -29,81 +30,58 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
     tier: registry.tiers.named(quote.tier),
     term: termOfPayment(registry, quote.accountId, id),
   }));
-  return personPage(person, {
-    title: 'Receipt',
-    path: PLAN_PATH,
-    children: (
-      <>
-        {state === 'pending' && (
-          <p class="notice warn" role="status">
-            The network has not mined it yet. The tier is granted as soon as it has.{' '}
-            <a href={`${PLAN_PATH}/${quote.id}`}>Look again</a>
-          </p>
-        )}
-        {state === 'failed' && (
-          <p class="notice bad" role="status">
-            The transfer can never be mined: nothing was paid.
-          </p>
-        )}
-        <dl class="card facts">
-          <dt>Payment</dt>
-          <dd>
-            <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
-          </dd>
-          <dt>Tier</dt>
-          <dd>{tier.name}, 30 days</dd>
-          <dt>Amount</dt>
-          <dd>
-            {usdText(quote.priceCents / 100)} as {tokenText(billing, quote)}
-          </dd>
-          {term !== undefined && (
-            <>
-              <dt>From</dt>
-              <dd>
-                <Time ms={term.startsMs} />
-              </dd>
-              <dt>Until</dt>
-              <dd>
-                <Time ms={term.endsMs} />
-              </dd>
-            </>
-          )}
-          <dt>Received</dt>
-          <dd>
-            <Time ms={createdMs} />
-          </dd>
-          <dt>Transaction</dt>
-          <dd>{transaction === undefined ? 'none yet' : <code>{transaction}</code>}</dd>
-          <dt>Payer</dt>
-          <dd>
-            <code>{payer}</code>
-          </dd>
-          <dt>Receiver</dt>
-          <dd>
-            <code>{quote.payTo}</code>
-          </dd>
-        </dl>
-        <p class="row small">
-          <a href={PLAN_PATH}>Plan and receipts</a>
+  return personPage(
+    person,
+    { title: 'Receipt', path: PLAN_PATH },
+    <>
+      {state === 'pending' && (
+        <p class="notice warn" role="status">
+          The network has not mined this payment yet. You get the tier as soon as it has.{' '}
+          <a href={`${PLAN_PATH}/${quote.id}`}>Look again</a>
         </p>
-      </>
-    ),
-  });
+      )}
+      {state === 'failed' && (
+        <p class="notice bad" role="status">
+          The transfer can never be mined: nothing was paid.
+        </p>
+      )}
+      <Facts
+        facts={{
+          Payment: (
+            <>
+              <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
+            </>
+          ),
+          Tier: `${tier.name}, 30 days`,
+          Amount: `${usdText(quote.priceCents / 100)} in ${tokenText(billing, quote)}`,
+          From: term && <Time ms={term.startsMs} />,
+          Until: term && <Time ms={term.endsMs} />,
+          Received: <Time ms={createdMs} />,
+          Transaction: transaction === undefined ? 'none yet' : <code>{transaction}</code>,
+          Payer: <code>{payer}</code>,
+          Receiver: <code>{quote.payTo}</code>,
+        }}
+      />
+      <p class="row small">
+        <a href={PLAN_PATH}>Plan and receipts</a>
+      </p>
+    </>,
+  );
 }
 
 /** POST /account/plan/buy: leads to an offer for this account. */
-export async function buy({ billing }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const form = await visit.form();
+export async function buy({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
   const payments = paymentsOf(billing);
   const price = payments.prices(form.get('tier') ?? '').find((one) => priceId(one) === form.get('token'));
   if (price === undefined)
-    throw new DomainError('invalid-parameter', 'no such token pays here: choose one of the list');
+    throw new DomainError('invalid-parameter', 'you cannot pay with this token: choose one of the list');
   return redirect(pathOf(await payments.quote(person.account.id, price)));
 }
 
 /** POST /account/plan/pay. The answer waits some seconds for the network; a form that is sent again pays once. */
-export async function pay({ billing }: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const form = await visit.form();
+export async function pay({ billing }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
   const payments = paymentsOf(billing);
   const quote = payments.quoteNamed(person.account.id, form.get('quote') ?? '');
   await payments.settle(quote, signedPaymentIn(form.get('payment') ?? ''));

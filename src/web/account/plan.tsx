@@ -3,20 +3,21 @@ import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
+import { Facts } from '../../http/pages/facts.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
 import { BuyForm } from './buy-form.tsx';
 import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
 /** GET /account/plan. */
-export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: Visit): Answer {
+export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountTiers, database, grants, tiers } = registry;
   const nowMs = clock();
   const { id } = person.account;
@@ -27,58 +28,61 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
   const nameOf = (tierId: string) => database.read(() => tiers.named(tierId).name);
-  return personPage(person, {
-    title: 'Plan',
-    path: '/account/plan',
-    children: (
-      <>
-        <div class="card">
-          <h2>
-            {present.name} <span class="badge accent">your tier</span>
-          </h2>
-          <p class="quiet">{endText(unexpired, endsMs)}</p>
-          <TierFacts tier={present} />
-        </div>
-        {unexpired.length > 0 && (
-          <>
-            <h2>Grants</h2>
-            <Table label="Grants" headings={['Tier', 'From', 'Until', 'By']} empty="">
-              {unexpired.map((grant) => (
-                <tr key={grant.id}>
-                  <td>
-                    {nameOf(grant.tier)} {grant.startsMs > nowMs && <span class="badge">later</span>}
-                  </td>
-                  <td>
-                    <Time ms={grant.startsMs} />
-                  </td>
-                  <td>{grant.endsMs === undefined ? 'no end' : <Time ms={grant.endsMs} />}</td>
-                  <td>{SOURCES[grant.source]}</td>
-                </tr>
-              ))}
-            </Table>
-          </>
-        )}
-        <h2>All tiers</h2>
-        <div class="cards">
-          {catalog.map((tier) => (
-            <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
-          ))}
-        </div>
-        {billing === undefined ? (
-          <p class="quiet">
-            To get another tier, ask the operator of this service. Your keys have it from their next request on.
-          </p>
-        ) : (
-          <p class="quiet">
-            A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
-            automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
-            Buying a tier again adds 30 days. What is left of a lower one continues after a higher one.
-          </p>
-        )}
-        <Receipts deps={{ registry, billing }} accountId={id} beforeId={query.get('before') ?? undefined} />
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Plan', path: '/account/plan' },
+    <>
+      <div class="card">
+        <h2>
+          {present.name} <span class="badge accent">your tier</span>
+        </h2>
+        <p class="quiet">{endText(unexpired, endsMs)}</p>
+        <TierFacts tier={present} />
+      </div>
+      {unexpired.length > 0 && (
+        <>
+          <h2>Grants</h2>
+          <Table
+            label="Grants"
+            columns={[
+              {
+                heading: 'Tier',
+                cell: ({ tier, startsMs }) => (
+                  <>
+                    {nameOf(tier)} {startsMs > nowMs && <span class="badge">later</span>}
+                  </>
+                ),
+              },
+              { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+              { heading: 'Until', cell: ({ endsMs: untilMs }) => <Time ms={untilMs} or="no end" /> },
+              { heading: 'By', cell: ({ source }) => SOURCES[source] },
+            ]}
+            rows={unexpired}
+            empty=""
+          />
+        </>
+      )}
+      <h2>All tiers</h2>
+      <div class="cards">
+        {catalog.map((tier) => (
+          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
+        ))}
+      </div>
+      {billing === undefined ? (
+        <p class="quiet">
+          To get another tier, ask the operator of this service. Your keys have it from their next request on.
+        </p>
+      ) : (
+        <p class="quiet">
+          A tier that you buy lasts 30 days, and your keys have it from their next request on. Nothing is charged
+          automatically: at the end, your account has the highest tier that is left, at least that of new accounts.
+          Buying a tier again adds 30 days. If you buy a higher tier, the days that are left of a lower one follow after
+          it.
+        </p>
+      )}
+      <Receipts deps={{ registry, billing }} accountId={id} query={query} />
+    </>,
+  );
 }
 
 /** The first of `unexpired` grants the present tier, if one has begun. */
@@ -90,7 +94,7 @@ function endText(unexpired: readonly AccountGrant[], endsMs: InstantMs) {
       </>
     );
   }
-  return unexpired.length === 0 ? 'Accounts without a grant have it.' : 'It has no end.';
+  return unexpired.length === 0 ? 'Every account without a grant has this tier.' : 'This tier has no end.';
 }
 
 /** The prices at which an account may buy a tier now. */
@@ -123,13 +127,13 @@ function TierCard({ tier, isPresent, prices }: TierContent) {
 
 function TierFacts({ tier }: { readonly tier: Tier }) {
   return (
-    <dl class="facts">
-      <dt>Coins</dt>
-      <dd>{grantedText(tier.coins)}</dd>
-      <dt>Routes</dt>
-      <dd>{grantedText(tier.routes)}</dd>
-      <dt>Requests</dt>
-      <dd>{numberText(tier.requestsPerMinute)} a minute per key</dd>
-    </dl>
+    <Facts
+      isCard={false}
+      facts={{
+        Coins: grantedText(tier.coins),
+        Routes: grantedText(tier.routes),
+        Requests: `${numberText(tier.requestsPerMinute)} a minute per key`,
+      }}
+    />
   );
 }

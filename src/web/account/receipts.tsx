@@ -1,9 +1,7 @@
 import { termOfPayment } from '../../billing/paid-grants.ts';
-import { linkTo, Paging } from '../paging.tsx';
-import { STATES, tokenText } from '../payment-texts.ts';
+import { List } from '../list.tsx';
 import type { WebDeps } from '../routes.ts';
-import { Table } from '../table.tsx';
-import { usdText } from '../texts.ts';
+import { amountColumn, STATES, TRANSACTION_COLUMN } from '../shown-payment.tsx';
 import { Time } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
@@ -12,56 +10,44 @@ export type PaidDeps = Pick<WebDeps, 'registry' | 'billing'>;
 interface ReceiptsContent {
   readonly deps: PaidDeps;
   readonly accountId: number;
-  /** The last payment of the page before. */
-  readonly beforeId: string | undefined;
+  readonly query: URLSearchParams;
 }
 
-const LIMIT = 10;
-
 /** The payments of an account, the latest first; also while payments are off. */
-export function Receipts({ deps: { registry, billing }, accountId, beforeId }: ReceiptsContent) {
+export function Receipts({ deps: { registry, billing }, accountId, query }: ReceiptsContent) {
   const { payments, tiers, database } = registry;
-  const found = database.read(() =>
-    payments.list(LIMIT + 1, { accountId, beforeId }).map((payment) => ({
-      ...payment,
-      tier: tiers.named(payment.quote.tier).name,
-      term: termOfPayment(registry, accountId, payment.id),
-    })),
-  );
-  if (found.length === 0 && billing === undefined) return null;
-  const shown = found.slice(0, LIMIT);
+  const find = (limit: number, beforeId?: string) =>
+    database.read(() =>
+      payments.list(limit, { accountId, beforeId }).map((payment) => ({
+        ...payment,
+        tier: tiers.named(payment.quote.tier).name,
+        term: termOfPayment(registry, accountId, payment.id),
+      })),
+    );
+  if (billing === undefined && find(1).length === 0) return null;
   return (
     <>
       <h2>Receipts</h2>
-      <Table
+      <List
         label="Receipts"
-        headings={['Tier', 'Amount', 'State', 'From', 'Until', 'Transaction']}
-        numbers={['Amount']}
-        empty="Nothing was bought yet."
-      >
-        {shown.map(({ id, quote, tier, state, term, transaction }) => (
-          <tr key={id}>
-            <td class="nowrap">
-              <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>
-            </td>
-            <td class="number">
-              {usdText(quote.priceCents / 100)}
-              <div class="quiet">{tokenText(billing, quote)}</div>
-            </td>
-            <td>
-              <span class={STATES[state].badge}>{STATES[state].name}</span>
-            </td>
-            <td>{term && <Time ms={term.startsMs} />}</td>
-            <td>{term && <Time ms={term.endsMs} />}</td>
-            <td class="long">
-              <code>{transaction}</code>
-            </td>
-          </tr>
-        ))}
-      </Table>
-      <Paging
-        first={beforeId === undefined ? undefined : PLAN_PATH}
-        next={found.length > LIMIT ? linkTo(PLAN_PATH, { before: shown.at(-1)?.id }) : undefined}
+        path={PLAN_PATH}
+        query={query}
+        cursor="before"
+        size={10}
+        find={find}
+        columns={[
+          {
+            heading: 'Tier',
+            class: 'nowrap',
+            cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
+          },
+          amountColumn(billing),
+          { heading: 'State', cell: ({ state }) => <span class={STATES[state].badge}>{STATES[state].name}</span> },
+          { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },
+          { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
+          TRANSACTION_COLUMN,
+        ]}
+        empty="You have bought nothing yet."
       />
     </>
   );

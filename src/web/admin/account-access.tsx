@@ -1,7 +1,7 @@
-import type { ComponentChildren } from 'preact';
-import type { AccountOverview } from '../../account/administration.ts';
-import { ConfirmedButton } from '../confirmed-button.tsx';
+import type { Account } from '../../domain/account.ts';
+import { Action } from '../action.tsx';
 import { Copyable } from '../copyable.tsx';
+import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A sign-in link. The page shows it only in the answer to the form that made it. */
 export function NewLink({ email, link }: { readonly email: string; readonly link: string }) {
@@ -16,65 +16,38 @@ export function NewLink({ email, link }: { readonly email: string; readonly link
   );
 }
 
-export function Access({ account: { id, email, role, disabledMs } }: { readonly account: AccountOverview }) {
+/** The forms for the sign-in, the role and the deletion of an account. */
+export function Access({ account: { id, email, role, disabledMs } }: { readonly account: Account }) {
+  const action = (name: string) => ({ action: `${ACCOUNTS_PATH}/${name}`, fields: { account: id } });
   const otherRole = role === 'admin' ? 'user' : 'admin';
   return (
     <div class="card">
       {disabledMs === undefined ? (
         <>
-          <Action action="/admin/accounts/link" id={id} label="Create a sign-in link">
-            A link that signs in as {email} without a mail, once, within 15 minutes.
+          <Action {...action('link')} label="Create a sign-in link">
+            The link signs in as {email} once, within 15 minutes. It needs no mail.
           </Action>
-          <div class="action">
-            <p>A disabled account has no sessions, and its keys are refused with their next request.</p>
-            <ConfirmedButton label="Disable" action="/admin/accounts/disable" fields={{ account: id }}>
-              The keys of {email} stop working at once.
-            </ConfirmedButton>
-          </div>
+          <Action {...action('disable')} label="Disable" warning={`The keys of ${email} stop working at once.`}>
+            A disabled account has no sessions, and its keys are refused with their next request.
+          </Action>
         </>
       ) : (
-        <Action action="/admin/accounts/enable" id={id} label="Enable">
+        <Action {...action('enable')} label="Enable">
           The keys of this account work again. Its owner has to sign in again.
         </Action>
       )}
       <Action
-        action="/admin/accounts/role"
-        id={id}
-        role={otherRole}
-        label={`Make it ${otherRole === 'admin' ? 'an admin' : 'a user'}`}
+        action={`${ACCOUNTS_PATH}/role`}
+        fields={{ account: id, role: otherRole }}
+        label={otherRole === 'admin' ? 'Make it an admin' : 'Make it a user'}
       >
         {otherRole === 'admin'
           ? 'An admin sees and changes all accounts and tiers.'
           : 'A user sees only their own account.'}
       </Action>
-      <div class="action">
-        <p>A deleted account has no address, no name and no keys. Its usage is kept without them.</p>
-        <ConfirmedButton label="Delete" action="/admin/accounts/delete" fields={{ account: id }}>
-          {email} and its keys cannot be restored.
-        </ConfirmedButton>
-      </div>
+      <Action {...action('delete')} label="Delete" warning={`${email} and its keys cannot be restored.`}>
+        The address, the name and the keys of the account are removed. Its usage is kept without them.
+      </Action>
     </div>
-  );
-}
-
-interface ActionContent {
-  readonly action: string;
-  readonly id: number;
-  readonly role?: string;
-  readonly label: string;
-  readonly children: ComponentChildren;
-}
-
-/** What a button does, and the button. */
-function Action({ action, id, role, label, children }: ActionContent) {
-  return (
-    <form class="action" method="post" action={action}>
-      <input type="hidden" name="account" value={id} />
-      {role !== undefined && <input type="hidden" name="role" value={role} />}
-      <p>{children}</p>
-      <button class="button small" type="submit">
-        {label}
-      </button>
-    </form>
   );
 }

@@ -10,12 +10,12 @@ import {
 } from '../../account/administration.ts';
 import type { Change } from '../../account/change.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import { instantField } from '../form.ts';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
+import { instantField } from '../posted-form.ts';
 import { refusedForm } from '../refused-form.ts';
 import type { Person, PersonHandler, PersonRoutes, WebDeps } from '../routes.ts';
-import { type Answer, redirect, type Visit } from '../visit.ts';
-import { ACCOUNTS_PATH } from './account-list.tsx';
 import { pageOfAccount } from './account-page.tsx';
+import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A form about the account that it names. */
 interface AccountForm {
@@ -49,8 +49,8 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
  * the own account.
  */
 function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
-  return async (deps, person, visit) => {
-    const sent = await accountForm(deps, person, visit);
+  return async (deps, person, request) => {
+    const sent = await accountForm(deps, person, request);
     const refused = refusedForm(sent.form, () => work(sent, deps));
     if (refused !== undefined) return pageOfAccount(deps, person, sent.id, { refused });
     const { role } = deps.registry.accounts.find(person.account.id)!;
@@ -59,14 +59,14 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
 }
 
 /** POST /admin/accounts/link. The link is only in this answer. */
-async function createLink(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const { change, id } = await accountForm(deps, person, visit);
-  const account = changeAccount(change, id, (held) => held);
+async function createLink(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const { change, id } = await accountForm(deps, person, request);
+  const account = changeAccount(change, id, (found) => found);
   return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
 }
 
-async function accountForm({ registry, nowMs }: WebDeps, actor: Person, visit: Visit): Promise<AccountForm> {
-  const form = await visit.form();
+async function accountForm({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<AccountForm> {
+  const form = await request.form();
   const field = (name: string) => form.get(name)?.trim() ?? '';
   const change = { registry, nowMs: nowMs(), actor };
   return { form, change, id: parsePlainInteger(field('account')) ?? 0, field };

@@ -1,10 +1,12 @@
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { ConfirmedButton } from '../confirmed-button.tsx';
+import { ConfirmedButton } from '../action.tsx';
+import { Choice, Field, Form } from '../form.tsx';
 import { Table } from '../table.tsx';
 import { tierName } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
+import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 interface GrantsContent {
   readonly grants: readonly AccountGrant[];
@@ -12,41 +14,28 @@ interface GrantsContent {
   readonly nowMs: InstantMs;
 }
 
-/** The grants that have not ended first. */
+/** A table that begins with the grants that have not ended. */
 export function Grants({ grants, catalog, nowMs }: GrantsContent) {
   const hasEnded = ({ startsMs, endsMs = Infinity }: AccountGrant) => endsMs <= Math.max(nowMs, startsMs);
-  const sorted = grants.toSorted((a, b) => Number(hasEnded(a)) - Number(hasEnded(b)));
+  const endButton = ({ id, accountId: account, tier }: AccountGrant) => (
+    <ConfirmedButton label="End" action={`${ACCOUNTS_PATH}/end-grant`} fields={{ account, grant: id }}>
+      The account loses the tier {tierName(catalog, tier)} with its next request, unless it has another grant of it.
+    </ConfirmedButton>
+  );
   return (
     <Table
       label="Grants"
-      headings={['Tier', 'From', 'Until', 'Source', '']}
+      columns={[
+        { heading: 'Tier', cell: ({ tier }) => tierName(catalog, tier) },
+        { heading: 'From', cell: ({ startsMs }) => <Time ms={startsMs} /> },
+        { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+        { heading: 'Source', cell: ({ source }) => source },
+        { heading: '', class: 'number', cell: (grant) => (hasEnded(grant) ? 'ended' : endButton(grant)) },
+      ]}
+      rows={grants.toSorted((a, b) => Number(hasEnded(a)) - Number(hasEnded(b)))}
+      isQuiet={hasEnded}
       empty="No tier was granted to this account."
-    >
-      {sorted.map((grant) => (
-        <tr key={grant.id} class={hasEnded(grant) ? 'quiet' : undefined}>
-          <td>{tierName(catalog, grant.tier)}</td>
-          <td>
-            <Time ms={grant.startsMs} />
-          </td>
-          <td>{grant.endsMs === undefined ? 'no end' : <Time ms={grant.endsMs} />}</td>
-          <td>{grant.source}</td>
-          <td class="number">
-            {hasEnded(grant) ? (
-              'ended'
-            ) : (
-              <ConfirmedButton
-                label="End"
-                action="/admin/accounts/end-grant"
-                fields={{ account: grant.accountId, grant: grant.id }}
-              >
-                The account loses the tier {tierName(catalog, grant.tier)} with its next request, unless another grant
-                has it.
-              </ConfirmedButton>
-            )}
-          </td>
-        </tr>
-      ))}
-    </Table>
+    />
   );
 }
 
@@ -59,28 +48,18 @@ interface GrantFormContent {
 export function GrantForm({ id, catalog, typed }: GrantFormContent) {
   const offered = catalog.filter(({ retiredMs }) => retiredMs === undefined);
   return (
-    <form class="card" method="post" action="/admin/accounts/grant">
-      <input type="hidden" name="account" value={id} />
+    <Form class="card" action={`${ACCOUNTS_PATH}/grant`} hidden={{ account: id }} button="Grant" look="primary">
       <div class="fields">
-        <label class="field">
-          Grant the tier
-          <select class="input" name="tier">
-            {offered.map((tier) => (
-              <option key={tier.id} value={tier.id} selected={tier.id === typed?.get('tier')}>
-                {tier.name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label class="field">
-          Until
-          <input class="input" type="datetime-local" name="until" value={typed?.get('until') ?? ''} />
-          <span class="hint">UTC. Empty: no end.</span>
-        </label>
+        <Choice
+          label="Grant the tier"
+          name="tier"
+          options={offered.map((tier) => [tier.id, tier.name])}
+          chosen={typed?.get('tier')}
+        />
+        <Field label="Until" type="datetime-local" name="until" value={typed?.get('until') ?? ''}>
+          In UTC. Leave it empty for a grant without an end.
+        </Field>
       </div>
-      <button class="button primary" type="submit">
-        Grant
-      </button>
-    </form>
+    </Form>
   );
 }

@@ -1,27 +1,30 @@
 import { keysOf } from '../../account/account-keys.ts';
-import { overviewOf } from '../../account/administration.ts';
+import { type AccountOverview, overviewOf } from '../../account/administration.ts';
 import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import { DAY_MS } from '../../domain/usage.ts';
-import { linkTo } from '../paging.tsx';
+import { DAY_MS, type UsageCounts } from '../../domain/usage.ts';
+import { Facts } from '../../http/pages/facts.tsx';
+import { linkTo } from '../link-to.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { PAGE_SCRIPT } from '../scripts.ts';
-import type { Answer, Visit } from '../visit.ts';
+import { Table } from '../table.tsx';
+import { bytesText, numberText } from '../texts.ts';
+import { Time, Until } from '../time.tsx';
 import { Access, NewLink } from './account-access.tsx';
-import { Facts } from './account-facts.tsx';
 import { GrantForm, Grants } from './account-grants.tsx';
-import { Keys } from './account-keys.tsx';
-import { ACCOUNTS_PATH } from './account-list.tsx';
-import { Entries } from './audit.tsx';
+import { keyColumns } from './account-keys.tsx';
+import { AUDIT_LABEL, AUDIT_PATH, ENTRY_COLUMNS } from './audit.tsx';
+import { ACCOUNTS_PATH, StateBadge } from './shown-account.tsx';
 
 /** Entries of the audit on the page. */
 const ENTRIES_MAX = 10;
 const USAGE_MS = 29 * DAY_MS;
 
-/** What a form leaves to show on the page of its account. */
+/** The result of a form, for the page of its account. */
 export interface FormResult {
   readonly refused?: RefusedForm;
   /** A new sign-in link. */
@@ -29,7 +32,7 @@ export interface FormResult {
 }
 
 /** GET /admin/accounts/{id}. */
-export function accountPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function accountPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   return pageOfAccount(deps, person, parsePlainInteger(parameter) ?? 0);
 }
 
@@ -56,34 +59,64 @@ export function pageOfAccount(deps: WebDeps, person: Person, id: number, result:
   const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
   const { refused, link } = result;
   const isDeleted = account.deletedMs !== undefined;
-  return personPage(person, {
-    title: account.email,
-    path: ACCOUNTS_PATH,
-    refused,
-    ...(link !== undefined && { scripts: [PAGE_SCRIPT] }),
-    children: (
+  return personPage(
+    person,
+    { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [PAGE_SCRIPT] }) },
+    <>
+      {link !== undefined && <NewLink email={account.email} link={link} />}
+      <Facts facts={factsOf(account, used)} />
+      <h2>Grants</h2>
+      <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
+      {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
+      <h2>Keys</h2>
+      <Table label="Keys" columns={keyColumns(catalog, nowMs)} rows={keys} empty="This account has no keys." />
+      {!isDeleted && (
+        <>
+          <h2>Access</h2>
+          <Access account={account} />
+        </>
+      )}
+      <h2>Latest changes</h2>
+      <Table label={AUDIT_LABEL} columns={ENTRY_COLUMNS} rows={entries} empty="Nothing was changed yet." />
+      {entries.length > 0 && (
+        <p class="row">
+          <a href={linkTo(AUDIT_PATH, { account: id })}>All changes of this account</a>
+        </p>
+      )}
+    </>,
+  );
+}
+
+/** `used`: the usage of its keys in 30 days. */
+function factsOf(account: AccountOverview, used: readonly UsageCounts[]) {
+  const sum = (field: keyof UsageCounts) => used.reduce((total, counts) => total + counts[field], 0);
+  const { name, role, tier, tierEndsMs, validKeys, createdMs, disabledMs, deletedMs } = account;
+  return {
+    State: (
       <>
-        {link !== undefined && <NewLink email={account.email} link={link} />}
-        <Facts account={account} used={used} />
-        <h2>Grants</h2>
-        <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
-        {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
-        <h2>Keys</h2>
-        <Keys keys={keys} catalog={catalog} nowMs={nowMs} />
-        {!isDeleted && (
+        <StateBadge account={account} />
+        {disabledMs !== undefined && (
           <>
-            <h2>Access</h2>
-            <Access account={account} />
+            {' '}
+            since <Time ms={deletedMs ?? disabledMs} />
           </>
-        )}
-        <h2>Latest changes</h2>
-        <Entries entries={entries} areOfOne empty="Nothing was changed yet." />
-        {entries.length > 0 && (
-          <p class="row">
-            <a href={linkTo('/admin/audit', { account: id })}>All changes of this account</a>
-          </p>
         )}
       </>
     ),
-  });
+    Name: name ?? '–',
+    Role: role,
+    Tier: (
+      <>
+        <a href={`/admin/tiers/${tier.id}`}>{tier.name}</a> {tierEndsMs !== undefined && <Until ms={tierEndsMs} />}
+      </>
+    ),
+    'Valid keys': numberText(validKeys),
+    Created: <Time ms={createdMs} />,
+    Usage: (
+      <>
+        {numberText(sum('requests'))} requests and {bytesText(sum('bytes'))} in 30 days (
+        <a href="/admin/usage">usage of all accounts</a>)
+      </>
+    ),
+  };
 }

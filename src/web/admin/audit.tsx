@@ -1,99 +1,71 @@
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
-import type { Registry } from '../../store/registry.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
-import { linkTo, Paging } from '../paging.tsx';
+import { List } from '../list.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { Table } from '../table.tsx';
+import type { Column } from '../table.tsx';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
+import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
+import { AccountLink } from './shown-account.tsx';
 
-const PATH = '/admin/audit';
-const LIMIT = 50;
+export const AUDIT_PATH = '/admin/audit';
+export const AUDIT_LABEL = 'Entries of the audit';
 
-/** GET /admin/audit?account={address or id}&action&before. */
-export function auditLog({ registry }: WebDeps, person: Person, { query }: Visit): Answer {
-  const named = query.get('account')?.trim() ?? '';
-  const action = query.get('action') ?? '';
-  const before = query.get('before') ?? '';
-  const accountId = named === '' ? undefined : accountIdOf(registry, named);
-  const isUnknown = named !== '' && accountId === undefined;
-  const filter = { accountId, action: action === '' ? undefined : action, beforeId: parsePlainInteger(before) };
-  const found = isUnknown ? [] : auditPage(registry, { limit: LIMIT + 1, ...filter });
-  const shown = found.slice(0, LIMIT);
-  const path = (beforeId?: number) => linkTo(PATH, { account: named, action, before: beforeId });
-  return personPage(person, {
-    title: 'Audit',
-    path: PATH,
-    children: (
+/** Columns for entries of one account, which the page names. */
+export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
+  {
+    heading: 'Action',
+    class: 'long',
+    cell: (entry) => (
       <>
-        <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
-        <Filter named={named} action={action} />
-        <Entries entries={shown} empty={isUnknown ? `There is no account '${named}'.` : 'There are no such entries.'} />
-        <Paging
-          first={before === '' ? undefined : path()}
-          next={found.length > LIMIT ? path(shown.at(-1)?.id) : undefined}
-        />
+        {auditSentence(entry)}
+        <div class="quiet">
+          <Time ms={entry.atMs} /> · {entry.action}
+        </div>
       </>
     ),
-  });
-}
+  },
+  {
+    heading: 'Person',
+    class: 'long',
+    cell: ({ actor }) => actor ?? <span class="quiet">command or service</span>,
+  },
+];
 
-/** An address, or an id: deleted accounts have no address. */
-export function accountIdOf({ accounts, database }: Registry, named: string): number | undefined {
-  const id = parsePlainInteger(named) ?? 0;
-  return database.read(() => accounts.find(id) ?? accounts.findByEmail(named))?.id;
-}
+const COLUMNS: readonly Column<AuditRecord>[] = [
+  ...ENTRY_COLUMNS,
+  {
+    heading: 'Account',
+    class: 'long',
+    cell: ({ accountId, account }) => accountId !== undefined && <AccountLink id={accountId} email={account} />,
+  },
+];
 
-function Filter({ named, action }: { readonly named: string; readonly action: string }) {
-  return (
-    <form class="row filter" method="get" action={PATH}>
-      <input class="input" name="account" value={named} placeholder="Address of an account" aria-label="Account" />
-      <select class="input" name="action" aria-label="Action">
-        <option value="">All actions</option>
-        {AUDIT_ACTIONS.map((one) => (
-          <option key={one} value={one} selected={one === action}>
-            {one}
-          </option>
-        ))}
-      </select>
-      <button class="button" type="submit">
-        Filter
-      </button>
-      {(named !== '' || action !== '') && <a href={PATH}>Show all</a>}
-    </form>
-  );
-}
-
-interface EntriesContent {
-  readonly entries: readonly AuditRecord[];
-  /** Whether all are about one account, which the page names. */
-  readonly areOfOne?: boolean;
-  readonly empty: string;
-}
-
-/** Entries of the audit. */
-export function Entries({ entries, areOfOne = false, empty }: EntriesContent) {
-  const headings = ['Action', 'Person', ...(areOfOne ? [] : ['Account'])];
-  return (
-    <Table label="Entries of the audit" headings={headings} empty={empty}>
-      {entries.map((entry) => (
-        <tr key={entry.id}>
-          <td class="long">
-            {auditSentence(entry)}
-            <div class="quiet">
-              <Time ms={entry.atMs} /> · {entry.action}
-            </div>
-          </td>
-          <td class="long">{entry.actor ?? <span class="quiet">command or service</span>}</td>
-          {!areOfOne && (
-            <td class="long">
-              {entry.accountId !== undefined && <a href={`/admin/accounts/${entry.accountId}`}>{entry.account}</a>}
-            </td>
-          )}
-        </tr>
-      ))}
-    </Table>
+/** GET /admin/audit?account={address or id}&action&before. */
+export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const { accountId, unknown } = filteredAccount(registry, query);
+  const action = query.get('action') || undefined;
+  return personPage(
+    person,
+    { title: 'Audit', path: AUDIT_PATH },
+    <>
+      <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
+      <List
+        label={AUDIT_LABEL}
+        path={AUDIT_PATH}
+        query={query}
+        filters={[ACCOUNT_FILTER, { name: 'action', label: 'Action', options: AUDIT_ACTIONS }]}
+        cursor="before"
+        find={(limit, before = '') =>
+          unknown === undefined
+            ? auditPage(registry, { limit, accountId, action, beforeId: parsePlainInteger(before) })
+            : []
+        }
+        columns={COLUMNS}
+        empty={unknown === undefined ? 'There are no such entries.' : `There is no account '${unknown}'.`}
+      />
+    </>,
   );
 }

@@ -1,96 +1,81 @@
-import { linkTo, Paging } from '../paging.tsx';
-import { STATES, tokenText } from '../payment-texts.ts';
+import type { Billing } from '../../billing/billing.ts';
+import type { Payment } from '../../domain/payment.ts';
+import type { Revenue } from '../../store/payments.ts';
+import type { Registry } from '../../store/registry.ts';
+import { List } from '../list.tsx';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { Table } from '../table.tsx';
+import { amountColumn, STATES, TRANSACTION_COLUMN, tokenText } from '../shown-payment.tsx';
+import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import type { Answer, Visit } from '../visit.ts';
-import { accountIdOf } from './audit.tsx';
+import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
+import { AccountLink } from './shown-account.tsx';
 
 export const PAYMENTS_PATH = '/admin/payments';
-const LIMIT = 50;
-/** Sums of months and tokens. */
+/** The number of sums, each of a month and a token, that the page lists. */
 const SUMS_MAX = 24;
 
 /** GET /admin/payments?account={address or id}&before. */
-export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: Visit): Answer {
-  const { accounts, payments, database } = registry;
-  const named = query.get('account')?.trim() ?? '';
-  const beforeId = query.get('before') ?? undefined;
-  const accountId = named === '' ? undefined : accountIdOf(registry, named);
-  const isUnknown = named !== '' && accountId === undefined;
-  const { found, revenue } = database.read(() => ({
-    found: (isUnknown ? [] : payments.list(LIMIT + 1, { accountId, beforeId })).map((payment) => ({
-      ...payment,
-      email: accounts.find(payment.quote.accountId)!.email,
-    })),
-    revenue: payments.revenue(SUMS_MAX),
-  }));
-  const shown = found.slice(0, LIMIT);
-  const path = (before?: string) => linkTo(PAYMENTS_PATH, { account: named, before });
-  return personPage(person, {
-    title: 'Payments',
-    path: PAYMENTS_PATH,
-    children: (
-      <>
-        <h2>Revenue</h2>
-        <Table
-          label="Revenue by month and token"
-          headings={['Month', 'Token', 'Payments', 'Amount']}
-          numbers={['Payments', 'Amount']}
-          empty="No payment was mined yet."
-        >
-          {revenue.map(({ month, payments: count, cents, ...token }) => (
-            <tr key={`${month} ${token.network} ${token.asset}`}>
-              <td class="nowrap">{month}</td>
-              <td class="long">{tokenText(billing, token)}</td>
-              <td class="number">{numberText(count)}</td>
-              <td class="number">{usdText(cents / 100)}</td>
-            </tr>
-          ))}
-        </Table>
-        <h2>All payments</h2>
-        <form class="row filter" method="get" action={PAYMENTS_PATH}>
-          <input class="input" name="account" value={named} placeholder="Address of an account" aria-label="Account" />
-          <button class="button" type="submit">
-            Filter
-          </button>
-          {named !== '' && <a href={PAYMENTS_PATH}>Show all</a>}
-        </form>
-        <Table
-          label="Payments"
-          headings={['Account', 'Tier', 'Amount', 'State', 'Transaction']}
-          numbers={['Amount']}
-          empty={isUnknown ? `There is no account '${named}'.` : 'There are no payments.'}
-        >
-          {shown.map(({ id, quote, email, state, transaction, createdMs }) => (
-            <tr key={id}>
-              <td class="long">
-                <a href={`/admin/accounts/${quote.accountId}`}>{email}</a>
-                <div class="quiet">
-                  <Time ms={createdMs} /> · {id}
-                </div>
-              </td>
-              <td>{quote.tier}</td>
-              <td class="number">
-                {usdText(quote.priceCents / 100)}
-                <div class="quiet">{tokenText(billing, quote)}</div>
-              </td>
-              <td>
-                <span class={STATES[state].badge}>{state}</span>
-              </td>
-              <td class="long">
-                <code>{transaction}</code>
-              </td>
-            </tr>
-          ))}
-        </Table>
-        <Paging
-          first={beforeId === undefined ? undefined : path()}
-          next={found.length > LIMIT ? path(shown.at(-1)?.id) : undefined}
-        />
-      </>
-    ),
-  });
+export function paymentList({ registry, billing }: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const { payments, database } = registry;
+  const { accountId, unknown } = filteredAccount(registry, query);
+  return personPage(
+    person,
+    { title: 'Payments', path: PAYMENTS_PATH },
+    <>
+      <h2>Revenue</h2>
+      <Table
+        label="Revenue by month and token"
+        columns={revenueColumns(billing)}
+        rows={database.read(() => payments.revenue(SUMS_MAX))}
+        empty="No payment was mined yet."
+      />
+      <h2>All payments</h2>
+      <List
+        label="Payments"
+        path={PAYMENTS_PATH}
+        query={query}
+        filters={[ACCOUNT_FILTER]}
+        cursor="before"
+        find={(limit, beforeId) =>
+          unknown === undefined ? database.read(() => payments.list(limit, { accountId, beforeId })) : []
+        }
+        columns={paymentColumns(registry, billing)}
+        empty={unknown === undefined ? 'There are no payments.' : `There is no account '${unknown}'.`}
+      />
+    </>,
+  );
+}
+
+function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
+  return [
+    { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
+    { heading: 'Token', class: 'long', cell: (token) => tokenText(billing, token) },
+    { heading: 'Payments', class: 'number', cell: ({ payments }) => numberText(payments) },
+    { heading: 'Amount', class: 'number', cell: ({ cents }) => usdText(cents / 100) },
+  ];
+}
+
+function paymentColumns({ accounts, database }: Registry, billing: Billing | undefined): Column<Payment>[] {
+  const emailOf = (accountId: number) => database.read(() => accounts.find(accountId)!.email);
+  return [
+    {
+      heading: 'Account',
+      class: 'long',
+      cell: ({ id, quote, createdMs }) => (
+        <>
+          <AccountLink id={quote.accountId} email={emailOf(quote.accountId)} />
+          <div class="quiet">
+            <Time ms={createdMs} /> · {id}
+          </div>
+        </>
+      ),
+    },
+    { heading: 'Tier', cell: ({ quote }) => quote.tier },
+    amountColumn(billing),
+    { heading: 'State', cell: ({ state }) => <span class={STATES[state].badge}>{state}</span> },
+    TRANSACTION_COLUMN,
+  ];
 }

@@ -1,10 +1,11 @@
+import { redirect } from '../page-request.ts';
 import type { PersonRoutes } from '../routes.ts';
-import { redirect } from '../visit.ts';
 import { ACCOUNT_CHANGES } from './account-forms.ts';
-import { ACCOUNTS_PATH, accountList } from './account-list.tsx';
+import { accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';
-import { auditLog } from './audit.tsx';
+import { AUDIT_PATH, auditLog } from './audit.tsx';
 import { PAYMENTS_PATH, paymentList } from './payments.tsx';
+import { ACCOUNTS_PATH } from './shown-account.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
 import { retire, saveTier, tierPage } from './tier-page.tsx';
 import { SERVICE_USAGE_PATH, serviceUsageFile, serviceUsagePage } from './usage.tsx';
@@ -15,7 +16,7 @@ export const ADMIN_PAGES: PersonRoutes = {
   [`${ACCOUNTS_PATH}/:id`]: accountPage,
   [TIERS_PATH]: tierList,
   [`${TIERS_PATH}/:id`]: tierPage,
-  '/admin/audit': auditLog,
+  [AUDIT_PATH]: auditLog,
   [PAYMENTS_PATH]: paymentList,
   [SERVICE_USAGE_PATH]: serviceUsagePage,
   [`${SERVICE_USAGE_PATH}/csv`]: serviceUsageFile,

@@ -1,6 +1,7 @@
 import type { NewTier } from '../../account/tier-catalog.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX, type Tier } from '../../domain/tier.ts';
+import { Field, Form } from '../form.tsx';
 import { grantedText } from '../tier-texts.ts';
 
 /** The fields of a new tier, before anything is typed. */
@@ -48,53 +49,46 @@ interface TierFormContent {
 /** All fields of a tier, for a new one or a change. */
 export function TierForm({ id, values, hasPlace }: TierFormContent) {
   const isNew = id === undefined;
-  const value = (name: string) => ({ class: 'input', name, value: values.get(name) ?? '' });
+  const value = (name: string) => ({ name, value: values.get(name) ?? '' });
   return (
-    <form method="post" action={isNew ? '/admin/tiers/create' : '/admin/tiers/change'}>
+    <Form
+      action={isNew ? '/admin/tiers/create' : '/admin/tiers/change'}
+      hidden={isNew ? {} : { id }}
+      button={isNew ? 'Add the tier' : 'Save'}
+      look="primary"
+    >
       <div class="fields">
-        {isNew ? (
-          <label class="field">
-            Id
-            <input {...value('id')} required maxLength={32} autocomplete="off" />
-            <span class="hint">a-z, 0-9 and -. It never changes.</span>
-          </label>
-        ) : (
-          <input type="hidden" name="id" value={id} />
+        {isNew && (
+          <Field {...value('id')} label="Id" required maxLength={32} autocomplete="off">
+            Use a-z, 0-9 and -. It cannot be changed later.
+          </Field>
         )}
-        <label class="field">
-          Name
-          <input {...value('name')} required maxLength={100} autocomplete="off" />
-        </label>
-        <label class="field">
-          Requests per minute
-          <input {...value('rpm')} type="number" required min={1} max={REQUESTS_PER_MINUTE_MAX} />
-          <span class="hint">For each key.</span>
-        </label>
-        <label class="field">
-          Coins
-          <input {...value('coins')} required autocomplete="off" />
-          <span class="hint">Like btc, eth; or all.</span>
-        </label>
-        <label class="field">
-          Monthly price in USD
-          <input {...value('price')} type="number" min={0} step="0.01" />
-        </label>
-        <label class="field">
-          Note instead of a price
-          <input {...value('note')} maxLength={100} autocomplete="off" />
-        </label>
+        <Field {...value('name')} label="Name" required maxLength={100} autocomplete="off" />
+        <Field
+          {...value('rpm')}
+          label="Requests per minute"
+          type="number"
+          required
+          min={1}
+          max={REQUESTS_PER_MINUTE_MAX}
+        >
+          For each key.
+        </Field>
+        <Field {...value('coins')} label="Coins" required autocomplete="off">
+          For example btc, eth. Or all.
+        </Field>
+        <Field {...value('price')} label="Monthly price in USD" type="number" min={0} step="0.01" />
+        <Field {...value('note')} label="Note instead of a price" maxLength={100} autocomplete="off" />
         {hasPlace && (
-          <label class="field">
-            Place in the catalog
-            <input {...value('place')} type="number" min={1} />
-            <span class="hint">1 is the lowest tier.{isNew && ' Empty: the highest.'}</span>
-          </label>
+          <Field {...value('place')} label="Place in the catalog" type="number" min={1}>
+            1 is the lowest tier.{isNew && ' Leave it empty for the highest.'}
+          </Field>
         )}
       </div>
       <fieldset class="choices">
         <legend>Routes</legend>
         <label>
-          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, also future ones
+          <input type="checkbox" name="all-routes" checked={values.has('all-routes')} /> all, including future ones
         </label>
         {GRANTS.map((route) => (
           <label key={route}>
@@ -102,9 +96,6 @@ export function TierForm({ id, values, hasPlace }: TierFormContent) {
           </label>
         ))}
       </fieldset>
-      <button class="button primary" type="submit">
-        {isNew ? 'Add the tier' : 'Save'}
-      </button>
-    </form>
+    </Form>
   );
 }

@@ -1,29 +1,30 @@
 import { type AffectedByTier, affectedByTier, changeTier, retireTier } from '../../account/tier-catalog.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { ConfirmedButton } from '../confirmed-button.tsx';
+import { ConfirmedButton } from '../action.tsx';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { type RefusedForm, refusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
+import { AccountLink } from './shown-account.tsx';
 import { fieldsOf, TierForm, tierOf } from './tier-form.tsx';
 import { TIERS_PATH } from './tier-list.tsx';
 
-/** Accounts and keys that the page lists. */
+/** The number of accounts, and of keys, that the page lists. */
 const LISTED_MAX = 100;
 
 /** GET /admin/tiers/{id}. */
-export function tierPage(deps: WebDeps, person: Person, { parameter }: Visit): Answer {
+export function tierPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
   return pageOfTier(deps, person, parameter);
 }
 
 /** POST /admin/tiers/change. */
-export async function saveTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
+export async function saveTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { registry, nowMs } = deps;
-  const form = await visit.form();
+  const form = await request.form();
   const { id, ...edit } = tierOf(form);
   const refused = refusedForm(form, () => {
     changeTier({ registry, nowMs: nowMs(), actor: person }, id, edit);
@@ -32,8 +33,8 @@ export async function saveTier(deps: WebDeps, person: Person, visit: Visit): Pro
 }
 
 /** POST /admin/tiers/retire. */
-export async function retire({ registry, nowMs }: WebDeps, actor: Person, visit: Visit): Promise<Answer> {
-  retireTier({ registry, nowMs: nowMs(), actor }, (await visit.form()).get('id') ?? '');
+export async function retire({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<Answer> {
+  retireTier({ registry, nowMs: nowMs(), actor }, (await request.form()).get('id') ?? '');
   return redirect(TIERS_PATH);
 }
 
@@ -47,26 +48,23 @@ function pageOfTier({ registry, nowMs }: WebDeps, person: Person, id: string, re
       ? catalog.filter(({ retiredMs }) => retiredMs === undefined).indexOf(tier) + 1
       : undefined;
   const affected = affectedByTier(registry, nowMs(), id);
-  return personPage(person, {
-    title: `Tier ${tier.name}`,
-    path: TIERS_PATH,
-    refused,
-    children: (
-      <>
-        <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
-        {tier.retiredMs !== undefined && (
-          <p class="notice warn">
-            Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others get it.
-          </p>
-        )}
-        <div class="card">
-          <TierForm id={id} values={refused?.typed ?? fieldsOf(tier, place)} hasPlace={place !== undefined} />
-        </div>
-        <Affected affected={affected} />
-        {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: `Tier ${tier.name}`, path: TIERS_PATH, refused },
+    <>
+      <p class="quiet">A change applies to all accounts and keys that have this tier, from their next request on.</p>
+      {tier.retiredMs !== undefined && (
+        <p class="notice warn">
+          Retired since <Time ms={tier.retiredMs} />: keys and accounts that have it keep it, and no others can get it.
+        </p>
+      )}
+      <div class="card">
+        <TierForm id={id} values={refused?.typed ?? fieldsOf(tier, place)} hasPlace={place !== undefined} />
+      </div>
+      <Affected affected={affected} />
+      {tier.retiredMs === undefined && <Retirement tier={tier} isOfNewAccounts={affected.isOfNewAccounts} />}
+    </>,
+  );
 }
 
 function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly affected: AffectedByTier }) {
@@ -74,30 +72,41 @@ function Affected({ affected: { accounts, keys, isOfNewAccounts } }: { readonly 
     <>
       <h2>Accounts with this tier by a grant</h2>
       {isOfNewAccounts && <p>All accounts without a grant have this tier, too.</p>}
-      <Table label="Accounts" headings={['Account', 'Until']} empty="No account has a grant of this tier.">
-        {accounts.slice(0, LISTED_MAX).map(({ accountId, email, endsMs }) => (
-          <tr key={accountId}>
-            <td class="long">
-              <a href={`/admin/accounts/${accountId}`}>{email}</a>
-            </td>
-            <td>{endsMs === undefined ? 'no end' : <Time ms={endsMs} />}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Accounts"
+        columns={[
+          {
+            heading: 'Account',
+            class: 'long',
+            cell: ({ accountId, email }) => <AccountLink id={accountId} email={email} />,
+          },
+          { heading: 'Until', cell: ({ endsMs }) => <Time ms={endsMs} or="no end" /> },
+        ]}
+        rows={accounts.slice(0, LISTED_MAX)}
+        empty="No account has a grant of this tier."
+      />
       <More count={accounts.length} />
       <h2>Keys pinned to this tier</h2>
-      <Table label="Keys" headings={['Key', 'Account']} empty="No key is pinned to this tier.">
-        {keys.slice(0, LISTED_MAX).map(({ id, name, prefix, accountId, account }) => (
-          <tr key={id}>
-            <td>
-              {name ?? <span class="quiet">no name</span>} <code class="nowrap">{prefix}…</code>
-            </td>
-            <td class="long">
-              <a href={`/admin/accounts/${accountId}`}>{account}</a>
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table
+        label="Keys"
+        columns={[
+          {
+            heading: 'Key',
+            cell: ({ name, prefix }) => (
+              <>
+                {name ?? <span class="quiet">no name</span>} <code class="nowrap">{prefix}…</code>
+              </>
+            ),
+          },
+          {
+            heading: 'Account',
+            class: 'long',
+            cell: ({ accountId, account }) => <AccountLink id={accountId} email={account} />,
+          },
+        ]}
+        rows={keys.slice(0, LISTED_MAX)}
+        empty="No key is pinned to this tier."
+      />
       <More count={keys.length} />
     </>
   );
@@ -125,7 +134,7 @@ function Retirement({
           </p>
         ) : (
           <>
-            <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others get it.</p>
+            <p>A retired tier is not in the catalog. The accounts and keys above keep it, and no others can get it.</p>
             <ConfirmedButton label="Retire" action="/admin/tiers/retire" fields={{ id }}>
               {name} cannot be put back into the catalog.
             </ConfirmedButton>

@@ -1,6 +1,7 @@
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
 import type { Registry } from '../../store/registry.ts';
-import { linkTo } from '../paging.tsx';
+import { linkTo } from '../link-to.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
@@ -9,50 +10,46 @@ import { UsageChart } from '../usage/usage-chart.tsx';
 import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
-import type { Answer, Visit } from '../visit.ts';
+import { AccountLink } from './shown-account.tsx';
 
 export const SERVICE_USAGE_PATH = '/admin/usage';
 const ACCOUNTS_MAX = 100;
 const DELETED = 'Deleted accounts';
 
 /** GET /admin/usage?last&from&to. */
-export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: Visit): Promise<Answer> {
+export async function serviceUsagePage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { range, used } = await readUsage(deps, query);
   const { tier, account } = used.series;
   const splits = { Tier: named(tier), Account: named(account) };
   const rest = account.length - ACCOUNTS_MAX;
-  return personPage(person, {
-    title: 'Usage of all accounts',
-    path: SERVICE_USAGE_PATH,
-    scripts: [USAGE_SCRIPT],
-    children: (
-      <>
-        <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
-        <UsageTotals sum={used.total.sum} />
-        {account.length > 0 && <UsageChart range={used} splits={splits} />}
-        <h2>By tier</h2>
-        <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ key: name, name, sum }))} />
-        <h2>By account</h2>
-        <UsageTable
-          by="Account"
-          rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
-            key: name ?? DELETED,
-            name: <AccountLink registry={deps.registry} email={name} />,
-            sum,
-          }))}
-        />
-        <p class="quiet small">
-          {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
-          Days are in UTC. A key counts for the tier that it has now.{' '}
-          <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
-        </p>
-      </>
-    ),
-  });
+  return personPage(
+    person,
+    { title: 'Usage of all accounts', path: SERVICE_USAGE_PATH, scripts: [USAGE_SCRIPT] },
+    <>
+      <RangeForm path={SERVICE_USAGE_PATH} range={range} onlyDays />
+      <UsageTotals sum={used.total.sum} />
+      {account.length > 0 && <UsageChart range={used} splits={splits} />}
+      <h2>By tier</h2>
+      <UsageTable by="Tier" rows={named(tier).map(({ name, series: { sum } }) => ({ name, sum }))} />
+      <h2>By account</h2>
+      <UsageTable
+        by="Account"
+        rows={account.slice(0, ACCOUNTS_MAX).map(({ name, series: { sum } }) => ({
+          name: <Owner registry={deps.registry} email={name} />,
+          sum,
+        }))}
+      />
+      <p class="quiet small">
+        {rest > 0 && `${numberText(rest)} more accounts with fewer requests are in the file. `}
+        Days are in UTC. A key counts for the tier that it has now.{' '}
+        <a href={linkTo(`${SERVICE_USAGE_PATH}/csv`, Object.fromEntries(query))}>Download all accounts as CSV</a>.
+      </p>
+    </>,
+  );
 }
 
 /** GET /admin/usage/csv, with the query of the page. */
-export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: Visit): Promise<Answer> {
+export async function serviceUsageFile(deps: WebDeps, _: Person, { query }: PageRequest): Promise<Answer> {
   const { used } = await readUsage(deps, query);
   const lines = used.series.account.map(({ name, series }) => `${csvCells(name ?? DELETED)},${csvCounts(series.sum)}`);
   return csvFile('usage-by-account', ['account'], lines);
@@ -67,7 +64,7 @@ function named(list: readonly ServiceSeries[]) {
   return list.map(({ name = DELETED, series }) => ({ name, series }));
 }
 
-function AccountLink({ registry, email }: { readonly registry: Registry; readonly email: string | undefined }) {
+function Owner({ registry, email }: { readonly registry: Registry; readonly email: string | undefined }) {
   const account = email === undefined ? undefined : registry.accounts.findByEmail(email);
-  return account === undefined ? (email ?? DELETED) : <a href={`/admin/accounts/${account.id}`}>{email}</a>;
+  return account === undefined ? (email ?? DELETED) : <AccountLink {...account} />;
 }

@@ -1,6 +1,6 @@
 interface ChoicesContent<Option extends string> {
   readonly label: string;
-  /** With their texts. */
+  /** The options with their texts. */
   readonly options: readonly (readonly [Option, string])[];
   readonly chosen: Option;
   readonly choose: (option: Option) => void;

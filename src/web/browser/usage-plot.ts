@@ -75,7 +75,7 @@ export class UsagePlot {
           ticks: { show: false },
           size: AXIS_WIDTH,
           space: PIXELS_BETWEEN_VALUES,
-          // A part of a request is no value.
+          // Requests are whole numbers.
           incrs: WHOLE_STEPS,
           values: (_, splits) => splits.map(text),
         },

@@ -1,6 +1,6 @@
 import type { ChartData, Measure } from '../usage/chart-data.ts';
 
-/** What the chart draws in one colour: the values of one measure. */
+/** A series that the chart draws in one colour: the values of one measure. */
 export interface DrawnSeries {
   readonly name: string;
   /** Number of its colour in the style sheet. */

@@ -1,8 +1,10 @@
 import type { AccountService } from '../../account/account-service.ts';
-import type { Answer, Visit } from '../visit.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
 import * as signIn from './sign-in-pages.tsx';
 
-type AnyoneRoutes = Readonly<Record<string, (service: AccountService, visit: Visit) => Answer | Promise<Answer>>>;
+type AnyoneRoutes = Readonly<
+  Record<string, (service: AccountService, request: PageRequest) => Answer | Promise<Answer>>
+>;
 
 export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in': signIn.signInPage,

@@ -1,14 +1,18 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
-import { nextPage } from '../../account/next-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { askedCookie, nextCookie, sessionCookie } from '../cookies.ts';
+import { attemptCookie, nextCookie, sessionCookie } from '../cookies.ts';
+import { Field, Form } from '../form.tsx';
+import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
-import { type Answer, redirect, type Visit } from '../visit.ts';
+import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 
 /** GET /sign-in. */
-export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountService, { browser }: Visit): Answer {
+export function signInPage(
+  { oidc, sendsMail, linkCommand, sessions }: AccountService,
+  { browser }: PageRequest,
+): Answer {
   const providers = oidc.names;
   const email = sessions.find(browser.session)?.account.email;
   return formPage(
@@ -16,8 +20,8 @@ export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountSe
     <>
       {email !== undefined && (
         <p>
-          You are signed in as <strong>{email}</strong>. What you opened needs a sign-in within the last 15 minutes:
-          sign in again, or go back to <a href="/account">your account</a>.
+          You are signed in as <strong>{email}</strong>. The page that you opened needs a sign-in within the last 15
+          minutes: sign in again, or go back to <a href="/account">your account</a>.
         </p>
       )}
       {sendsMail && <MailForm email={email} />}
@@ -41,22 +45,24 @@ export function signInPage({ oidc, sendsMail, linkCommand, sessions }: AccountSe
 
 function MailForm({ email }: { readonly email: string | undefined }) {
   return (
-    <form method="post" action="/sign-in/email">
-      <label class="field">
-        E-mail address
-        <input class="input" type="email" name="email" autocomplete="email" value={email} required maxLength={254} />
-      </label>
-      <button class="button primary wide" type="submit">
-        Send a sign-in link
-      </button>
-    </form>
+    <Form action="/sign-in/email" button="Send a sign-in link" look="primary wide">
+      <Field
+        label="E-mail address"
+        type="email"
+        name="email"
+        autocomplete="email"
+        value={email}
+        required
+        maxLength={254}
+      />
+    </Form>
   );
 }
 
 /** POST /sign-in/email. The answer is the same for every address. */
-export async function sendMail({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const email = (await visit.form()).get('email') ?? '';
-  return redirect('/sign-in/code', askedCookie(signIn.ask(email, visit.client)));
+export async function sendMail({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const email = (await request.form()).get('email') ?? '';
+  return redirect('/sign-in/code', attemptCookie(signIn.ask(email, request.client)));
 }
 
 /** GET /sign-in/code. */
@@ -65,23 +71,17 @@ export function codePage(): Answer {
     'Check your mail',
     <>
       <p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
-      <form method="post" action="/sign-in/code">
-        <label class="field">
-          Code
-          <input
-            class="input"
-            name="code"
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            required
-            maxLength={12}
-            size={12}
-          />
-        </label>
-        <button class="button primary wide" type="submit">
-          Sign in
-        </button>
-      </form>
+      <Form action="/sign-in/code" button="Sign in" look="primary wide">
+        <Field
+          label="Code"
+          name="code"
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          required
+          maxLength={12}
+          size={12}
+        />
+      </Form>
       <p class="small quiet">
         <a href="/sign-in">Ask for another mail</a>
       </p>
@@ -90,36 +90,31 @@ export function codePage(): Answer {
 }
 
 /** POST /sign-in/code. */
-export async function enterCode({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const code = (await visit.form()).get('code') ?? '';
-  return signedIn(signIn.redeemCode(code, visit.browser), visit);
+export async function enterCode({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const code = (await request.form()).get('code') ?? '';
+  return signedIn(signIn.redeemCode(code, request.browser), request);
 }
 
 /** GET /sign-in/link: the page that a link leads to. It changes nothing, since scanners of mails open links. */
-export function linkPage({ signIn, publicUrl }: AccountService, visit: Visit): Answer {
-  const token = visit.query.get('token') ?? '';
+export function linkPage({ signIn, publicUrl }: AccountService, request: PageRequest): Answer {
+  const token = request.query.get('token') ?? '';
   const { email, provider } = signIn.look(token);
   return formPage(
     'Sign in',
     <>
       <p>
-        You sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
-        {provider !== undefined && ` Your account at ${provider} signs in to it from now on.`}
+        You are about to sign in to {new URL(publicUrl).host} as <strong>{email}</strong>.
+        {provider !== undefined && ` From now on you can sign in with ${provider} too.`}
       </p>
-      <form method="post" action="/sign-in/link">
-        <input type="hidden" name="token" value={token} />
-        <button class="button primary wide" type="submit">
-          Sign in as {email}
-        </button>
-      </form>
+      <Form action="/sign-in/link" hidden={{ token }} button={`Sign in as ${email}`} look="primary wide" />
     </>,
   );
 }
 
 /** POST /sign-in/link. */
-export async function enterByLink({ signIn }: AccountService, visit: Visit): Promise<Answer> {
-  const token = (await visit.form()).get('token') ?? '';
-  return signedIn(signIn.redeemLink(token, visit.browser), visit);
+export async function enterByLink({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
+  const token = (await request.form()).get('token') ?? '';
+  return signedIn(signIn.redeemLink(token, request.browser), request);
 }
 
 /**
@@ -128,21 +123,23 @@ export async function enterByLink({ signIn }: AccountService, visit: Visit): Pro
  */
 export async function startAtProvider(
   { oidc, publicUrl }: AccountService,
-  { sentBy, parameter }: Visit,
+  { sentBy, parameter }: PageRequest,
 ): Promise<Answer> {
   if (sentBy !== undefined && sentBy !== 'same-origin' && sentBy !== 'none') {
     throw new DomainError('forbidden', `another site started this sign-in: start it at ${publicUrl}/sign-in`);
   }
-  const { url, asked } = await oidc.start(parameter);
-  return redirect(url, askedCookie(asked));
+  const { url, attemptToken } = await oidc.start(parameter);
+  return redirect(url, attemptCookie(attemptToken));
 }
 
 /** GET /sign-in/oidc/{provider}/callback. */
-export async function finishAtProvider({ oidc }: AccountService, visit: Visit): Promise<Answer> {
-  const end = await oidc.finish(visit.parameter, visit.search, visit.browser, visit.client);
-  return end.session === undefined ? redirect('/sign-in/code', askedCookie(end.asked)) : signedIn(end.session, visit);
+export async function finishAtProvider({ oidc }: AccountService, request: PageRequest): Promise<Answer> {
+  const end = await oidc.finish(request.parameter, request.search, request.browser, request.client);
+  return end.session === undefined
+    ? redirect('/sign-in/code', attemptCookie(end.attemptToken))
+    : signedIn(end.session, request);
 }
 
-function signedIn({ token }: NewSession, { next }: Visit): Answer {
-  return redirect(nextPage(next), sessionCookie(token), askedCookie(undefined), nextCookie(undefined));
+function signedIn({ token }: NewSession, { next }: PageRequest): Answer {
+  return redirect(nextPage(next), sessionCookie(token), attemptCookie(undefined), nextCookie(undefined));
 }

@@ -1,11 +1,11 @@
 import type { UsageCounts } from '../../domain/usage.ts';
 import { timeText } from '../texts.ts';
 
-/** Of its own: a script does not load the schemas of the domain. */
+/** Written here, since a script does not load the schemas of the domain. */
 export const DAY_MS = 86_400_000;
 const DATE_CHARS = '2026-11-22'.length;
 
-/** What is counted, in the order of columns, with its name for people. */
+/** The counts of usage in the order of columns, with their names for people. */
 export const MEASURES = [
   { field: 'requests', name: 'Requests' },
   { field: 'forbidden', name: 'Forbidden (403)' },
@@ -15,12 +15,12 @@ export const MEASURES = [
 ] as const satisfies readonly { readonly field: keyof UsageCounts; readonly name: string }[];
 export type Measure = (typeof MEASURES)[number]['field'];
 
-/** What the script of the chart reads. */
+/** The data of the chart, which its script draws. */
 export interface ChartData {
   /** Start of the first interval. */
   readonly startMs: number;
   readonly intervalMs: number;
-  /** Of intervals. */
+  /** The number of intervals. */
   readonly count: number;
   /** The same requests, split in several ways. */
   readonly splits: readonly ChartSplit[];

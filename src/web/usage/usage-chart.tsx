@@ -6,7 +6,7 @@ import type { ChartData, ChartSeries, Measure } from './chart-data.ts';
 /** As many colours as the style sheet has for series. The last one is for all others. */
 const SERIES_MAX = 8;
 
-/** By the name of each split. */
+/** The series of each split, by its name. */
 type Splits = Readonly<Record<string, readonly NamedUsage[]>>;
 
 /** The chart that a script draws. Without scripts it is not there: the tables have the same figures. */

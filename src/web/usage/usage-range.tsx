@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/usage.ts';
-import { linkTo } from '../paging.tsx';
+import { Field, Form } from '../form.tsx';
+import { linkTo } from '../link-to.ts';
 
 const SPANS = [
   { last: '24h', name: '24 hours', spanMs: DAY_MS },
@@ -18,14 +19,14 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** The range that a person chose. */
 export interface ChosenRange {
-  /** Of SPANS; undefined: from and to. */
+  /** The name of one of SPANS; undefined: the person chose days. */
   readonly last: string | undefined;
   readonly interval: 'hour' | 'day';
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
 
-/** From `last`, or from `from` and `to` (dates in UTC, both inclusive) and `by`. Throws 'malformed-request'. */
+/** Reads a range from `last`, or from `from` and `to` (dates in UTC, both inclusive) and `by`. Throws 'malformed-request'. */
 export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays = false): ChosenRange {
   const spans = spansOf(onlyDays);
   const [from, to] = [dateOf(query, 'from'), dateOf(query, 'to')];
@@ -45,7 +46,7 @@ export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays =
   return { last, interval, fromMs, toMs };
 }
 
-/** By day, the last 24 hours would be today. */
+/** Returns the spans to choose from. By day, the last 24 hours would be today. */
 function spansOf(onlyDays: boolean) {
   return onlyDays ? SPANS.slice(1) : SPANS;
 }
@@ -60,7 +61,7 @@ function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
 interface RangeContent {
   readonly path: string;
   readonly range: ChosenRange;
-  /** Of the only key that is shown: the links to other ranges keep it. */
+  /** The only key that is shown: the links to other ranges keep it. */
   readonly keyId?: string | undefined;
   readonly onlyDays?: boolean;
   /** More fields. */
@@ -85,20 +86,11 @@ export function RangeForm({ path, range, keyId, onlyDays = false, children }: Ra
       </nav>
       <details class="more" open={range.last === undefined || keyId !== undefined}>
         <summary class="opener">{onlyDays ? 'Dates' : 'Dates, intervals and keys'}</summary>
-        <form class="range" method="get" action={path}>
-          <label class="field">
-            From (UTC)
-            <input class="input" type="date" name="from" required value={date(range.fromMs)} />
-          </label>
-          <label class="field">
-            To
-            <input class="input" type="date" name="to" required value={date(range.toMs)} />
-          </label>
+        <Form class="range" method="get" action={path} button="Show">
+          <Field label="From (UTC)" type="date" name="from" required value={date(range.fromMs)} />
+          <Field label="To" type="date" name="to" required value={date(range.toMs)} />
           {children}
-          <button class="button" type="submit">
-            Show
-          </button>
-        </form>
+        </Form>
       </details>
     </>
   );

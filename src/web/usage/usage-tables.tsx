@@ -4,31 +4,25 @@ import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { MEASURES, type Measure } from './chart-data.ts';
 
-const NUMBERS = MEASURES.map(({ name }) => name);
-
 export interface UsageRow {
-  readonly key: string;
   readonly name: ComponentChildren;
   readonly sum: UsageCounts;
 }
 
 /** Usage by key, route or another noun, which is the heading of the first column. */
 export function UsageTable({ by, rows }: { readonly by: string; readonly rows: readonly UsageRow[] }) {
+  const counts = MEASURES.map(({ field, name }) => ({
+    heading: name,
+    class: 'number nowrap',
+    cell: ({ sum }: UsageRow) => measureText(field, sum[field]),
+  }));
   return (
-    <Table label={`Usage by ${by.toLowerCase()}`} headings={[by, ...NUMBERS]} numbers={NUMBERS} empty="No requests.">
-      {rows.map(({ key, name, sum }) => (
-        <tr key={key}>
-          <th scope="row" class="long">
-            {name}
-          </th>
-          {MEASURES.map(({ field }) => (
-            <td key={field} class="number nowrap">
-              {measureText(field, sum[field])}
-            </td>
-          ))}
-        </tr>
-      ))}
-    </Table>
+    <Table
+      label={`Usage by ${by.toLowerCase()}`}
+      columns={[{ heading: by, class: 'long', isRowHeading: true, cell: ({ name }) => name }, ...counts]}
+      rows={rows}
+      empty="No requests."
+    />
   );
 }
 

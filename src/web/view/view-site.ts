@@ -5,7 +5,7 @@ import { assetsController } from '../../http/pages/assets.ts';
 import { viewPageHeaders } from '../../http/pages/page-headers.ts';
 import { respond } from '../../http/response/response.ts';
 import { nextCookie } from '../cookies.ts';
-import { redirect, responseOf } from '../visit.ts';
+import { redirect, responseOf } from '../page-request.ts';
 import { type ViewAccess, viewPage } from './view-page.tsx';
 import { VIEW_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
 import { type ViewTokenDeps, viewTokenAnswer } from './view-token.ts';

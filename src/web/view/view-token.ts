@@ -11,7 +11,7 @@ import { NO_STORE, respondJson } from '../../http/response/response.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
 import { cookiesOf } from '../cookies.ts';
-import { refuseForeignForm } from '../form.ts';
+import { refuseForeignForm } from '../posted-form.ts';
 
 export interface ViewTokenDeps {
   readonly tokens: ViewTokens;

@@ -2,10 +2,10 @@ import type { Browser } from '../account/account-sessions.ts';
 import { type ResponseSettings, respond } from '../http/response/response.ts';
 import type { Page } from './page.tsx';
 
-/** A request by a browser. */
-export interface Visit {
+/** A request of a browser for a page, or one that sends a form. */
+export interface PageRequest {
   readonly browser: Browser;
-  /** For `nextPage`: the page that follows a sign-in. */
+  /** The page to show after a sign-in: an argument of `nextPage`. */
   readonly next: string | undefined;
   /** Sec-Fetch-Site: the relation of the site that sent the browser here. Undefined: an older browser. */
   readonly sentBy: string | undefined;
@@ -14,7 +14,7 @@ export interface Visit {
   readonly query: URLSearchParams;
   /** The query as it was sent, with its question mark; empty without one. */
   readonly search: string;
-  /** The parameter of the path; empty for a path without. */
+  /** The parameter of the path; empty for a path that has none. */
   readonly parameter: string;
   /** The fields of a posted form. Throws 'malformed-request'. */
   readonly form: () => Promise<URLSearchParams>;

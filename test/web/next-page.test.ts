@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
-import { nextPage } from '../../src/account/next-page.ts';
+import { nextPage } from '../../src/web/next-page.ts';
 
-test.each(['/account', '/view', '/account/keys', '/account/sessions', '/admin', '/admin/audit'])(
+test.each(['/account', '/view', '/account/keys', '/account/sessions', '/admin', '/admin/audit', '/admin/payments'])(
   '%j may follow a sign-in',
   (path) => {
     expect(nextPage(path)).toBe(path);
@@ -47,6 +47,6 @@ test.each([
   'javascript:alert(1)',
   'data:text/html,x',
   '__proto__',
-])('%j is ignored', (asked) => {
-  expect(nextPage(asked)).toBe('/account');
+])('%j is ignored', (path) => {
+  expect(nextPage(path)).toBe('/account');
 });

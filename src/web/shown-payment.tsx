@@ -1,7 +1,9 @@
 import type { Billing } from '../billing/billing.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import type { Column } from './table.tsx';
+import { usdText } from './texts.ts';
 
-/** What people read about the states of payments. */
+/** The states of payments as people read them. */
 export const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
   pending: { name: 'waiting for the network', badge: 'badge warn' },
   settled: { name: 'paid', badge: 'badge good' },
@@ -24,3 +26,23 @@ export function tokenText(billing: Billing | undefined, name: TokenName): string
   const found = tokenOf(billing, name);
   return found === undefined ? `${name.asset} on ${name.network}` : `${found.token.symbol} on ${found.chain.name}`;
 }
+
+/** The price of payments, and the tokens that paid them. */
+export function amountColumn(billing: Billing | undefined): Column<Payment> {
+  return {
+    heading: 'Amount',
+    class: 'number',
+    cell: ({ quote }) => (
+      <>
+        {usdText(quote.priceCents / 100)}
+        <div class="quiet">{tokenText(billing, quote)}</div>
+      </>
+    ),
+  };
+}
+
+export const TRANSACTION_COLUMN: Column<Payment> = {
+  heading: 'Transaction',
+  class: 'long',
+  cell: ({ transaction }) => <code>{transaction}</code>,
+};

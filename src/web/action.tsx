@@ -1,0 +1,41 @@
+import type { ComponentChildren } from 'preact';
+import { Form } from './form.tsx';
+
+interface ActionContent {
+  /** The label of the button. */
+  readonly label: string;
+  /** The path of the form, and its fields. */
+  readonly action: string;
+  readonly fields: Readonly<Record<string, string | number>>;
+  readonly children: ComponentChildren;
+}
+
+/** A sentence, and the button that does what it says. With a warning, it is a `ConfirmedButton`. */
+export function Action({ warning, children, ...button }: ActionContent & { readonly warning?: string }) {
+  if (warning !== undefined) {
+    return (
+      <div class="action">
+        <p>{children}</p>
+        <ConfirmedButton {...button}>{warning}</ConfirmedButton>
+      </div>
+    );
+  }
+  const { label, action, fields } = button;
+  return (
+    <Form class="action" action={action} hidden={fields} button={label} look="small">
+      <p>{children}</p>
+    </Form>
+  );
+}
+
+/** A destructive action: the first button shows a warning, and the button that does it. */
+export function ConfirmedButton({ label, action, fields, children }: ActionContent) {
+  return (
+    <details class="confirmed">
+      <summary class="button small danger">{label}</summary>
+      <Form action={action} hidden={fields} button={`${label} now`} look="small danger">
+        <p>{children}</p>
+      </Form>
+    </details>
+  );
+}

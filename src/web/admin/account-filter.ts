@@ -1,0 +1,22 @@
+import { parsePlainInteger } from '../../domain/instant.ts';
+import type { Registry } from '../../store/registry.ts';
+import type { Filter } from '../list.tsx';
+
+/** Chooses the rows of one account. */
+export const ACCOUNT_FILTER: Filter = { name: 'account', label: 'Address of an account' };
+
+interface FilteredAccount {
+  /** Undefined: the rows of all accounts. */
+  readonly accountId: number | undefined;
+  /** The text that was typed, if no account has this address or id: there are no rows. */
+  readonly unknown: string | undefined;
+}
+
+/** Finds the account of ACCOUNT_FILTER by its address, or by its id: deleted accounts have no address. */
+export function filteredAccount({ accounts, database }: Registry, query: URLSearchParams): FilteredAccount {
+  const typed = query.get(ACCOUNT_FILTER.name)?.trim() ?? '';
+  if (typed === '') return { accountId: undefined, unknown: undefined };
+  const id = parsePlainInteger(typed) ?? 0;
+  const found = database.read(() => accounts.find(id) ?? accounts.findByEmail(typed));
+  return { accountId: found?.id, unknown: found === undefined ? typed : undefined };
+}

@@ -1,0 +1,76 @@
+import type { ComponentChildren, JSX } from 'preact';
+
+interface FormContent {
+  readonly action: string;
+  readonly method?: 'get' | 'post';
+  /** Fields that are sent and not shown. */
+  readonly hidden?: Readonly<Record<string, string | number>>;
+  readonly class?: string;
+  /** The label of the button that sends the form. */
+  readonly button: string;
+  /** Classes of the button. */
+  readonly look?: string;
+  /** A link after the button. */
+  readonly link?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+/** A form with one button at its end. */
+export function Form(content: FormContent) {
+  const { action, method = 'post', hidden = {}, class: classes, button, look = '', link, children } = content;
+  const submit = (
+    <button class={`button ${look}`.trim()} type="submit">
+      {button}
+    </button>
+  );
+  return (
+    <form class={classes} method={method} action={action}>
+      {Object.entries(hidden).map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      {children}
+      {link === undefined ? submit : <div class="row">{[submit, link]}</div>}
+    </form>
+  );
+}
+
+type FieldContent = JSX.IntrinsicElements['input'] & {
+  readonly label: string;
+  /** A hint, which is shown below the input. */
+  readonly children?: ComponentChildren;
+};
+
+/** An input with its label. */
+export function Field({ label, children, ...input }: FieldContent) {
+  return (
+    <label class="field">
+      {label}
+      <input class="input" {...input} />
+      {children && <span class="hint">{children}</span>}
+    </label>
+  );
+}
+
+interface ChoiceContent {
+  readonly label: string;
+  readonly name: string;
+  /** Values, each with its text. */
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly chosen?: string | null | undefined;
+}
+
+/** A choice of one value. Without `chosen` it is the first one. */
+export function Choice({ label, name, options, chosen }: ChoiceContent) {
+  return (
+    <label class="field">
+      {label}
+      <select class="input" name={name}>
+        {options.map(([value, text]) => (
+          <option key={value} value={value} selected={value === chosen}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,86 @@
+import { Form } from './form.tsx';
+import { linkTo } from './link-to.ts';
+import { Table, type TableContent } from './table.tsx';
+
+const SIZE = 50;
+
+/** A parameter of the query that chooses rows. */
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** The values that the parameter may have; undefined: any text. */
+  readonly options?: readonly string[];
+}
+
+interface ListContent<Row> extends Omit<TableContent<Row>, 'rows'> {
+  /** The page that has the list. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly filters?: readonly Filter[];
+  /** The parameter with the id of the last row of the page before: in the order of the list, its rows are after this one. */
+  readonly cursor: 'after' | 'before';
+  /** The number of rows of a page; undefined: SIZE. */
+  readonly size?: number;
+  /** Returns at most `limit` rows: the first ones, or those after the row with the id `cursor`. */
+  readonly find: (limit: number, cursor: string | undefined) => readonly Row[];
+}
+
+/** A list in pages: a form with its filters, a table, and links to the first and the next page. */
+export function List<Row extends { readonly id: string | number }>(content: ListContent<Row>) {
+  const { path, query, filters = [], cursor, size = SIZE, find, ...table } = content;
+  const chosen = Object.fromEntries(filters.map(({ name }) => [name, query.get(name)?.trim()]));
+  const position = query.get(cursor) || undefined;
+  // One more row shows that there is a next page.
+  const found = find(size + 1, position);
+  const rows = found.slice(0, size);
+  const next = found.length > size ? linkTo(path, { ...chosen, [cursor]: rows.at(-1)!.id }) : undefined;
+  return (
+    <>
+      {filters.length > 0 && <Filters path={path} filters={filters} chosen={chosen} />}
+      <Table {...table} rows={rows} />
+      {(position !== undefined || next !== undefined) && (
+        <nav class="row spread" aria-label="Pages">
+          {position === undefined ? <span /> : <a href={linkTo(path, chosen)}>First page</a>}
+          {next !== undefined && (
+            <a class="button small" href={next}>
+              Next page
+            </a>
+          )}
+        </nav>
+      )}
+    </>
+  );
+}
+
+interface FiltersContent {
+  readonly path: string;
+  readonly filters: readonly Filter[];
+  readonly chosen: Readonly<Record<string, string | undefined>>;
+}
+
+function Filters({ path, filters, chosen }: FiltersContent) {
+  return (
+    <Form
+      class="row filter"
+      method="get"
+      action={path}
+      button="Search"
+      link={Object.values(chosen).some(Boolean) ? <a href={path}>Show all</a> : undefined}
+    >
+      {filters.map(({ name, label, options }) =>
+        options === undefined ? (
+          <input key={name} class="input" name={name} value={chosen[name]} placeholder={label} aria-label={label} />
+        ) : (
+          <select key={name} class="input" name={name} aria-label={label}>
+            <option value="">Any {label.toLowerCase()}</option>
+            {options.map((option) => (
+              <option key={option} value={option} selected={option === chosen[name]}>
+                {option}
+              </option>
+            ))}
+          </select>
+        ),
+      )}
+    </Form>
+  );
+}
