@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProviderSettings } from './account/account-service.ts';
 import { isLoopback } from './account/loopback.ts';
 import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
-import { isCoin } from './domain/coin.ts';
+import { parseCoin } from './domain/coin.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
@@ -490,23 +490,29 @@ export function monthlyPrice(text: string): number {
 
 /** A comma-separated list of coin codes, or undefined for `all`. */
 export function coinList(text: string): readonly string[] | undefined {
-  return listOrAll(text, isCoin, 'coin codes like btc,eth, or all');
+  return listOrAll(text, parseCoin, 'coin codes like btc,eth, or all');
 }
 
 /** A comma-separated list of route names, or undefined for `all`. */
 export function routeList(text: string): readonly string[] | undefined {
   return listOrAll(
     text,
-    (name) => GRANTS.some((grant) => grant === name),
+    (name) => GRANTS.find((grant) => grant === name),
     `route names (${GRANTS.join(', ')}), or all`,
   );
 }
 
-function listOrAll(text: string, accepts: (item: string) => boolean, wanted: string): readonly string[] | undefined {
+function listOrAll(
+  text: string,
+  read: (item: string) => string | undefined,
+  wanted: string,
+): readonly string[] | undefined {
   const canonical = text.toLowerCase();
   if (canonical === 'all') return undefined;
-  const items = canonical.split(',').map((item) => item.trim());
-  if (!items.every(accepts)) throw new InvalidArgumentError(`It must be a comma-separated list of ${wanted}.`);
+  const items = canonical.split(',').map((item) => read(item.trim()));
+  if (!items.every((item) => item !== undefined)) {
+    throw new InvalidArgumentError(`It must be a comma-separated list of ${wanted}.`);
+  }
   return [...new Set(items)];
 }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { instant } from '../config.ts';
+import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Archive } from '../store/archive.ts';
@@ -78,7 +79,8 @@ Examples:
 }
 
 async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: Archive): Promise<void> {
-  const { database } = archive;
+  const { database, recordedCoins } = archive;
+  refuseUnknownCoins(options.coin ?? [], recordedCoins.symbols());
   const deletion = new Deletion(archive, {
     marketKeys: options.market === undefined ? undefined : keysOf(archive, options.market),
     coins: options.coin,

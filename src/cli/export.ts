@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { bookDepth, instant, interval, outcome } from '../config.ts';
-import { canonicalCoin, isCoin } from '../domain/coin.ts';
+import { parseCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
@@ -199,10 +199,7 @@ function summaryOf({ counts, bytes }: Manifest): string {
   return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
 }
 
-export const coins = listOf((item) => {
-  const coin = canonicalCoin(item);
-  return isCoin(coin) ? coin : undefined;
-}, 'It must be a list of coin codes like btc,eth.');
+export const coins = listOf(parseCoin, 'It must be a list of coin codes like btc,eth.');
 
 export const timeframes = listOf(parseTimeframe, `It must be a list of these: ${TIMEFRAMES.join(', ')}.`);
 

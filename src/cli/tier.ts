@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { affectedByTier, changeTier, createTier, retireTier, type TierEdit } from '../account/tier-catalog.ts';
 import { addSettings, catalogPlace, coinList, monthlyPrice, requestsPerMinute, routeList } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import { type Tier, tierResource } from '../domain/tier.ts';
+import { openArchive } from '../store/archive.ts';
+import { RECORDINGS } from '../store/database-file.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { keyDocument, printKeys } from './key.ts';
 import { table } from './table.ts';
@@ -57,7 +61,8 @@ export function tierCommand(terminal: Terminal): Command {
       }
       using registry = openRegistry(options.data, { create: true });
       const change = { registry, nowMs: terminal.clock() };
-      printTiers(terminal, options, [createTier(change, { ...fields, id, name, requestsPerMinute: rpm })]);
+      const tier = { ...fields, id, name, requestsPerMinute: rpm };
+      printTiers(terminal, options, [createTier(change, tier, () => coinsIn(terminal, options))]);
     });
   withFields(tier.command('set'))
     .argument('<id>', "id of the tier: see 'bookreel tier list'")
@@ -76,7 +81,8 @@ export function tierCommand(terminal: Terminal): Command {
         );
       }
       using registry = openRegistry(options.data, { create: true });
-      printTiers(terminal, options, [changeTier({ registry, nowMs: terminal.clock() }, id, edit)]);
+      const change = { registry, nowMs: terminal.clock() };
+      printTiers(terminal, options, [changeTier(change, id, edit, () => coinsIn(terminal, options))]);
     });
   addSettings(tier.command('show'), 'newAccountTier')
     .argument('<id>', "id of the tier: see 'bookreel tier list'")
@@ -113,6 +119,17 @@ function withFields(command: Command): Command {
     .option('--price <usd>', 'monthly price in USD', monthlyPrice)
     .option('--note <text>', 'the price in words, instead of --price; empty: neither')
     .option('--place <number>', 'place in the catalog; 1 is the lowest tier', catalogPlace);
+}
+
+/** The coins that the data directory has recordings of: none if it has no archive yet. */
+function coinsIn({ clock }: Terminal, { data }: GlobalOptions): readonly string[] {
+  if (!existsSync(join(data, RECORDINGS.name))) return [];
+  const { database, recordedCoins } = openArchive(data, clock(), { create: false });
+  try {
+    return database.read(() => recordedCoins.symbols());
+  } finally {
+    database.close();
+  }
 }
 
 /** The fields that the command names. */

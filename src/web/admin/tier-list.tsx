@@ -20,10 +20,10 @@ export function tierList(deps: WebDeps, person: Person): Answer {
 
 /** POST /admin/tiers/create. */
 export async function addTier(deps: WebDeps, person: Person, visit: Visit): Promise<Answer> {
-  const { registry, nowMs } = deps;
+  const { archive, registry, nowMs } = deps;
   const form = await visit.form();
   const refused = refusedForm(form, () => {
-    createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form));
+    createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form), () => archive.recordedCoins.symbols());
   });
   return refused === undefined ? redirect(TIERS_PATH) : pageOfTiers(deps, person, refused);
 }
