@@ -5,23 +5,19 @@ import {
   createAccount,
   disableAccount,
   enableAccount,
-  endGrant,
-  grantTier,
   listAccounts,
-  overviewOf,
   setEmail,
   setRole,
 } from '../account/administration.ts';
-import { auditPage } from '../account/audit-page.ts';
-import { type Change, record } from '../account/change.ts';
 import { addSettings, instant } from '../config.ts';
-import type { Account, AccountGrant } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
-import { Identities, type LinkedIdentity } from '../store/identities.ts';
 import { openRegistry } from '../store/registry.ts';
+import { type GrantOptions, grantOrEnd } from './account-grants.ts';
+import { unlinkIssuer } from './account-identities.ts';
+import { showAccount } from './account-show.ts';
 import {
   endSessions,
   type LinkOptions,
@@ -30,16 +26,11 @@ import {
   type SessionOptions,
   signInLink,
 } from './account-sign-in.ts';
-import { auditDocument, auditTable } from './audit.ts';
-import { keyDocument, lastUsesIn, printKeys } from './key.ts';
-import { table } from './table.ts';
+import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-const NAME = { heading: 'NAME', cut: 'end' } as const;
 const PAGE_MAX = 1000;
-/** Entries of the audit that `account show` prints. */
-const ENTRIES_MAX = 20;
 
 interface AccountOptions extends GlobalOptions {
   readonly newAccountTier: string;
@@ -49,17 +40,6 @@ interface CreateOptions extends AccountOptions, LinkOptions {
   readonly name?: string;
   readonly admin?: boolean;
   readonly link?: boolean;
-}
-
-interface GrantOptions extends AccountOptions {
-  readonly tier?: string;
-  readonly until?: InstantMs;
-  readonly end?: string;
-}
-
-/** A command about the account that it names. */
-interface Named extends Change {
-  readonly account: Account;
 }
 
 export function accountCommand(terminal: Terminal): Command {
@@ -115,7 +95,9 @@ export function accountCommand(terminal: Terminal): Command {
       const documents = accounts.map(accountDocument);
       terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
     });
-  onAccount('show', "show an account's tier, grants, keys, identities and latest audit entries", '', show);
+  onAccount('show', "show an account's tier, grants, keys, identities and latest audit entries", '', (named, options) =>
+    showAccount(terminal, named, options),
+  );
   changing('disable', 'refuse all keys and end all sessions of an account, at once', '', (named, { data }) => {
     disableAccount(named, named.account.id, (account) => endSessions(terminal, data, named.registry, account));
   });
@@ -163,13 +145,13 @@ export function accountCommand(terminal: Terminal): Command {
     'unlink',
     'remove the identities of a provider from an account, so that they no longer sign in to it',
     ' https://accounts.google.com',
-    unlinkIssuer,
+    (named, options, issuer) => unlinkIssuer(terminal, named, options, issuer),
   ).argument('<issuer>', "issuer of the identities: see 'bookreel account show'");
   onAccount<GrantOptions>(
     'grant',
     'grant a tier to an account, or end a grant',
     ' --tier pro --until 2027-01-01',
-    grantOrEnd,
+    (named, options) => grantOrEnd(terminal, named, options),
   )
     .option('--tier <id>', "tier to grant from now on: see 'bookreel tier list'")
     .option('--until <instant>', 'end of the grant; without it the grant has no end', instant)
@@ -218,120 +200,4 @@ at once.`,
       printAccount(terminal, options, named);
     });
   }
-
-  function show(named: Named, options: AccountOptions): void {
-    const { registry, account, nowMs } = named;
-    const grants = registry.grants.ofAccount(account.id);
-    const keys = registry.apiKeys.ofAccount(account.id);
-    const identities = new Identities(registry.database).ofAccount(account.id);
-    const lastUses = lastUsesIn(options, keys);
-    const audit = auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id }).map(auditDocument);
-    if (options.json === true) {
-      printAccount(terminal, options, named, {
-        grants: grants.map(grantDocument),
-        keys: keys.map((key) => keyDocument(registry, nowMs, key, lastUses)),
-        identities: identities.map(identityDocument),
-        audit,
-      });
-      return;
-    }
-    printAccount(terminal, options, named);
-    printGrants(terminal, grants);
-    if (keys.length > 0) terminal.out('\n');
-    if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
-    printIdentities(terminal, identities);
-    if (audit.length > 0) terminal.out(`\n${auditTable(terminal, audit)}`);
-  }
-
-  function unlinkIssuer(named: Named, options: AccountOptions, issuer: string): void {
-    const { registry, account } = named;
-    const identities = new Identities(registry.database);
-    const count = registry.database.write(() => {
-      const removed = identities.ofAccount(account.id).filter((identity) => identity.issuer === issuer);
-      for (const { subject } of removed) {
-        identities.unlink({ issuer, subject });
-        record(named, 'identity.unlink', account.id, { issuer, subject });
-      }
-      return removed.length;
-    });
-    if (count === 0) {
-      throw new DomainError(
-        'not-found',
-        `'${account.email}' has no identity of '${issuer}': 'bookreel account show ${account.email}' lists them`,
-      );
-    }
-    const left = identities.ofAccount(account.id);
-    printAccount(terminal, options, named, { identities: left.map(identityDocument) });
-    if (options.json !== true) printIdentities(terminal, left);
-    terminal.err(`sessions continue: 'bookreel account sessions ${account.email} --end-all' ends them\n`);
-  }
-
-  function grantOrEnd(named: Named, { tier, until, end, ...options }: GrantOptions): void {
-    const { registry, account } = named;
-    if ((tier === undefined) === (end === undefined) || (end !== undefined && until !== undefined)) {
-      throw new DomainError('invalid-parameter', 'name the tier to grant with --tier, or the grant to end with --end');
-    }
-    if (tier !== undefined) grantTier(named, account.id, tier, until);
-    else endGrant(named, account.id, end!);
-    const grants = registry.grants.ofAccount(account.id);
-    printAccount(terminal, options, named, { grants: grants.map(grantDocument) });
-    if (options.json !== true) printGrants(terminal, grants);
-  }
-}
-
-/** Prints the account as it is now. */
-function printAccount(
-  terminal: Terminal,
-  options: GlobalOptions,
-  { registry, account, nowMs }: Named,
-  more: object = {},
-): void {
-  const changed = overviewOf(registry, nowMs, registry.accounts.find(account.id)!);
-  const document = accountDocument(changed);
-  terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable(terminal, [document]));
-}
-
-function accountTable(terminal: Terminal, documents: readonly ReturnType<typeof accountDocument>[]): string {
-  const rows = documents.map((account) => [
-    account.email,
-    account.name ?? '',
-    account.role,
-    account.tier,
-    account.tierEndsAt ?? '',
-    String(account.validKeys),
-    account.createdAt,
-    account.disabledAt === null ? 'active' : `disabled ${account.disabledAt}`,
-  ]);
-  return table(terminal, ['EMAIL', NAME, 'ROLE', 'TIER', 'TIER ENDS', 'KEYS', 'CREATED', 'STATE'], rows);
-}
-
-function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
-  const rows = grants.map(grantDocument).map((one) => [one.id, one.tier, one.source, one.startsAt, one.endsAt ?? '']);
-  if (rows.length > 0) terminal.out(`\n${table(terminal, ['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
-}
-
-function printIdentities(terminal: Terminal, identities: readonly LinkedIdentity[]): void {
-  const rows = identities.map(identityDocument).map((one) => [one.issuer, one.subject, one.linkedAt]);
-  if (rows.length > 0) terminal.out(`\n${table(terminal, ['ISSUER', 'SUBJECT', 'LINKED'], rows)}`);
-}
-
-function identityDocument({ issuer, subject, linkedMs }: LinkedIdentity) {
-  return { issuer, subject, linkedAt: formatInstant(linkedMs) };
-}
-
-function accountDocument(account: AccountOverview) {
-  return {
-    email: account.email,
-    name: account.name ?? null,
-    role: account.role,
-    tier: account.tier.id,
-    tierEndsAt: instantOrNull(account.tierEndsMs),
-    validKeys: account.validKeys,
-    createdAt: formatInstant(account.createdMs),
-    disabledAt: instantOrNull(account.disabledMs),
-  };
-}
-
-function grantDocument({ id, tier, source, startsMs, endsMs }: AccountGrant) {
-  return { id, tier, source, startsAt: formatInstant(startsMs), endsAt: instantOrNull(endsMs) };
 }

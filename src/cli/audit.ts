@@ -4,11 +4,20 @@ import { entryId, entryLimit } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openRegistry } from '../store/registry.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 const LIMIT = 100;
+type AuditDocument = ReturnType<typeof auditDocument>;
+const COLUMNS: readonly Column<AuditDocument>[] = [
+  { heading: 'ID', cell: ({ id }) => id },
+  { heading: 'TIME', cell: ({ at }) => at },
+  { heading: 'ACTION', cell: ({ action }) => action },
+  { heading: 'ACTOR', cell: ({ actor }) => actor },
+  { heading: 'ACCOUNT', cell: ({ account }) => account },
+  { heading: 'DETAIL', cell: ({ detail }) => JSON.stringify(detail), cut: 'end' },
+];
 
 interface AuditOptions extends GlobalOptions {
   readonly account?: string;
@@ -42,14 +51,6 @@ export function auditDocument({ id, atMs, action, actor, account, detail }: Audi
   return { id, at: formatInstant(atMs), action, actor: actor ?? null, account: account ?? null, detail };
 }
 
-export function auditTable(terminal: Terminal, documents: readonly ReturnType<typeof auditDocument>[]): string {
-  const rows = documents.map(({ id, at, action, actor, account, detail }) => [
-    String(id),
-    at,
-    action,
-    actor ?? '',
-    account ?? '',
-    JSON.stringify(detail),
-  ]);
-  return table(terminal, ['ID', 'TIME', 'ACTION', 'ACTOR', 'ACCOUNT', { heading: 'DETAIL', cut: 'end' }], rows);
+export function auditTable(terminal: Terminal, documents: readonly AuditDocument[]): string {
+  return table(terminal, COLUMNS, documents);
 }

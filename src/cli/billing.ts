@@ -8,13 +8,19 @@ import { paymentResource } from '../http/v1/billing-resource.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { openBilling, type PaymentOptions } from './payments.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printError, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
 type BillingOptions = GlobalOptions & PaymentOptions;
 
 const LISTED_MAX = 1000;
+type Difference = Awaited<ReturnType<Billing['check']>>['differences'][number];
+const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
+  { heading: 'PAYMENT', cell: ({ payment }) => payment },
+  { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
+  { heading: 'DIFFERENCE', cell: ({ what }) => what },
+];
 
 export function billingCommand(terminal: Terminal): Command {
   const billing = new Command('billing')
@@ -55,8 +61,8 @@ export function billingCommand(terminal: Terminal): Command {
       const report = await service.check();
       if (options.json === true) terminal.out(json(report));
       else {
-        const rows = report.differences.map(({ payment = '', transaction = '', what }) => [payment, transaction, what]);
-        if (rows.length > 0) terminal.out(table(terminal, ['PAYMENT', 'TRANSACTION', 'DIFFERENCE'], rows));
+        const { differences } = report;
+        if (differences.length > 0) terminal.out(table(terminal, DIFFERENCE_COLUMNS, differences));
         const compared = `${countOf(report.payments, 'payment')} and ${countOf(report.transfers, 'transfer')}`;
         terminal.out(`${compared} compared, ${countOf(report.differences.length, 'difference')}\n`);
       }
@@ -107,17 +113,17 @@ function printPayments(
     terminal.out(json(payments.map((payment) => paymentDocument(registry, payment))));
     return;
   }
-  const rows = payments.map(({ id, quote, state, transaction = '', createdMs }) => [
-    id,
-    registry.accounts.find(quote.accountId)!.email,
-    quote.tier,
-    `$${quote.priceCents / 100}`,
-    quote.network,
-    state,
-    formatInstant(createdMs),
-    transaction,
-  ]);
-  terminal.out(table(terminal, ['ID', 'ACCOUNT', 'TIER', 'PRICE', 'NETWORK', 'STATE', 'CREATED', 'TRANSACTION'], rows));
+  const columns: readonly Column<Payment>[] = [
+    { heading: 'ID', cell: ({ id }) => id },
+    { heading: 'ACCOUNT', cell: ({ quote }) => registry.accounts.find(quote.accountId)!.email },
+    { heading: 'TIER', cell: ({ quote }) => quote.tier },
+    { heading: 'PRICE', cell: ({ quote }) => `$${quote.priceCents / 100}` },
+    { heading: 'NETWORK', cell: ({ quote }) => quote.network },
+    { heading: 'STATE', cell: ({ state }) => state },
+    { heading: 'CREATED', cell: ({ createdMs }) => formatInstant(createdMs) },
+    { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
+  ];
+  terminal.out(table(terminal, columns, payments));
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {

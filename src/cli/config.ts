@@ -8,7 +8,7 @@ import {
   type Origin,
 } from './given-settings.ts';
 import { startProblems } from './start-checks.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, printError, type Terminal, withoutPasswords } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -80,14 +80,14 @@ function show(terminal: Terminal, command: Command, settings: readonly GivenSett
     from: from === undefined ? null : printable(from),
   }));
   if (command.optsWithGlobals<GlobalOptions>().json === true) terminal.out(json(rows));
-  else
-    terminal.out(
-      table(
-        terminal,
-        ['SETTING', { heading: 'VALUE', cut: 'end' }, { heading: 'ORIGIN', cut: 'front' }],
-        rows.map(({ setting, value, origin, from }) => [setting, value, from ?? origin]),
-      ),
-    );
+  else {
+    const columns: readonly Column<(typeof rows)[number]>[] = [
+      { heading: 'SETTING', cell: ({ setting }) => setting },
+      { heading: 'VALUE', cell: ({ value }) => value, cut: 'end' },
+      { heading: 'ORIGIN', cell: ({ origin, from }) => from ?? origin, cut: 'front' },
+    ];
+    terminal.out(table(terminal, columns, rows));
+  }
 }
 
 /** Like `42 settings, 3 of the file and 1 of variables`. */

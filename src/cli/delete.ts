@@ -12,7 +12,7 @@ import { freeBytes } from '../store/disk-floor.ts';
 import { coins, market } from './export.ts';
 import { marketsNamed } from './named-market.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -25,7 +25,15 @@ interface DeleteOptions extends GlobalOptions {
   readonly dryRun?: boolean;
 }
 
-const HEADINGS = ['COIN', 'MARKETS', 'FROM (UTC)', 'TO (UTC)', 'RECORDS', 'COIN PRICES', 'BYTES'];
+const COLUMNS: readonly Column<CoinDeletion>[] = [
+  { heading: 'COIN', cell: ({ symbol }) => symbol },
+  { heading: 'MARKETS', cell: ({ markets }) => markets },
+  { heading: 'FROM (UTC)', cell: ({ firstMs }) => minuteText(firstMs) },
+  { heading: 'TO (UTC)', cell: ({ lastMs }) => minuteText(lastMs) },
+  { heading: 'RECORDS', cell: ({ records }) => records },
+  { heading: 'COIN PRICES', cell: ({ coinPrices }) => coinPrices },
+  { heading: 'BYTES', cell: ({ bytes }) => bytes },
+];
 /** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
 const PAUSE = 0.5;
 
@@ -90,7 +98,7 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   const { coins: counted, isEverything } = deletion.count();
   if (counted.length === 0) throw nothingFound(archive, deletion);
   const isDryRun = options.dryRun === true;
-  if (options.json !== true) terminal.out(table(terminal, HEADINGS, counted.map(rowOf)));
+  if (options.json !== true) terminal.out(table(terminal, COLUMNS, counted));
   if (isEverything && options.all !== true) {
     throw new DomainError('conflict', 'nothing was deleted: this is the whole archive; add --all if that is intended');
   }
@@ -172,19 +180,6 @@ function nothingFound({ recordedCoins }: Archive, { sources }: Deletion): Domain
     'not-found',
     `nothing matches, and nothing was deleted: the archive has the coins ${listed(recordedCoins.symbols())}, and reference prices of the sources ${listed(sources)}`,
   );
-}
-
-function rowOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion): string[] {
-  const { markets, records, coinPrices, bytes } = totals;
-  return [
-    symbol,
-    String(markets),
-    minuteText(firstMs),
-    minuteText(lastMs),
-    String(records),
-    String(coinPrices),
-    String(bytes),
-  ];
 }
 
 function documentOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion) {

@@ -8,11 +8,10 @@ import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey } from '../store/api-keys.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
-const NAME = { heading: 'NAME', cut: 'end' } as const;
 /** Words of `key set` that remove a value: the key has the tier of its account, its tier's number of requests, or no end. */
 const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 
@@ -190,28 +189,25 @@ export function printKeys(
     terminal.out(json(documents));
     return;
   }
-  const rows = documents.map((key) => [
-    key.id,
-    `${key.prefix}…`,
-    key.pinned ? key.tier : `(${key.tier})`,
-    key.requestsPerMinute === null ? '' : String(key.requestsPerMinute),
-    key.asOf ?? '',
-    key.account,
-    key.name ?? '',
-    key.createdAt,
-    ...(lastUses === undefined ? [] : [key.lastUsedAt ?? '']),
-    stateOf(key, nowMs),
-  ]);
-  const lastUsed = lastUses === undefined ? [] : ['LAST USED'];
-  terminal.out(
-    table(terminal, ['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', NAME, 'CREATED', ...lastUsed, 'STATE'], rows),
-  );
+  const lastUse: Column<KeyDocument> = { heading: 'LAST USED', cell: ({ lastUsedAt }) => lastUsedAt };
+  const columns: readonly Column<KeyDocument>[] = [
+    { heading: 'ID', cell: ({ id }) => id },
+    { heading: 'KEY', cell: ({ prefix }) => `${prefix}…` },
+    { heading: 'TIER', cell: ({ pinned, tier }) => (pinned ? tier : `(${tier})`) },
+    { heading: 'RPM', cell: ({ requestsPerMinute: rpm }) => rpm },
+    { heading: 'AS OF', cell: ({ asOf }) => asOf },
+    { heading: 'ACCOUNT', cell: ({ account }) => account },
+    { heading: 'NAME', cell: ({ name }) => name, cut: 'end' },
+    { heading: 'CREATED', cell: ({ createdAt }) => createdAt },
+    ...(lastUses === undefined ? [] : [lastUse]),
+    { heading: 'STATE', cell: (key) => stateOf(key, nowMs) },
+  ];
+  terminal.out(table(terminal, columns, documents));
 }
 
-function stateOf(
-  { revokedAt, expiresAt, accountDisabledAt }: ReturnType<typeof keyDocument>,
-  nowMs: InstantMs,
-): string {
+type KeyDocument = ReturnType<typeof keyDocument>;
+
+function stateOf({ revokedAt, expiresAt, accountDisabledAt }: KeyDocument, nowMs: InstantMs): string {
   if (revokedAt !== null) return `revoked ${revokedAt}`;
   if (accountDisabledAt !== null) return `account disabled ${accountDisabledAt}`;
   if (expiresAt === null) return 'active';

@@ -1,9 +1,14 @@
 import { Argument, Command } from 'commander';
 import { manualInserts } from '../import/manual-inserts.ts';
-import { manualPages, PAGE_NAMES } from '../manual/manual.ts';
-import { table } from './table.ts';
+import { type ManualPage, manualPages, PAGE_NAMES } from '../manual/manual.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
+
+const COLUMNS: readonly Column<ManualPage>[] = [
+  { heading: 'page', cell: ({ name }) => name },
+  { heading: 'about', cell: ({ summary }) => summary, cut: 'end' },
+];
 
 export function manualCommand(terminal: Terminal): Command {
   return new Command('manual')
@@ -24,13 +29,6 @@ Examples:
       const page = pages.find((candidate) => candidate.name === name);
       if (page !== undefined) terminal.out(isJson ? json(page) : page.text);
       else if (isJson) terminal.out(json(pages.map(({ text: _text, ...listed }) => listed)));
-      else
-        terminal.out(
-          table(
-            terminal,
-            ['page', { heading: 'about', cut: 'end' }],
-            pages.map(({ name, summary }) => [name, summary]),
-          ),
-        );
+      else terminal.out(table(terminal, COLUMNS, pages));
     });
 }

@@ -9,12 +9,11 @@ import { selectedCoins } from '../export/selection.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { coins, timeframes } from './export.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, minuteText, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
 const LIMIT = 100;
-const HEADINGS = ['MARKET', 'START (UTC)', 'STATE', 'SNAPSHOTS'];
 
 interface MarketsOptions extends GlobalOptions {
   readonly coin?: readonly string[];
@@ -81,12 +80,17 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     terminal.out(json(shown.map((market) => ({ ...resourceOf(market), snapshotCount: countOfSnapshots(market) }))));
     return;
   }
-  const rows = shown.map((market) => {
+  const stateOf = (market: StoredMarket) => {
     const { winner, closed } = asOfMs === undefined ? market : marketAsOf(market, asOfMs);
-    const state = winner ?? (closed ? 'closed' : 'open');
-    return [market.slug, minuteText(market.startMs), state, String(countOfSnapshots(market))];
-  });
-  terminal.out(rows.length === 0 ? 'no market matches\n' : table(terminal, HEADINGS, rows));
+    return winner ?? (closed ? 'closed' : 'open');
+  };
+  const columns: readonly Column<StoredMarket>[] = [
+    { heading: 'MARKET', cell: ({ slug }) => slug },
+    { heading: 'START (UTC)', cell: ({ startMs }) => minuteText(startMs) },
+    { heading: 'STATE', cell: stateOf },
+    { heading: 'SNAPSHOTS', cell: countOfSnapshots },
+  ];
+  terminal.out(shown.length === 0 ? 'no market matches\n' : table(terminal, columns, shown));
   if (found.length > limit) terminal.err(`more markets follow: see them with --skip ${skip + limit}\n`);
 }
 

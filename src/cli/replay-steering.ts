@@ -7,7 +7,7 @@ import { isFields, parsedJson } from '../record/fields.ts';
 import type { Speed } from '../replay/replay-clock.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -20,6 +20,16 @@ interface Service {
 
 const REPLAYS = '/v1/replays';
 const ANSWER_MS_MAX = 30_000;
+const COLUMNS: readonly Column<ReplayResource>[] = [
+  { heading: 'replay', cell: ({ id }) => id },
+  { heading: 'state', cell: ({ state }) => state },
+  { heading: 'now', cell: ({ now }) => now },
+  { heading: 'from', cell: ({ from }) => from },
+  { heading: 'to', cell: ({ to }) => to },
+  { heading: 'speed', cell: ({ speed: shown }) => shown },
+  { heading: 'markets', cell: ({ markets }) => markets },
+  { heading: 'clients', cell: ({ clients }) => clients },
+];
 
 /** The commands that steer a process that replays, over HTTP. */
 export function steeringCommands(terminal: Terminal): Command[] {
@@ -128,18 +138,7 @@ function pathOf(id: string): string {
 }
 
 function show(terminal: Terminal, command: Command, replays: readonly ReplayResource[]): void {
-  const rows = replays.map(({ id, state, now, from, to, speed: shown, markets, clients }) => [
-    id,
-    state,
-    now,
-    from,
-    to,
-    String(shown),
-    String(markets),
-    String(clients),
-  ]);
-  const headings = ['replay', 'state', 'now', 'from', 'to', 'speed', 'markets', 'clients'];
   terminal.out(
-    command.optsWithGlobals<GlobalOptions>().json === true ? json(replays) : table(terminal, headings, rows),
+    command.optsWithGlobals<GlobalOptions>().json === true ? json(replays) : table(terminal, COLUMNS, replays),
   );
 }

@@ -16,7 +16,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Found } from '../store/series-walk.ts';
 import { ladderText } from './ladder-text.ts';
 import { namedMarket } from './named-market.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
@@ -177,22 +177,25 @@ function headingOf({ slug, conditionId, startMs, endMs, winner }: StoredMarket):
   return `${slug}\n${conditionId}\n${window}, ${winner === undefined ? 'unresolved' : `winner ${winner}`}\n`;
 }
 
+const COVERAGE_COLUMNS: readonly Column<CoverageResource['outcomes'][number]>[] = [
+  { heading: 'OUTCOME', cell: ({ outcome, mirrored }) => (mirrored ? `${outcome} (mirrored)` : outcome) },
+  { heading: 'SNAPSHOTS', cell: ({ count }) => count },
+  { heading: 'FIRST', cell: ({ first }) => first ?? '-' },
+  { heading: 'LAST', cell: ({ last }) => last ?? '-' },
+  { heading: 'ONE-SIDED', cell: ({ oneSided }) => oneSided },
+  { heading: 'CROSSED', cell: ({ crossed }) => crossed },
+  {
+    heading: 'LONGEST SILENCE',
+    cell: ({ longestSilence }) => (longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`),
+  },
+];
+
 function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: CoverageResource): string {
-  const headings = ['OUTCOME', 'SNAPSHOTS', 'FIRST', 'LAST', 'ONE-SIDED', 'CROSSED', 'LONGEST SILENCE'];
-  const rows = outcomes.map(({ outcome, mirrored, count, first, last, oneSided, crossed, longestSilence }) => [
-    mirrored ? `${outcome} (mirrored)` : outcome,
-    String(count),
-    first ?? '-',
-    last ?? '-',
-    String(oneSided),
-    String(crossed),
-    longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`,
-  ]);
   const lines = gaps
     .slice(0, GAPS_SHOWN_MAX)
     .map(({ from, to, reason }) => `gap ${from} to ${to}: ${printable(reason)}\n`);
   const more = gapCount - lines.length;
-  return `${table(terminal, headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
+  return `${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
 }
 
 function bookText(outcome: Outcome, shown: ShownBook | undefined, depth = DEPTH_DEFAULT): string {

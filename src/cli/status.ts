@@ -1,16 +1,24 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { coinResource } from '../domain/recorded-coin.ts';
+import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Archive } from '../store/archive.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { megabytes } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
 import { type GlobalOptions, withArchive } from './with-archive.ts';
 
-const HEADINGS = ['COIN', 'MARKETS', 'RECORDED', 'SNAPSHOTS', 'GAPS', 'FIRST (UTC)', 'LAST (UTC)'];
+const COLUMNS: readonly Column<RecordedCoin & { readonly gaps: number }>[] = [
+  { heading: 'COIN', cell: ({ symbol }) => symbol },
+  { heading: 'MARKETS', cell: ({ markets }) => markets },
+  { heading: 'RECORDED', cell: ({ recordedMarkets }) => recordedMarkets },
+  { heading: 'SNAPSHOTS', cell: ({ snapshots }) => snapshots },
+  { heading: 'GAPS', cell: ({ gaps }) => gaps },
+  { heading: 'FIRST (UTC)', cell: ({ firstMs }) => minuteText(firstMs) },
+  { heading: 'LAST (UTC)', cell: ({ lastMs }) => minuteText(lastMs) },
+];
 
 interface StatusOptions extends GlobalOptions {
   readonly records?: boolean;
@@ -60,12 +68,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );
-  const rows = coins.map(({ symbol, markets, recordedMarkets, snapshots, gaps, firstMs, lastMs }) => [
-    symbol,
-    ...[markets, recordedMarkets, snapshots, gaps].map(String),
-    ...[firstMs, lastMs].map(minuteText),
-  ]);
-  terminal.out(rows.length === 0 ? 'nothing is recorded\n' : table(terminal, HEADINGS, rows));
+  terminal.out(coins.length === 0 ? 'nothing is recorded\n' : table(terminal, COLUMNS, coins));
   if (records === undefined) return;
   const { snapshots, quotes, prices, lastTradePrices, coinPrices } = records;
   const counts = [countOf(snapshots, 'snapshot'), countOf(quotes, 'quote'), countOf(prices, 'price')];

@@ -8,9 +8,10 @@ import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import { type Tier, tierResource } from '../domain/tier.ts';
 import { openArchive } from '../store/archive.ts';
 import { RECORDINGS } from '../store/database-file.ts';
+import type { GrantedAccount } from '../store/grants.ts';
 import { openRegistry, type Registry } from '../store/registry.ts';
 import { keyDocument, printKeys } from './key.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -28,6 +29,22 @@ interface TierOptions extends GlobalOptions {
 interface AccountTierOptions extends GlobalOptions {
   readonly newAccountTier: string;
 }
+
+const TIER_COLUMNS: readonly Column<Tier>[] = [
+  { heading: 'ID', cell: ({ id }) => id },
+  { heading: 'COINS', cell: ({ coins }) => coins?.join(',') ?? 'all' },
+  { heading: 'ROUTES', cell: ({ routes }) => routes?.join(',') ?? 'all' },
+  { heading: 'RPM', cell: ({ requestsPerMinute: rpm }) => rpm },
+  {
+    heading: 'PRICE',
+    cell: ({ monthlyPriceUsd: usd, priceNote }) => (usd === undefined ? priceNote : `$${usd}`),
+    cut: 'end',
+  },
+];
+const GRANTED_COLUMNS: readonly Column<GrantedAccount>[] = [
+  { heading: 'ACCOUNT', cell: ({ email }) => email },
+  { heading: 'TIER ENDS', cell: ({ endsMs }) => instantOrNull(endsMs) },
+];
 
 export function tierCommand(terminal: Terminal): Command {
   const tier = new Command('tier')
@@ -160,20 +177,11 @@ function printAffected(terminal: Terminal, options: GlobalOptions, registry: Reg
   printTiers(terminal, options, [tier]);
   if (tier.retiredMs !== undefined) terminal.out(`\nretired ${formatInstant(tier.retiredMs)}\n`);
   if (isOfNewAccounts) terminal.out('\nall accounts without a grant have this tier\n');
-  const rows = accounts.map(({ email, endsMs }) => [email, endsMs === undefined ? '' : formatInstant(endsMs)]);
-  if (rows.length > 0) terminal.out(`\n${table(terminal, ['ACCOUNT', 'TIER ENDS'], rows)}`);
+  if (accounts.length > 0) terminal.out(`\n${table(terminal, GRANTED_COLUMNS, accounts)}`);
   if (keys.length > 0) terminal.out('\n');
   if (keys.length > 0) printKeys(terminal, options, registry, keys);
 }
 
 function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly Tier[]): void {
-  const rows = tiers.map((tier) => [
-    tier.id,
-    tier.coins?.join(',') ?? 'all',
-    tier.routes?.join(',') ?? 'all',
-    String(tier.requestsPerMinute),
-    tier.monthlyPriceUsd === undefined ? (tier.priceNote ?? '') : `$${tier.monthlyPriceUsd}`,
-  ]);
-  const headings = ['ID', 'COINS', 'ROUTES', 'RPM', { heading: 'PRICE', cut: 'end' as const }];
-  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(terminal, headings, rows));
+  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(terminal, TIER_COLUMNS, tiers));
 }

@@ -1,10 +1,10 @@
 import { Command, Option } from 'commander';
-import { serviceUsage } from '../account/service-usage.ts';
+import { type ServiceSeries, serviceUsage } from '../account/service-usage.ts';
 import { addSettings, instant } from '../config.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import { openRegistry } from '../store/registry.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 import type { GlobalOptions } from './with-archive.ts';
 
@@ -44,10 +44,14 @@ the tier that it has now. The usage of deleted accounts is one row.`,
         terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
         return;
       }
-      const rows = series[by].map(({ name, series: { sum } }) => [
-        name ?? '(deleted accounts)',
-        ...[sum.requests, sum.forbidden, sum.limited, sum.failed, sum.bytes].map(String),
-      ]);
-      terminal.out(table(terminal, [by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
+      const columns: readonly Column<ServiceSeries>[] = [
+        { heading: by.toUpperCase(), cell: ({ name }) => name ?? '(deleted accounts)' },
+        { heading: 'REQUESTS', cell: ({ series: { sum } }) => sum.requests },
+        { heading: 'FORBIDDEN', cell: ({ series: { sum } }) => sum.forbidden },
+        { heading: 'LIMITED', cell: ({ series: { sum } }) => sum.limited },
+        { heading: 'FAILED', cell: ({ series: { sum } }) => sum.failed },
+        { heading: 'BYTES', cell: ({ series: { sum } }) => sum.bytes },
+      ];
+      terminal.out(table(terminal, columns, series[by]));
     });
 }

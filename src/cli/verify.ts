@@ -5,9 +5,10 @@ import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import {
+  type MarketRow,
   marketDocument,
   marketRows,
   problemDocument,
@@ -21,7 +22,12 @@ interface VerifyCommandOptions extends GlobalOptions {
   readonly market?: readonly string[];
 }
 
-const HEADINGS = ['MARKET', 'SNAPSHOTS', 'PROBLEMS', 'OBSERVATIONS'];
+const COLUMNS: readonly Column<MarketRow>[] = [
+  { heading: 'MARKET', cell: ({ slug }) => slug },
+  { heading: 'SNAPSHOTS', cell: ({ snapshots }) => snapshots },
+  { heading: 'PROBLEMS', cell: ({ problems }) => problems },
+  { heading: 'OBSERVATIONS', cell: ({ notes }) => notes },
+];
 
 export function verifyCommand(terminal: Terminal): Command {
   return new Command('verify')
@@ -82,9 +88,9 @@ async function printed(terminal: Terminal, options: GlobalOptions, check: Check)
 }
 
 async function printText(terminal: Terminal, check: Check): Promise<Verification> {
-  const rows: string[][] = [];
+  const rows: MarketRow[] = [];
   const verification = await check((market) => rows.push(...marketRows(market)));
-  if (rows.length > 0) terminal.out(table(terminal, HEADINGS, rows));
+  if (rows.length > 0) terminal.out(table(terminal, COLUMNS, rows));
   printProblems(terminal.out, verification);
   terminal.out(totalsLine(verification));
   return verification;
