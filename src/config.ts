@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { ProviderSettings } from './account/account-service.ts';
 import { isLoopback } from './account/loopback.ts';
 import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
@@ -278,6 +278,15 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 /** What each setting means, as its `read` returns it. */
+type CamelCase<Words extends string> = Words extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Words;
+type OptionName<Flag extends string> = Flag extends `--${infer Words} ${string}` ? CamelCase<Words> : never;
+/** The values of settings as options of a command, which are named by their flags: two commands have a --port. */
+type SettingOptions<Name extends SettingName> = {
+  readonly [Each in Name as OptionName<(typeof SETTINGS)[Each]['flag']>]: SettingValues[Each];
+};
+
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
 
 /** All settings by their names, in the order of the table. Object.entries would forget the names. */
@@ -289,14 +298,20 @@ export function keyOf({ env }: Pick<Setting, 'env'>): string {
 }
 
 /** Adds the options of these settings. */
-export function addSettings(command: Command, ...names: readonly SettingName[]): Command {
+export function addSettings<
+  Args extends unknown[],
+  Own extends OptionValues,
+  Global extends OptionValues,
+  Name extends SettingName,
+>(command: Command<Args, Own, Global>, ...names: readonly Name[]): Command<Args, Own & SettingOptions<Name>, Global> {
   for (const name of names) {
     const { flag, about, env, fallback, read } = SETTINGS[name];
     const value = read(fallback);
     const option = new Option(flag, about).env(env).default(value, value === fallback ? undefined : fallback);
     command.addOption(option.argParser((text) => read(text)));
   }
-  return command;
+  // The table of the settings has the types of the values, which the loop does not show.
+  return command as Command<Args, Own & SettingOptions<Name>, Global>;
 }
 
 /** Undefined for the word that means no value. */

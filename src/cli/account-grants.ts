@@ -3,9 +3,9 @@ import type { AccountGrant } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { type Named, printAccount } from './account-table.ts';
+import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 export interface GrantOptions extends GlobalOptions {
   readonly tier?: string;

@@ -3,9 +3,9 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { Identities, type LinkedIdentity } from '../store/identities.ts';
 import { type Named, printAccount } from './account-table.ts';
+import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 const COLUMNS: readonly Column<ReturnType<typeof identityDocument>>[] = [
   { heading: 'ISSUER', cell: ({ issuer }) => issuer },

@@ -5,8 +5,8 @@ import { identityDocument, printIdentities } from './account-identities.ts';
 import { type Named, printAccount } from './account-table.ts';
 import { auditDocument, auditTable } from './audit.ts';
 import { keyDocument, lastUsesIn, printKeys } from './key.ts';
+import type { GlobalOptions } from './program-command.ts';
 import type { Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 const ENTRIES_MAX = 20;
 

@@ -6,12 +6,12 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
+import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { countOf, json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 export interface LinkOptions extends GlobalOptions {
-  readonly publicUrl?: string;
+  readonly publicUrl?: string | undefined;
 }
 
 export interface SessionOptions extends GlobalOptions {

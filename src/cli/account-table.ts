@@ -2,9 +2,9 @@ import { type AccountOverview, overviewOf } from '../account/administration.ts';
 import type { Change } from '../account/change.ts';
 import type { Account } from '../domain/account.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
+import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 /** The account that a command names. */
 export interface Named extends Change {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
@@ -14,28 +14,21 @@ import { explained } from '../store/database.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { type MappingChange, mappingChange, readMapping } from './mapping-file.ts';
+import { mappingChange, readMapping } from './mapping-file.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { type Column, table } from './table.ts';
 import { countOf, json, printable, printError, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
 export interface StoringOptions extends GlobalOptions {
   readonly diskFloor: DiskFloor;
 }
 
-interface ImportCommandOptions extends StoringOptions {
-  readonly map?: string;
-  readonly set?: readonly MappingChange[];
-  readonly markets?: string;
-  readonly every: SnapshotPace;
-  readonly mirror?: boolean;
-  readonly rejects?: string;
-  readonly missing?: string;
-  readonly dryRun?: boolean;
-}
+type ImportCommandOptions = OptionsOf<typeof declared>;
 
 /** The options of an import, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal' | 'mapping'>;
@@ -47,8 +40,8 @@ const PACKED = /\.(?:gz|zst|xz)$/i;
 const MISSING_HINT =
   "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
-export function importCommand(terminal: Terminal): Command {
-  return addSettings(new Command('import'), 'diskFloor')
+function declared() {
+  return addSettings(programCommand('import'), 'diskFloor')
     .argument('<path...>', 'files, containers or directories of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
     .option('--map <file>', 'read the files as this mapping describes them: a TOML file, or the name of a mapping')
@@ -95,31 +88,34 @@ Examples:
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
   $ bookreel import ticks.csv --map my.toml --set time.zone=UTC
   $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
-    )
-    .action(async (paths: readonly string[], _, command: Command) => {
-      const options = command.optsWithGlobals<ImportCommandOptions>();
-      const mapping = mappingOf(options);
-      const sources = sourcesWith(options.markets, paths);
-      using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
-      using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
-      using interruption = interruptible(terminal);
-      const request: ImportRequest = {
-        every: options.every,
-        mirror: options.mirror === true,
-        dryRun: options.dryRun === true,
-        ...(mapping === undefined ? {} : { mapping }),
-        signal: interruption.signal,
-        ...(rejects === undefined
-          ? {}
-          : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
-      };
-      const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
-        importSources(terminal, options, archive, sources, request),
-      );
-      printReport(terminal, options, report);
-      for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
-      if (!isClean(report)) throw new ExitWith(EXIT.failure);
-    });
+    );
+}
+
+export function importCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (paths, _, command) => {
+    const options = command.optsWithGlobals();
+    const mapping = mappingOf(options);
+    const sources = sourcesWith(options.markets, paths);
+    using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
+    using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
+    using interruption = interruptible(terminal);
+    const request: ImportRequest = {
+      every: options.every,
+      mirror: options.mirror === true,
+      dryRun: options.dryRun === true,
+      ...(mapping === undefined ? {} : { mapping }),
+      signal: interruption.signal,
+      ...(rejects === undefined
+        ? {}
+        : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
+    };
+    const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
+      importSources(terminal, options, archive, sources, request),
+    );
+    printReport(terminal, options, report);
+    for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
+    if (!isClean(report)) throw new ExitWith(EXIT.failure);
+  });
 }
 
 function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined {

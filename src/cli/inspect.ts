@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { DomainError } from '../domain/errors.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
 import { inspectedContainer } from '../import/inspection/inspected-container.ts';
@@ -6,14 +6,11 @@ import type { InspectedTable } from '../import/inspection/inspected-table.ts';
 import { type Inspection, inspect } from '../import/inspection/inspection.ts';
 import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { countOf, json, printable, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface InspectOptions extends GlobalOptions {
-  readonly table?: string;
-  readonly mapping?: boolean;
-}
+type InspectOptions = OptionsOf<typeof declared>;
 
 /** A file that was found in a directory or a container, or why it cannot be inspected. */
 type Found = Inspection | { readonly path: string; readonly error: string };
@@ -38,8 +35,8 @@ const FILE_COLUMNS: readonly Column<Found>[] = [
   { heading: 'IMPORT', cell: (file) => ('error' in file ? file.error : howToImport(file)), cut: 'end' },
 ];
 
-export function inspectCommand(terminal: Terminal): Command {
-  return new Command('inspect')
+function declared() {
+  return programCommand('inspect')
     .description('print what a file has: its format, its fields, its times, and how to import it')
     .argument('<path>', 'a file, a container or a directory of recordings; - is standard input')
     .option('--table <name>', 'only this table of a SQLite file')
@@ -56,17 +53,20 @@ Examples:
   $ bookreel inspect ticks.csv.gz
   $ bookreel inspect books.db --table orderbook_snapshots --mapping > books.toml
   $ bookreel import books.db --map books.toml --dry-run`,
-    )
-    .action(async (path: string, _, command: Command) => {
-      const options = command.optsWithGlobals<InspectOptions>();
-      const sources = sourcesOf([path]).filter(({ byContent }) => byContent !== true);
-      const [first, ...others] = sources;
-      if (first === undefined) {
-        throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
-      }
-      if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
-      else await inspectNamed(terminal, options, first);
-    });
+    );
+}
+
+export function inspectCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (path, _, command) => {
+    const options = command.optsWithGlobals();
+    const sources = sourcesOf([path]).filter(({ byContent }) => byContent !== true);
+    const [first, ...others] = sources;
+    if (first === undefined) {
+      throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
+    }
+    if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
+    else await inspectNamed(terminal, options, first);
+  });
 }
 
 async function inspectNamed(terminal: Terminal, options: InspectOptions, source: Source): Promise<void> {

@@ -1,9 +1,11 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { refuseShared } from '../store/data-directory.ts';
 import { explained } from '../store/database.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { programCommand } from './program-command.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
@@ -16,11 +18,6 @@ import {
   sentenceOf,
   totalsLine,
 } from './verify-text.ts';
-import type { GlobalOptions } from './with-archive.ts';
-
-interface VerifyCommandOptions extends GlobalOptions {
-  readonly market?: readonly string[];
-}
 
 const COLUMNS: readonly Column<MarketRow>[] = [
   { heading: 'MARKET', cell: ({ slug }) => slug },
@@ -29,8 +26,8 @@ const COLUMNS: readonly Column<MarketRow>[] = [
   { heading: 'OBSERVATIONS', cell: ({ notes }) => notes },
 ];
 
-export function verifyCommand(terminal: Terminal): Command {
-  return new Command('verify')
+export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('verify')
     .description('check the whole archive, and report what its recordings lack')
     .option(
       '--market <name>',
@@ -52,8 +49,8 @@ Examples:
   $ bookreel verify
   $ bookreel verify --market btc-updown-5m-1776323400 --json`,
     )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<VerifyCommandOptions>();
+    .action(async (_, command) => {
+      const options = command.optsWithGlobals();
       explained(options.data, () => refuseShared(options.data));
       const { ok } = await printed(terminal, options, (onMarket) =>
         verifyDirectory(options.data, {
