@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { ProviderSettings } from './account/account-service.ts';
 import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
-import { isCoin } from './domain/coin.ts';
+import { parseCoin } from './domain/coin.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
@@ -278,6 +278,15 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 /** What each setting means, as its `read` returns it. */
+type CamelCase<Words extends string> = Words extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Words;
+type OptionName<Flag extends string> = Flag extends `--${infer Words} ${string}` ? CamelCase<Words> : never;
+/** The values of settings as options of a command, which are named by their flags: two commands have a --port. */
+type SettingOptions<Name extends SettingName> = {
+  readonly [Each in Name as OptionName<(typeof SETTINGS)[Each]['flag']>]: SettingValues[Each];
+};
+
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
 
 /** All settings by their names, in the order of the table. Object.entries would forget the names. */
@@ -289,14 +298,20 @@ export function keyOf({ env }: Pick<Setting, 'env'>): string {
 }
 
 /** Adds the options of these settings. */
-export function addSettings(command: Command, ...names: readonly SettingName[]): Command {
+export function addSettings<
+  Args extends unknown[],
+  Own extends OptionValues,
+  Global extends OptionValues,
+  Name extends SettingName,
+>(command: Command<Args, Own, Global>, ...names: readonly Name[]): Command<Args, Own & SettingOptions<Name>, Global> {
   for (const name of names) {
     const { flag, about, env, fallback, read } = SETTINGS[name];
     const value = read(fallback);
     const option = new Option(flag, about).env(env).default(value, value === fallback ? undefined : fallback);
     command.addOption(option.argParser((text) => read(text)));
   }
-  return command;
+  // The table of the settings has the types of the values, which the loop does not show.
+  return command as Command<Args, Own & SettingOptions<Name>, Global>;
 }
 
 /** Undefined for the word that means no value. */
@@ -490,23 +505,29 @@ export function monthlyPrice(text: string): number {
 
 /** A comma-separated list of coin codes, or undefined for `all`. */
 export function coinList(text: string): readonly string[] | undefined {
-  return listOrAll(text, isCoin, 'coin codes like btc,eth, or all');
+  return listOrAll(text, parseCoin, 'coin codes like btc,eth, or all');
 }
 
 /** A comma-separated list of route names, or undefined for `all`. */
 export function routeList(text: string): readonly string[] | undefined {
   return listOrAll(
     text,
-    (name) => GRANTS.some((grant) => grant === name),
+    (name) => GRANTS.find((grant) => grant === name),
     `route names (${GRANTS.join(', ')}), or all`,
   );
 }
 
-function listOrAll(text: string, accepts: (item: string) => boolean, wanted: string): readonly string[] | undefined {
+function listOrAll(
+  text: string,
+  read: (item: string) => string | undefined,
+  wanted: string,
+): readonly string[] | undefined {
   const canonical = text.toLowerCase();
   if (canonical === 'all') return undefined;
-  const items = canonical.split(',').map((item) => item.trim());
-  if (!items.every(accepts)) throw new InvalidArgumentError(`It must be a comma-separated list of ${wanted}.`);
+  const items = canonical.split(',').map((item) => read(item.trim()));
+  if (!items.every((item) => item !== undefined)) {
+    throw new InvalidArgumentError(`It must be a comma-separated list of ${wanted}.`);
+  }
   return [...new Set(items)];
 }
 

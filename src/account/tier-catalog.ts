@@ -1,5 +1,5 @@
 import type { ApiKey } from '../domain/api-key.ts';
-import { isCoin } from '../domain/coin.ts';
+import { canonicalCoin, knownCoin, refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX, type Tier } from '../domain/tier.ts';
@@ -18,13 +18,17 @@ export type TierEdit = Partial<Omit<Tier, 'id' | 'retiredMs'>> & {
   /** 1 is the lowest tier; a number above that of the highest is the highest. */
   readonly place?: number;
 };
+/** Reads the codes of the coins that are recorded, for a coin that the venue does not have. */
+type RecordedCoins = () => readonly string[];
+const none: RecordedCoins = () => [];
+
 export type NewTier = Pick<Tier, 'id' | 'name' | 'requestsPerMinute'> & TierEdit;
 
 /**
  * Adds a tier to the catalog, without a place as the highest one. Without `coins` or `routes` it grants all. Throws 'invalid-parameter'
- * for a value that is not allowed, 'conflict' for an id in use, and as `administer` does.
+ * for a value that is not allowed, and for a coin that is neither the venue's nor recorded, 'conflict' for an id in use, and as `administer` does.
  */
-export function createTier(change: Change, { place, ...fields }: NewTier): Tier {
+export function createTier(change: Change, { place, ...fields }: NewTier, recorded: RecordedCoins = none): Tier {
   const { tiers } = change.registry;
   if (!ID.test(fields.id)) {
     throw new DomainError(
@@ -32,8 +36,11 @@ export function createTier(change: Change, { place, ...fields }: NewTier): Tier 
       `'${fields.id}' is not an id of a tier: use 1 to 32 of a-z, 0-9 and -, except account`,
     );
   }
-  const none = { coins: undefined, routes: undefined, retiredMs: undefined };
-  const tier = priced({ ...none, ...fields, monthlyPriceUsd: undefined, priceNote: undefined }, fields);
+  const all = { coins: undefined, routes: undefined, retiredMs: undefined };
+  const tier = priced(
+    { ...all, ...withCoins(fields, [], recorded), monthlyPriceUsd: undefined, priceNote: undefined },
+    fields,
+  );
   refuseInvalid(tier, place);
   return administer(change, () => {
     if (!tiers.add(tier)) throw new DomainError('conflict', `there is a tier '${tier.id}' already: choose another id`);
@@ -44,10 +51,16 @@ export function createTier(change: Change, { place, ...fields }: NewTier): Tier 
 }
 
 /** Changes a tier, also a retired one, for all that have it. Throws 'invalid-parameter' as `createTier` does, and for an unknown tier. */
-export function changeTier(change: Change, id: string, { place, ...fields }: TierEdit): Tier {
+export function changeTier(
+  change: Change,
+  id: string,
+  { place, ...fields }: TierEdit,
+  recorded: RecordedCoins = none,
+): Tier {
   const { tiers } = change.registry;
   return administer(change, () => {
-    const tier = priced({ ...tiers.named(id), ...fields }, fields);
+    const before = tiers.named(id);
+    const tier = priced({ ...before, ...withCoins(fields, before.coins ?? [], recorded) }, fields);
     refuseInvalid(tier, place);
     tiers.update(tier);
     if (place !== undefined) tiers.move(id, place);
@@ -100,6 +113,15 @@ export function affectedByTier(registry: Registry, nowMs: InstantMs, id: string)
   });
 }
 
+/** The fields with codes of coins. Coins that the tier has already are not refused. */
+function withCoins<T extends TierEdit>(fields: T, kept: readonly string[], recorded: RecordedCoins): T {
+  if (fields.coins === undefined) return fields;
+  const coins = [...new Set(fields.coins.map(canonicalCoin))];
+  const isKnown = (coin: string) => knownCoin(coin) !== undefined || kept.includes(coin);
+  if (!coins.every(isKnown)) refuseUnknownCoins(coins, [...kept, ...recorded()], 'invalid-parameter');
+  return { ...fields, coins };
+}
+
 function priced(tier: Tier, { monthlyPriceUsd, priceNote }: TierEdit): Tier {
   if (monthlyPriceUsd !== undefined && priceNote !== undefined) {
     throw new DomainError('invalid-parameter', 'a tier has a price or a note instead of it: give one of them');
@@ -108,7 +130,7 @@ function priced(tier: Tier, { monthlyPriceUsd, priceNote }: TierEdit): Tier {
   return priceNote === undefined ? tier : { ...tier, monthlyPriceUsd: undefined, priceNote: priceNote || undefined };
 }
 
-function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {
+function refuseInvalid({ name, routes, requestsPerMinute, monthlyPriceUsd, priceNote }: Tier, place = 1): void {
   refuseUnprintableName(name);
   refuseUnprintableName(priceNote, 'note');
   const refusal = [
@@ -116,7 +138,6 @@ function refuseInvalid({ name, coins, routes, requestsPerMinute, monthlyPriceUsd
       isFrom(1, requestsPerMinute, REQUESTS_PER_MINUTE_MAX),
       `requests per minute must be 1 to ${REQUESTS_PER_MINUTE_MAX}`,
     ],
-    [coins?.every(isCoin) ?? true, 'coins must be codes like btc'],
     [
       routes === undefined || (routes.length > 0 && routes.every((route) => GRANTS.some((grant) => grant === route))),
       `routes must be of ${GRANTS.join(', ')}`,

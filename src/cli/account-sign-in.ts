@@ -6,12 +6,12 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
-import { table } from './table.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 export interface LinkOptions extends GlobalOptions {
-  readonly publicUrl?: string;
+  readonly publicUrl?: string | undefined;
 }
 
 export interface SessionOptions extends GlobalOptions {
@@ -60,12 +60,14 @@ export function printSessions(
     createdAt: formatInstant(createdMs),
     lastUsedAt: formatInstant(lastUsedMs),
   }));
-  const rows = documents.map((one) => [one.id, one.method, one.createdAt, one.lastUsedAt, one.userAgent ?? '']);
-  terminal.out(
-    isJson === true
-      ? json(documents)
-      : table(terminal, ['ID', 'METHOD', 'SIGNED IN', 'LAST USED', { heading: 'BROWSER', cut: 'end' }], rows),
-  );
+  const columns: readonly Column<(typeof documents)[number]>[] = [
+    { heading: 'ID', cell: ({ id }) => id },
+    { heading: 'METHOD', cell: ({ method }) => method },
+    { heading: 'SIGNED IN', cell: ({ createdAt }) => createdAt },
+    { heading: 'LAST USED', cell: ({ lastUsedAt }) => lastUsedAt },
+    { heading: 'BROWSER', cell: ({ userAgent }) => userAgent, cut: 'end' },
+  ];
+  terminal.out(isJson === true ? json(documents) : table(terminal, columns, documents));
 }
 
 /** Ends all sessions of an account that is disabled. */

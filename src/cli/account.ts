@@ -1,76 +1,38 @@
-import { Argument, Command } from 'commander';
+import { Argument, type Command, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
 import { deleteAccount } from '../account/account-deletion.ts';
 import {
   type AccountOverview,
   createAccount,
   disableAccount,
   enableAccount,
-  endGrant,
-  grantTier,
   listAccounts,
-  overviewOf,
   setEmail,
   setRole,
 } from '../account/administration.ts';
-import { auditPage } from '../account/audit-page.ts';
-import { type Change, record } from '../account/change.ts';
 import { addSettings, instant } from '../config.ts';
-import type { Account, AccountGrant } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
-import { Identities, type LinkedIdentity } from '../store/identities.ts';
-import { openRegistry } from '../store/registry.ts';
-import {
-  endSessions,
-  type LinkOptions,
-  printSessions,
-  refuseMissingUrl,
-  type SessionOptions,
-  signInLink,
-} from './account-sign-in.ts';
-import { auditDocument, auditTable } from './audit.ts';
-import { keyDocument, lastUsesIn, printKeys } from './key.ts';
-import { table } from './table.ts';
+import { grantOrEnd } from './account-grants.ts';
+import { unlinkIssuer } from './account-identities.ts';
+import { showAccount } from './account-show.ts';
+import { endSessions, printSessions, refuseMissingUrl, signInLink } from './account-sign-in.ts';
+import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
+import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-const NAME = { heading: 'NAME', cut: 'end' } as const;
 const PAGE_MAX = 1000;
-/** Entries of the audit that `account show` prints. */
-const ENTRIES_MAX = 20;
 
-interface AccountOptions extends GlobalOptions {
-  readonly newAccountTier: string;
-}
-
-interface CreateOptions extends AccountOptions, LinkOptions {
-  readonly name?: string;
-  readonly admin?: boolean;
-  readonly link?: boolean;
-}
-
-interface GrantOptions extends AccountOptions {
-  readonly tier?: string;
-  readonly until?: InstantMs;
-  readonly end?: string;
-}
-
-/** A command about the account that it names. */
-interface Named extends Change {
-  readonly account: Account;
-}
-
-export function accountCommand(terminal: Terminal): Command {
+export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   const command = addSettings(
-    new Command('account').description('create, show and change accounts, and grant them tiers'),
+    programCommand('account').description('create, show and change accounts, and grant them tiers'),
     'newAccountTier',
   ).addHelpText(
     'after',
-    '\nExamples:\n  $ bookreel account create you@example.com --admin\n  $ bookreel account grant you@example.com --tier pro --until 2027-01-01',
+    examples('account create you@example.com --admin', 'account grant you@example.com --tier pro --until 2027-01-01'),
   );
-  addSettings(command.command('create'), 'publicUrl')
+  const create = addSettings(command.command('create'), 'publicUrl')
     .argument('<email>', 'e-mail address of the account')
     .description('create an account')
     .option('--name <text>', 'name of the person or the service')
@@ -78,14 +40,16 @@ export function accountCommand(terminal: Terminal): Command {
     .option('--link', 'print a one-time link that signs in to the account, too')
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel account create you@example.com --name "Trading desk"\n  $ bookreel account create you@example.com --admin --link --public-url https://data.example.com',
-    )
-    .action((typed: string, _, created: Command) => {
-      const options = created.optsWithGlobals<CreateOptions>();
-      if (options.link === true) refuseMissingUrl(options);
+      examples(
+        'account create you@example.com --name "Trading desk"',
+        'account create you@example.com --admin --link --public-url https://data.example.com',
+      ),
+    );
+  onRegistry(
+    terminal,
+    create,
+    ({ registry, nowMs }, options, typed) => {
       const email = emailAddress(typed);
-      using registry = openRegistry(options.data, { ...options, create: true });
-      const nowMs = terminal.clock();
       const role = options.admin === true ? 'admin' : 'user';
       const account = registry.database.write(() =>
         createAccount({ registry, nowMs }, { email, role, name: options.name }),
@@ -93,245 +57,133 @@ export function accountCommand(terminal: Terminal): Command {
       const link = options.link === true ? signInLink(terminal, options, registry, account) : undefined;
       printAccount(terminal, options, { registry, account, nowMs }, { link });
       if (link !== undefined && options.json !== true) terminal.out(`\n${link}\n`);
-    });
-  command
+    },
+    {
+      create: true,
+      check: (options, typed) => {
+        if (options.link === true) refuseMissingUrl(options);
+        emailAddress(typed);
+      },
+    },
+  );
+  const list = command
     .command('list')
     .description('list the accounts, oldest first')
     .option('--search <text>', 'only accounts with this text in the address or the name')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ bookreel account list --search example.com\n  $ bookreel account list --json',
-    )
-    .action((_, listed: Command) => {
-      const options = listed.optsWithGlobals<AccountOptions & { readonly search?: string }>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      const nowMs = terminal.clock();
-      const accounts: AccountOverview[] = [];
-      for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
-        const afterId = accounts.at(-1)?.id;
-        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
-        if (page.length === 0) break;
-      }
-      const documents = accounts.map(accountDocument);
-      terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
-    });
-  onAccount('show', "show an account's tier, grants, keys, identities and latest audit entries", '', show);
-  changing('disable', 'refuse all keys and end all sessions of an account, at once', '', (named, { data }) => {
-    disableAccount(named, named.account.id, (account) => endSessions(terminal, data, named.registry, account));
-  });
-  changing('enable', 'accept the keys of a disabled account again', '', (named) => {
-    enableAccount(named, named.account.id);
+    .addHelpText('after', examples('account list --search example.com', 'account list --json'));
+  onRegistry(terminal, list, ({ registry, nowMs }, options) => {
+    const accounts: AccountOverview[] = [];
+    for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
+      const afterId = accounts.at(-1)?.id;
+      page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
+      if (page.length === 0) break;
+    }
+    const documents = accounts.map(accountDocument);
+    terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
   });
   onAccount(
+    terminal,
+    named('show', "show an account's tier, grants, keys, identities and latest audit entries"),
+    (account, options) => showAccount(terminal, account, options),
+  );
+  changing(
+    terminal,
+    named('disable', 'refuse all keys and end all sessions of an account, at once'),
+    (change, { data }) => {
+      disableAccount(change, change.account.id, (account) => endSessions(terminal, data, change.registry, account));
+    },
+  );
+  changing(terminal, named('enable', 'accept the keys of a disabled account again'), (change) => {
+    enableAccount(change, change.account.id);
+  });
+  const deletion = named(
     'delete',
     'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
-    '',
-    (named, options) => {
-      const { account, nowMs } = named;
-      using activity = openActivity(options.data);
-      deleteAccount(named, account.id, activity);
-      if (options.json === true) terminal.out(json({ email: account.email, deletedAt: formatInstant(nowMs) }));
-      else terminal.err(`${account.email} is deleted; its usage is kept without its keys\n`);
-    },
   );
-  const link = onAccount<LinkOptions>(
-    'link',
-    'print a one-time link that signs in to an account; it needs no mail server',
-    ' --public-url https://data.example.com',
-    ({ registry, account }, options) => {
-      const url = signInLink(terminal, options, registry, account);
-      terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
-    },
-  );
-  addSettings(link, 'publicUrl');
-  onAccount<SessionOptions>(
-    'sessions',
-    'list the sessions of an account, or end them',
-    ' --end-all',
-    ({ registry, account }, options) => printSessions(terminal, options, registry, account),
-  )
+  onAccount(terminal, deletion, (change, options) => {
+    const { account, nowMs } = change;
+    using activity = openActivity(options.data);
+    deleteAccount(change, account.id, activity);
+    if (options.json === true) terminal.out(json({ email: account.email, deletedAt: formatInstant(nowMs) }));
+    else terminal.err(`${account.email} is deleted; its usage is kept without its keys\n`);
+  });
+  const linkAbout = 'print a one-time link that signs in to an account; it needs no mail server';
+  const link = addSettings(named('link', linkAbout, '--public-url https://data.example.com'), 'publicUrl');
+  onAccount(terminal, link, ({ registry, account }, options) => {
+    const url = signInLink(terminal, options, registry, account);
+    terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
+  });
+  const sessions = named('sessions', 'list the sessions of an account, or end them', '--end-all')
     .option('--end <session>', 'id of a session that ends now')
     .option('--end-all', 'end all sessions');
-  changing('role', 'make an account an admin, or a user again', ' admin', (named, _, role) => {
-    setRole(named, named.account.id, role === 'admin' ? 'admin' : 'user');
-  }).addArgument(new Argument('<role>', 'the new role').choices(['user', 'admin']));
+  onAccount(terminal, sessions, ({ registry, account }, options) =>
+    printSessions(terminal, options, registry, account),
+  );
+  const role = named('role', 'make an account an admin, or a user again', 'admin').addArgument(
+    new Argument('<role>', 'the new role').choices(['user', 'admin'] as const),
+  );
+  changing(terminal, role, (change, _, wanted) => {
+    setRole(change, change.account.id, wanted);
+  });
   const emailAbout = 'change the e-mail address of an account; its keys, sessions and identities stay';
-  changing('email', emailAbout, ' new@example.com', (named, _, typed) => {
-    setEmail(named, named.account.id, emailAddress(typed));
-  }).argument('<new>', 'the new address');
-  onAccount(
+  const email = named('email', emailAbout, 'new@example.com').argument('<new>', 'the new address');
+  changing(terminal, email, (change, _, typed) => {
+    setEmail(change, change.account.id, emailAddress(typed));
+  });
+  const unlink = named(
     'unlink',
     'remove the identities of a provider from an account, so that they no longer sign in to it',
-    ' https://accounts.google.com',
-    unlinkIssuer,
+    'https://accounts.google.com',
   ).argument('<issuer>', "issuer of the identities: see 'bookreel account show'");
-  onAccount<GrantOptions>(
-    'grant',
-    'grant a tier to an account, or end a grant',
-    ' --tier pro --until 2027-01-01',
-    grantOrEnd,
-  )
+  onAccount(terminal, unlink, (change, options, issuer) => unlinkIssuer(terminal, change, options, issuer));
+  const grantExamples = ['--tier pro --until 2027-01-01', '--end grant_0123456789abcdef'];
+  const grant = named('grant', 'grant a tier to an account, or end a grant', ...grantExamples)
     .option('--tier <id>', "tier to grant from now on: see 'bookreel tier list'")
     .option('--until <instant>', 'end of the grant; without it the grant has no end', instant)
     .option('--end <grant>', "id of a grant that ends now: see 'bookreel account show'")
     .addHelpText(
       'after',
-      `  $ bookreel account grant you@example.com --end grant_0123456789abcdef
-
+      `
 An account has the highest tier of its grants. A running server uses the change
 at once.`,
     );
+  onAccount(terminal, grant, (change, options) => grantOrEnd(terminal, change, options));
   return command;
 
-  /** A command about one existing account. Throws 'not-found' without it. `example`: the words after the address in its example. */
-  function onAccount<Options extends GlobalOptions = GlobalOptions>(
-    name: string,
-    description: string,
-    example: string,
-    work: (named: Named, options: Options & AccountOptions, word: string) => void,
-  ): Command {
-    const about = command.command(name);
-    return about
+  /** Declares a command about one account. `ends`: the words after the address in its examples. */
+  function named(name: string, description: string, ...ends: readonly string[]) {
+    const shown = (ends.length === 0 ? [''] : ends).map((end) => `account ${name} you@example.com ${end}`.trimEnd());
+    return command
+      .command(name)
       .argument('<email>', "e-mail address of the account: see 'bookreel account list'")
       .description(description)
-      .addHelpText('after', `\nExamples:\n  $ bookreel account ${name} you@example.com${example}`)
-      .action((email: string) => {
-        const options = about.optsWithGlobals<Options & AccountOptions>();
-        using registry = openRegistry(options.data, { ...options, create: false });
-        const account = registry.accounts.findByEmail(email);
-        if (account === undefined) {
-          throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
-        }
-        work({ registry, account, nowMs: terminal.clock() }, options, about.args[1] ?? '');
-      });
-  }
-
-  /** As `onAccount`; then prints the account as it is now. */
-  function changing(
-    name: string,
-    description: string,
-    example: string,
-    work: (named: Named, options: AccountOptions, word: string) => void,
-  ): Command {
-    return onAccount(name, description, example, (named, options, word) => {
-      work(named, options, word);
-      printAccount(terminal, options, named);
-    });
-  }
-
-  function show(named: Named, options: AccountOptions): void {
-    const { registry, account, nowMs } = named;
-    const grants = registry.grants.ofAccount(account.id);
-    const keys = registry.apiKeys.ofAccount(account.id);
-    const identities = new Identities(registry.database).ofAccount(account.id);
-    const lastUses = lastUsesIn(options, keys);
-    const audit = auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id }).map(auditDocument);
-    if (options.json === true) {
-      printAccount(terminal, options, named, {
-        grants: grants.map(grantDocument),
-        keys: keys.map((key) => keyDocument(registry, nowMs, key, lastUses)),
-        identities: identities.map(identityDocument),
-        audit,
-      });
-      return;
-    }
-    printAccount(terminal, options, named);
-    printGrants(terminal, grants);
-    if (keys.length > 0) terminal.out('\n');
-    if (keys.length > 0) printKeys(terminal, options, registry, keys, lastUses);
-    printIdentities(terminal, identities);
-    if (audit.length > 0) terminal.out(`\n${auditTable(terminal, audit)}`);
-  }
-
-  function unlinkIssuer(named: Named, options: AccountOptions, issuer: string): void {
-    const { registry, account } = named;
-    const identities = new Identities(registry.database);
-    const count = registry.database.write(() => {
-      const removed = identities.ofAccount(account.id).filter((identity) => identity.issuer === issuer);
-      for (const { subject } of removed) {
-        identities.unlink({ issuer, subject });
-        record(named, 'identity.unlink', account.id, { issuer, subject });
-      }
-      return removed.length;
-    });
-    if (count === 0) {
-      throw new DomainError(
-        'not-found',
-        `'${account.email}' has no identity of '${issuer}': 'bookreel account show ${account.email}' lists them`,
-      );
-    }
-    const left = identities.ofAccount(account.id);
-    printAccount(terminal, options, named, { identities: left.map(identityDocument) });
-    if (options.json !== true) printIdentities(terminal, left);
-    terminal.err(`sessions continue: 'bookreel account sessions ${account.email} --end-all' ends them\n`);
-  }
-
-  function grantOrEnd(named: Named, { tier, until, end, ...options }: GrantOptions): void {
-    const { registry, account } = named;
-    if ((tier === undefined) === (end === undefined) || (end !== undefined && until !== undefined)) {
-      throw new DomainError('invalid-parameter', 'name the tier to grant with --tier, or the grant to end with --end');
-    }
-    if (tier !== undefined) grantTier(named, account.id, tier, until);
-    else endGrant(named, account.id, end!);
-    const grants = registry.grants.ofAccount(account.id);
-    printAccount(terminal, options, named, { grants: grants.map(grantDocument) });
-    if (options.json !== true) printGrants(terminal, grants);
+      .addHelpText('after', examples(...shown));
   }
 }
 
-/** Prints the account as it is now. */
-function printAccount(
+/** Gives a command its work on the account that it names first. Throws 'not-found' without it. */
+function onAccount<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
   terminal: Terminal,
-  options: GlobalOptions,
-  { registry, account, nowMs }: Named,
-  more: object = {},
+  command: Command<[string, ...Given], Own, Global>,
+  work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void,
 ): void {
-  const changed = overviewOf(registry, nowMs, registry.accounts.find(account.id)!);
-  const document = accountDocument(changed);
-  terminal.out(options.json === true ? json({ ...document, ...more }) : accountTable(terminal, [document]));
+  onRegistry(terminal, command, (change, options, email, ...given) => {
+    const account = change.registry.accounts.findByEmail(email);
+    if (account === undefined) {
+      throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
+    }
+    work({ ...change, account }, options, ...given);
+  });
 }
 
-function accountTable(terminal: Terminal, documents: readonly ReturnType<typeof accountDocument>[]): string {
-  const rows = documents.map((account) => [
-    account.email,
-    account.name ?? '',
-    account.role,
-    account.tier,
-    account.tierEndsAt ?? '',
-    String(account.validKeys),
-    account.createdAt,
-    account.disabledAt === null ? 'active' : `disabled ${account.disabledAt}`,
-  ]);
-  return table(terminal, ['EMAIL', NAME, 'ROLE', 'TIER', 'TIER ENDS', 'KEYS', 'CREATED', 'STATE'], rows);
-}
-
-function printGrants(terminal: Terminal, grants: readonly AccountGrant[]): void {
-  const rows = grants.map(grantDocument).map((one) => [one.id, one.tier, one.source, one.startsAt, one.endsAt ?? '']);
-  if (rows.length > 0) terminal.out(`\n${table(terminal, ['GRANT', 'TIER', 'SOURCE', 'STARTS', 'ENDS'], rows)}`);
-}
-
-function printIdentities(terminal: Terminal, identities: readonly LinkedIdentity[]): void {
-  const rows = identities.map(identityDocument).map((one) => [one.issuer, one.subject, one.linkedAt]);
-  if (rows.length > 0) terminal.out(`\n${table(terminal, ['ISSUER', 'SUBJECT', 'LINKED'], rows)}`);
-}
-
-function identityDocument({ issuer, subject, linkedMs }: LinkedIdentity) {
-  return { issuer, subject, linkedAt: formatInstant(linkedMs) };
-}
-
-function accountDocument(account: AccountOverview) {
-  return {
-    email: account.email,
-    name: account.name ?? null,
-    role: account.role,
-    tier: account.tier.id,
-    tierEndsAt: instantOrNull(account.tierEndsMs),
-    validKeys: account.validKeys,
-    createdAt: formatInstant(account.createdMs),
-    disabledAt: instantOrNull(account.disabledMs),
-  };
-}
-
-function grantDocument({ id, tier, source, startsMs, endsMs }: AccountGrant) {
-  return { id, tier, source, startsAt: formatInstant(startsMs), endsAt: instantOrNull(endsMs) };
+/** Gives a command its work on the account that it names first, and prints the account as it is after that. */
+function changing<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
+  terminal: Terminal,
+  command: Command<[string, ...Given], Own, Global>,
+  work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void,
+): void {
+  onAccount(terminal, command, (named, options, ...given) => {
+    work(named, options, ...given);
+    printAccount(terminal, options, named);
+  });
 }

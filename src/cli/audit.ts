@@ -1,55 +1,44 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { type AuditRecord, auditPage } from '../account/audit-page.ts';
 import { entryId, entryLimit } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
-import { openRegistry } from '../store/registry.ts';
-import { table } from './table.ts';
+import { examples, onRegistry, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 const LIMIT = 100;
+type AuditDocument = ReturnType<typeof auditDocument>;
+const COLUMNS: readonly Column<AuditDocument>[] = [
+  { heading: 'ID', cell: ({ id }) => id },
+  { heading: 'TIME', cell: ({ at }) => at },
+  { heading: 'ACTION', cell: ({ action }) => action },
+  { heading: 'ACTOR', cell: ({ actor }) => actor },
+  { heading: 'ACCOUNT', cell: ({ account }) => account },
+  { heading: 'DETAIL', cell: ({ detail }) => JSON.stringify(detail), cut: 'end' },
+];
 
-interface AuditOptions extends GlobalOptions {
-  readonly account?: string;
-  readonly before?: number;
-  readonly limit: number;
-}
-
-export function auditCommand(terminal: Terminal): Command {
-  return new Command('audit')
+export function auditCommand(terminal: Terminal): CommandUnknownOpts {
+  const command = programCommand('audit')
     .description('list who changed what, the latest first')
     .option('--account <email>', 'only entries about this account')
     .option('--before <id>', 'only entries before this one: the last id of the page before', entryId)
     .option('--limit <number>', 'maximum number of entries', entryLimit, LIMIT)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ bookreel audit --limit 20\n  $ bookreel audit --account you@example.com --before 4711 --json',
-    )
-    .action((_, command: Command) => {
-      const { data, account, before: beforeId, limit, json: isJson } = command.optsWithGlobals<AuditOptions>();
-      using registry = openRegistry(data, { create: false });
-      const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
-      if (account !== undefined && accountId === undefined) {
-        throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
-      }
-      const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
-      terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
-    });
+    .addHelpText('after', examples('audit --limit 20', 'audit --account you@example.com --before 4711 --json'));
+  return onRegistry(terminal, command, ({ registry }, { account, before: beforeId, limit, json: isJson }) => {
+    const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
+    if (account !== undefined && accountId === undefined) {
+      throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
+    }
+    const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
+    terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
+  });
 }
 
 export function auditDocument({ id, atMs, action, actor, account, detail }: AuditRecord) {
   return { id, at: formatInstant(atMs), action, actor: actor ?? null, account: account ?? null, detail };
 }
 
-export function auditTable(terminal: Terminal, documents: readonly ReturnType<typeof auditDocument>[]): string {
-  const rows = documents.map(({ id, at, action, actor, account, detail }) => [
-    String(id),
-    at,
-    action,
-    actor ?? '',
-    account ?? '',
-    JSON.stringify(detail),
-  ]);
-  return table(terminal, ['ID', 'TIME', 'ACTION', 'ACTOR', 'ACCOUNT', { heading: 'DETAIL', cut: 'end' }], rows);
+export function auditTable(terminal: Terminal, documents: readonly AuditDocument[]): string {
+  return table(terminal, COLUMNS, documents);
 }

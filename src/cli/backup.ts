@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
@@ -7,20 +7,13 @@ import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { programCommand } from './program-command.ts';
 import { countOf, json, printError, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface CopyOptions extends GlobalOptions {
-  readonly force?: boolean;
-}
-
-interface BackupOptions extends CopyOptions {
-  readonly keep?: number;
-}
-
-export function backupCommand(terminal: Terminal): Command {
-  return new Command('backup')
+export function backupCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('backup')
     .argument('<directory>', 'directory to write, outside the data directory')
     .description('write a verified copy of the recordings, the accounts and the key secret')
     .option('--force', 'replace the directory if it is a backup')
@@ -47,8 +40,8 @@ Examples:
   $ bookreel backup /mnt/backups/bookreel --force --data /var/lib/bookreel
   $ bookreel backup /mnt/backups --keep 7`,
     )
-    .action(async (target: string, _, command: Command) => {
-      const options = command.optsWithGlobals<BackupOptions>();
+    .action(async (target, _, command) => {
+      const options = command.optsWithGlobals();
       if (options.keep !== undefined) return await keepBackup(terminal, options, target, options.keep);
       const backup = await copied(terminal, options.data, (check) =>
         backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
@@ -58,7 +51,7 @@ Examples:
     });
 }
 
-async function keepBackup(terminal: Terminal, options: CopyOptions, directory: string, keep: number): Promise<void> {
+async function keepBackup(terminal: Terminal, options: GlobalOptions, directory: string, keep: number): Promise<void> {
   const backup = await copied(terminal, options.data, (check) =>
     backUpAndKeep(options.data, directory, terminal.clock, { keep, check }),
   );
@@ -72,8 +65,8 @@ function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): strin
   return keySecretSha256 === null ? '' : '; it has the key secret';
 }
 
-export function restoreCommand(terminal: Terminal): Command {
-  return new Command('restore')
+export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('restore')
     .argument('<directory>', "directory that 'bookreel backup' wrote")
     .description('replace the recordings, the accounts and the keys of the data directory by a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
@@ -90,8 +83,8 @@ Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
   $ bookreel restore /mnt/backups/bookreel-monday --force`,
     )
-    .action(async (source: string, _, command: Command) => {
-      const { data, ...options } = command.optsWithGlobals<CopyOptions>();
+    .action(async (source, _, command) => {
+      const { data, ...options } = command.optsWithGlobals();
       const restored = await copied(terminal, source, (check) =>
         restore(source, data, { force: options.force === true, check }),
       );

@@ -1,52 +1,49 @@
-import { Command } from 'commander';
+import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Billing } from '../billing/billing.ts';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
 import { paymentResource } from '../http/v1/billing-resource.ts';
-import { openRegistry, type Registry } from '../store/registry.ts';
+import type { Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { openBilling, type PaymentOptions } from './payments.ts';
-import { table } from './table.ts';
+import { openBilling } from './payments.ts';
+import { examples, type GlobalOptions, type NoOptions, onRegistry, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printError, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
-
-type BillingOptions = GlobalOptions & PaymentOptions;
 
 const LISTED_MAX = 1000;
+type Difference = Awaited<ReturnType<Billing['check']>>['differences'][number];
+const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
+  { heading: 'PAYMENT', cell: ({ payment }) => payment },
+  { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
+  { heading: 'DIFFERENCE', cell: ({ what }) => what },
+];
 
-export function billingCommand(terminal: Terminal): Command {
-  const billing = new Command('billing')
+export function billingCommand(terminal: Terminal): CommandUnknownOpts {
+  const billing = programCommand('billing')
     .description('list the payments for tiers, and compare them with their chains')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ bookreel billing list\n  $ bookreel billing check --payments /etc/bookreel/payments.json',
-    );
-  billing
+    .addHelpText('after', examples('billing list', 'billing check --payments /etc/bookreel/payments.json'));
+  const list = billing
     .command('list')
     .description(`list the payments, the latest first; at most ${LISTED_MAX}`)
-    .addHelpText('after', '\nExamples:\n  $ bookreel billing list\n  $ bookreel billing list --json')
-    .action((_, command: Command) => {
-      const options = command.optsWithGlobals<BillingOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
-    });
-  billing
+    .addHelpText('after', examples('billing list', 'billing list --json'));
+  onRegistry(terminal, list, ({ registry }, options) =>
+    printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX)),
+  );
+  const show = billing
     .command('show')
     .argument('<id>', "id of the payment: see 'bookreel billing list'")
     .description('show a payment')
-    .addHelpText('after', '\nExamples:\n  $ bookreel billing show pay_0123456789abcdef')
-    .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<BillingOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      const payment = registry.payments.get(id);
-      if (payment === undefined) {
-        throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
-      }
-      if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
-      else printPayments(terminal, options, registry, [payment]);
-    });
+    .addHelpText('after', examples('billing show pay_0123456789abcdef'));
+  onRegistry(terminal, show, ({ registry }, options, id) => {
+    const payment = registry.payments.get(id);
+    if (payment === undefined) {
+      throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
+    }
+    if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
+    else printPayments(terminal, options, registry, [payment]);
+  });
   onChains(
     terminal,
     billing.command('check'),
@@ -55,8 +52,8 @@ export function billingCommand(terminal: Terminal): Command {
       const report = await service.check();
       if (options.json === true) terminal.out(json(report));
       else {
-        const rows = report.differences.map(({ payment = '', transaction = '', what }) => [payment, transaction, what]);
-        if (rows.length > 0) terminal.out(table(terminal, ['PAYMENT', 'TRANSACTION', 'DIFFERENCE'], rows));
+        const { differences } = report;
+        if (differences.length > 0) terminal.out(table(terminal, DIFFERENCE_COLUMNS, differences));
         const compared = `${countOf(report.payments, 'payment')} and ${countOf(report.transfers, 'transfer')}`;
         terminal.out(`${compared} compared, ${countOf(report.differences.length, 'difference')}\n`);
       }
@@ -80,26 +77,26 @@ export function billingCommand(terminal: Terminal): Command {
 /** A command that asks the chains of the settings. */
 function onChains(
   terminal: Terminal,
-  command: Command,
+  command: Command<[], NoOptions, GlobalOptions>,
   description: string,
-  work: (billing: Billing, options: BillingOptions) => Promise<void>,
+  work: (billing: Billing, options: GlobalOptions) => Promise<void>,
 ): void {
-  addSettings(command.description(description), 'payments')
-    .addHelpText('after', `\nExamples:\n  $ bookreel billing ${command.name()} --payments /etc/bookreel/payments.json`)
-    .action(async (_, self: Command) => {
-      const options = self.optsWithGlobals<BillingOptions>();
-      using registry = openRegistry(options.data, { create: false });
-      const logError = (line: string) => printError(terminal, line, 'failed');
-      const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
-      if (billing === undefined)
-        throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
-      await work(billing, options);
-    });
+  const asking = addSettings(command.description(description), 'payments').addHelpText(
+    'after',
+    examples(`billing ${command.name()} --payments /etc/bookreel/payments.json`),
+  );
+  onRegistry(terminal, asking, async ({ registry }, options) => {
+    const logError = (line: string) => printError(terminal, line, 'failed');
+    const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
+    if (billing === undefined)
+      throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
+    await work(billing, options);
+  });
 }
 
 function printPayments(
   terminal: Terminal,
-  options: BillingOptions,
+  options: GlobalOptions,
   registry: Registry,
   payments: readonly Payment[],
 ): void {
@@ -107,17 +104,17 @@ function printPayments(
     terminal.out(json(payments.map((payment) => paymentDocument(registry, payment))));
     return;
   }
-  const rows = payments.map(({ id, quote, state, transaction = '', createdMs }) => [
-    id,
-    registry.accounts.find(quote.accountId)!.email,
-    quote.tier,
-    `$${quote.priceCents / 100}`,
-    quote.network,
-    state,
-    formatInstant(createdMs),
-    transaction,
-  ]);
-  terminal.out(table(terminal, ['ID', 'ACCOUNT', 'TIER', 'PRICE', 'NETWORK', 'STATE', 'CREATED', 'TRANSACTION'], rows));
+  const columns: readonly Column<Payment>[] = [
+    { heading: 'ID', cell: ({ id }) => id },
+    { heading: 'ACCOUNT', cell: ({ quote }) => registry.accounts.find(quote.accountId)!.email },
+    { heading: 'TIER', cell: ({ quote }) => quote.tier },
+    { heading: 'PRICE', cell: ({ quote }) => `$${quote.priceCents / 100}` },
+    { heading: 'NETWORK', cell: ({ quote }) => quote.network },
+    { heading: 'STATE', cell: ({ state }) => state },
+    { heading: 'CREATED', cell: ({ createdMs }) => formatInstant(createdMs) },
+    { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
+  ];
+  terminal.out(table(terminal, columns, payments));
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {

@@ -1,12 +1,15 @@
-import { Argument, type Command, Command as Commander } from 'commander';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { COMPLETION_SCRIPTS, type CompletedCommand, type Expected, type Shell } from './completion-scripts.ts';
+import { programCommand } from './program-command.ts';
 import type { Terminal } from './terminal.ts';
 
-export function completionCommand(terminal: Terminal): Command {
+const SHELLS = Object.keys(COMPLETION_SCRIPTS) as Shell[];
+
+export function completionCommand(terminal: Terminal): CommandUnknownOpts {
   return (
-    new Commander('completion')
+    programCommand('completion')
       .description('print the script that completes commands and options in a shell')
-      .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(COMPLETION_SCRIPTS)))
+      .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
       .addHelpText(
         'after',
         `
@@ -18,14 +21,14 @@ Examples:
   $ bookreel completion fish > ~/.config/fish/completions/bookreel.fish`,
       )
       // The parser allows the names of the scripts only.
-      .action((shell: Shell, _, command: Command) => {
+      .action((shell, _, command) => {
         terminal.out(COMPLETION_SCRIPTS[shell](completedCommands(command.parent!)));
       })
   );
 }
 
 /** A command and all below it, as their help shows them. */
-function completedCommands(command: Command, above = ''): CompletedCommand[] {
+function completedCommands(command: CommandUnknownOpts, above = ''): CompletedCommand[] {
   const words = `${above}${command.name()}`;
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];

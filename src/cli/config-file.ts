@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../config.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 import { withoutPasswords } from './terminal.ts';

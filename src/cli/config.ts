@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT, ExitWith } from './exit.ts';
 import {
   addEverySetting,
@@ -7,10 +7,10 @@ import {
   givenSettings,
   type Origin,
 } from './given-settings.ts';
+import { examples, programCommand } from './program-command.ts';
 import { startProblems } from './start-checks.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, printError, type Terminal, withoutPasswords } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
   flag: 'flags',
@@ -19,10 +19,10 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   default: 'defaults',
 };
 
-export function configCommand(terminal: Terminal): Command {
-  const config = new Command('config')
+export function configCommand(terminal: Terminal): CommandUnknownOpts {
+  const config = programCommand('config')
     .description('show and check the settings')
-    .addHelpText('after', '\nExamples:\n  $ bookreel config show\n  $ bookreel config check');
+    .addHelpText('after', examples('config show', 'config check'));
   addEverySetting(config.command('show'))
     .description('show every setting with its value and where it is from')
     .addHelpText(
@@ -36,7 +36,7 @@ Examples:
   $ bookreel config show
   $ bookreel config show --config /etc/bookreel/bookreel.toml --json`,
     )
-    .action((_, command: Command) => {
+    .action((_, command) => {
       const given = givenSettings(command, process.env);
       show(terminal, command, given.settings);
       refuse(terminal, given.problems);
@@ -55,10 +55,10 @@ Examples:
   $ bookreel config check
   $ bookreel config check --config /etc/bookreel/bookreel.toml`,
     )
-    .action(async (_, command: Command) => {
+    .action(async (_, command) => {
       const given = givenSettings(command, process.env);
       const problems = await allProblems(given, terminal.clock());
-      const isJson = command.optsWithGlobals<GlobalOptions>().json === true;
+      const isJson = command.optsWithGlobals().json === true;
       if (isJson) terminal.out(json({ ok: problems.length === 0, problems: problems.map(printable) }));
       else if (problems.length === 0) terminal.out(`${summaryOf(given.settings)}: no problem\n`);
       refuse(terminal, isJson ? [] : problems);
@@ -72,22 +72,22 @@ async function allProblems({ problems, values }: GivenSettings, nowMs: number): 
   return problems.length > 0 ? problems : await startProblems(values, nowMs);
 }
 
-function show(terminal: Terminal, command: Command, settings: readonly GivenSetting[]): void {
+function show(terminal: Terminal, command: CommandUnknownOpts, settings: readonly GivenSetting[]): void {
   const rows = settings.map(({ key, text, origin, from }) => ({
     setting: key,
     value: printable(withoutPasswords(text)),
     origin,
     from: from === undefined ? null : printable(from),
   }));
-  if (command.optsWithGlobals<GlobalOptions>().json === true) terminal.out(json(rows));
-  else
-    terminal.out(
-      table(
-        terminal,
-        ['SETTING', { heading: 'VALUE', cut: 'end' }, { heading: 'ORIGIN', cut: 'front' }],
-        rows.map(({ setting, value, origin, from }) => [setting, value, from ?? origin]),
-      ),
-    );
+  if (command.optsWithGlobals().json === true) terminal.out(json(rows));
+  else {
+    const columns: readonly Column<(typeof rows)[number]>[] = [
+      { heading: 'SETTING', cell: ({ setting }) => setting },
+      { heading: 'VALUE', cell: ({ value }) => value, cut: 'end' },
+      { heading: 'ORIGIN', cell: ({ origin, from }) => from ?? origin, cut: 'front' },
+    ];
+    terminal.out(table(terminal, columns, rows));
+  }
 }
 
 /** Like `42 settings, 3 of the file and 1 of variables`. */

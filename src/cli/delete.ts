@@ -1,8 +1,9 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { instant } from '../config.ts';
+import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Archive } from '../store/archive.ts';
@@ -10,26 +11,28 @@ import { type CoinDeletion, Deletion, type DeletionTotals } from '../store/delet
 import { freeBytes } from '../store/disk-floor.ts';
 import { coins, market } from './export.ts';
 import { marketsNamed } from './named-market.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface DeleteOptions extends GlobalOptions {
-  readonly market?: readonly string[];
-  readonly coin?: readonly string[];
-  readonly source?: readonly string[];
-  readonly before?: number;
-  readonly all?: boolean;
-  readonly dryRun?: boolean;
-}
+type DeleteOptions = OptionsOf<typeof declared>;
 
-const HEADINGS = ['COIN', 'MARKETS', 'FROM (UTC)', 'TO (UTC)', 'RECORDS', 'COIN PRICES', 'BYTES'];
+const COLUMNS: readonly Column<CoinDeletion>[] = [
+  { heading: 'COIN', cell: ({ symbol }) => symbol },
+  { heading: 'MARKETS', cell: ({ markets }) => markets },
+  { heading: 'FROM (UTC)', cell: ({ firstMs }) => minuteText(firstMs) },
+  { heading: 'TO (UTC)', cell: ({ lastMs }) => minuteText(lastMs) },
+  { heading: 'RECORDS', cell: ({ records }) => records },
+  { heading: 'COIN PRICES', cell: ({ coinPrices }) => coinPrices },
+  { heading: 'BYTES', cell: ({ bytes }) => bytes },
+];
 /** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
 const PAUSE = 0.5;
 
-export function deleteCommand(terminal: Terminal): Command {
-  return new Command('delete')
+function declared() {
+  return programCommand('delete')
     .description('delete recordings, and give their disk space back')
     .option('--market <name>', 'this market, by conditionId or slug; may be repeated', market)
     .option('--coin <list>', 'markets and reference prices of these coins, like btc,eth', coins)
@@ -63,22 +66,26 @@ Examples:
   $ bookreel delete --coin sol --before 2026-04-01
   $ bookreel delete --market btc-updown-5m-1776323400
   $ bookreel delete --source simulated`,
-    )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<DeleteOptions>();
-      const filters = [options.market, options.coin, options.source, options.before, options.all];
-      if (filters.every((filter) => filter === undefined)) {
-        throw new DomainError(
-          'invalid-parameter',
-          'name what to delete with --market, --coin, --source or --before, or give --all for the whole archive',
-        );
-      }
-      await withArchive(terminal, options, { create: false }, (archive) => deleteFrom(terminal, options, archive));
-    });
+    );
+}
+
+export function deleteCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    const filters = [options.market, options.coin, options.source, options.before, options.all];
+    if (filters.every((filter) => filter === undefined)) {
+      throw new DomainError(
+        'invalid-parameter',
+        'name what to delete with --market, --coin, --source or --before, or give --all for the whole archive',
+      );
+    }
+    await withArchive(terminal, options, { create: false }, (archive) => deleteFrom(terminal, options, archive));
+  });
 }
 
 async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: Archive): Promise<void> {
-  const { database } = archive;
+  const { database, recordedCoins } = archive;
+  refuseUnknownCoins(options.coin ?? [], recordedCoins.symbols());
   const deletion = new Deletion(archive, {
     marketKeys: options.market === undefined ? undefined : keysOf(archive, options.market),
     coins: options.coin,
@@ -88,7 +95,7 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   const { coins: counted, isEverything } = deletion.count();
   if (counted.length === 0) throw nothingFound(archive, deletion);
   const isDryRun = options.dryRun === true;
-  if (options.json !== true) terminal.out(table(terminal, HEADINGS, counted.map(rowOf)));
+  if (options.json !== true) terminal.out(table(terminal, COLUMNS, counted));
   if (isEverything && options.all !== true) {
     throw new DomainError('conflict', 'nothing was deleted: this is the whole archive; add --all if that is intended');
   }
@@ -170,19 +177,6 @@ function nothingFound({ recordedCoins }: Archive, { sources }: Deletion): Domain
     'not-found',
     `nothing matches, and nothing was deleted: the archive has the coins ${listed(recordedCoins.symbols())}, and reference prices of the sources ${listed(sources)}`,
   );
-}
-
-function rowOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion): string[] {
-  const { markets, records, coinPrices, bytes } = totals;
-  return [
-    symbol,
-    String(markets),
-    minuteText(firstMs),
-    minuteText(lastMs),
-    String(records),
-    String(coinPrices),
-    String(bytes),
-  ];
 }
 
 function documentOf({ symbol, firstMs, lastMs, ...totals }: CoinDeletion) {

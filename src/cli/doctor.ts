@@ -1,12 +1,12 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { checkups } from './checkups.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { addEverySetting, givenSettings } from './given-settings.ts';
+import { programCommand } from './program-command.ts';
 import { countOf, json, printable, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-export function doctorCommand(terminal: Terminal): Command {
-  return addEverySetting(new Command('doctor'))
+export function doctorCommand(terminal: Terminal): CommandUnknownOpts {
+  return addEverySetting(programCommand('doctor'))
     .description('find what is wrong with an installation, and say how to fix it')
     .addHelpText(
       'after',
@@ -21,10 +21,10 @@ Examples:
   $ bookreel doctor
   $ bookreel doctor --config /etc/bookreel/bookreel.toml --json`,
     )
-    .action(async (_, command: Command) => {
+    .action(async (_, command) => {
       const found = await checkups(givenSettings(command, process.env), terminal.clock());
       const count = found.reduce((sum, { findings }) => sum + findings.length, 0);
-      if (command.optsWithGlobals<GlobalOptions>().json === true) {
+      if (command.optsWithGlobals().json === true) {
         const checks = found.map(({ check, findings }) => ({ check, findings: findings.map(printable) }));
         terminal.out(json({ ok: count === 0, checks }));
       } else {

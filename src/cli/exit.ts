@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { CommanderError } from '@commander-js/extra-typings';
 import { DomainError } from '../domain/errors.ts';
 
 /** The program's exit codes. */

@@ -1,45 +1,32 @@
 import { tmpdir } from 'node:os';
 import { dirname } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { bookDepth, instant, interval, outcome } from '../config.ts';
-import { canonicalCoin, isCoin } from '../domain/coin.ts';
+import { parseCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import { parseTimeframe, TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
+import { parseTimeframe, TIMEFRAMES } from '../domain/timeframe.ts';
 import { ExportTally } from '../export/export.ts';
 import { type ByteSink, exportedBytes, send } from '../export/export-bytes.ts';
 import { contentOf, type FileContent } from '../export/file-name.ts';
-import { EXPORT_FORMATS, type ExportFormat, isText, samplingRefusal } from '../export/format.ts';
+import { EXPORT_FORMATS, isText, samplingRefusal } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
 import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts';
 import type { Archive } from '../store/archive.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { countOf, json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface ExportOptions extends GlobalOptions {
-  readonly coin?: readonly string[];
-  readonly market?: readonly string[];
-  readonly tf?: readonly Timeframe[];
-  readonly from?: number;
-  readonly to?: number;
-  readonly outcome?: Outcome;
-  readonly interval?: number;
-  readonly depth?: number;
-  readonly format?: ExportFormat;
-  readonly output: string;
-  readonly zstd?: boolean;
-  readonly gzip?: boolean;
-  readonly force?: boolean;
-}
+type ExportOptions = OptionsOf<typeof declared>;
 
 const STDOUT = '-';
 const MANIFEST_SUFFIX = '.manifest.json';
 
-export function exportCommand(terminal: Terminal): Command {
-  return new Command('export')
+function declared() {
+  return programCommand('export')
     .description('write recordings to a file: everything, or a selection')
     .option('--coin <list>', 'only these coins, like btc,eth', coins)
     .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
@@ -93,27 +80,28 @@ Examples:
   $ bookreel export --market btc-updown-5m-1776323400 -o btc.segments
   $ bookreel export --coin btc --outcome up --interval 1s --depth 10 -o btc.csv
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
-    )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<ExportOptions>();
-      if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
-        throw new DomainError('invalid-parameter', '--from must not be later than --to');
-      }
-      const content = contentOf(options.output, {
-        format: options.format,
-        compression: options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined,
-      });
-      const { format, compression } = content;
-      const refusal = samplingRefusal(format, samplingOf(options));
-      if (refusal !== undefined) throw new DomainError('invalid-parameter', `--format ${refusal}`);
-      if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
-        const what = compression === undefined ? format : `${format} compressed with ${compression}`;
-        throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
-      }
-      await withArchive(terminal, options, { create: false }, (archive) =>
-        exportTo(terminal, options, content, archive),
-      );
+    );
+}
+
+export function exportCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
+      throw new DomainError('invalid-parameter', '--from must not be later than --to');
+    }
+    const content = contentOf(options.output, {
+      format: options.format,
+      compression: options.zstd === true ? 'zstd' : options.gzip === true ? 'gzip' : undefined,
     });
+    const { format, compression } = content;
+    const refusal = samplingRefusal(format, samplingOf(options));
+    if (refusal !== undefined) throw new DomainError('invalid-parameter', `--format ${refusal}`);
+    if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
+      const what = compression === undefined ? format : `${format} compressed with ${compression}`;
+      throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
+    }
+    await withArchive(terminal, options, { create: false }, (archive) => exportTo(terminal, options, content, archive));
+  });
 }
 
 async function exportTo(
@@ -199,10 +187,7 @@ function summaryOf({ counts, bytes }: Manifest): string {
   return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
 }
 
-export const coins = listOf((item) => {
-  const coin = canonicalCoin(item);
-  return isCoin(coin) ? coin : undefined;
-}, 'It must be a list of coin codes like btc,eth.');
+export const coins = listOf(parseCoin, 'It must be a list of coin codes like btc,eth.');
 
 export const timeframes = listOf(parseTimeframe, `It must be a list of these: ${TIMEFRAMES.join(', ')}.`);
 

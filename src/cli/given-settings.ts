@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { ALL_SETTINGS, keyOf, SETTINGS, type Setting, type SettingName, type SettingValues } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type ConfigFile, readConfigFile, refusalOf } from './config-file.ts';
@@ -30,7 +30,7 @@ export interface GivenSettings {
  * Adds a flag for every setting that the program does not have. Its value is the text as typed, for `givenSettings`. Its name is
  * the key of the configuration file: two commands have a --port.
  */
-export function addEverySetting(command: Command): Command {
+export function addEverySetting<Declared extends CommandUnknownOpts>(command: Declared): Declared {
   for (const [name, setting] of ALL_SETTINGS) {
     const argument = setting.flag.replace(/^\S+/, '');
     if (!OF_PROGRAM.includes(name)) command.addOption(new Option(`--${keyOf(setting)}${argument}`, setting.about));
@@ -41,8 +41,8 @@ export function addEverySetting(command: Command): Command {
 const OF_PROGRAM: readonly SettingName[] = ['data', 'config'];
 
 /** All settings, with everything that is wrong in them. `command`: of `addEverySetting`, parsed. */
-export function givenSettings(command: Command, environment: Environment): GivenSettings {
-  const flags = command.optsWithGlobals<Partial<Record<SettingName, string>>>();
+export function givenSettings(command: CommandUnknownOpts, environment: Environment): GivenSettings {
+  const flags = command.optsWithGlobals() as Readonly<Record<string, string | undefined>>;
   const isFlag = (name: SettingName) => command.getOptionValueSourceWithGlobals(name) === 'cli';
   const path = isFlag('config') ? flags.config : environment[SETTINGS.config.env];
   const file = path === undefined || path === SETTINGS.config.fallback ? undefined : fileOrProblem(path);

@@ -1,23 +1,26 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings, baseUrl } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { TlsOptions } from './certificate.ts';
 import { originOf } from './listening.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { json, printable, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface HealthOptions extends GlobalOptions, TlsOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly allowedHosts?: ReadonlySet<string>;
-  readonly url?: string;
-}
+type HealthOptions = OptionsOf<typeof declared>;
 
 /** Docker and Kubernetes wait longer by default. */
 const ANSWER_MS_MAX = 5000;
 
-export function healthCommand(terminal: Terminal): Command {
-  const command = new Command('health').description('ask the running server whether it is ready: exit code 0 or 1');
+export function healthCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    const url = options.url ?? addressOf(options);
+    await refuseUnready(url, options);
+    terminal.out(options.json === true ? json({ address: url, status: 'ready' }) : `the server at ${url} is ready\n`);
+  });
+}
+
+function declared() {
+  const command = programCommand('health').description('ask the running server whether it is ready: exit code 0 or 1');
   return addSettings(command, 'host', 'port', 'tlsCert', 'allowedHosts')
     .option('--url <url>', 'address of the server; default: where serve listens with the same settings', baseUrl)
     .addHelpText(
@@ -28,13 +31,7 @@ The server is ready if its databases answer and it is not stopping (/readyz).
 Examples:
   $ bookreel health
   $ bookreel health --url https://api.example.com`,
-    )
-    .action(async () => {
-      const options = command.optsWithGlobals<HealthOptions>();
-      const url = options.url ?? addressOf(options);
-      await refuseUnready(url, options);
-      terminal.out(options.json === true ? json({ address: url, status: 'ready' }) : `the server at ${url} is ready\n`);
-    });
+    );
 }
 
 /** Where a server with these settings listens. Throws 'invalid-parameter' for port 0. */

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
@@ -14,28 +14,21 @@ import { explained } from '../store/database.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import { type MappingChange, mappingChange, readMapping } from './mapping-file.ts';
+import { mappingChange, readMapping } from './mapping-file.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, printError, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
 export interface StoringOptions extends GlobalOptions {
   readonly diskFloor: DiskFloor;
 }
 
-interface ImportCommandOptions extends StoringOptions {
-  readonly map?: string;
-  readonly set?: readonly MappingChange[];
-  readonly markets?: string;
-  readonly every: SnapshotPace;
-  readonly mirror?: boolean;
-  readonly rejects?: string;
-  readonly missing?: string;
-  readonly dryRun?: boolean;
-}
+type ImportCommandOptions = OptionsOf<typeof declared>;
 
 /** The options of an import, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal' | 'mapping'>;
@@ -47,8 +40,8 @@ const PACKED = /\.(?:gz|zst|xz)$/i;
 const MISSING_HINT =
   "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
-export function importCommand(terminal: Terminal): Command {
-  return addSettings(new Command('import'), 'diskFloor')
+function declared() {
+  return addSettings(programCommand('import'), 'diskFloor')
     .argument('<path...>', 'files, containers or directories of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
     .option('--map <file>', 'read the files as this mapping describes them: a TOML file, or the name of a mapping')
@@ -95,31 +88,34 @@ Examples:
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
   $ bookreel import ticks.csv --map my.toml --set time.zone=UTC
   $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
-    )
-    .action(async (paths: readonly string[], _, command: Command) => {
-      const options = command.optsWithGlobals<ImportCommandOptions>();
-      const mapping = mappingOf(options);
-      const sources = sourcesWith(options.markets, paths);
-      using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
-      using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
-      using interruption = interruptible(terminal);
-      const request: ImportRequest = {
-        every: options.every,
-        mirror: options.mirror === true,
-        dryRun: options.dryRun === true,
-        ...(mapping === undefined ? {} : { mapping }),
-        signal: interruption.signal,
-        ...(rejects === undefined
-          ? {}
-          : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
-      };
-      const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
-        importSources(terminal, options, archive, sources, request),
-      );
-      printReport(terminal, options, report);
-      for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
-      if (!isClean(report)) throw new ExitWith(EXIT.failure);
-    });
+    );
+}
+
+export function importCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (paths, _, command) => {
+    const options = command.optsWithGlobals();
+    const mapping = mappingOf(options);
+    const sources = sourcesWith(options.markets, paths);
+    using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
+    using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
+    using interruption = interruptible(terminal);
+    const request: ImportRequest = {
+      every: options.every,
+      mirror: options.mirror === true,
+      dryRun: options.dryRun === true,
+      ...(mapping === undefined ? {} : { mapping }),
+      signal: interruption.signal,
+      ...(rejects === undefined
+        ? {}
+        : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
+    };
+    const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
+      importSources(terminal, options, archive, sources, request),
+    );
+    printReport(terminal, options, report);
+    for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
+    if (!isClean(report)) throw new ExitWith(EXIT.failure);
+  });
 }
 
 function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined {
@@ -247,16 +243,9 @@ function printText(terminal: Terminal, report: ImportReport): void {
   terminal.out(
     `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${contradicted}${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
   );
-  if (files.length > 0)
-    terminal.out(
-      table(
-        terminal,
-        headingsOf(total),
-        files.flatMap((file) => rowsOf(file, total)),
-      ),
-    );
-  const made = files.filter(hasOtherRecords).flatMap((file) => recordRowsOf(file, total));
-  if (made.length > 0) terminal.out(`\n${table(terminal, recordHeadingsOf(total), made)}`);
+  if (files.length > 0) terminal.out(table(terminal, itemColumns(total), files.flatMap(itemRowsOf)));
+  const made = files.filter(hasOtherRecords).flatMap(recordRowsOf);
+  if (made.length > 0) terminal.out(`\n${table(terminal, recordColumns(total), made)}`);
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
   if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
   if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
@@ -341,19 +330,24 @@ function resultsOf({ contradicted }: Total): readonly Result[] {
   ];
 }
 
-function headingsOf(total: Total) {
-  return [{ heading: 'file', cut: 'front' } as const, 'format', 'kind', ...resultsOf(total), 'gaps'];
+type ItemRow = { readonly kind: string } & Readonly<Record<Result, number>> &
+  Partial<Pick<FileReport, 'path' | 'format' | 'gaps'>>;
+
+function itemColumns(total: Total): readonly Column<ItemRow>[] {
+  return [
+    { heading: 'file', cell: ({ path }) => path, cut: 'front' },
+    { heading: 'format', cell: ({ format }) => format },
+    { heading: 'kind', cell: ({ kind }) => kind },
+    ...resultsOf(total).map((result) => ({ heading: result, cell: (row: ItemRow) => row[result] })),
+    { heading: 'gaps', cell: ({ gaps }) => gaps },
+  ];
 }
 
 /** One row per kind; the first one names the file. */
-function rowsOf({ path, format, kinds, gaps }: FileReport, total: Total): string[][] {
+function itemRowsOf({ path, format, kinds, gaps }: FileReport): ItemRow[] {
   const none = { kind: '', read: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0, ignored: 0 };
-  return (kinds.length === 0 ? [none] : kinds).map((kind, index) => [
-    ...(index === 0 ? [path, format] : ['', '']),
-    kind.kind,
-    ...resultsOf(total).map((result) => String(kind[result])),
-    index === 0 ? String(gaps) : '',
-  ]);
+  const [first = none, ...others] = kinds;
+  return [{ ...first, path, format, gaps }, ...others];
 }
 
 /** Returns true if the records of a file are not one for each of its items: then its items do not say how many are stored. */
@@ -368,18 +362,20 @@ function recordResultsOf({ types }: Total): readonly RecordResult[] {
   return ['stored', 'duplicate', ...(isContradicted ? (['contradicted'] as const) : []), 'rejected'];
 }
 
-function recordHeadingsOf(total: Total) {
-  return [{ heading: 'file', cut: 'front' } as const, 'records', 'made', ...recordResultsOf(total)];
+type RecordRow = FileReport['types'][number] & { readonly path: string };
+
+function recordColumns(total: Total): readonly Column<RecordRow>[] {
+  return [
+    { heading: 'file', cell: ({ path }) => path, cut: 'front' },
+    { heading: 'records', cell: ({ type }) => type },
+    { heading: 'made', cell: ({ made }) => made },
+    ...recordResultsOf(total).map((result) => ({ heading: result, cell: (row: RecordRow) => row[result] })),
+  ];
 }
 
 /** One row per type of the records that were made of a file's items; the first one names the file. */
-function recordRowsOf({ path, types }: FileReport, total: Total): string[][] {
-  return types.map((type, index) => [
-    index === 0 ? path : '',
-    type.type,
-    String(type.made),
-    ...recordResultsOf(total).map((result) => String(type[result])),
-  ]);
+function recordRowsOf({ path, types }: FileReport): RecordRow[] {
+  return types.map((type, index) => ({ ...type, path: index === 0 ? path : '' }));
 }
 
 export function isClean(report: ImportReport): boolean {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { DomainError } from '../domain/errors.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
 import { inspectedContainer } from '../import/inspection/inspected-container.ts';
@@ -6,14 +6,11 @@ import type { InspectedTable } from '../import/inspection/inspected-table.ts';
 import { type Inspection, inspect } from '../import/inspection/inspection.ts';
 import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
-import { table } from './table.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface InspectOptions extends GlobalOptions {
-  readonly table?: string;
-  readonly mapping?: boolean;
-}
+type InspectOptions = OptionsOf<typeof declared>;
 
 /** A file that was found in a directory or a container, or why it cannot be inspected. */
 type Found = Inspection | { readonly path: string; readonly error: string };
@@ -21,11 +18,25 @@ type Found = Inspection | { readonly path: string; readonly error: string };
 /** Members of a container that are inspected; the first ones. */
 const MEMBERS_SHOWN = 50;
 const FORMATS = { csv: 'CSV', json: 'JSON', sqlite: 'SQLite', parquet: 'Parquet' } as const;
-const FIELD_HEADINGS = ['FIELD', { heading: 'TYPE', cut: 'end' }, 'ROWS', { heading: 'SAMPLES', cut: 'end' }] as const;
-const FILE_HEADINGS = [{ heading: 'FILE', cut: 'front' }, 'FORMAT', 'ROWS', { heading: 'IMPORT', cut: 'end' }] as const;
+const FIELD_COLUMNS: readonly Column<FieldSummary>[] = [
+  { heading: 'FIELD', cell: ({ name }) => name },
+  {
+    heading: 'TYPE',
+    cell: ({ types, isJson }) => (types.length === 0 ? '-' : `${isJson ? 'JSON: ' : ''}${types.join(' or ')}`),
+    cut: 'end',
+  },
+  { heading: 'ROWS', cell: ({ count }) => count },
+  { heading: 'SAMPLES', cell: ({ samples }) => samples.join('  '), cut: 'end' },
+];
+const FILE_COLUMNS: readonly Column<Found>[] = [
+  { heading: 'FILE', cell: ({ path }) => path, cut: 'front' },
+  { heading: 'FORMAT', cell: (file) => ('error' in file ? '' : formatText(file)) },
+  { heading: 'ROWS', cell: (file) => ('error' in file ? '' : file.tables.map(rowCountText).join(', ')) },
+  { heading: 'IMPORT', cell: (file) => ('error' in file ? file.error : howToImport(file)), cut: 'end' },
+];
 
-export function inspectCommand(terminal: Terminal): Command {
-  return new Command('inspect')
+function declared() {
+  return programCommand('inspect')
     .description('print what a file has: its format, its fields, its times, and how to import it')
     .argument('<path>', 'a file, a container or a directory of recordings; - is standard input')
     .option('--table <name>', 'only this table of a SQLite file')
@@ -42,17 +53,20 @@ Examples:
   $ bookreel inspect ticks.csv.gz
   $ bookreel inspect books.db --table orderbook_snapshots --mapping > books.toml
   $ bookreel import books.db --map books.toml --dry-run`,
-    )
-    .action(async (path: string, _, command: Command) => {
-      const options = command.optsWithGlobals<InspectOptions>();
-      const sources = sourcesOf([path]).filter(({ byContent }) => byContent !== true);
-      const [first, ...others] = sources;
-      if (first === undefined) {
-        throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
-      }
-      if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
-      else await inspectNamed(terminal, options, first);
-    });
+    );
+}
+
+export function inspectCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (path, _, command) => {
+    const options = command.optsWithGlobals();
+    const sources = sourcesOf([path]).filter(({ byContent }) => byContent !== true);
+    const [first, ...others] = sources;
+    if (first === undefined) {
+      throw new DomainError('unreadable', `there is no file in '${path}': name a file, or another directory`);
+    }
+    if (!first.named || others.length > 0) await inspectAll(terminal, options, sources);
+    else await inspectNamed(terminal, options, first);
+  });
 }
 
 async function inspectNamed(terminal: Terminal, options: InspectOptions, source: Source): Promise<void> {
@@ -132,12 +146,7 @@ function tableText(terminal: Terminal, found: InspectedTable): string {
   const heading = `${name === undefined ? '' : `table ${printable(name)}: `}${count}${rows === undefined ? '' : read}\n`;
   const refused = problem === undefined ? '' : `${countOf(unreadable, 'row')} cannot be read, ${printable(problem)}\n`;
   const times = fields.flatMap(timeText).join('');
-  return `${heading}${refused}${table(terminal, FIELD_HEADINGS, fields.map(rowOf))}${times}`;
-}
-
-function rowOf({ name, types, isJson, count, samples }: FieldSummary): string[] {
-  const type = types.length === 0 ? '-' : `${isJson ? 'JSON: ' : ''}${types.join(' or ')}`;
-  return [name, type, String(count), samples.join('  ')];
+  return `${heading}${refused}${table(terminal, FIELD_COLUMNS, fields)}${times}`;
 }
 
 function timeText({ name, times }: FieldSummary): string[] {
@@ -175,7 +184,7 @@ async function inspectAll(terminal: Terminal, options: InspectOptions, sources: 
 
 function printFound(terminal: Terminal, options: InspectOptions, found: readonly Found[]): void {
   if (options.json === true) terminal.out(json(found.map((file) => ('error' in file ? file : documentOf(file)))));
-  else terminal.out(table(terminal, FILE_HEADINGS, found.map(fileRow)));
+  else terminal.out(table(terminal, FILE_COLUMNS, found));
 }
 
 /** A file, or the first members of a container. */
@@ -206,17 +215,19 @@ function unreadable({ name }: Source, error: unknown): Found {
   return { path: name, error: error.message };
 }
 
-function fileRow(file: Found): string[] {
-  if ('error' in file) return [file.path, '', '', file.error];
-  const { path, format, compression, recording, tables } = file;
-  const kind = [format === undefined ? '' : FORMATS[format], compression].filter(
-    (word) => word !== undefined && word !== '',
-  );
+function formatText({ format, compression }: Inspection): string {
+  const words = [format === undefined ? '' : FORMATS[format], compression];
+  return words.filter((word) => word !== undefined && word !== '').join(', ');
+}
+
+function rowCountText({ rows, inspected }: InspectedTable): string {
+  return rows === undefined ? `> ${inspected}` : String(rows);
+}
+
+function howToImport({ recording, tables }: Inspection): string {
+  if (recording !== undefined) return recording;
   const mapped = tables.flatMap(({ mappings }) => mappings.map((name) => `--map ${name}`));
-  const rows = tables.map(({ rows: count, inspected }) => (count === undefined ? `> ${inspected}` : String(count)));
-  const how =
-    recording ?? (mapped.length > 0 ? mapped.join(', ') : tables.length > 0 ? 'needs a mapping' : 'not a recording');
-  return [path, kind.join(', '), rows.join(', '), how];
+  return mapped.length > 0 ? mapped.join(', ') : tables.length > 0 ? 'needs a mapping' : 'not a recording';
 }
 
 /** With a mapping for each table. */

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { changeKey, createKey, type KeyEdit, revokeKey, rotateKey } from '../account/account-keys.ts';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import { OPERATOR_EMAIL } from '../domain/account.ts';
@@ -7,30 +7,17 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey } from '../store/api-keys.ts';
-import { openRegistry, type Registry } from '../store/registry.ts';
-import { table } from './table.ts';
+import type { Registry } from '../store/registry.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { examples, onRegistry, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-const NAME = { heading: 'NAME', cut: 'end' } as const;
+const ID_ABOUT = "id of the key: see 'bookreel key list'";
 /** Words of `key set` that remove a value: the key has the tier of its account, its tier's number of requests, or no end. */
 const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 
-interface KeyOptions extends GlobalOptions {
-  readonly newAccountTier: string;
-  readonly keysPerAccount: number;
-}
-
-interface CreateOptions extends KeyOptions {
-  readonly tier?: string;
-  readonly account?: string;
-  readonly name?: string;
-  readonly rpm?: number;
-  readonly asOf?: InstantMs;
-  readonly expires?: InstantMs;
-}
-
-interface SetOptions extends KeyOptions {
+interface SetOptions {
   readonly tier?: string;
   readonly name?: string;
   /** A `value` of undefined removes it. */
@@ -46,13 +33,13 @@ export function lastUsesIn({ data }: GlobalOptions, keys: readonly ApiKey[]): La
   return activity.usage.lastUses(keys.map(({ id }) => id));
 }
 
-export function keyCommand(terminal: Terminal): Command {
+export function keyCommand(terminal: Terminal): CommandUnknownOpts {
   const key = addSettings(
-    new Command('key').description('create, list, change, rotate and revoke API keys'),
+    programCommand('key').description('create, list, change, rotate and revoke API keys'),
     'newAccountTier',
     'keysPerAccount',
-  ).addHelpText('after', '\nExamples:\n  $ bookreel key create --tier pro\n  $ bookreel key list');
-  key
+  ).addHelpText('after', examples('key create --tier pro', 'key list'));
+  const create = key
     .command('create')
     .description('create a key and print it on stdout; it is shown only once')
     .option('--tier <id>', "tier of the key; without it the key has its account's tier: see 'bookreel tier list'")
@@ -63,35 +50,34 @@ export function keyCommand(terminal: Terminal): Command {
     .option('--expires <instant>', 'the key is refused from then on', instant)
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel key create --tier free\n  $ bookreel key create --account desk@example.com --expires 2027-01-01\n  $ bookreel key create --tier enterprise --account desk@example.com --name backtests --rpm 5000\n  $ bookreel key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
-    )
-    .action((_, command: Command) => {
-      const options = command.optsWithGlobals<CreateOptions>();
-      const { account, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
-      if (tier === undefined && account === undefined) {
-        throw new DomainError(
-          'invalid-parameter',
-          "name a tier with --tier, or an account whose tier the key has with --account: see 'bookreel tier list'",
-        );
-      }
-      const nowMs = terminal.clock();
-      using registry = openRegistry(options.data, { ...options, create: true });
-      const request = { account: account ?? OPERATOR_EMAIL, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
+      examples(
+        'key create --tier free',
+        'key create --account desk@example.com --expires 2027-01-01',
+        'key create --tier enterprise --account desk@example.com --name backtests --rpm 5000',
+        'key create --tier pro --name out-of-sample --as-of 2026-04-16T07:00Z',
+      ),
+    );
+  onRegistry(
+    terminal,
+    create,
+    ({ registry, nowMs }, options) => {
+      const { account = OPERATOR_EMAIL, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
+      const request = { account, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
       printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
-    });
-  key
+    },
+    { create: true, check: refuseNoTier },
+  );
+  const list = key
     .command('list')
     .description('list the keys with their public prefixes; the keys themselves are not shown')
-    .addHelpText('after', '\nExamples:\n  $ bookreel key list\n  $ bookreel key list --json')
-    .action((_, command: Command) => {
-      const options = command.optsWithGlobals<KeyOptions>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      const keys = registry.apiKeys.list();
-      printKeys(terminal, options, registry, keys, lastUsesIn(options, keys));
-    });
-  key
+    .addHelpText('after', examples('key list', 'key list --json'));
+  onRegistry(terminal, list, ({ registry }, options) => {
+    const keys = registry.apiKeys.list();
+    printKeys(terminal, options, registry, keys, lastUsesIn(options, keys));
+  });
+  const set = key
     .command('set')
-    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .argument('<id>', ID_ABOUT)
     .description('change a key; a running server uses the change at once')
     .option('--tier <id>', `tier of the key, whatever its account has; ${OF_ACCOUNT}: the tier of its account`)
     .option('--name <text>', 'name of the key; empty: none')
@@ -99,41 +85,46 @@ export function keyCommand(terminal: Terminal): Command {
     .option('--expires <instant>', `the key is refused from then on; ${NEVER}: it has no end`, valueOr(NEVER, instant))
     .addHelpText(
       'after',
-      '\nExamples:\n  $ bookreel key set key_abcdefghij --tier pro --rpm 500\n  $ bookreel key set key_abcdefghij --expires 2027-01-01 --name laptop\n  $ bookreel key set key_abcdefghij --tier account --rpm tier --expires never',
-    )
-    .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<SetOptions>();
-      const edit = editOf(options);
-      if (Object.keys(edit).length === 0) {
-        throw new DomainError('invalid-parameter', 'nothing to change: add --tier, --name, --rpm or --expires');
-      }
-      using registry = openRegistry(options.data, { ...options, create: false });
-      printKeys(terminal, options, registry, [changeKey({ registry, nowMs: terminal.clock() }, id, edit)]);
-    });
-  key
+      examples(
+        'key set key_abcdefghij --tier pro --rpm 500',
+        'key set key_abcdefghij --expires 2027-01-01 --name laptop',
+        'key set key_abcdefghij --tier account --rpm tier --expires never',
+      ),
+    );
+  onRegistry(terminal, set, (change, options, id) => {
+    const edit = editOf(options);
+    if (Object.keys(edit).length === 0) {
+      throw new DomainError('invalid-parameter', 'nothing to change: add --tier, --name, --rpm or --expires');
+    }
+    printKeys(terminal, options, change.registry, [changeKey(change, id, edit)]);
+  });
+  const rotate = key
     .command('rotate')
-    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .argument('<id>', ID_ABOUT)
     .description('replace a key and print the new one; the old key is refused at once')
-    .addHelpText('after', '\nExamples:\n  $ bookreel key rotate key_abcdefghij')
-    .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<KeyOptions>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      printIssued(terminal, options, registry, rotateKey({ registry, nowMs: terminal.clock() }, id), 'rotated');
-    });
-  key
+    .addHelpText('after', examples('key rotate key_abcdefghij'));
+  onRegistry(terminal, rotate, (change, options, id) =>
+    printIssued(terminal, options, change.registry, rotateKey(change, id), 'rotated'),
+  );
+  const revoke = key
     .command('revoke')
-    .argument('<id>', "id of the key: see 'bookreel key list'")
+    .argument('<id>', ID_ABOUT)
     .description('make a key invalid, at once')
-    .addHelpText('after', '\nExamples:\n  $ bookreel key revoke key_abcdefghij')
-    .action((id: string, _, command: Command) => {
-      const options = command.optsWithGlobals<KeyOptions>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      const nowMs = terminal.clock();
-      const revoked = revokeKey({ registry, nowMs }, id);
-      if (options.json === true) terminal.out(json(keyDocument(registry, nowMs, revoked)));
-      else terminal.err(`key ${id} is revoked\n`);
-    });
+    .addHelpText('after', examples('key revoke key_abcdefghij'));
+  onRegistry(terminal, revoke, (change, options, id) => {
+    const revoked = revokeKey(change, id);
+    if (options.json === true) terminal.out(json(keyDocument(change.registry, change.nowMs, revoked)));
+    else terminal.err(`key ${id} is revoked\n`);
+  });
   return key;
+}
+
+function refuseNoTier({ tier, account }: { readonly tier?: string; readonly account?: string }): void {
+  if (tier !== undefined || account !== undefined) return;
+  throw new DomainError(
+    'invalid-parameter',
+    "name a tier with --tier, or an account whose tier the key has with --account: see 'bookreel tier list'",
+  );
 }
 
 /** Reads a value, or the word that removes it. */
@@ -190,28 +181,25 @@ export function printKeys(
     terminal.out(json(documents));
     return;
   }
-  const rows = documents.map((key) => [
-    key.id,
-    `${key.prefix}…`,
-    key.pinned ? key.tier : `(${key.tier})`,
-    key.requestsPerMinute === null ? '' : String(key.requestsPerMinute),
-    key.asOf ?? '',
-    key.account,
-    key.name ?? '',
-    key.createdAt,
-    ...(lastUses === undefined ? [] : [key.lastUsedAt ?? '']),
-    stateOf(key, nowMs),
-  ]);
-  const lastUsed = lastUses === undefined ? [] : ['LAST USED'];
-  terminal.out(
-    table(terminal, ['ID', 'KEY', 'TIER', 'RPM', 'AS OF', 'ACCOUNT', NAME, 'CREATED', ...lastUsed, 'STATE'], rows),
-  );
+  const lastUse: Column<KeyDocument> = { heading: 'LAST USED', cell: ({ lastUsedAt }) => lastUsedAt };
+  const columns: readonly Column<KeyDocument>[] = [
+    { heading: 'ID', cell: ({ id }) => id },
+    { heading: 'KEY', cell: ({ prefix }) => `${prefix}…` },
+    { heading: 'TIER', cell: ({ pinned, tier }) => (pinned ? tier : `(${tier})`) },
+    { heading: 'RPM', cell: ({ requestsPerMinute: rpm }) => rpm },
+    { heading: 'AS OF', cell: ({ asOf }) => asOf },
+    { heading: 'ACCOUNT', cell: ({ account }) => account },
+    { heading: 'NAME', cell: ({ name }) => name, cut: 'end' },
+    { heading: 'CREATED', cell: ({ createdAt }) => createdAt },
+    ...(lastUses === undefined ? [] : [lastUse]),
+    { heading: 'STATE', cell: (key) => stateOf(key, nowMs) },
+  ];
+  terminal.out(table(terminal, columns, documents));
 }
 
-function stateOf(
-  { revokedAt, expiresAt, accountDisabledAt }: ReturnType<typeof keyDocument>,
-  nowMs: InstantMs,
-): string {
+type KeyDocument = ReturnType<typeof keyDocument>;
+
+function stateOf({ revokedAt, expiresAt, accountDisabledAt }: KeyDocument, nowMs: InstantMs): string {
   if (revokedAt !== null) return `revoked ${revokedAt}`;
   if (accountDisabledAt !== null) return `account disabled ${accountDisabledAt}`;
   if (expiresAt === null) return 'active';

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { DomainError } from '../domain/errors.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 import { checkedMapping } from '../import/mapping/checked-mapping.ts';

@@ -1,42 +1,31 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { entryLimit, instant, skipped } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
 import { marketResource } from '../domain/market.ts';
 import { marketAsOf, marketResourceAsOf } from '../domain/market-as-of.ts';
-import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { TIMEFRAMES } from '../domain/timeframe.ts';
 import { selectedCoins } from '../export/selection.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { coins, timeframes } from './export.ts';
-import { table } from './table.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { json, minuteText, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
 const LIMIT = 100;
-const HEADINGS = ['MARKET', 'START (UTC)', 'STATE', 'SNAPSHOTS'];
 
-interface MarketsOptions extends GlobalOptions {
-  readonly coin?: readonly string[];
-  readonly tf?: readonly Timeframe[];
-  readonly recorded?: boolean;
-  readonly closed?: boolean;
-  readonly from?: InstantMs;
-  readonly to?: InstantMs;
-  readonly asOf?: InstantMs;
-  readonly limit: number;
-  readonly skip: number;
-}
+type MarketsOptions = OptionsOf<typeof declared>;
 
-export function marketsCommand(terminal: Terminal): Command {
-  return new Command('markets')
+function declared() {
+  return programCommand('markets')
     .description('list the markets of an archive, the latest of each coin first')
     .option('--coin <list>', 'only these coins, like btc,eth', coins)
     .option('--tf <list>', `only markets of these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
     .option('--recorded', 'only markets with order book snapshots')
     .option('--no-recorded', 'only markets without order book snapshots')
     .option('--closed', 'only markets in which trading has ended')
-    .option('--no-closed', 'only the others')
+    .option('--no-closed', 'only markets in which trading has not ended')
     .option('--from <time>', 'only markets whose window ends then or later', instant)
     .option('--to <time>', 'only markets whose window starts then or earlier', instant)
     .option('--as-of <time>', 'as the archive was known then, without anything later', instant)
@@ -52,16 +41,19 @@ all other fields.
 Examples:
   $ bookreel markets --coin btc --tf 5m,15m --recorded
   $ bookreel markets --from 2026-04-16 --to 2026-04-17 --no-recorded --json`,
-    )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<MarketsOptions>();
-      if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
-        throw new DomainError('invalid-parameter', '--from must not be later than --to');
-      }
-      await withArchive(terminal, options, { create: false }, (archive) =>
-        archive.database.read(() => print(terminal, options, archive)),
-      );
-    });
+    );
+}
+
+export function marketsCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
+      throw new DomainError('invalid-parameter', '--from must not be later than --to');
+    }
+    await withArchive(terminal, options, { create: false }, (archive) =>
+      archive.database.read(() => print(terminal, options, archive)),
+    );
+  });
 }
 
 function print(terminal: Terminal, options: MarketsOptions, archive: Archive): void {
@@ -81,12 +73,17 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     terminal.out(json(shown.map((market) => ({ ...resourceOf(market), snapshotCount: countOfSnapshots(market) }))));
     return;
   }
-  const rows = shown.map((market) => {
+  const stateOf = (market: StoredMarket) => {
     const { winner, closed } = asOfMs === undefined ? market : marketAsOf(market, asOfMs);
-    const state = winner ?? (closed ? 'closed' : 'open');
-    return [market.slug, minuteText(market.startMs), state, String(countOfSnapshots(market))];
-  });
-  terminal.out(rows.length === 0 ? 'no market matches\n' : table(terminal, HEADINGS, rows));
+    return winner ?? (closed ? 'closed' : 'open');
+  };
+  const columns: readonly Column<StoredMarket>[] = [
+    { heading: 'MARKET', cell: ({ slug }) => slug },
+    { heading: 'START (UTC)', cell: ({ startMs }) => minuteText(startMs) },
+    { heading: 'STATE', cell: stateOf },
+    { heading: 'SNAPSHOTS', cell: countOfSnapshots },
+  ];
+  terminal.out(shown.length === 0 ? 'no market matches\n' : table(terminal, columns, shown));
   if (found.length > limit) terminal.err(`more markets follow: see them with --skip ${skip + limit}\n`);
 }
 

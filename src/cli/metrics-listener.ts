@@ -7,7 +7,7 @@ const PATH = '/metrics';
 export interface MetricsOptions {
   readonly metricsHost: string;
   /** Undefined: no metrics. */
-  readonly metricsPort?: number;
+  readonly metricsPort?: number | undefined;
 }
 
 /** Answers scrapes on an address of its own: metrics need no key, so clients of the service cannot read them. */

@@ -1,13 +1,14 @@
-import { Argument, Command } from 'commander';
+import { Argument, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import alerts from '../monitoring/alerts.yml' with { type: 'text' };
 import dashboard from '../monitoring/dashboard.json';
+import { programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
 
 /** Files for programs that read metrics. */
 const FILES: Readonly<Record<string, string>> = { alerts, dashboard: json(dashboard) };
 
-export function metricsCommand(terminal: Terminal): Command {
-  return new Command('metrics')
+export function metricsCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('metrics')
     .description('print the alert rules for Prometheus, or the dashboard for Grafana')
     .addArgument(new Argument('<file>', 'file to print').choices(Object.keys(FILES)))
     .addHelpText(

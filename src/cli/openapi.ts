@@ -1,21 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createApp } from '../http/app.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import { Replays } from '../replay/replays.ts';
 import { openActivity } from '../store/activity.ts';
 import { openArchive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
+import { examples, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
-export function openapiCommand(terminal: Terminal): Command {
-  return new Command('openapi')
+export function openapiCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('openapi')
     .description('print the OpenAPI document, as /openapi.json serves it')
     .option('--replay', 'print the document of bookreel replay instead')
-    .addHelpText('after', '\nExamples:\n  $ bookreel openapi > openapi.json\n  $ bookreel openapi --replay')
+    .addHelpText('after', examples('openapi > openapi.json', 'openapi --replay'))
     .action(async ({ replay }: { readonly replay?: true }) => {
       terminal.out(json(await openApiDocument(VERSION, replay === true)));
     });

@@ -1,33 +1,27 @@
-import { Command, Option } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { instant, integerFrom, outcome } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain/heat-map.ts';
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
-import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { formatInstant } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
 import { NewFile } from '../export/new-file.ts';
 import type { Archive } from '../store/archive.ts';
 import { heatMapSteps } from '../store/heat-map.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { heatMapSvg } from './heat-map-svg.ts';
 import { namedMarket } from './named-market.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface PlotOptions extends GlobalOptions {
-  readonly outcome: Outcome;
-  readonly from?: InstantMs;
-  readonly to?: InstantMs;
-  readonly columns: number;
-  readonly output: string;
-  readonly force?: boolean;
-}
+type PlotOptions = OptionsOf<typeof declared>;
 
 /** The picture has two pixels for each. */
 const COLUMNS_DEFAULT = 500;
 const STDOUT = '-';
 
-export function plotCommand(terminal: Terminal): Command {
-  return new Command('plot')
+function declared() {
+  return programCommand('plot')
     .description('draw the books of a market over time as an SVG picture: a heat map')
     .argument('<market>', 'conditionId or slug')
     .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
@@ -51,38 +45,41 @@ midpoint. Gaps of the recording are hatched, and times without a book are grey.
 Examples:
   $ bookreel plot btc-updown-5m-1776323400 -o book.svg
   $ bookreel plot btc-updown-5m-1776323400 --outcome down --from 2026-04-16T07:12:00Z -o end.svg`,
-    )
-    .action(async (name: string, _, command: Command) => {
-      const options = command.optsWithGlobals<PlotOptions>();
-      await withArchive(terminal, options, { create: false }, async (archive) => {
-        const { market, query, map } = drawn(archive, name, options);
-        const title = `${market.slug}, ${query.outcome}`;
-        const svg = Buffer.from(heatMapSvg({ title, map, fromMs: query.fromMs, toMs: query.toMs }));
-        if (options.output === STDOUT) {
-          await terminal.write(svg);
-          return;
-        }
-        using file = new NewFile(options.output, options.force === true);
-        file.write(svg);
-        file.commit();
-        const { columns } = map;
-        const [from, to] = [formatInstant(query.fromMs), formatInstant(query.toMs)];
-        const books = columns.filter(({ book }) => book !== undefined).length;
-        const report = {
-          file: options.output,
-          conditionId: market.conditionId,
-          from,
-          to,
-          columns: columns.length,
-          books,
-        };
-        terminal.out(
-          options.json === true
-            ? json(report)
-            : `${columns.length} columns from ${from} to ${to}, ${books} of them with a book, written to '${options.output}'\n`,
-        );
-      });
+    );
+}
+
+export function plotCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (name, _, command) => {
+    const options = command.optsWithGlobals();
+    await withArchive(terminal, options, { create: false }, async (archive) => {
+      const { market, query, map } = drawn(archive, name, options);
+      const title = `${market.slug}, ${query.outcome}`;
+      const svg = Buffer.from(heatMapSvg({ title, map, fromMs: query.fromMs, toMs: query.toMs }));
+      if (options.output === STDOUT) {
+        await terminal.write(svg);
+        return;
+      }
+      using file = new NewFile(options.output, options.force === true);
+      file.write(svg);
+      file.commit();
+      const { columns } = map;
+      const [from, to] = [formatInstant(query.fromMs), formatInstant(query.toMs)];
+      const books = columns.filter(({ book }) => book !== undefined).length;
+      const report = {
+        file: options.output,
+        conditionId: market.conditionId,
+        from,
+        to,
+        columns: columns.length,
+        books,
+      };
+      terminal.out(
+        options.json === true
+          ? json(report)
+          : `${columns.length} columns from ${from} to ${to}, ${books} of them with a book, written to '${options.output}'\n`,
+      );
     });
+  });
 }
 
 function drawn(archive: Archive, name: string, options: PlotOptions) {

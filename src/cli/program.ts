@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { accountCommand } from './account.ts';
@@ -33,7 +33,7 @@ import { verifyCommand } from './verify.ts';
 import { VERSION, versionCommand } from './version.ts';
 
 /** The whole command line: `bookreel <noun> <verb>`. */
-export function createProgram(terminal: Terminal): Command {
+export function createProgram(terminal: Terminal): CommandUnknownOpts {
   const program = addSettings(new Command('bookreel'), 'data', 'config')
     .description('Import, keep, serve, replay and export recorded order books of up-or-down prediction markets.')
     .option('--json', 'print JSON')
@@ -111,7 +111,7 @@ export function hasJsonFlag(argv: readonly string[]): boolean {
 }
 
 /** The parser prints help, in several pieces, where a command has only commands and none is named. */
-function missingCommand(terminal: Terminal, command: Command): () => void {
+function missingCommand(terminal: Terminal, command: CommandUnknownOpts): () => void {
   let isPrinted = false;
   return () => {
     if (!isPrinted) printError(terminal, `a command is missing; see '${wordsOf(command)} --help'`, 'invalid-parameter');
@@ -120,7 +120,7 @@ function missingCommand(terminal: Terminal, command: Command): () => void {
 }
 
 /** The parser's message about wrong usage, as one sentence that says what to do. */
-function usageSentence(command: Command, message: string): string {
+function usageSentence(command: CommandUnknownOpts, message: string): string {
   const sentence = message
     .replace(/^error: (?:command-argument value )?/, '')
     .replace(
@@ -135,10 +135,10 @@ function usageSentence(command: Command, message: string): string {
 }
 
 /** The words that call a command. */
-function wordsOf(command: Command): string {
+function wordsOf(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 
-function withDescendants(command: Command): Command[] {
+function withDescendants(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return [command, ...command.commands.flatMap(withDescendants)];
 }

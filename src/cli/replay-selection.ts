@@ -1,30 +1,17 @@
-import { type Command, Option } from 'commander';
+import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { instant, speed } from '../config.ts';
-import type { InstantMs } from '../domain/instant.ts';
-import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
+import { TIMEFRAMES } from '../domain/timeframe.ts';
 import type { AskedReplay } from '../http/replay/replay-resource.ts';
-import { MIRROR_MODES, type MirrorMode } from '../replay/market-state.ts';
-import { GAP_MODES, type GapMode } from '../replay/replay.ts';
-import type { Speed } from '../replay/replay-clock.ts';
+import { MIRROR_MODES } from '../replay/market-state.ts';
+import { GAP_MODES } from '../replay/replay.ts';
 import { coins, market, timeframes } from './export.ts';
+import type { GlobalOptions, NoOptions } from './program-command.ts';
 
 /** The flags that select a replay's markets and set its clock. */
-export interface SelectionFlags {
-  readonly market?: readonly string[];
-  readonly coin?: readonly string[];
-  readonly tf?: readonly Timeframe[];
-  readonly from?: InstantMs;
-  readonly to?: InstantMs;
-  readonly speed: Speed;
-  readonly gaps: GapMode;
-  readonly mirror: MirrorMode;
-  readonly strict?: true;
-  readonly rebase?: 'now';
-  readonly paused?: true;
-}
+export type SelectionFlags = ReturnType<ReturnType<typeof addSelectionFlags<NoOptions>>['opts']>;
 
 /** Adds the flags that select a replay's markets and set its clock. */
-export function addSelectionFlags(command: Command): Command {
+export function addSelectionFlags<Own extends OptionValues>(command: Command<[], Own, GlobalOptions>) {
   return command
     .option('--market <name>', 'only this market, by conditionId or slug; may be repeated', market)
     .option('--coin <list>', 'only markets of these coins, like btc,eth', coins)

@@ -1,76 +1,93 @@
-import { Command } from 'commander';
+import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import { addSettings, instant, speed } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { ReplayResource } from '../http/replay/replay-resource.ts';
 import { isFields, parsedJson } from '../record/fields.ts';
-import type { Speed } from '../replay/replay-clock.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
-import { table } from './table.ts';
+import { examples, type GlobalOptions, programCommand } from './program-command.ts';
+import { addSelectionFlags, requestOf } from './replay-selection.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
 /** The address of the process that replays, and the key for it. */
 interface Service {
   readonly url: string;
   /** Undefined: requests have no key. */
-  readonly keyFile?: string;
+  readonly keyFile?: string | undefined;
 }
 
 const REPLAYS = '/v1/replays';
 const ANSWER_MS_MAX = 30_000;
+const COLUMNS: readonly Column<ReplayResource>[] = [
+  { heading: 'replay', cell: ({ id }) => id },
+  { heading: 'state', cell: ({ state }) => state },
+  { heading: 'now', cell: ({ now }) => now },
+  { heading: 'from', cell: ({ from }) => from },
+  { heading: 'to', cell: ({ to }) => to },
+  { heading: 'speed', cell: ({ speed: shown }) => shown },
+  { heading: 'markets', cell: ({ markets }) => markets },
+  { heading: 'clients', cell: ({ clients }) => clients },
+];
 
 /** The commands that steer a process that replays, over HTTP. */
-export function steeringCommands(terminal: Terminal): Command[] {
-  const steering = (name: string, about: string, example: string) =>
-    addSettings(new Command(name).description(about), 'replayUrl', 'keyFile').addHelpText(
-      'after',
-      `\nExamples:\n  $ bookreel replay ${example}`,
-    );
-  /** Shows the replays that `work` returns; `work` gets the command's arguments. */
-  const shows = <Given extends unknown[]>(
-    command: Command,
-    work: (service: Service, ...given: Given) => Promise<ReplayResource[]>,
-  ) =>
-    command.action(async () => {
-      show(terminal, command, await work(command.opts<Service>(), ...(command.processedArgs as Given)));
-    });
-  const ofOne = (command: Command) => command.argument('[replay]', 'id of the replay; default: the first one');
+export function steeringCommands(terminal: Terminal): CommandUnknownOpts[] {
   const changes = (name: string, about: string, change: object) =>
-    shows(ofOne(steering(name, about, name)), (service, id?: string) => changed(service, id, change));
-  const create = steering('create', 'create another replay, with a clock of its own', 'create --coin eth --speed 10');
-  const seek = steering(
-    'seek',
-    'go to an instant, forwards or back; clients start again with the books of that instant',
-    'seek 2026-04-16T07:10:00Z',
-  );
-  const pace = steering('speed', 'change the playback speed', 'speed max');
+    shows(terminal, ofOne(steering(name, about)), (service, id) => changed(service, id, change));
+  const seekAbout = 'go to an instant, forwards or back; clients start again with the books of that instant';
+  const seek = steering('seek', seekAbout, '2026-04-16T07:10:00Z');
+  const pace = steering('speed', 'change the playback speed', 'max');
+  const create = steering('create', 'create another replay, with a clock of its own', '--coin eth --speed 10');
   return [
-    shows(steering('list', 'list the replays', 'list'), listed),
-    shows(ofOne(steering('show', 'show one replay', 'show')), async (service, id?: string) => [
-      await found(service, id),
-    ]),
-    shows(addSelectionFlags(create), async (service) => [
-      await ask<ReplayResource>(service, 'POST', REPLAYS, requestOf(create.opts<SelectionFlags>())),
+    shows(terminal, steering('list', 'list the replays'), listed),
+    shows(terminal, ofOne(steering('show', 'show one replay')), async (service, id) => [await found(service, id)]),
+    shows(terminal, addSelectionFlags(create), async (options) => [
+      await ask<ReplayResource>(options, 'POST', REPLAYS, requestOf(options)),
     ]),
     changes('pause', 'stop the clock', { paused: true }),
     changes('resume', 'continue after a pause', { paused: false }),
     changes('step', 'go to the next event, and pause there', { step: true }),
     shows(
+      terminal,
       ofOne(seek.argument('<instant>', 'Unix milliseconds, or ISO 8601 with Z or an offset', instant)),
-      (service, instantMs: number, id?: string) => changed(service, id, { now: formatInstant(instantMs) }),
+      (service, instantMs, id) => changed(service, id, { now: formatInstant(instantMs) }),
     ),
     shows(
+      terminal,
       ofOne(pace.argument('<speed>', '0.1 to 1000, 1 is real time; max: as fast as clients read', speed)),
-      (service, wanted: Speed, id?: string) => changed(service, id, { speed: wanted }),
+      (service, wanted, id) => changed(service, id, { speed: wanted }),
     ),
-    steering('stop', 'stop and remove a replay: its sockets are closed', 'stop 0a1b2c3d4e5f')
+    steering('stop', 'stop and remove a replay: its sockets are closed', '0a1b2c3d4e5f')
       .argument('<replay>', 'id of the replay')
-      .action(async (id: string, _, command: Command) => {
-        await ask(command.opts<Service>(), 'DELETE', pathOf(id));
+      .action(async (id, service) => {
+        await ask(service, 'DELETE', pathOf(id));
       }),
   ];
+}
+
+/** Declares a command; `end`: the words after its name in the example. */
+function steering(name: string, about: string, end = '') {
+  return addSettings(programCommand(name).description(about), 'replayUrl', 'keyFile').addHelpText(
+    'after',
+    examples(`replay ${name} ${end}`.trimEnd()),
+  );
+}
+
+function ofOne<Given extends unknown[], Own extends OptionValues>(command: Command<Given, Own, GlobalOptions>) {
+  return command.argument('[replay]', 'id of the replay; default: the first one');
+}
+
+/** Gives a command its work, and shows the replays that it returns. */
+function shows<Given extends unknown[], Own extends OptionValues>(
+  terminal: Terminal,
+  command: Command<Given, Own & Service, GlobalOptions>,
+  work: (options: Own & Service, ...given: Given) => Promise<ReplayResource[]>,
+): CommandUnknownOpts {
+  return command.action(async () => {
+    const replays = await work(command.opts(), ...command.processedArgs);
+    const { json: isJson } = command.optsWithGlobals() as GlobalOptions;
+    terminal.out(isJson === true ? json(replays) : table(terminal, COLUMNS, replays));
+  });
 }
 
 async function listed(service: Service): Promise<ReplayResource[]> {
@@ -125,21 +142,4 @@ async function ask<T>({ url, keyFile }: Service, method: string, path: string, b
 
 function pathOf(id: string): string {
   return `${REPLAYS}/${encodeURIComponent(id)}`;
-}
-
-function show(terminal: Terminal, command: Command, replays: readonly ReplayResource[]): void {
-  const rows = replays.map(({ id, state, now, from, to, speed: shown, markets, clients }) => [
-    id,
-    state,
-    now,
-    from,
-    to,
-    String(shown),
-    String(markets),
-    String(clients),
-  ]);
-  const headings = ['replay', 'state', 'now', 'from', 'to', 'speed', 'markets', 'clients'];
-  terminal.out(
-    command.optsWithGlobals<GlobalOptions>().json === true ? json(replays) : table(terminal, headings, rows),
-  );
 }

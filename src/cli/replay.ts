@@ -1,9 +1,8 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { createApp } from '../http/app.ts';
-import type { LogLevel } from '../http/plugins/log.ts';
 import { examplePath } from '../http/replay/example-path.ts';
 import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
@@ -12,27 +11,22 @@ import { Replays } from '../replay/replays.ts';
 import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
 import { viewSite } from '../web/view/view-site.ts';
-import { certificateFiles, type TlsOptions } from './certificate.ts';
+import { certificateFiles } from './certificate.ts';
 import { Listener, originOf } from './listening.ts';
 import { PresentLog } from './present-log.ts';
-import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
+import { addSelectionFlags, requestOf } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
-import { type EdgeOptions, edgeOf } from './serve.ts';
+import { edgeOf } from './serve.ts';
 import { openLog } from './service-log.ts';
 import { stopSignals } from './stop-signals.ts';
 import { countOf, json, type Terminal } from './terminal.ts';
 import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
 import { VERSION } from './version.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface ReplayOptions extends GlobalOptions, SelectionFlags, EdgeOptions, TlsOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly logLevel: LogLevel;
-  readonly maxSockets: number;
-  readonly newAccountTier: string;
-}
+type ReplayOptions = OptionsOf<typeof declared>;
 
 const GOING_AWAY = 1001;
 /** The time for sockets to close and requests in progress to be answered. */
@@ -42,9 +36,9 @@ const IDLE_SECONDS = 30;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 /** `bookreel replay` is `bookreel replay start`; the other commands steer a process that replays. */
-export function replayCommand(terminal: Terminal): Command {
+export function replayCommand(terminal: Terminal): CommandUnknownOpts {
   const start = startCommand(terminal);
-  const command = new Command('replay')
+  const command = programCommand('replay')
     .description("replay recordings in the venue's own protocol: bots run on them as if they were live")
     .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
     .addCommand(start, { isDefault: true })
@@ -58,17 +52,19 @@ export function replayCommand(terminal: Terminal): Command {
   return command.addHelpText('after', helpOf('replay'));
 }
 
-function startCommand(terminal: Terminal): Command {
-  const command = addSelectionFlags(new Command('start').description('listen and replay; the default command'));
+function startCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    await replay(terminal, command.optsWithGlobals());
+  });
+}
+
+function declared() {
+  const command = addSelectionFlags(programCommand('start').description('listen and replay; the default command'));
   return addSettings(
     command,
     ...(['host', 'replayPort', 'tlsCert', 'tlsKey', 'logLevel', 'maxSockets'] as const),
     ...(['corsOrigins', 'allowedHosts', 'newAccountTier'] as const),
-  )
-    .addHelpText('after', helpOf('replay start'))
-    .action(async () => {
-      await replay(terminal, command.optsWithGlobals<ReplayOptions>());
-    });
+  ).addHelpText('after', helpOf('replay start'));
 }
 
 function helpOf(words: string): string {

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import btc from '../../fixtures/btc.ndjson.zst' with { type: 'file' };
 import eth from '../../fixtures/eth.ndjson.zst' with { type: 'file' };
 import sol from '../../fixtures/sol.ndjson.zst' with { type: 'file' };
@@ -10,12 +10,9 @@ import type { Archive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { importSources, isClean, printReport, type StoringOptions } from './import.ts';
+import { programCommand } from './program-command.ts';
 import type { Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
-
-interface SeedOptions extends StoringOptions {
-  readonly fixtures?: string;
-}
 
 /** The simulated recordings inside the executable. */
 const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map(([coin, path]) => ({
@@ -24,8 +21,8 @@ const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map((
   named: true,
 }));
 
-export function seedCommand(terminal: Terminal): Command {
-  return addSettings(new Command('seed'), 'diskFloor')
+export function seedCommand(terminal: Terminal): CommandUnknownOpts {
+  return addSettings(programCommand('seed'), 'diskFloor')
     .description('load the tier catalog and the simulated recordings that come with this program')
     .option('--fixtures <dir>', 'load the recordings in this directory instead')
     .addHelpText(
@@ -37,8 +34,8 @@ Examples:
   $ bookreel seed
   $ bookreel seed --fixtures my-recordings --data /var/lib/bookreel`,
     )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<SeedOptions>();
+    .action(async (_, command) => {
+      const options = command.optsWithGlobals();
       // Opening it adds the tier catalog, if that is missing.
       openRegistry(options.data, { create: true })[Symbol.dispose]();
       const report = await withArchive(terminal, options, { create: true }, (archive) =>

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { Elysia } from 'elysia';
 import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
@@ -10,7 +10,7 @@ import { AccessLog } from '../http/plugins/access-log.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
-import type { Log, LogLevel } from '../http/plugins/log.ts';
+import type { Log } from '../http/plugins/log.ts';
 import { ViewTokens } from '../http/plugins/view-tokens.ts';
 import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
@@ -22,17 +22,17 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
 import { viewSite } from '../web/view/view-site.ts';
-import { type AccountOptions, accountSettings } from './account-settings.ts';
+import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
-import { certificateFiles, type TlsOptions } from './certificate.ts';
+import { certificateFiles } from './certificate.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { keepWatched } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
-import type { StoringOptions } from './import.ts';
 import { Listener, originOf } from './listening.ts';
-import { MetricsListener, type MetricsOptions } from './metrics-listener.ts';
-import { keepReconciled, openBilling, type PaymentOptions } from './payments.ts';
+import { MetricsListener } from './metrics-listener.ts';
+import { keepReconciled, openBilling } from './payments.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { seed } from './seed.ts';
 import { openLog } from './service-log.ts';
 import { measure } from './service-metrics.ts';
@@ -44,31 +44,21 @@ import { mentionUpgrade, withArchive } from './with-archive.ts';
 
 /** Settings about clients, proxies and host names. */
 export interface EdgeOptions {
-  readonly trustedProxies?: readonly IpNetwork[];
-  readonly corsOrigins?: readonly string[] | '*';
-  readonly allowedHosts?: ReadonlySet<string>;
+  readonly trustedProxies?: readonly IpNetwork[] | undefined;
+  readonly corsOrigins?: readonly string[] | '*' | undefined;
+  readonly allowedHosts?: ReadonlySet<string> | undefined;
 }
 
-interface ServeOptions extends StoringOptions, EdgeOptions, AccountOptions, PaymentOptions, TlsOptions, MetricsOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly accessLog: boolean;
-  readonly logLevel: LogLevel;
-  readonly newAccountTier: string;
-  readonly keysPerAccount: number;
-  readonly idleSeconds: number;
-  readonly drainSeconds: number;
-  readonly demo?: boolean;
-}
+type ServeOptions = OptionsOf<typeof declared>;
 
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
 /** Usage is stored and old sign-ins are deleted this often: kill -9 loses the usage of this time at most. */
 const FLUSH_MS = 60_000;
 
-export function serveCommand(terminal: Terminal): Command {
+function declared() {
   return addSettings(
-    new Command('serve').description('serve the archive over HTTP; a missing data directory is created'),
+    programCommand('serve').description('serve the archive over HTTP; a missing data directory is created'),
     ...([
       'diskFloor',
       'host',
@@ -102,10 +92,13 @@ Examples:
   $ bookreel serve --demo
   $ bookreel serve --data /var/lib/bookreel --trusted-proxies loopback
   $ bookreel serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem`,
-    )
-    .action(async (_, command: Command) => {
-      await serve(terminal, command.optsWithGlobals<ServeOptions>());
-    });
+    );
+}
+
+export function serveCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    await serve(terminal, command.optsWithGlobals());
+  });
 }
 
 /** What a file that cannot be written means for a server. */

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { ALL_SETTINGS } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { readConfigFile } from './config-file.ts';
@@ -14,12 +14,12 @@ const GIVEN = ['cli', 'env'];
  * Gives a parsed command the values of the configuration file, where neither a flag nor a variable has one. Throws
  * 'invalid-parameter' for an unknown variable or key and for a refused value, and as `readConfigFile` does.
  */
-export function applySettings(command: Command, environment: Environment): void {
+export function applySettings(command: CommandUnknownOpts, environment: Environment): void {
   const commands = withAncestors(command);
   if (UNSET_NOUNS.includes(commands.at(-2)!.name())) return;
   refuseFirst(unknownVariables(environment));
-  const { config } = command.optsWithGlobals<{ readonly config?: string }>();
-  if (config === undefined) return;
+  const { config } = command.optsWithGlobals();
+  if (typeof config !== 'string') return;
   const { texts, problems } = readConfigFile(config);
   refuseFirst(problems);
   const settingOf = new Map(ALL_SETTINGS.map(([name, setting]) => [setting.env as string, { name, setting }]));
@@ -39,6 +39,6 @@ function refuseFirst([problem]: readonly string[]): void {
 }
 
 /** From the command to the program. */
-function withAncestors(command: Command): Command[] {
+function withAncestors(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return command.parent === null ? [command] : [command, ...withAncestors(command.parent)];
 }

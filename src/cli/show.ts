@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Command, Option } from 'commander';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { bookDepth, instant, outcome, speed } from '../config.ts';
 import type { CoverageResource } from '../domain/coverage.ts';
 import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
@@ -8,7 +8,6 @@ import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { SnapshotResource } from '../domain/snapshot-resource.ts';
 import { coverageResource, untilOf } from '../http/v1/coverage.ts';
-import type { Speed } from '../replay/replay-clock.ts';
 import { BookReader, bookOf } from '../segment/book-decoder.ts';
 import type { Archive } from '../store/archive.ts';
 import { Coverages } from '../store/coverage.ts';
@@ -16,18 +15,12 @@ import type { StoredMarket } from '../store/markets.ts';
 import type { Found } from '../store/series-walk.ts';
 import { ladderText } from './ladder-text.ts';
 import { namedMarket } from './named-market.ts';
-import { table } from './table.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, printable, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-interface ShowOptions extends GlobalOptions {
-  readonly at?: InstantMs;
-  readonly outcome: Outcome;
-  /** Undefined: DEPTH_DEFAULT in the text, all in JSON. */
-  readonly depth?: number;
-  readonly follow?: boolean;
-  readonly speed: Speed;
-}
+type ShowOptions = OptionsOf<typeof declared>;
 
 /** The book of an outcome at an instant. */
 interface ShownBook {
@@ -46,8 +39,8 @@ const WAIT_MS_MAX = 2 ** 31 - 1;
 /** To the first column of the first line, and erase everything after it. */
 const REPAINT = '\u001b[H\u001b[J';
 
-export function showCommand(terminal: Terminal): Command {
-  return new Command('show')
+function declared() {
+  return programCommand('show')
     .description('print a market: its coverage, and its book at an instant')
     .argument('<market>', 'conditionId or slug')
     .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
@@ -70,15 +63,18 @@ Examples:
   $ bookreel show btc-updown-5m-1776323400
   $ bookreel show btc-updown-5m-1776323400 --at 2026-04-16T07:12:00Z --outcome down --json
   $ bookreel show btc-updown-5m-1776323400 --follow --speed 10`,
-    )
-    .action(async (name: string, _, command: Command) => {
-      const options = command.optsWithGlobals<ShowOptions>();
-      await withArchive(terminal, options, { create: false }, async (archive) => {
-        const market = archive.database.read(() => namedMarket(archive, name));
-        if (options.follow === true) await follow(terminal, archive, market, options);
-        else await show(terminal, archive, market, options);
-      });
+    );
+}
+
+export function showCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (name, _, command) => {
+    const options = command.optsWithGlobals();
+    await withArchive(terminal, options, { create: false }, async (archive) => {
+      const market = archive.database.read(() => namedMarket(archive, name));
+      if (options.follow === true) await follow(terminal, archive, market, options);
+      else await show(terminal, archive, market, options);
     });
+  });
 }
 
 async function show(terminal: Terminal, archive: Archive, market: StoredMarket, options: ShowOptions): Promise<void> {
@@ -177,22 +173,25 @@ function headingOf({ slug, conditionId, startMs, endMs, winner }: StoredMarket):
   return `${slug}\n${conditionId}\n${window}, ${winner === undefined ? 'unresolved' : `winner ${winner}`}\n`;
 }
 
+const COVERAGE_COLUMNS: readonly Column<CoverageResource['outcomes'][number]>[] = [
+  { heading: 'OUTCOME', cell: ({ outcome, mirrored }) => (mirrored ? `${outcome} (mirrored)` : outcome) },
+  { heading: 'SNAPSHOTS', cell: ({ count }) => count },
+  { heading: 'FIRST', cell: ({ first }) => first ?? '-' },
+  { heading: 'LAST', cell: ({ last }) => last ?? '-' },
+  { heading: 'ONE-SIDED', cell: ({ oneSided }) => oneSided },
+  { heading: 'CROSSED', cell: ({ crossed }) => crossed },
+  {
+    heading: 'LONGEST SILENCE',
+    cell: ({ longestSilence }) => (longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`),
+  },
+];
+
 function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: CoverageResource): string {
-  const headings = ['OUTCOME', 'SNAPSHOTS', 'FIRST', 'LAST', 'ONE-SIDED', 'CROSSED', 'LONGEST SILENCE'];
-  const rows = outcomes.map(({ outcome, mirrored, count, first, last, oneSided, crossed, longestSilence }) => [
-    mirrored ? `${outcome} (mirrored)` : outcome,
-    String(count),
-    first ?? '-',
-    last ?? '-',
-    String(oneSided),
-    String(crossed),
-    longestSilence === null ? '-' : `${longestSilence.milliseconds / 1000} s`,
-  ]);
   const lines = gaps
     .slice(0, GAPS_SHOWN_MAX)
     .map(({ from, to, reason }) => `gap ${from} to ${to}: ${printable(reason)}\n`);
   const more = gapCount - lines.length;
-  return `${table(terminal, headings, rows)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
+  return `${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
 }
 
 function bookText(outcome: Outcome, shown: ShownBook | undefined, depth = DEPTH_DEFAULT): string {

@@ -1,23 +1,30 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
-import { coinResource } from '../domain/recorded-coin.ts';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Archive } from '../store/archive.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { megabytes } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
-import { type GlobalOptions, withArchive } from './with-archive.ts';
+import { withArchive } from './with-archive.ts';
 
-const HEADINGS = ['COIN', 'MARKETS', 'RECORDED', 'SNAPSHOTS', 'GAPS', 'FIRST (UTC)', 'LAST (UTC)'];
+const COLUMNS: readonly Column<RecordedCoin & { readonly gaps: number }>[] = [
+  { heading: 'COIN', cell: ({ symbol }) => symbol },
+  { heading: 'MARKETS', cell: ({ markets }) => markets },
+  { heading: 'RECORDED', cell: ({ recordedMarkets }) => recordedMarkets },
+  { heading: 'SNAPSHOTS', cell: ({ snapshots }) => snapshots },
+  { heading: 'GAPS', cell: ({ gaps }) => gaps },
+  { heading: 'FIRST (UTC)', cell: ({ firstMs }) => minuteText(firstMs) },
+  { heading: 'LAST (UTC)', cell: ({ lastMs }) => minuteText(lastMs) },
+];
 
-interface StatusOptions extends GlobalOptions {
-  readonly records?: boolean;
-}
+type StatusOptions = OptionsOf<typeof declared>;
 
-export function statusCommand(terminal: Terminal): Command {
-  return new Command('status')
+function declared() {
+  return programCommand('status')
     .description('show what an archive has, its size, and whether a server is running')
     .option('--records', 'count the records of each kind too, which reads the whole archive')
     .addHelpText(
@@ -29,11 +36,14 @@ coin. It reads only, and works while a server is running.
 Examples:
   $ bookreel status
   $ bookreel status --records --json`,
-    )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<StatusOptions>();
-      await withArchive(terminal, options, { create: false }, (archive) => print(terminal, options, archive));
-    });
+    );
+}
+
+export function statusCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    await withArchive(terminal, options, { create: false }, (archive) => print(terminal, options, archive));
+  });
 }
 
 function print(terminal: Terminal, options: StatusOptions, archive: Archive): void {
@@ -60,12 +70,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );
-  const rows = coins.map(({ symbol, markets, recordedMarkets, snapshots, gaps, firstMs, lastMs }) => [
-    symbol,
-    ...[markets, recordedMarkets, snapshots, gaps].map(String),
-    ...[firstMs, lastMs].map(minuteText),
-  ]);
-  terminal.out(rows.length === 0 ? 'nothing is recorded\n' : table(terminal, HEADINGS, rows));
+  terminal.out(coins.length === 0 ? 'nothing is recorded\n' : table(terminal, COLUMNS, coins));
   if (records === undefined) return;
   const { snapshots, quotes, prices, lastTradePrices, coinPrices } = records;
   const counts = [countOf(snapshots, 'snapshot'), countOf(quotes, 'quote'), countOf(prices, 'price')];

@@ -1,8 +1,14 @@
 import { cut, cutFront } from './status-line.ts';
 import { printable, styled, type Terminal } from './terminal.ts';
 
-/** A heading, and whether the cells under it may lose their end or their beginning to fit: sentences and paths, never ids. */
-export type Column = string | { readonly heading: string; readonly cut: 'end' | 'front' };
+/** A column: its heading, and its cell in each row. */
+export interface Column<Row> {
+  readonly heading: string;
+  /** Null and undefined are empty cells. */
+  readonly cell: (row: Row) => string | number | null | undefined;
+  /** Cells may lose their end or their beginning to fit: sentences and paths, never ids. */
+  readonly cut?: 'end' | 'front';
+}
 type Row = readonly string[];
 type Style = (text: string) => string;
 
@@ -16,12 +22,12 @@ const CUT_COLUMNS_MIN = 12;
  * but 0 are left out, then instants end with their minute, then cells are cut, and if that is not enough each row becomes a block
  * with a line per cell, as psql does. Elsewhere tables are always whole.
  */
-export function table(
+export function table<Listed>(
   { outIsTerminal, outColumns, outHasColour }: Pick<Terminal, 'outIsTerminal' | 'outColumns' | 'outHasColour'>,
-  columns: readonly Column[],
-  rows: readonly Row[],
+  columns: readonly Column<Listed>[],
+  rows: readonly Listed[],
 ): string {
-  const whole = { columns, rows: rows.map((row) => row.map(printable)) };
+  const whole = { columns, rows: rows.map((row) => columns.map(({ cell }) => printable(String(cell(row) ?? '')))) };
   const limit = outIsTerminal && rows.length > 0 ? outColumns() : Infinity;
   const short = [withoutEmpty, withoutSeconds].reduce<Cells>(
     (cells, shortened) => (widthOf(widthsOf(cells)) <= limit ? cells : shortened(cells)),
@@ -33,17 +39,13 @@ export function table(
 }
 
 interface Cells {
-  readonly columns: readonly Column[];
+  readonly columns: readonly Pick<Column<never>, 'heading' | 'cut'>[];
   readonly rows: readonly Row[];
 }
 
-function headingOf(column: Column): string {
-  return typeof column === 'string' ? column : column.heading;
-}
-
 function widthsOf({ columns, rows }: Cells): number[] {
-  return columns.map((column, index) =>
-    rows.reduce((width, row) => Math.max(width, Bun.stringWidth(row[index]!)), Bun.stringWidth(headingOf(column))),
+  return columns.map(({ heading }, index) =>
+    rows.reduce((width, row) => Math.max(width, Bun.stringWidth(row[index]!)), Bun.stringWidth(heading)),
   );
 }
 
@@ -66,7 +68,7 @@ function withoutEmpty({ columns, rows }: Cells): Cells {
 /** The widths with which a table fits, of which the widest are cut first; undefined if none do. */
 function cutWidths(cells: Cells, limit: number): number[] | undefined {
   const widths = widthsOf(cells);
-  const isCut = cells.columns.map((column) => typeof column !== 'string');
+  const isCut = cells.columns.map((column) => column.cut !== undefined);
   for (let over = widthOf(widths) - limit; over > 0; over -= 1) {
     const widest = Math.max(...widths.filter((_, index) => isCut[index]));
     if (widest <= CUT_COLUMNS_MIN) return undefined;
@@ -78,19 +80,18 @@ function cutWidths(cells: Cells, limit: number): number[] | undefined {
 function lines({ columns, rows }: Cells, widths: readonly number[], bold: Style): string {
   const line = (row: Row) =>
     row
-      .map((cell, index) => filled(cell, widths[index]!, columns[index]!))
+      .map((cell, index) => filled(cell, widths[index]!, columns[index]!.cut))
       .join(SPACE)
       .trimEnd();
-  return `${[bold(line(columns.map(headingOf))), ...rows.map(line)].join('\n')}\n`;
+  return `${[bold(line(columns.map(({ heading }) => heading))), ...rows.map(line)].join('\n')}\n`;
 }
 
 /** A cell with exactly this width. */
-function filled(cell: string, width: number, column: Column): string {
+function filled(cell: string, width: number, side: Column<never>['cut']): string {
   const over = Bun.stringWidth(cell) > width;
-  const isFront = typeof column !== 'string' && column.cut === 'front';
   const text = !over
     ? cell
-    : isFront
+    : side === 'front'
       ? `${CUT_MARK}${cutFront(cell, width - 1)}`
       : `${cut(cell, width - 1)}${CUT_MARK}`;
   return text + ' '.repeat(Math.max(0, width - Bun.stringWidth(text)));
@@ -98,7 +99,7 @@ function filled(cell: string, width: number, column: Column): string {
 
 /** Each row as a block, without its empty cells. */
 function blocks({ columns, rows }: Cells, limit: number, bold: Style): string {
-  const headings = columns.map(headingOf);
+  const headings = columns.map(({ heading }) => heading);
   const shown = headings.filter((_, index) => rows.some((row) => row[index] !== ''));
   const width = Math.max(0, ...shown.map((heading) => Bun.stringWidth(heading)));
   const block = (row: Row) =>

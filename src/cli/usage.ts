@@ -1,23 +1,15 @@
-import { Command, Option } from 'commander';
-import { serviceUsage } from '../account/service-usage.ts';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { type ServiceSeries, serviceUsage } from '../account/service-usage.ts';
 import { addSettings, instant } from '../config.ts';
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
-import { openRegistry } from '../store/registry.ts';
-import { table } from './table.ts';
+import { onRegistry, programCommand } from './program-command.ts';
+import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface UsageOptions extends GlobalOptions {
-  readonly newAccountTier: string;
-  readonly by: 'account' | 'tier';
-  readonly from?: InstantMs;
-  readonly to?: InstantMs;
-}
-
-export function usageCommand(terminal: Terminal): Command {
-  return addSettings(
-    new Command('usage').description('sum the requests of a time by account or by tier'),
+export function usageCommand(terminal: Terminal): CommandUnknownOpts {
+  const command = addSettings(
+    programCommand('usage').description('sum the requests of a time by account or by tier'),
     'newAccountTier',
   )
     .addOption(new Option('--by <noun>', 'what to sum by').choices(['account', 'tier']).default('account'))
@@ -32,22 +24,24 @@ Examples:
 
 A server stores usage once a minute, and keeps it for 400 days. A key counts for
 the tier that it has now. The usage of deleted accounts is one row.`,
-    )
-    .action(async (_, command: Command) => {
-      const { by, from, to, ...options } = command.optsWithGlobals<UsageOptions>();
-      using registry = openRegistry(options.data, { ...options, create: false });
-      using activity = openActivity(options.data);
-      const range = { fromMs: from, toMs: to };
-      const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, terminal.clock());
-      if (options.json === true) {
-        const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
-        terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
-        return;
-      }
-      const rows = series[by].map(({ name, series: { sum } }) => [
-        name ?? '(deleted accounts)',
-        ...[sum.requests, sum.forbidden, sum.limited, sum.failed, sum.bytes].map(String),
-      ]);
-      terminal.out(table(terminal, [by.toUpperCase(), 'REQUESTS', 'FORBIDDEN', 'LIMITED', 'FAILED', 'BYTES'], rows));
-    });
+    );
+  return onRegistry(terminal, command, async ({ registry, nowMs }, { by, from, to, ...options }) => {
+    using activity = openActivity(options.data);
+    const range = { fromMs: from, toMs: to };
+    const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, nowMs);
+    if (options.json === true) {
+      const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
+      terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
+      return;
+    }
+    const columns: readonly Column<ServiceSeries>[] = [
+      { heading: by.toUpperCase(), cell: ({ name }) => name ?? '(deleted accounts)' },
+      { heading: 'REQUESTS', cell: ({ series: { sum } }) => sum.requests },
+      { heading: 'FORBIDDEN', cell: ({ series: { sum } }) => sum.forbidden },
+      { heading: 'LIMITED', cell: ({ series: { sum } }) => sum.limited },
+      { heading: 'FAILED', cell: ({ series: { sum } }) => sum.failed },
+      { heading: 'BYTES', cell: ({ series: { sum } }) => sum.bytes },
+    ];
+    terminal.out(table(terminal, columns, series[by]));
+  });
 }

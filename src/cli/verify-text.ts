@@ -55,13 +55,21 @@ function rangeDocument(range: TimeRange | undefined) {
   return { from: instantOrNull(fromMs), to: instantOrNull(toMs), milliseconds: lengthOf(range) };
 }
 
-/** One row with the snapshots of each outcome and notes about them; no row when there is nothing to note. */
-export function marketRows(market: MarketObservations): string[][] {
+/** A market of the table: the snapshots of each outcome, and notes about them. */
+export interface MarketRow {
+  readonly slug: string;
+  readonly snapshots: string;
+  readonly problems: number;
+  readonly notes: string;
+}
+
+/** The row of a market; none when there is nothing to note. */
+export function marketRows(market: MarketObservations): MarketRow[] {
   const { slug, problems, outcomes } = market;
   const notes = notesOf(market);
   if (problems === 0 && notes.length === 0) return [];
   const countOfEach = outcomes.map((each) => `${each.outcome} ${each.snapshots}${each.mirrored ? ' mirrored' : ''}`);
-  return [[String(slug), countOfEach.join(', '), String(problems), notes.join('; ')]];
+  return [{ slug: String(slug), snapshots: countOfEach.join(', '), problems, notes: notes.join('; ') }];
 }
 
 function notesOf(market: MarketObservations): string[] {

@@ -1,13 +1,16 @@
-import { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { refuseShared } from '../store/data-directory.ts';
 import { explained } from '../store/database.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import type { GlobalOptions } from './program-command.ts';
+import { programCommand } from './program-command.ts';
 import { eraseLine, progressOn } from './status-line.ts';
-import { table } from './table.ts';
+import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import {
+  type MarketRow,
   marketDocument,
   marketRows,
   problemDocument,
@@ -15,16 +18,16 @@ import {
   sentenceOf,
   totalsLine,
 } from './verify-text.ts';
-import type { GlobalOptions } from './with-archive.ts';
 
-interface VerifyCommandOptions extends GlobalOptions {
-  readonly market?: readonly string[];
-}
+const COLUMNS: readonly Column<MarketRow>[] = [
+  { heading: 'MARKET', cell: ({ slug }) => slug },
+  { heading: 'SNAPSHOTS', cell: ({ snapshots }) => snapshots },
+  { heading: 'PROBLEMS', cell: ({ problems }) => problems },
+  { heading: 'OBSERVATIONS', cell: ({ notes }) => notes },
+];
 
-const HEADINGS = ['MARKET', 'SNAPSHOTS', 'PROBLEMS', 'OBSERVATIONS'];
-
-export function verifyCommand(terminal: Terminal): Command {
-  return new Command('verify')
+export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
+  return programCommand('verify')
     .description('check the whole archive, and report what its recordings lack')
     .option(
       '--market <name>',
@@ -46,8 +49,8 @@ Examples:
   $ bookreel verify
   $ bookreel verify --market btc-updown-5m-1776323400 --json`,
     )
-    .action(async (_, command: Command) => {
-      const options = command.optsWithGlobals<VerifyCommandOptions>();
+    .action(async (_, command) => {
+      const options = command.optsWithGlobals();
       explained(options.data, () => refuseShared(options.data));
       const { ok } = await printed(terminal, options, (onMarket) =>
         verifyDirectory(options.data, {
@@ -82,9 +85,9 @@ async function printed(terminal: Terminal, options: GlobalOptions, check: Check)
 }
 
 async function printText(terminal: Terminal, check: Check): Promise<Verification> {
-  const rows: string[][] = [];
+  const rows: MarketRow[] = [];
   const verification = await check((market) => rows.push(...marketRows(market)));
-  if (rows.length > 0) terminal.out(table(terminal, HEADINGS, rows));
+  if (rows.length > 0) terminal.out(table(terminal, COLUMNS, rows));
   printProblems(terminal.out, verification);
   terminal.out(totalsLine(verification));
   return verification;

@@ -1,12 +1,7 @@
 import { type Archive, openArchive } from '../store/archive.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
+import type { GlobalOptions } from './program-command.ts';
 import { printable, type Terminal } from './terminal.ts';
-
-/** Options that every command takes. */
-export interface GlobalOptions {
-  readonly data: string;
-  readonly json?: boolean;
-}
 
 /** Opens the data directory for one command, and closes it also when the command fails. `say`: for a message to the operator. */
 export async function withArchive<T>(

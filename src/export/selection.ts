@@ -1,3 +1,4 @@
+import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -7,7 +8,7 @@ import type { StoredMarket } from '../store/markets.ts';
 
 /** The filters of an export. An undefined filter selects everything. */
 export interface ExportRequest {
-  /** In lower case. */
+  /** Codes. */
   readonly coins: readonly string[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
   /** ConditionIds or slugs. */
@@ -67,6 +68,7 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
 /** The coins of the archive, by name; only those of `coins` if it is given. Throws DomainError 'not-found' for a coin that it does not have. */
 export function selectedCoins({ recordedCoins }: Archive, coins: readonly string[] | undefined): string[] {
   const known = recordedCoins.symbols();
+  refuseUnknownCoins(coins ?? [], known);
   for (const coin of coins ?? []) {
     if (known.includes(coin)) continue;
     throw new DomainError('not-found', `the archive has no records of the coin '${coin}': it has ${list(known)}`);

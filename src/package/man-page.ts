@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../cli/program.ts';
 import { VERSION } from '../cli/version.ts';
 
 /** The page bookreel(1): every command with its options and examples, as `--help` has them. */
-export function manPage(program: Command, version: string, date: string): string {
+export function manPage(program: CommandUnknownOpts, version: string, date: string): string {
   const commands = withDescendants(program).slice(1);
   return [
     `.TH BOOKREEL 1 "${date}" "bookreel ${version}" "User Commands"`,
@@ -28,7 +28,7 @@ export function manPage(program: Command, version: string, date: string): string
   ].join('\n');
 }
 
-function optionsOf(command: Command): string[] {
+function optionsOf(command: CommandUnknownOpts): string[] {
   const help = command.createHelp();
   const items = [
     ...help
@@ -40,7 +40,7 @@ function optionsOf(command: Command): string[] {
 }
 
 /** What `--help` prints after the options. */
-function textAfter(command: Command): string[] {
+function textAfter(command: CommandUnknownOpts): string[] {
   let printed = '';
   const { writeOut } = command.configureOutput();
   command.configureOutput({ writeOut: (text) => (printed += text) });
@@ -50,11 +50,11 @@ function textAfter(command: Command): string[] {
   return after === '' ? [] : ['.PP', '.nf', ...after.split('\n').map(roff), '.fi'];
 }
 
-function withDescendants(command: Command): Command[] {
+function withDescendants(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return [command, ...command.commands.flatMap(withDescendants)];
 }
 
-function wordsOf(command: Command): string {
+function wordsOf(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 

@@ -1,4 +1,4 @@
-import { isCoin, RESERVED_NAMES } from '../domain/coin.ts';
+import { parseCoin, RESERVED_NAMES } from '../domain/coin.ts';
 import { isExactDecimal, parseDecimal, parseFigure } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isInstant, parseInstant, parsePlainInteger } from '../domain/instant.ts';
@@ -92,15 +92,16 @@ export function conditionIdField(fields: Fields, name = 'conditionId'): string {
   return value.toLowerCase();
 }
 
-export function coinField(fields: Fields): string {
-  return coinCode(textField(fields, 'symbol').toLowerCase(), 'symbol');
-}
-
-/** Checks a coin's code; `name` is its field. */
-export function coinCode(coin: string, name: string): string {
-  if (RESERVED_NAMES.has(coin)) throw rejected(`${name} ${coin} is a path of the API: a coin needs another name`);
-  if (!isCoin(coin)) throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
-  return coin;
+/** The code of a coin from a field with its code or name, in any case. */
+export function coinField(fields: Fields, name = 'symbol'): string {
+  const value = fields[name];
+  const word = typeof value === 'string' ? value : '';
+  const coin = parseCoin(word);
+  if (coin !== undefined) return coin;
+  const reserved = word.toLowerCase();
+  if (RESERVED_NAMES.has(reserved))
+    throw rejected(`${name} ${reserved} is a path of the API: a coin needs another name`);
+  throw rejected(`${name} is not a coin code of 1 to 16 letters and digits`);
 }
 
 /** A field with a word that `parse` knows; the error for any other is "NAME is PROBLEM". */

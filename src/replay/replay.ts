@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { listedMs } from '../domain/market-as-of.ts';
@@ -96,7 +97,7 @@ export class Replay {
   /** Where the replay was asked to start, until it starts; a rebased one starts there or later. */
   #wantedMs: InstantMs | undefined;
 
-  /** It starts paused. Throws 'not-found' if no market is selected, and 'invalid-parameter' as the clock does. */
+  /** It starts paused. Throws 'not-found' if no market is selected or a coin is unknown, and 'invalid-parameter' as the clock does. */
   constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks) {
     this.archive = archive;
     this.options = options;
@@ -294,8 +295,10 @@ function firstAfter<T>(list: readonly T[], msOf: (item: T) => InstantMs, instant
   return low;
 }
 
-function selectedMarkets({ markets }: Archive, { selection, fromMs, toMs }: ReplayOptions): StoredMarket[] {
+function selectedMarkets(archive: Archive, { selection, fromMs, toMs }: ReplayOptions): StoredMarket[] {
+  const { markets, recordedCoins } = archive;
   const { names, coins, timeframes } = selection;
+  refuseUnknownCoins(coins, recordedCoins.symbols());
   const found = new Map<number, StoredMarket>();
   const isWanted = (market: StoredMarket) =>
     (coins.length === 0 || coins.includes(market.symbol)) &&

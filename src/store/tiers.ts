@@ -1,3 +1,4 @@
+import { canonicalCoin } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { DEFAULT_TIERS, type Tier } from '../domain/tier.ts';
@@ -124,7 +125,8 @@ function toTier(row: TierRow): Tier {
   return {
     id: row.tier_id,
     name: row.name,
-    coins: listOrUndefined(row.coins),
+    // Earlier versions stored names of coins, like bitcoin, which no coin matched.
+    coins: listOrUndefined(row.coins)?.map(canonicalCoin),
     routes: listOrUndefined(row.routes),
     requestsPerMinute: row.requests_per_minute,
     monthlyPriceUsd: row.monthly_price_usd ?? undefined,

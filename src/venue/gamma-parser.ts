@@ -1,3 +1,4 @@
+import { canonicalCoin, knownCoin } from '../domain/coin.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import {
@@ -23,7 +24,7 @@ import {
   timeField,
   tokensField,
 } from './metadata-fields.ts';
-import { knownCoin, slugField } from './slug.ts';
+import { slugField } from './slug.ts';
 import { winnerField } from './winner-field.ts';
 
 /** The venue closes a market within this time after its window. */
@@ -162,7 +163,9 @@ function coinOfSource(market: Fields): string | undefined {
   const source = stated(market, 'resolutionSource');
   if (typeof source !== 'string') return undefined;
   const stream = CHAINLINK_STREAM.exec(source)?.[1];
-  return stream === undefined ? BINANCE_PAIR.exec(source)?.[1]?.toLowerCase() : knownCoin(stream);
+  if (stream !== undefined) return knownCoin(stream);
+  const pair = BINANCE_PAIR.exec(source)?.[1];
+  return pair === undefined ? undefined : canonicalCoin(pair);
 }
 
 /** A closed market has a winner, is split (0.5 and 0.5), or does not have its final prices yet. */

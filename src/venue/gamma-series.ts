@@ -1,5 +1,5 @@
+import { knownCoin } from '../domain/coin.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
-import { knownCoin } from './slug.ts';
 import { standInId } from './stand-in-id.ts';
 
 /** The venue's series of the markets of one coin and timeframe. */

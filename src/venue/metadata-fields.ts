@@ -6,9 +6,9 @@ import { knownTokenIds } from '../domain/market-statement.ts';
 import { parseOutcome } from '../domain/outcome.ts';
 import { TIMEFRAMES, type Timeframe } from '../domain/timeframe.ts';
 import { parseJsonFigures } from '../record/exact-json.ts';
-import { coinCode, type Fields, numericField, rejected, stated } from '../record/fields.ts';
+import { coinField, type Fields, numericField, rejected, stated } from '../record/fields.ts';
 import { localTime } from './new-york.ts';
-import { knownCoin, type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
+import { type SlugWindow, WINDOW_MS, windowOfSlug } from './slug.ts';
 
 type TokenIds = Market['clobTokenIds'];
 
@@ -112,7 +112,7 @@ export function marketFigure(fields: Fields, name: string): number | undefined {
 export function coinOf(fields: Fields, name: string): string | undefined {
   const value = stated(fields, name);
   if (value === undefined || value === '') return undefined;
-  return coinCode(typeof value === 'string' ? (knownCoin(value) ?? value.toLowerCase()) : '', name);
+  return coinField(fields, name);
 }
 
 /**

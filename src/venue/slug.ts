@@ -1,4 +1,4 @@
-import { isCoin } from '../domain/coin.ts';
+import { knownCoin, parseCoin } from '../domain/coin.ts';
 import { isInstant } from '../domain/instant.ts';
 import { parseTimeframe, type Timeframe } from '../domain/timeframe.ts';
 import { type Fields, rejected, textField } from '../record/fields.ts';
@@ -24,15 +24,6 @@ export const WINDOW_MS: Readonly<Record<Timeframe, number>> = {
   '24h': DAY_MS,
 };
 
-/** Coin names in the venue's slugs that are not the codes. */
-const CODE_OF_NAME: ReadonlyMap<string, string> = new Map([
-  ['bitcoin', 'btc'],
-  ['ethereum', 'eth'],
-  ['solana', 'sol'],
-  ['ripple', 'xrp'],
-  ['dogecoin', 'doge'],
-  ['hyperliquid', 'hype'],
-]);
 /** Coins that hourly and daily slugs call by a name; they call others by their code. */
 const NAME_OF_CODE: ReadonlyMap<string, string> = new Map([
   ['btc', 'bitcoin'],
@@ -40,7 +31,6 @@ const NAME_OF_CODE: ReadonlyMap<string, string> = new Map([
   ['sol', 'solana'],
   ['doge', 'dogecoin'],
 ]);
-const CODES: ReadonlySet<string> = new Set(['btc', 'eth', 'sol', 'xrp', 'doge', 'bnb', 'hype']);
 
 const MONTHS = 'january february march april may june july august september october november december'.split(' ');
 
@@ -59,12 +49,6 @@ export function slugField(fields: Fields, name = 'slug'): string {
     throw rejected(`${name} is not made of letters, digits, ".", "_" and "-", or looks like a conditionId`);
   }
   return slug;
-}
-
-/** The code of a coin with markets at the venue, from its name or code; undefined for any other word. */
-export function knownCoin(word: string): string | undefined {
-  const name = word.toLowerCase();
-  return CODE_OF_NAME.get(name) ?? (CODES.has(name) ? name : undefined);
 }
 
 /**
@@ -108,8 +92,8 @@ function windowOfUpDown(name: string): SlugWindow | undefined {
   const timeframe = parseTimeframe(length);
   if (timeframe === undefined) return undefined;
   const startMs = Number(startSec) * 1000;
-  // CODES may lack a new coin of the venue, but slugs of this format have the code of the coin.
-  const symbol = knownCoin(word) ?? (isCoin(word) ? word : undefined);
+  // Slugs of this format have the code of the coin, also of one that is new at the venue.
+  const symbol = parseCoin(word);
   return symbol === undefined ? undefined : within(symbol, timeframe, startMs, startMs + WINDOW_MS[timeframe]);
 }
 

@@ -113,7 +113,7 @@ describe('a change of a tier', () => {
     [{ requestsPerMinute: 0 }, 'requests per minute must be'],
     [{ requestsPerMinute: 1.5 }, 'requests per minute must be'],
     [{ requestsPerMinute: 1_000_001 }, 'requests per minute must be'],
-    [{ coins: ['BTC'] }, 'coins must be codes'],
+    [{ coins: ['b/c'] }, 'this is not a known coin: the known coins are bnb, btc'],
     [{ routes: ['everything'] }, 'routes must be of'],
     [{ monthlyPriceUsd: -1 }, 'the price must be'],
     [{ monthlyPriceUsd: 1.999 }, 'the price must be'],

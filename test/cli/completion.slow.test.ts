@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { printed, runExecutable } from '../support/executable.ts';
@@ -99,7 +99,7 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
   });
 });
 
-function namesBelow(command: Command): Set<string> {
+function namesBelow(command: CommandUnknownOpts): Set<string> {
   const own = command.commands.map((child) => child.name());
   const options = command.options.flatMap(({ long, argChoices = [] }) => [long!, ...argChoices]);
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);

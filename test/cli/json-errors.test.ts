@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { createProgram, run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { captured } from './captured.ts';
 
 /** The words of every command, and whether it only has other commands. */
-function commandsIn(command: Command, words: readonly string[] = []): { words: readonly string[]; isGroup: boolean }[] {
+function commandsIn(
+  command: CommandUnknownOpts,
+  words: readonly string[] = [],
+): { words: readonly string[]; isGroup: boolean }[] {
   // `bookreel replay` without a further word replays.
   const isGroup = command.commands.length > 0 && words.join() !== 'replay';
   const below = command.commands.flatMap((each) => commandsIn(each, [...words, each.name()]));

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram, run } from '../../src/cli/program.ts';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../../src/config.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -76,14 +76,14 @@ function inToml({ type }: Setting, text: string): string {
 }
 
 /** All commands that take the setting, each as its words. */
-function commandsWith(env: string, command: Command = createProgram(captured())): string[][] {
+function commandsWith(env: string, command: CommandUnknownOpts = createProgram(captured())): string[][] {
   const below = command.commands.flatMap((child) => commandsWith(env, child).map((words) => [child.name(), ...words]));
   const isOwn = command.options.some(({ envVar }) => envVar === env);
   const isRunnable = command.commands.length === 0;
   return isOwn && !isRunnable ? leavesOf(command) : isOwn ? [[]] : below;
 }
 
-function leavesOf(command: Command): string[][] {
+function leavesOf(command: CommandUnknownOpts): string[][] {
   if (command.commands.length === 0) return [[]];
   return command.commands.flatMap((child) => leavesOf(child).map((words) => [child.name(), ...words]));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { table } from '../../src/cli/table.ts';
+import { type Column, table } from '../../src/cli/table.ts';
 
 const on = (columns: number, outHasColour = false) => ({
   outIsTerminal: true,
@@ -8,7 +8,14 @@ const on = (columns: number, outHasColour = false) => ({
   outHasColour,
 });
 const PIPE = { outIsTerminal: false, outColumns: () => 10, outHasColour: false };
-const COLUMNS = ['ID', { heading: 'PATH', cut: 'front' }, 'EMPTY', { heading: 'NOTE', cut: 'end' }] as const;
+type Shape = string | Pick<Column<never>, 'heading' | 'cut'>;
+/** Columns of rows that are lists, in their order. */
+const inOrder = (...shapes: readonly Shape[]) =>
+  shapes.map((shape, index): Column<readonly string[]> => {
+    const cell = (row: readonly string[]) => row[index];
+    return typeof shape === 'string' ? { heading: shape, cell } : { ...shape, cell };
+  });
+const COLUMNS = inOrder('ID', { heading: 'PATH', cut: 'front' }, 'EMPTY', { heading: 'NOTE', cut: 'end' });
 const ROWS = [
   ['id_1', 'recordings/monday/btc.ndjson', '', 'a sentence about it'],
   ['id_22', 'x', '', ''],
@@ -46,7 +53,7 @@ describe('a table', () => {
 
   test('then shows instants up to their minute, and has no column of zeros', () => {
     const cells = [['a', '2026-01-08T10:31:40.479Z', '0']];
-    const columns = ['ID', 'TIME', 'COUNT'];
+    const columns = inOrder('ID', 'TIME', 'COUNT');
     expect(table(on(35), columns, cells)).toContain('a   2026-01-08T10:31:40.479Z  0');
     expect(table(on(34), columns, cells)).toBe('ID  TIME\na   2026-01-08T10:31:40.479Z\n');
     expect(table(on(27), columns, cells)).toBe('ID  TIME\na   2026-01-08 10:31Z\n');
@@ -69,11 +76,11 @@ describe('a table', () => {
   });
 
   test('has bold headings where colours are shown', () => {
-    expect(table(on(80, true), ['A', 'B'], [['1', '2']])).toBe('\u001b[1mA  B\u001b[22m\n1  2\n');
+    expect(table(on(80, true), inOrder('A', 'B'), [['1', '2']])).toBe('\u001b[1mA  B\u001b[22m\n1  2\n');
   });
 
   test('shows control characters of a cell as escapes', () => {
-    expect(table(PIPE, ['A'], [['x\u001b[2Jy\n']])).toBe('A\nx\\u{1b}[2Jy\\u{a}\n');
+    expect(table(PIPE, inOrder('A'), [['x\u001b[2Jy\n']])).toBe('A\nx\\u{1b}[2Jy\\u{a}\n');
   });
 
   test('is never wider than the terminal, except for a word that is', () => {
@@ -81,7 +88,8 @@ describe('a table', () => {
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 6 });
     fc.assert(
       fc.property(rows, fc.integer({ min: 20, max: 130 }), (cells, columns) => {
-        const text = table(on(columns), ['ID', { heading: 'A', cut: 'end' }, { heading: 'B', cut: 'front' }], cells);
+        const shapes = inOrder('ID', { heading: 'A', cut: 'end' }, { heading: 'B', cut: 'front' });
+        const text = table(on(columns), shapes, cells);
         for (const line of text.split('\n')) {
           const word = Math.max(...line.split(/ +/).map((each) => Bun.stringWidth(each)));
           expect(Bun.stringWidth(line)).toBeLessThanOrEqual(Math.max(columns, word + 'ID'.length + 2));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Command } from 'commander';
+import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
@@ -13,7 +13,7 @@ const program = createProgram(captured());
 /** All commands, each as its words. */
 const COMMANDS: readonly string[][] = commandsBelow(program, []);
 
-function commandsBelow(command: Command, words: readonly string[]): string[][] {
+function commandsBelow(command: CommandUnknownOpts, words: readonly string[]): string[][] {
   return [[...words], ...command.commands.flatMap((child) => commandsBelow(child, [...words, child.name()]))];
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
-import { Command } from 'commander';
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { manPage } from '../../src/package/man-page.ts';
 import { captured } from '../cli/captured.ts';
 
-function wordsOf(command: Command): string {
+function wordsOf(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
 }
 
@@ -14,7 +14,8 @@ describe('the page bookreel(1)', () => {
 
   test('has every command and option, and the examples of --help', () => {
     const lines = page.replaceAll('\\-', '-').split('\n');
-    const commands = (of: Command): Command[] => of.commands.flatMap((child) => [child, ...commands(child)]);
+    const commands = (of: CommandUnknownOpts): CommandUnknownOpts[] =>
+      of.commands.flatMap((child) => [child, ...commands(child)]);
     expect(commands(program).length).toBeGreaterThan(20);
     for (const command of commands(program)) {
       expect(lines).toContain(`.SS ${wordsOf(command)} ${command.usage()}`);

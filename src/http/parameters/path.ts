@@ -12,7 +12,7 @@ function name(pattern: string): ParameterType<string> {
 
 /** Every path parameter, by name. */
 export const PATH = {
-  coin: parameter(name('^[A-Za-z0-9]{1,16}$'), 'Coin code. Upper and lower case are the same.'),
+  coin: parameter(name('^[A-Za-z0-9]{1,16}$'), 'Coin code, or a name like bitcoin. Upper and lower case are the same.'),
   conditionId: parameter(
     name(Slug.pattern ?? ''),
     'A market’s conditionId or slug. Upper and lower case are the same.',

@@ -1,4 +1,4 @@
-import { canonicalCoin, isCoin } from '../../domain/coin.ts';
+import { canonicalCoin, refuseUnknownCoins } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Archive } from '../../store/archive.ts';
@@ -21,17 +21,20 @@ export class Lookup {
   }
 
   /**
-   * The canonical name of a coin. Throws 'not-found' if nothing of it is recorded, with `asOfMs` if nothing of it was known then.
+   * The code of a coin. Throws 'not-found' if nothing of it is recorded, with `asOfMs` if nothing of it was known then.
    */
   coin(text: string, asOfMs?: InstantMs): string {
-    const { markets, prices } = this.#archive;
-    const look = () => {
-      const coin = canonicalCoin(text);
-      return markets.knowsCoin(coin, asOfMs) || prices.knowsCoin(coin, asOfMs) ? coin : undefined;
-    };
+    const { markets, prices, recordedCoins } = this.#archive;
+    const isRecorded = (coin: string) => markets.knowsCoin(coin, asOfMs) || prices.knowsCoin(coin, asOfMs);
+    const coin = canonicalCoin(text);
+    const look = () => (isRecorded(coin) ? coin : undefined);
     const found = asOfMs === undefined ? this.#coins.find(text, look) : look();
-    if (found === undefined) throw new DomainError('not-found', 'nothing of this coin is recorded here');
-    return found;
+    if (found !== undefined) return found;
+    refuseUnknownCoins(
+      [coin],
+      asOfMs === undefined ? recordedCoins.symbols() : recordedCoins.symbols().filter(isRecorded),
+    );
+    throw new DomainError('not-found', 'nothing of this coin is recorded here');
   }
 
   /**
@@ -39,15 +42,14 @@ export class Lookup {
    * then. Throws 'not-found' if there is none.
    */
   market(coinText: string, conditionIdOrSlug: string, asOfMs?: InstantMs): StoredMarket {
-    const canonical = canonicalCoin(coinText);
     // A market with records is found by its name before it is listed, even if no market of the coin is listed yet.
-    // A text that is not a coin's name may be a key, which the answer must not repeat.
-    const coin = asOfMs !== undefined && isCoin(canonical) ? canonical : this.coin(coinText);
+    const coin = asOfMs === undefined ? this.coin(coinText) : canonicalCoin(coinText);
     const { markets } = this.#archive;
     const latest = this.#markets.find(`${coin}/${conditionIdOrSlug}`, () => markets.find(coin, conditionIdOrSlug));
     const isKnown = latest === undefined || asOfMs === undefined || markets.isListed(latest, asOfMs);
     const market = isKnown ? latest : markets.find(coin, conditionIdOrSlug, asOfMs);
     if (market === undefined) {
+      this.coin(coinText, asOfMs);
       throw new DomainError(
         'not-found',
         `no market of ${coin} has this conditionId or slug: /v1/${coin}/markets lists them`,

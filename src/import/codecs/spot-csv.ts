@@ -1,8 +1,7 @@
-import { isCoin } from '../../domain/coin.ts';
+import { knownCoin, parseCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
 import { instantField } from '../../record/fields.ts';
-import { knownCoin } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns, readRows } from '../parse/csv.ts';
 import { coinPrice, feedPrice } from '../parse/spot-price.ts';
@@ -66,5 +65,5 @@ function seriesOf(fileName: string): { readonly symbol: string; readonly source:
 /** The coin of `btc`, `bitcoin` or `btcusd`; with `isCode`, of any valid coin code. */
 function coinOfWord(word: string, isCode: boolean): string | undefined {
   const code = word.replace(/usdt?$/, '');
-  return knownCoin(code) ?? ((isCode || code !== word) && isCoin(code) ? code : undefined);
+  return isCode || code !== word ? parseCoin(code) : knownCoin(code);
 }

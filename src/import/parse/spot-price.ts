@@ -1,4 +1,4 @@
-import { isCoin } from '../../domain/coin.ts';
+import { parseCoin } from '../../domain/coin.ts';
 import { parseFigure } from '../../domain/decimal.ts';
 import type { TradeDetails } from '../../domain/trade.ts';
 import { figure, rejected } from '../../record/fields.ts';
@@ -62,7 +62,8 @@ function isMissing(value: unknown): boolean {
 export function coinOfPair(pair: unknown, separator: string, quote: string): string {
   const end = `${separator}${quote}`;
   const text = typeof pair === 'string' ? pair.toLowerCase() : '';
-  const coin = text.endsWith(end) ? text.slice(0, -end.length) : '';
-  if (!isCoin(coin)) throw rejected(`${JSON.stringify(pair)?.slice(0, 40)} is not the price of a coin in ${quote}`);
+  const coin = text.endsWith(end) ? parseCoin(text.slice(0, -end.length)) : undefined;
+  if (coin === undefined)
+    throw rejected(`${JSON.stringify(pair)?.slice(0, 40)} is not the price of a coin in ${quote}`);
   return coin;
 }

@@ -14,10 +14,10 @@ export const TIERS_PATH = '/admin/tiers';
 
 /** POST /admin/tiers/create. */
 export async function addTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { registry, nowMs } = deps;
+  const { archive, registry, nowMs } = deps;
   const form = await request.form();
   const refused = refusedForm(form, () => {
-    createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form));
+    createTier({ registry, nowMs: nowMs(), actor: person }, tierOf(form), () => archive.recordedCoins.symbols());
   });
   return refused === undefined ? redirect(TIERS_PATH) : tierList(deps, person, request, refused);
 }

@@ -23,11 +23,11 @@ export function tierPage(deps: WebDeps, person: Person, { parameter }: PageReque
 
 /** POST /admin/tiers/change. */
 export async function saveTier(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { registry, nowMs } = deps;
+  const { archive, registry, nowMs } = deps;
   const form = await request.form();
   const { id, ...edit } = tierOf(form);
   const refused = refusedForm(form, () => {
-    changeTier({ registry, nowMs: nowMs(), actor: person }, id, edit);
+    changeTier({ registry, nowMs: nowMs(), actor: person }, id, edit, () => archive.recordedCoins.symbols());
   });
   return refused === undefined ? redirect(TIERS_PATH) : pageOfTier(deps, person, id, refused);
 }

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia';
-import { isCoin } from '../../domain/coin.ts';
+import { parseCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { assetsController } from '../../http/pages/assets.ts';
 import { viewPageHeaders } from '../../http/pages/page-headers.ts';
@@ -39,7 +39,7 @@ export function viewSite({ access, tokens, isReplay }: ViewSiteDeps) {
   );
   site.get(VIEW, ({ set }) => respond(set, browsePage, headers));
   site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
-    if (isCoin(coin.toLowerCase()) && MARKET_NAME.test(market)) return respond(set, marketPage, headers);
+    if (parseCoin(coin) !== undefined && MARKET_NAME.test(market)) return respond(set, marketPage, headers);
     throw new DomainError('not-found', `this is not the path of a market: ${VIEW} lists the markets`);
   });
   if (tokens === undefined) return site;

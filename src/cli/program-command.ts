@@ -1,0 +1,52 @@
+import { Command, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
+import type { Change } from '../account/change.ts';
+import { openRegistry, type RegistryOptions } from '../store/registry.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Options that every command takes. */
+export type GlobalOptions = {
+  readonly data: string;
+  readonly json?: boolean | undefined;
+};
+
+export type NoOptions = Record<never, never>;
+
+/** The options of the command that a function declares, with those of the commands around it. */
+export type OptionsOf<Declare extends (...given: never[]) => Pick<CommandUnknownOpts, 'optsWithGlobals'>> = Readonly<
+  ReturnType<ReturnType<Declare>['optsWithGlobals']>
+>;
+
+/** A command of the program, which gives it its global options. */
+export function programCommand(name: string): Command<[], NoOptions, GlobalOptions> {
+  return new Command<[], NoOptions, GlobalOptions>(name);
+}
+
+/** The end of a command's help: `commands` without the name of the program. */
+export function examples(...commands: readonly string[]): string {
+  return `\nExamples:\n${commands.map((command) => `  $ bookreel ${command}`).join('\n')}`;
+}
+
+/**
+ * Gives a command its work on the registry of the data directory, which is closed at the end. `create`: a missing registry is
+ * created; `check` refuses options before that. Throws as `openRegistry` does.
+ */
+export function onRegistry<
+  Given extends unknown[],
+  Own extends OptionValues,
+  Global extends GlobalOptions & Omit<RegistryOptions, 'create'>,
+>(
+  terminal: Terminal,
+  command: Command<Given, Own, Global>,
+  work: (change: Change, options: Readonly<Own & Global>, ...given: Given) => void | Promise<void>,
+  {
+    create = false,
+    check,
+  }: { readonly create?: boolean; readonly check?: (options: Readonly<Own & Global>, ...given: Given) => void } = {},
+): Command<Given, Own, Global> {
+  return command.action(async () => {
+    const options = command.optsWithGlobals() as Own & Global;
+    check?.(options, ...command.processedArgs);
+    using registry = openRegistry(options.data, { ...options, create });
+    await work({ registry, nowMs: terminal.clock() }, options, ...command.processedArgs);
+  });
+}
