@@ -15,7 +15,7 @@ import {
   drawn,
   KEEP_FILES,
   openMarket,
-  savedGrids,
+  savedHeatMaps,
   servedMarkets,
   until,
 } from './market-page.ts';
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
   'the page of a market of %s (needs Chromium, test/judges)',
   (_, path) => {
     test.skipIf(path === undefined).each(['server', 'worker'] as const)(
-      'has and draws the grid of all snapshots at random windows, and the ladder before the instant (%s)',
+      'has and draws the heat map of all snapshots at random windows, and the ladder before the instant (%s)',
       async (source) => {
         using directory = temporaryDirectory();
         const data = join(directory.path, 'data');
@@ -294,8 +294,8 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     await page.getByText(/replay paused, 1×, 10:31:00\.000/).waitFor();
     await until(page, `document.querySelector('.instant').innerText === '10:31:00.000'`);
     const lastShown = async () => {
-      const [grid] = (await savedGrids(page)) as { columns: { timestamp: string | null }[] }[];
-      return grid!.columns.findLast(({ timestamp }) => timestamp !== null)!.timestamp!;
+      const [heatMap] = (await savedHeatMaps(page)) as { columns: { timestamp: string | null }[] }[];
+      return heatMap!.columns.findLast(({ timestamp }) => timestamp !== null)!.timestamp!;
     };
     expect((await lastShown()) <= from).toBe(true);
     const later = '2026-01-08T10:33:00.000Z';

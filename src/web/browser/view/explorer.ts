@@ -2,7 +2,7 @@ import { batch, computed, effect, type ReadonlySignal, type Signal, signal, untr
 import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection } from './connection.ts';
-import { GridLoader, gridWindow, type LoadedGrids } from './grid-loader.ts';
+import { HeatMapLoader, heatMapWindow, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import type { CoverageJson, MarketJson } from './market-json.ts';
 import type { MarketSource } from './market-source.ts';
@@ -47,8 +47,8 @@ export interface ShownMarket {
 }
 
 /** `hasTrades`: whether the trades of its columns are known. */
-export interface SavedGrid {
-  readonly grid: HeatMap;
+export interface SavedHeatMap {
+  readonly heatMap: HeatMap;
   readonly hasTrades: boolean;
 }
 
@@ -66,7 +66,7 @@ const COLUMNS_AT_FIRST = 800;
 /** Loads a market and what is shown of it. What was loaded stays visible when a later request fails. */
 export class Explorer {
   readonly connection: Connection;
-  readonly loader: GridLoader;
+  readonly loader: HeatMapLoader;
   readonly feed: LadderFeed;
   /** Of the plot, in columns. */
   readonly columns: Signal<number> = signal(COLUMNS_AT_FIRST);
@@ -81,7 +81,7 @@ export class Explorer {
   readonly #recording: Signal<RecordingSource | undefined> = signal(undefined);
   /** Counts the states of the market that were loaded. */
   readonly #epoch = signal(0);
-  readonly #trades: GridLoader;
+  readonly #trades: HeatMapLoader;
   /** Of the market that is shown. */
   #version: string | undefined;
   #work = new AbortController();
@@ -93,8 +93,8 @@ export class Explorer {
     const settled = () => {
       this.#notice.value = undefined;
     };
-    this.loader = new GridLoader(this.#refuse, settled);
-    this.#trades = new GridLoader(this.#refuse, settled);
+    this.loader = new HeatMapLoader(this.#refuse, settled);
+    this.#trades = new HeatMapLoader(this.#refuse, settled);
     this.feed = new LadderFeed(this.#refuse);
     this.isFollowing = signal(settings.clock !== undefined);
     this.#clock = settings.clock;
@@ -126,8 +126,8 @@ export class Explorer {
   readonly isLocal: ReadonlySignal<boolean> = computed(() => this.#recording.value !== undefined);
 
   /** Trades are of the server's heat maps: the worker has only books. */
-  readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedGrids>> = computed(() =>
-    this.#recording.value === undefined ? this.loader.grids.value : this.#trades.grids.value,
+  readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>> = computed(() =>
+    this.#recording.value === undefined ? this.loader.heatMaps.value : this.#trades.heatMaps.value,
   );
 
   readonly events: ReadonlySignal<readonly (readonly [ms: number, name: string])[]> = computed(() => {
@@ -167,7 +167,7 @@ export class Explorer {
         this.#work = new AbortController();
         void untracked(() => this.#open(this.#work.signal)).catch(this.#refuse);
       }),
-      effect(() => this.#loadGrids()),
+      effect(() => this.#loadHeatMaps()),
       effect(() => this.#wantLadders()),
       effect(() => this.#loadReference()),
       effect(() => this.#followClock()),
@@ -192,24 +192,24 @@ export class Explorer {
     const [choice, time] = [state.outcome.value, state.time.value];
     return {
       heatMaps: outcomesOf(choice).map((outcome) =>
-        heatMapPath(marketPath, gridWindow(outcome, time, this.columns.value)),
+        heatMapPath(marketPath, heatMapWindow(outcome, time, this.columns.value)),
       ),
       ladders: laddersPath(marketPath, { choice, atMs: state.atMs.value, depth: state.depth.value }),
     };
   }
 
   /** The heat map of the window, with its trades if they are drawn; undefined until it is there. */
-  gridOf({ state }: ShownMarket, outcome: Outcome): SavedGrid | undefined {
+  heatMapOf({ state }: ShownMarket, outcome: Outcome): SavedHeatMap | undefined {
     const { from, to } = state.time.value;
     const withTrades = this.connection.grants('prices');
     const loaders = [
-      { grids: this.trades.value, isWanted: state.layers.value.has('trades'), hasTrades: withTrades },
-      { grids: this.loader.grids.value, isWanted: true, hasTrades: withTrades && !this.isLocal.value },
+      { heatMaps: this.trades.value, isWanted: state.layers.value.has('trades'), hasTrades: withTrades },
+      { heatMaps: this.loader.heatMaps.value, isWanted: true, hasTrades: withTrades && !this.isLocal.value },
     ];
-    for (const { grids, isWanted, hasTrades } of loaders) {
-      const grid = grids.get(outcome)?.window;
-      const isShown = grid?.columns.at(0)?.fromMs === from && grid.columns.at(-1)?.toMs === to - 1;
-      if (isWanted && isShown) return { grid, hasTrades };
+    for (const { heatMaps, isWanted, hasTrades } of loaders) {
+      const heatMap = heatMaps.get(outcome)?.window;
+      const isShown = heatMap?.columns.at(0)?.fromMs === from && heatMap.columns.at(-1)?.toMs === to - 1;
+      if (isWanted && isShown) return { heatMap, hasTrades };
     }
     return undefined;
   }
@@ -316,7 +316,7 @@ export class Explorer {
     this.#recording.value = undefined;
   }
 
-  #loadGrids(): void {
+  #loadHeatMaps(): void {
     void this.#epoch.value;
     const [source, shown] = [this.#source.value, this.#shown.value];
     if (source === undefined || shown === undefined) return;

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
-import type { GridWindow } from './recording.ts';
+import type { HeatMapWindow } from './recording.ts';
 import type { OutcomeChoice } from './view-choices.ts';
 
 export interface LadderQuery {
@@ -14,7 +14,7 @@ export interface LadderQuery {
 /** The books of one market. A call with a signal rejects with the signal's reason as soon as it is aborted. */
 export interface MarketSource {
   /** Equal to `…/heatmap`. */
-  grid(window: GridWindow, signal: AbortSignal): Promise<HeatMap>;
+  heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap>;
   /** The last snapshot of each outcome at or before an instant, if there is one. */
   ladders(query: LadderQuery): Promise<readonly Snapshot[]>;
   /** The time of the next snapshot after an instant, or of the last one before it; undefined if there is none. */

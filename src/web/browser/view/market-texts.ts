@@ -4,8 +4,6 @@ import type { PointedCell } from './market-plot.ts';
 const COUNT = new Intl.NumberFormat('en-US');
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-const [THOUSAND, MILLION] = [1000, 1e6];
-const ROUNDED = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`. */
 export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketJson): string {
@@ -29,12 +27,6 @@ export function coverageText({ outcomes, gapCount }: CoverageJson): string {
 /** The time of day in UTC, to the millisecond. */
 export function clockText(ms: number): string {
   return new Date(ms).toISOString().slice(11, 23);
-}
-
-/** A size of the legend: two digits, `1.2k`, `35M`. */
-export function roundedShares(size: number): string {
-  if (size >= MILLION) return `${ROUNDED.format(size / MILLION)}M`;
-  return size >= THOUSAND ? `${ROUNDED.format(size / THOUSAND)}k` : ROUNDED.format(size);
 }
 
 /** What is under the pointer. */

@@ -3,7 +3,7 @@ import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import { abortError } from './pause.ts';
-import type { GridWindow, RecordedGap } from './recording.ts';
+import type { HeatMapWindow, RecordedGap } from './recording.ts';
 import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
 
 interface TrustedTypePolicies {
@@ -50,8 +50,8 @@ export class RecordingSource implements MarketSource {
     return await this.#ask<number>({ ask: 'read', segments, gaps }, signal, [segments.buffer]);
   }
 
-  async grid(window: GridWindow, signal: AbortSignal): Promise<HeatMap> {
-    return await this.#ask({ ask: 'grid', window }, signal);
+  async heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap> {
+    return await this.#ask({ ask: 'heatMap', window }, signal);
   }
 
   async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {

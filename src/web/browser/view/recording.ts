@@ -20,7 +20,7 @@ export interface RecordedGap {
   readonly toMs: number;
 }
 
-export interface GridWindow {
+export interface HeatMapWindow {
   readonly outcome: Outcome;
   /** Both inclusive. */
   readonly fromMs: number;
@@ -57,7 +57,7 @@ export class Recording {
   }
 
   /** The heat map of a window: equal to `…/heatmap`. */
-  grid({ outcome, fromMs: startMs, toMs: endMs, columns: count }: GridWindow): HeatMap {
+  heatMap({ outcome, fromMs: startMs, toMs: endMs, columns: count }: HeatMapWindow): HeatMap {
     const times = this.#times[outcome];
     const lastMs = times.at(-1) ?? -Infinity;
     const columns: HeatMapColumn[] = [];

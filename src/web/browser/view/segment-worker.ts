@@ -9,7 +9,7 @@ class SegmentWorker {
   #recording = new Recording([], []);
 
   async answer(question: WorkerQuestion): Promise<unknown> {
-    if (question.ask === 'grid') return this.#recording.grid(question.window);
+    if (question.ask === 'heatMap') return this.#recording.heatMap(question.window);
     if (question.ask === 'neighbour') {
       return this.#recording.neighbour(question.outcome, question.atMs, question.direction);
     }

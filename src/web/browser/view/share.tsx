@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { curlCommand } from './curl-command.ts';
 import { download } from './download.ts';
 import type { Explorer, ShownMarket } from './explorer.ts';
-import { gridJson } from './grid-json.ts';
+import { heatMapJson } from './heat-map-json.ts';
 import type { MarketPlot } from './market-plot.ts';
 import { outcomesOf } from './view-choices.ts';
 
@@ -27,14 +27,14 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   const address = () => `${location.origin}${location.pathname}${explorer.linkSearch(state.link)}`;
   const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
   const outcomes = outcomesOf(state.outcome.value);
-  const grids = outcomes.flatMap((outcome) => explorer.gridOf(shown, outcome) ?? []);
-  const hasBooks = grids.length === outcomes.length;
+  const heatMaps = outcomes.flatMap((outcome) => explorer.heatMapOf(shown, outcome) ?? []);
+  const hasBooks = heatMaps.length === outcomes.length;
   const saveData = () => {
     const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
     const data = outcomes.map((outcome, nth) => {
       const assetId = clobTokenIds[outcome === 'up' ? 0 : 1];
-      const { grid, hasTrades } = grids[nth]!;
-      return gridJson(grid, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
+      const { heatMap, hasTrades } = heatMaps[nth]!;
+      return heatMapJson(heatMap, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
     });
     const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));

@@ -4,10 +4,6 @@ import type { Outcome } from '../../../domain/outcome.ts';
 export const OUTCOME_CHOICES = ['up', 'down', 'both'] as const;
 export type OutcomeChoice = (typeof OUTCOME_CHOICES)[number];
 
-/** How sizes become colours. */
-export const SIZE_SCALES = ['log', 'sqrt'] as const;
-export type SizeScale = (typeof SIZE_SCALES)[number];
-
 /** What is drawn over the books. */
 export const LAYERS = ['mid', 'trades', 'reference'] as const;
 export type Layer = (typeof LAYERS)[number];

@@ -1,6 +1,7 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { SizeScale } from '../../../domain/heat-map-picture.ts';
 import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
-import type { Layer, OutcomeChoice, SizeScale } from './view-choices.ts';
+import type { Layer, OutcomeChoice } from './view-choices.ts';
 import type { ViewLink } from './view-link.ts';
 
 /** Four milliseconds a column, ten columns. */

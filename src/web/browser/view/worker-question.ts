@@ -1,11 +1,11 @@
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { LadderQuery } from './market-source.ts';
-import type { GridWindow, RecordedGap } from './recording.ts';
+import type { HeatMapWindow, RecordedGap } from './recording.ts';
 
 /** What the page asks of its worker. The first question is `read`. */
 export type WorkerQuestion =
   | { readonly ask: 'read'; readonly segments: Uint8Array; readonly gaps: readonly RecordedGap[] }
-  | { readonly ask: 'grid'; readonly window: GridWindow }
+  | { readonly ask: 'heatMap'; readonly window: HeatMapWindow }
   | { readonly ask: 'ladders'; readonly query: LadderQuery }
   | {
       readonly ask: 'neighbour';

@@ -3,16 +3,16 @@ import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { MarketSource } from './market-source.ts';
 import { pause } from './pause.ts';
-import type { GridWindow } from './recording.ts';
+import type { HeatMapWindow } from './recording.ts';
 import type { Span } from './span.ts';
 
 /** The heat maps of an outcome that can be drawn: the one of the window over that of the whole market. */
-export interface LoadedGrids {
+export interface LoadedHeatMaps {
   readonly whole: HeatMap | undefined;
   readonly window: HeatMap | undefined;
 }
 
-export interface WantedGrids {
+export interface WantedHeatMaps {
   readonly source: MarketSource;
   readonly outcomes: readonly Outcome[];
   readonly whole: Span;
@@ -29,14 +29,14 @@ const COLUMN_MS_MIN = 4;
 const SETTLED_MS = 120;
 
 /** The window of a request for a heat map. */
-export function gridWindow(outcome: Outcome, { from, to }: Span, columns: number): GridWindow {
+export function heatMapWindow(outcome: Outcome, { from, to }: Span, columns: number): HeatMapWindow {
   const columnsMax = Math.max(1, Math.floor((to - from) / COLUMN_MS_MIN));
   return { outcome, fromMs: from, toMs: to - 1, columns: Math.min(columns, columnsMax) };
 }
 
 /** Gets the heat maps that are wanted, at first that of the window, and keeps the last ones. What is shown stays until its successor is there. */
-export class GridLoader {
-  readonly #grids: Signal<ReadonlyMap<Outcome, LoadedGrids>> = signal(new Map());
+export class HeatMapLoader {
+  readonly #heatMaps: Signal<ReadonlyMap<Outcome, LoadedHeatMaps>> = signal(new Map());
   readonly #isLoading = signal(false);
   readonly #kept = new Map<string, HeatMap>();
   readonly #onError: (error: unknown) => void;
@@ -49,8 +49,8 @@ export class GridLoader {
     this.#onLoaded = onLoaded;
   }
 
-  get grids(): ReadonlySignal<ReadonlyMap<Outcome, LoadedGrids>> {
-    return this.#grids;
+  get heatMaps(): ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>> {
+    return this.#heatMaps;
   }
 
   get isLoading(): ReadonlySignal<boolean> {
@@ -63,16 +63,16 @@ export class GridLoader {
   }
 
   /** Ends the requests of the wish before. */
-  async load(wanted: WantedGrids): Promise<void> {
+  async load(wanted: WantedHeatMaps): Promise<void> {
     this.#work.abort();
     const work = new AbortController();
     this.#work = work;
     if (wanted.source !== this.#source) this.#kept.clear();
     this.#source = wanted.source;
     const windows = wanted.outcomes.flatMap((outcome) => {
-      const whole = { outcome, part: 'whole', query: gridWindow(outcome, wanted.whole, wanted.columns) } as const;
-      const window = { outcome, part: 'window', query: gridWindow(outcome, wanted.window, wanted.columns) } as const;
-      return this.#grids.value.has(outcome) ? [whole, window] : [window, whole];
+      const whole = { outcome, part: 'whole', query: heatMapWindow(outcome, wanted.whole, wanted.columns) } as const;
+      const window = { outcome, part: 'window', query: heatMapWindow(outcome, wanted.window, wanted.columns) } as const;
+      return this.#heatMaps.value.has(outcome) ? [whole, window] : [window, whole];
     });
     const missing = windows.filter(({ outcome, part, query }) => {
       const kept = this.#kept.get(keyOf(query));
@@ -85,9 +85,9 @@ export class GridLoader {
       return;
     }
     try {
-      if (this.#grids.value.size > 0) await pause(SETTLED_MS, work.signal);
+      if (this.#heatMaps.value.size > 0) await pause(SETTLED_MS, work.signal);
       for (const { outcome, part, query } of missing) {
-        const map = this.#kept.get(keyOf(query)) ?? (await wanted.source.grid(query, work.signal));
+        const map = this.#kept.get(keyOf(query)) ?? (await wanted.source.heatMap(query, work.signal));
         this.#keep(keyOf(query), map);
         this.#show(outcome, part, map);
       }
@@ -100,10 +100,10 @@ export class GridLoader {
     }
   }
 
-  #show(outcome: Outcome, part: keyof LoadedGrids, map: HeatMap): void {
-    const before = this.#grids.value.get(outcome) ?? { whole: undefined, window: undefined };
+  #show(outcome: Outcome, part: keyof LoadedHeatMaps, map: HeatMap): void {
+    const before = this.#heatMaps.value.get(outcome) ?? { whole: undefined, window: undefined };
     if (before[part] === map) return;
-    this.#grids.value = new Map(this.#grids.value).set(outcome, { ...before, [part]: map });
+    this.#heatMaps.value = new Map(this.#heatMaps.value).set(outcome, { ...before, [part]: map });
   }
 
   #keep(key: string, map: HeatMap): void {
@@ -116,6 +116,6 @@ export class GridLoader {
   }
 }
 
-function keyOf({ outcome, fromMs, toMs, columns }: GridWindow): string {
+function keyOf({ outcome, fromMs, toMs, columns }: HeatMapWindow): string {
   return `${outcome} ${fromMs} ${toMs} ${columns}`;
 }

@@ -1,5 +1,5 @@
 import type { ColumnBook, HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
-import { drawnPrices } from './map-picture.ts';
+import { drawnPrices } from '../../../domain/heat-map-picture.ts';
 
 /** The imbalance is of the shares whose price is this close to the best one. */
 const NEAR = 0.05;

@@ -2,12 +2,12 @@ import type { ColumnBook, HeatMap, HeatMapColumn, TradedColumn } from '../../../
 import { midOf } from '../../../domain/quote.ts';
 
 /** The fields of the API's answer about the market and the outcome. */
-export type GridLabels = Readonly<
+export type HeatMapLabels = Readonly<
   Record<'assetId' | 'conditionId' | 'slug' | 'symbol' | 'outcome' | 'timeframe', string>
 >;
 
 /** The API's answer, see HeatMapResource. */
-export interface GridJson extends GridLabels {
+export interface HeatMapJson extends HeatMapLabels {
   readonly from: string;
   readonly to: string;
   readonly prices: readonly number[];
@@ -34,7 +34,7 @@ interface ColumnJson {
 }
 
 /** Reads the API's heat map. Columns that show the same snapshot share it. */
-export function gridOf({ prices, columns }: Pick<GridJson, 'prices' | 'columns'>): HeatMap {
+export function heatMapOf({ prices, columns }: Pick<HeatMapJson, 'prices' | 'columns'>): HeatMap {
   let book: ColumnBook | undefined;
   const read = columns.map((column): HeatMapColumn => {
     if (column.id !== null && (book === undefined || String(book.id) !== column.id)) book = bookOf(column);
@@ -51,7 +51,7 @@ export function gridOf({ prices, columns }: Pick<GridJson, 'prices' | 'columns'>
 }
 
 /** Writes a heat map as the API does. `hasTrades`: whether its trades are known. */
-export function gridJson({ prices, columns }: HeatMap, labels: GridLabels, hasTrades: boolean): GridJson {
+export function heatMapJson({ prices, columns }: HeatMap, labels: HeatMapLabels, hasTrades: boolean): HeatMapJson {
   return {
     ...labels,
     from: isoText(columns[0]!.fromMs),
