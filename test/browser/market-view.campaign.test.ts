@@ -124,7 +124,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
       return { head, ladder };
     };
     const at = '2026-04-16T07:11:00.000Z';
-    expect((await open('without-books', at)).head).toContain('no books recorded');
+    const without = await open('without-books', at);
+    expect(without.head).toContain('no books recorded');
+    expect(without.ladder).toContain('no book is recorded at this instant or before it');
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('1 snapshot, no gaps, 1 one-sided');
@@ -259,7 +261,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       .first()
       .waitFor();
     await page.goto(`${origin}/view/btc/${SLUG}`);
-    await page.getByText(/Your tier, Free, lacks snapshots\. With it, the heat map/).waitFor();
+    await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows the heat map/).waitFor();
     await page.locator('.sign.reference').waitFor();
     expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans']);
     expect(await complaintsOf(watched)).toEqual([]);

@@ -90,7 +90,10 @@ export class Connection {
   readonly settings: ConnectionSettings;
   readonly #deps: ConnectionDeps;
   readonly #state = signal<ConnectionState>({ kind: 'connecting' });
+  readonly state: ReadonlySignal<ConnectionState> = this.#state;
   readonly #isWaiting = signal(false);
+  /** Whether a request waits because too many were sent. */
+  readonly isWaiting: ReadonlySignal<boolean> = this.#isWaiting;
   #token: Token | undefined;
   /** Of the person's choice; undefined: the one that sees most. */
   #keyId: string | undefined;
@@ -102,15 +105,6 @@ export class Connection {
   constructor(settings: ConnectionSettings, deps: ConnectionDeps = BROWSER) {
     this.settings = settings;
     this.#deps = deps;
-  }
-
-  get state(): ReadonlySignal<ConnectionState> {
-    return this.#state;
-  }
-
-  /** Whether a request waits because too many were sent. */
-  get isWaiting(): ReadonlySignal<boolean> {
-    return this.#isWaiting;
   }
 
   /** Whether requests need a key: then a command to copy has one too. */

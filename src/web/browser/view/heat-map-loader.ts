@@ -37,7 +37,9 @@ export function heatMapWindow(outcome: Outcome, { from, to }: Span, columns: num
 /** Gets the heat maps that are wanted, at first that of the window, and keeps the last ones. What is shown stays until its successor is there. */
 export class HeatMapLoader {
   readonly #heatMaps: Signal<ReadonlyMap<Outcome, LoadedHeatMaps>> = signal(new Map());
+  readonly heatMaps: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>> = this.#heatMaps;
   readonly #isLoading = signal(false);
+  readonly isLoading: ReadonlySignal<boolean> = this.#isLoading;
   readonly #kept = new Map<string, HeatMap>();
   readonly #onError: (error: unknown) => void;
   readonly #onLoaded: () => void;
@@ -47,14 +49,6 @@ export class HeatMapLoader {
   constructor(onError: (error: unknown) => void, onLoaded: () => void) {
     this.#onError = onError;
     this.#onLoaded = onLoaded;
-  }
-
-  get heatMaps(): ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>> {
-    return this.#heatMaps;
-  }
-
-  get isLoading(): ReadonlySignal<boolean> {
-    return this.#isLoading;
   }
 
   /** What was kept is of a state of the market that has passed. What is drawn stays until it is loaded again. */

@@ -300,7 +300,7 @@ export class MarketPlot {
 }
 
 function styleOf({ matches: isDark }: MediaQueryList): PlotStyle {
-  return { colours: pageColours(document.body), palette: paletteOf(isDark ? 'dark' : 'light') };
+  return { colours: pageColours(), palette: paletteOf(isDark ? 'dark' : 'light') };
 }
 
 function isInside({ top, height }: Band, y: number): boolean {

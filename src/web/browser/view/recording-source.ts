@@ -4,7 +4,25 @@ import type { Outcome } from '../../../domain/outcome.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import { abortError } from './pause.ts';
 import type { HeatMapWindow, RecordedGap } from './recording.ts';
-import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
+
+/** What the page asks of its worker. The first question is `read`. */
+export type WorkerQuestion =
+  | { readonly ask: 'read'; readonly segments: Uint8Array; readonly gaps: readonly RecordedGap[] }
+  | { readonly ask: 'heatMap'; readonly window: HeatMapWindow }
+  | { readonly ask: 'ladders'; readonly query: LadderQuery }
+  | {
+      readonly ask: 'neighbour';
+      readonly outcome: Outcome;
+      readonly atMs: number;
+      readonly direction: -1 | 1;
+    };
+
+/** An answer has the number of its question. `error`: why there is none. */
+export interface WorkerAnswer {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
 
 interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };

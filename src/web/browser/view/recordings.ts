@@ -1,4 +1,4 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { BrowseQuery } from './browse-query.ts';
 import { isIn, listPart, type RecordedDay } from './calendar.ts';
 import type { Connection } from './connection.ts';
@@ -48,54 +48,36 @@ export interface RecordingsDeps {
 /** What the recordings page shows: coins, the days of one of them, and its markets. It loads what is missing. */
 export class Recordings {
   readonly #deps: RecordingsDeps;
-  readonly #query;
+  readonly #query: Signal<BrowseQuery>;
+  readonly query: ReadonlySignal<BrowseQuery>;
   readonly #coins = signal<readonly ListedCoin[] | undefined>(undefined);
+  /** By symbol; undefined until they are loaded. */
+  readonly coins: ReadonlySignal<readonly ListedCoin[] | undefined> = this.#coins;
   readonly #days = signal<readonly RecordedDay[] | undefined>(undefined);
+  /** Of the coin and the timeframe; undefined until they are loaded. */
+  readonly days: ReadonlySignal<readonly RecordedDay[] | undefined> = this.#days;
   readonly #markets = signal<PagedRows<ListedMarket> | undefined>(undefined);
+  /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
+  readonly markets: ReadonlySignal<PagedRows<ListedMarket> | undefined> = this.#markets;
   readonly #failure = signal<RequestRefused | undefined>(undefined);
+  /** Why the last request failed. */
+  readonly failure: ReadonlySignal<RequestRefused | undefined> = this.#failure;
   readonly #changes = signal(0);
+  /** Changes with each change of rows and midpoints. */
+  readonly changes: ReadonlySignal<number> = this.#changes;
   readonly #midpoints: ShownValues<string, Midpoints>;
   #load = new AbortController();
   #cancelRetry: (() => void) | undefined;
   #cancelRecount: (() => void) | undefined;
 
   constructor(query: BrowseQuery, deps: RecordingsDeps) {
-    this.#query = signal(query);
+    this.query = this.#query = signal(query);
     this.#deps = deps;
     this.#midpoints = new ShownValues({
       ...{ valuesMax: MIDPOINTS_MAX, batchMax: MIDPOINTS_BATCH_MAX, loadsMax: 1, later: deps.later },
       load: async (markets, aborted) => await this.#loadMidpoints(markets, aborted),
       onChange: () => this.#changed(),
     });
-  }
-
-  get query(): ReadonlySignal<BrowseQuery> {
-    return this.#query;
-  }
-
-  /** By symbol; undefined until they are loaded. */
-  get coins(): ReadonlySignal<readonly ListedCoin[] | undefined> {
-    return this.#coins;
-  }
-
-  /** Of the coin and the timeframe; undefined until they are loaded. */
-  get days(): ReadonlySignal<readonly RecordedDay[] | undefined> {
-    return this.#days;
-  }
-
-  /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
-  get markets(): ReadonlySignal<PagedRows<ListedMarket> | undefined> {
-    return this.#markets;
-  }
-
-  /** Changes with each change of rows and midpoints. */
-  get changes(): ReadonlySignal<number> {
-    return this.#changes;
-  }
-
-  /** Why the last request failed. */
-  get failure(): ReadonlySignal<RequestRefused | undefined> {
-    return this.#failure;
   }
 
   /** The coin that is shown; undefined while nothing is known. */

@@ -20,15 +20,12 @@ export class ReplayClock {
   readonly #connection: Connection;
   readonly #replayId: string | null;
   readonly #shown: Signal<ReplayClockJson | undefined> = signal(undefined);
+  readonly shown: ReadonlySignal<ReplayClockJson | undefined> = this.#shown;
 
   /** `replayId` null: the first replay of the process. */
   constructor(connection: Connection, replayId: string | null) {
     this.#connection = connection;
     this.#replayId = replayId;
-  }
-
-  get shown(): ReadonlySignal<ReplayClockJson | undefined> {
-    return this.#shown;
   }
 
   /** Settles when `signal` is aborted. */

@@ -1,8 +1,8 @@
 import { readSnapshots, type Snapshot } from '../../../client/segment-reader.ts';
 import { shallow } from './market-source.ts';
 import { Recording } from './recording.ts';
+import type { WorkerAnswer, WorkerQuestion } from './recording-source.ts';
 import { outcomesOf } from './view-choices.ts';
-import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
 
 /** Reads a file of segments, and answers questions about its books. */
 class SegmentWorker {

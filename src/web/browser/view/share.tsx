@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { curlCommand } from './curl-command.ts';
-import { download } from './download.ts';
 import type { Explorer, ShownMarket } from './explorer.ts';
 import { heatMapJson } from './heat-map-json.ts';
 import type { MarketPlot } from './market-plot.ts';
+import { shownHeatMap, shownRequests } from './shown-data.ts';
+import { linkSearch } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
 
 interface ShareContent {
@@ -24,10 +24,10 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   };
   const { market, state } = shown;
   const { needsKey } = explorer.connection;
-  const address = () => `${location.origin}${location.pathname}${explorer.linkSearch(state.link)}`;
+  const address = () => `${location.origin}${location.pathname}${linkSearch(state.link)}`;
   const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
   const outcomes = outcomesOf(state.outcome.value);
-  const heatMaps = outcomes.flatMap((outcome) => explorer.heatMapOf(shown, outcome) ?? []);
+  const heatMaps = outcomes.flatMap((outcome) => shownHeatMap(explorer, shown, outcome) ?? []);
   const hasBooks = heatMaps.length === outcomes.length;
   const saveData = () => {
     const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
@@ -53,11 +53,15 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <button
         class="button small"
         type="button"
-        onClick={() => void copy(explorer.requests(shown).heatMaps.map(curlOf).join('\n'))}
+        onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}
       >
         Copy heat map as curl
       </button>
-      <button class="button small" type="button" onClick={() => void copy(curlOf(explorer.requests(shown).ladders))}>
+      <button
+        class="button small"
+        type="button"
+        onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}
+      >
         Copy ladder as curl
       </button>
       <button
@@ -78,4 +82,20 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <output class="quiet small">{said.value}</output>
     </div>
   );
+}
+
+/** A request as a command. The key is a variable of the shell: the page never shows one. */
+function curlCommand(origin: string, path: string, needsKey: boolean): string {
+  const header = needsKey ? `-H "Authorization: Bearer $KEY" ` : '';
+  return `curl -s ${header}'${origin}${path}'`;
+}
+
+/** Saves a file that the page made. */
+function download(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
