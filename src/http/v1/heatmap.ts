@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { HeatMap, HeatMapColumn, HeatMapQuery } from '../../domain/heat-map.ts';
-import { type ColumnResource, HeatMapResource } from '../../domain/heat-map-resource.ts';
-import { formatInstant, INSTANT_MAX_MS, type InstantMs, instantOrNull } from '../../domain/instant.ts';
+import { columnResource } from '../../domain/heat-map-json.ts';
+import { HeatMapResource } from '../../domain/heat-map-resource.ts';
+import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
-import { midOf } from '../../domain/quote.ts';
 import { ArchiveView } from '../../store/archive-view.ts';
 import { heatMapSteps } from '../../store/heat-map.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -50,7 +50,7 @@ export function heatmapController(deps: ControllerDeps) {
       fields,
       name: 'columns',
       items,
-      resourceOf: columnResourceOf(query),
+      resourceOf: (column: HeatMapColumn) => columnResource(column, query.hasTrades === true),
       itemsMax: COLUMNS_IN_PIECE_MAX,
     };
     const pieces: Uint8Array[] = [];
@@ -74,7 +74,7 @@ export function heatmapController(deps: ControllerDeps) {
             const { columns, ...map } = first.value;
             const data = {
               ...heatMapFields(market, requested, map),
-              columns: columns.map(columnResourceOf(requested)),
+              columns: columns.map((column) => columnResource(column, hasTrades)),
             };
             return responder.giveDocument({ data }, negotiated, etag);
           }
@@ -139,30 +139,5 @@ function heatMapFields(
     from: formatInstant(query.fromMs),
     to: formatInstant(query.toMs),
     prices: [...prices],
-  };
-}
-
-function columnResourceOf({ hasTrades }: HeatMapQuery): (column: HeatMapColumn) => ColumnResource {
-  const none = hasTrades === true ? 0 : null;
-  return (column) => {
-    const { count = none, shares = none, lowPrice = null, highPrice = null } = column.traded ?? {};
-    return { ...bookFields(column), trades: count, tradedShares: shares, tradeLow: lowPrice, tradeHigh: highPrice };
-  };
-}
-
-function bookFields({ fromMs, toMs, hasGap, book }: HeatMapColumn) {
-  return {
-    from: formatInstant(fromMs),
-    to: formatInstant(toMs),
-    gap: hasGap,
-    id: book === undefined ? null : String(book.id),
-    timestamp: instantOrNull(book?.timestampMs),
-    bidPrice: book?.bidPrice ?? null,
-    askPrice: book?.askPrice ?? null,
-    mid: (book && midOf(book)) ?? null,
-    bidRows: [...(book?.bids.rows ?? [])],
-    bidSizes: [...(book?.bids.sizes ?? [])],
-    askRows: [...(book?.asks.rows ?? [])],
-    askSizes: [...(book?.asks.sizes ?? [])],
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { heatMapOf, heatMapResource } from '../../../src/domain/heat-map-json.ts';
 import type { OrderBook } from '../../../src/domain/orderbook.ts';
-import { heatMapJson, heatMapOf } from '../../../src/web/browser/view/heat-map-json.ts';
 import { Recording } from '../../../src/web/browser/view/recording.ts';
 import { expectedGrid } from '../../support/heat-map-oracle.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../../support/random-books.ts';
@@ -59,7 +59,7 @@ describe('a recording in the browser', () => {
         const [a, b] = [between(), between()];
         const window = { fromMs: Math.min(a, b), toMs: Math.max(a, b), columns: 1 + Math.floor(random() * 120) };
         const map = recording.heatMap({ outcome: 'up', ...window });
-        const resource = heatMapJson(map, LABELS, false);
+        const resource = heatMapResource(map, LABELS, false);
         const expected = expectedGrid(snapshots, listed, window);
         const columns = expected.columns.map((column) => ({ ...column, ...WITHOUT_TRADES }));
         expect(resource).toEqual({ ...LABELS, ...expected, columns });
@@ -88,7 +88,7 @@ describe('a recording in the browser', () => {
     const traded = { count: 2, shares: 12.5, lowPrice: 0.49, highPrice: 0.51 };
     const column = { fromMs: START_MS, toMs: START_MS + 9, hasGap: false, book: undefined };
     const map = { prices: [0, 0.01], columns: [{ ...column, traded }, column] };
-    const written = heatMapJson(map, LABELS, true);
+    const written = heatMapResource(map, LABELS, true);
     expect(written.columns).toMatchObject([
       { trades: 2, tradedShares: 12.5, tradeLow: 0.49, tradeHigh: 0.51 },
       { trades: 0, tradedShares: 0, tradeLow: null, tradeHigh: null },

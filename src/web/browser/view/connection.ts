@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import type { TierResource } from '../../../domain/tier.ts';
 import { abortError, pause } from './pause.ts';
 import { kindOf, type Link, problemIn, RequestRefused, sentenceOf } from './request-refused.ts';
 
@@ -18,13 +19,7 @@ interface NamedKey {
 }
 
 /** The fields of a tier that pages use. */
-export interface GrantedTier {
-  readonly id: string;
-  readonly name: string;
-  /** null: all. */
-  readonly coins: readonly string[] | null;
-  readonly routes: readonly string[] | null;
-}
+export type GrantedTier = Readonly<Pick<TierResource, 'id' | 'name' | 'coins' | 'routes'>>;
 
 /** The key that requests are sent with. */
 export interface ConnectedKey {

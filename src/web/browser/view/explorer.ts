@@ -4,8 +4,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedSegments, LocalRecording } from './local-recording.ts';
-import { recordedSpans } from './market-json.ts';
-import { MarketReader, type ReadMarket } from './market-reader.ts';
+import { MarketReader, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
@@ -189,7 +188,7 @@ export class Explorer {
   async #open(signal: AbortSignal): Promise<void> {
     const read = await this.#reader.read(signal);
     const before = this.#shown.value;
-    const { limits, window, firstMs } = recordedSpans(read.market, read.coverage);
+    const { limits, window, firstMs } = recordedSpans(read);
     const state = before?.state ?? new ViewState(viewLinkOf(this.#settings.search), limits, window, firstMs);
     state.widen(limits);
     batch(() => {

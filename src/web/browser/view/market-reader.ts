@@ -1,12 +1,14 @@
+import type { CoverageResource } from '../../../domain/coverage.ts';
+import type { MarketWithCounts } from '../../../domain/market.ts';
 import type { Connection } from './connection.ts';
-import type { CoverageJson, MarketJson } from './market-json.ts';
 import { pause } from './pause.ts';
+import type { Span } from './span.ts';
 
 /** A market, and what is recorded of it. */
 export interface ReadMarket {
-  readonly market: MarketJson;
+  readonly market: MarketWithCounts;
   /** Undefined: the tier lacks snapshots. */
-  readonly coverage: CoverageJson | undefined;
+  readonly coverage: CoverageResource | undefined;
 }
 
 const LOOK_MS = 20_000;
@@ -27,9 +29,9 @@ export class MarketReader {
   async read(signal: AbortSignal): Promise<ReadMarket> {
     const { text, version } = await this.#look(signal);
     this.#version = version;
-    const { data: market } = JSON.parse(text) as { data: MarketJson };
+    const { data: market } = JSON.parse(text) as { data: MarketWithCounts };
     if (!this.#connection.grants('snapshots')) return { market, coverage: undefined };
-    const coverage = await this.#connection.get<{ data: CoverageJson }>(`${this.#path}/coverage`, { signal });
+    const coverage = await this.#connection.get<{ data: CoverageResource }>(`${this.#path}/coverage`, { signal });
     return { market, coverage: coverage.data };
   }
 
@@ -63,4 +65,27 @@ async function nextLook(signal: AbortSignal): Promise<void> {
   do await Promise.race([returned, pause(LOOK_MS, signal)]);
   while (document.visibilityState !== 'visible');
   waiting.abort();
+}
+
+/** The parts of the time axis that a market has. */
+interface RecordedSpans {
+  /** From the start to the end of the market. */
+  readonly window: Span;
+  /** The window, and what is recorded before and after it. */
+  readonly limits: Span;
+  /** The first instant of the window that has a book of each recorded outcome. */
+  readonly firstMs: number;
+}
+
+export function recordedSpans({ market: { startTime, endTime }, coverage }: ReadMarket): RecordedSpans {
+  const window = { from: Date.parse(startTime), to: Date.parse(endTime) + 1 };
+  const outcomes = coverage?.outcomes ?? [];
+  const times = outcomes.flatMap(({ first, last }) => [first, last]).filter((time) => time !== null);
+  const recorded = times.map((time) => Date.parse(time));
+  const firsts = outcomes.map(({ first }) => (first === null ? window.from : Date.parse(first)));
+  return {
+    window,
+    limits: { from: Math.min(window.from, ...recorded), to: Math.max(window.to, ...recorded.map((ms) => ms + 1)) },
+    firstMs: Math.min(Math.max(window.from, ...firsts), window.to - 1),
+  };
 }

@@ -1,4 +1,5 @@
-import type { CoverageJson, MarketJson } from './market-json.ts';
+import type { CoverageResource } from '../../../domain/coverage.ts';
+import type { MarketResource } from '../../../domain/market.ts';
 import type { PointedCell } from './market-plot.ts';
 
 const COUNT = new Intl.NumberFormat('en-US');
@@ -6,13 +7,13 @@ const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`. */
-export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketJson): string {
+export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketResource): string {
   const times = `${startTime.slice(11, 16)}–${endTime.slice(11, 16)}`;
   return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
 }
 
 /** What is recorded, in one line. */
-export function coverageText({ outcomes, gapCount }: CoverageJson): string {
+export function coverageText({ outcomes, gapCount }: CoverageResource): string {
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${counted(gapCount, 'gap')}`;
   const parts = [counted(count, 'snapshot'), gapCount === 0 ? 'no gaps' : counted(gapCount, 'gap')];

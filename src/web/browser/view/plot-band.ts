@@ -81,7 +81,7 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
     ],
     series: [{}, ...series.map((one) => ({ points: { show: false }, ...one }))],
     hooks: {
-      drawAxes: [
+      drawClear: [
         ({ ctx, bbox }) => {
           // What uPlot remembers of the context stays true.
           ctx.save();

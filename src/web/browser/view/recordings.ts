@@ -1,6 +1,9 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { MarketWithCounts } from '../../../domain/market.ts';
+import type { CoinResource } from '../../../domain/recorded-coin.ts';
+import type { DayResource } from '../../../domain/recorded-day.ts';
 import type { BrowseQuery } from './browse-query.ts';
-import { isIn, listPart, type RecordedDay } from './calendar.ts';
+import { isIn, listPart } from './calendar.ts';
 import type { Connection } from './connection.ts';
 import type { Later } from './later.ts';
 import { PAGE_ROWS, PagedRows } from './paged-rows.ts';
@@ -19,26 +22,14 @@ const RECOUNT_MS = 30_000;
 /** Midpoints of up, from the beginning of a market to its end. */
 export type Midpoints = readonly (number | null)[];
 
-/** The fields of a coin of /v1 that the page uses. */
-export interface ListedCoin {
-  readonly symbol: string;
-  /** Those that its markets have, the shortest first. */
-  readonly timeframes: readonly string[];
-}
+/** The fields of a coin that the page shows. */
+export type ListedCoin = Pick<CoinResource, 'symbol' | 'timeframes'>;
 
-/** The fields of a market of /v1 that the page uses. */
-export interface ListedMarket {
-  readonly conditionId: string;
-  readonly slug: string;
-  readonly symbol: string;
-  readonly startTime: string;
-  readonly endTime: string;
-  readonly closed: boolean;
-  readonly winner: 'up' | 'down' | null;
-  /** In USDC; null where it is not known. */
-  readonly volume: number | null;
-  readonly snapshotCount: number;
-}
+/** The fields of a market that the page shows. */
+export type ListedMarket = Pick<
+  MarketWithCounts,
+  'conditionId' | 'slug' | 'symbol' | 'startTime' | 'endTime' | 'closed' | 'winner' | 'volume' | 'snapshotCount'
+>;
 
 export interface RecordingsDeps {
   readonly connection: Pick<Connection, 'get' | 'grants'>;
@@ -53,9 +44,9 @@ export class Recordings {
   readonly #coins = signal<readonly ListedCoin[] | undefined>(undefined);
   /** By symbol; undefined until they are loaded. */
   readonly coins: ReadonlySignal<readonly ListedCoin[] | undefined> = this.#coins;
-  readonly #days = signal<readonly RecordedDay[] | undefined>(undefined);
+  readonly #days = signal<readonly DayResource[] | undefined>(undefined);
   /** Of the coin and the timeframe; undefined until they are loaded. */
-  readonly days: ReadonlySignal<readonly RecordedDay[] | undefined> = this.#days;
+  readonly days: ReadonlySignal<readonly DayResource[] | undefined> = this.#days;
   readonly #markets = signal<PagedRows<ListedMarket> | undefined>(undefined);
   /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
   readonly markets: ReadonlySignal<PagedRows<ListedMarket> | undefined> = this.#markets;
@@ -144,7 +135,7 @@ export class Recordings {
       this.#coins.value ??= await this.#data('/v1/coins', aborted);
       if (this.coin === undefined) return;
       if (this.#days.peek() === undefined) {
-        const days = await this.#data<readonly RecordedDay[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
+        const days = await this.#data<readonly DayResource[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
         this.#days.value = days;
       }
       this.#list();

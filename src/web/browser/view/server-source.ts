@@ -1,8 +1,9 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { HeatMap } from '../../../domain/heat-map.ts';
+import { heatMapOf } from '../../../domain/heat-map-json.ts';
+import type { HeatMapResource } from '../../../domain/heat-map-resource.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection, RequestOptions } from './connection.ts';
-import { type HeatMapJson, heatMapOf } from './heat-map-json.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import type { HeatMapWindow } from './recording.ts';
 
@@ -31,7 +32,7 @@ export class ServerSource implements MarketSource {
 
   async heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap> {
     const path = heatMapPath(this.#marketPath, window);
-    return heatMapOf((await this.#connection.get<{ data: HeatMapJson }>(path, { signal })).data);
+    return heatMapOf((await this.#connection.get<{ data: HeatMapResource }>(path, { signal })).data);
   }
 
   async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {

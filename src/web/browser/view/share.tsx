@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
+import { heatMapResource } from '../../../domain/heat-map-json.ts';
 import type { Explorer, ShownMarket } from './explorer.ts';
-import { heatMapJson } from './heat-map-json.ts';
 import type { MarketPlot } from './market-plot.ts';
 import { shownHeatMap, shownRequests } from './shown-data.ts';
 import { linkSearch } from './view-address.ts';
@@ -32,9 +32,9 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   const saveData = () => {
     const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
     const data = outcomes.map((outcome, nth) => {
-      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1];
+      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1]!;
       const { heatMap, hasTrades } = heatMaps[nth]!;
-      return heatMapJson(heatMap, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
+      return heatMapResource(heatMap, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
     });
     const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
