@@ -22,7 +22,7 @@ export interface Plot {
   readonly toMs: InstantMs;
 }
 
-/** In pixels; the grid is scaled to its area. */
+/** In pixels; the cells are scaled to the area. */
 const WIDTH = 1240;
 const HEIGHT = 560;
 const AREA = { left: 56, top: 44, width: 1000, height: 456 };
@@ -74,7 +74,7 @@ export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }
 
-/** One path per colour; cells of one row and colour that follow each other are one rectangle. */
+/** The cells of a side, a path for each colour; cells of one row and colour that follow each other are one rectangle. */
 function cells(
   { prices, columns }: HeatMap,
   sideName: 'bids' | 'asks',

@@ -19,7 +19,7 @@ export const SIZE_COLOURS: Readonly<Record<'light' | 'dark', SideColours>> = {
   },
 };
 
-/** How sizes become shades. */
+/** The ways in which sizes become shades. */
 export const SIZE_SCALES = ['log', 'sqrt'] as const;
 export type SizeScale = (typeof SIZE_SCALES)[number];
 

@@ -1,12 +1,12 @@
 interface ChoicesContent<Option extends string> {
   readonly label: string;
-  /** With their texts. */
+  /** Each with its text. */
   readonly options: readonly (readonly [Option, string])[];
   readonly chosen: Option;
   readonly choose: (option: Option) => void;
 }
 
-/** One of a few, in a row. */
+/** A choice of one option, in a row. */
 export function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
   return (
     <fieldset class="tabs">

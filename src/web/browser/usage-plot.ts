@@ -7,12 +7,12 @@ const AXIS_WIDTH = 72;
 const PIXELS_BETWEEN_VALUES = 48;
 const DARK = '(prefers-color-scheme: dark)';
 
-/** What the chart draws in one colour: the values of one measure. */
+/** The values of one measure that have one colour. */
 export interface DrawnSeries {
   readonly name: string;
   /** Number of its colour in the style sheet. */
   readonly color: number;
-  /** One for each interval. */
+  /** A value for each interval. */
   readonly values: readonly number[];
 }
 

@@ -18,24 +18,24 @@ if (form !== null && wallet !== undefined) offer(form, wallet);
 
 function offer(form: HTMLFormElement, wallet: Wallet): void {
   const button = form.querySelector('button')!;
-  const said = form.querySelector('output')!;
+  const message = form.querySelector('output')!;
   const field = form.querySelector<HTMLInputElement>('input[name=payment]')!;
   button.hidden = false;
-  said.textContent = '';
+  message.textContent = '';
   form.addEventListener('submit', (event) => {
     if (field.value !== '') return;
     event.preventDefault();
     button.disabled = true;
-    said.textContent = 'Sign the transfer in your wallet.';
+    message.textContent = 'Sign the transfer in your wallet.';
     signed(wallet, JSON.parse(form.dataset.payment ?? '') as WalletPayment).then(
       (payment) => {
         field.value = payment;
-        said.textContent = 'Signed. The network needs some seconds.';
+        message.textContent = 'Signed. The network needs some seconds.';
         form.requestSubmit();
       },
       (error: unknown) => {
         button.disabled = false;
-        said.textContent = `Nothing was paid. Your wallet says: ${messageOf(error)}`;
+        message.textContent = `Nothing was paid. Your wallet says: ${messageOf(error)}`;
       },
     );
   });

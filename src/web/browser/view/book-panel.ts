@@ -7,7 +7,7 @@ import { priceLines } from './plot-lines.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
 
-/** What is drawn over the books of an outcome. */
+/** The lines over the books of an outcome. */
 export interface PanelLines {
   /** The midpoints of its books; undefined: not drawn. */
   readonly midpoints: HeatMap | undefined;

@@ -27,7 +27,7 @@ const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 type Grid = 'months' | 'days';
 
 interface CalendarContent {
-  /** By date, at least one. */
+  /** Ascending, at least one. */
   readonly days: readonly DayResource[];
   /** The month or the day that the list shows; '' for all. */
   readonly chosen: string;

@@ -5,9 +5,9 @@ const DAYS_IN_WEEK = 7;
 const YEAR_CHARS = '2026'.length;
 const MONTH_CHARS = '2026-01'.length;
 const MONTHS_IN_YEAR = 12;
-/** Of the grid of a year. */
+/** The months in a row of the grid of a year. */
 export const MONTHS_IN_ROW = 6;
-/** Of a day with recordings; 0 is for a day without. */
+/** The highest level of a day with recordings; a day without has 0. */
 export const LEVELS = 4;
 
 export type DayTotals = Readonly<Omit<DayResource, 'day'>>;
@@ -21,7 +21,7 @@ export interface ListPart {
   readonly count: number;
 }
 
-/** Whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
+/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
 export function isIn(day: string, date: string): boolean {
   return day === date || date === '' || day.startsWith(`${date}-`);
 }

@@ -4,7 +4,7 @@ import type { PageColours } from '../page-colours.ts';
 import { type Palette, picturedBands } from './heat-map-cells.ts';
 import type { Span } from './span.ts';
 
-/** How cells are drawn. */
+/** The colours of cells. */
 export interface CellStyle {
   readonly colours: PageColours;
   readonly palette: Palette;

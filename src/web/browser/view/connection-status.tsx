@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import type { ConnectedKey, Connection } from './connection.ts';
 
-/** How the page reaches the service: the key that it uses, or what a person can do while requests need one. */
+/** The key that the page uses, or what a person can do while requests need one. */
 export function ConnectionStatus({ connection }: { readonly connection: Connection }) {
   const { value: state } = connection.state;
   if (state.kind === 'closed') {

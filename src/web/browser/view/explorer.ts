@@ -29,7 +29,7 @@ export interface ExplorerSettings {
   readonly clock: ReplayClock | undefined;
 }
 
-/** One sentence for the person, and a page that helps. */
+/** A sentence for the person, and a page that helps. */
 export interface Notice {
   readonly sentence: string;
   readonly link: Link | undefined;
@@ -41,7 +41,7 @@ export interface ShownMarket extends ReadMarket {
   readonly playback: Playback;
 }
 
-/** The shortest time from ladders of the server to the next request for some: the requests of a key are limited. */
+/** The page waits this long after an answer with ladders before it requests the next: a key has a limit of requests. */
 const LADDERS_PAUSE_MS = 200;
 /** While the clock of a replay runs, the market is read again after this time. */
 const MARKET_AGE_MS = 3000;
@@ -57,7 +57,7 @@ export class Explorer {
   readonly feed: LadderFeed;
   /** The columns of a heat map: the pixels of the plot. */
   readonly columns: Signal<number> = signal(COLUMNS_AT_FIRST);
-  /** Whether the instant follows the clock of the replay. */
+  /** True while the instant follows the clock of the replay. */
   readonly isFollowing: Signal<boolean>;
   readonly #settings: ExplorerSettings;
   readonly #shown: Signal<ShownMarket | undefined> = signal(undefined);
@@ -93,13 +93,13 @@ export class Explorer {
   readonly notice: ReadonlySignal<Notice | undefined> = this.#notice;
   readonly reference: ReferenceFeed['prices'];
 
-  /** The market is asked for by its id: a slug may be another market's later. */
+  /** The path of the market, by its id: later another market may have its slug. */
   readonly marketPath: ReadonlySignal<string | undefined> = computed(() => {
     const conditionId = this.#shown.value?.market.conditionId;
     return conditionId && `/v1/${this.#settings.coin}/markets/${conditionId}`;
   });
 
-  /** Whether the books are read in this browser. */
+  /** True: the books are read in this browser. */
   readonly isLocal: ReadonlySignal<boolean> = computed(() => this.#recording.source.value !== undefined);
 
   /** The heat maps with trades: the server's, since the worker has only books. */
@@ -175,10 +175,10 @@ export class Explorer {
     this.isFollowing.value = false;
     try {
       const { signal } = this.#work;
-      const asked = outcomesOf(state.outcome.value).map((outcome) =>
+      const found = outcomesOf(state.outcome.value).map((outcome) =>
         source.neighbour(outcome, state.atMs.value, direction, signal),
       );
-      const times = (await Promise.all(asked)).filter((ms) => ms !== undefined);
+      const times = (await Promise.all(found)).filter((ms) => ms !== undefined);
       if (times.length > 0) state.scrubTo(direction === 1 ? Math.min(...times) : Math.max(...times));
     } catch (error) {
       this.#explain(error);

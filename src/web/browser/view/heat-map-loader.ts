@@ -17,7 +17,7 @@ export interface WantedHeatMaps {
   readonly outcomes: readonly Outcome[];
   readonly whole: Span;
   readonly window: Span;
-  /** Of the picture; a column is never shorter than COLUMN_MS_MIN. */
+  /** The width of the picture; a column is never shorter than COLUMN_MS_MIN. */
   readonly columns: number;
 }
 
@@ -25,7 +25,7 @@ export interface WantedHeatMaps {
 const KEPT_MAX = 8;
 /** With shorter columns, of whole milliseconds, their lengths would differ visibly. */
 const COLUMN_MS_MIN = 4;
-/** While a person zooms or drags, the server is asked only for windows that stay for this long. */
+/** While a person zooms or drags, only windows that stay for this long are requested. */
 const SETTLED_MS = 120;
 
 /** The window of a request for a heat map. */
@@ -51,12 +51,12 @@ export class HeatMapLoader {
     this.#onLoaded = onLoaded;
   }
 
-  /** What was kept is of a state of the market that has passed. What is drawn stays until it is loaded again. */
+  /** Drops what was kept, because the market has changed. What is drawn stays until it is loaded again. */
   forget(): void {
     this.#kept.clear();
   }
 
-  /** Ends the requests of the wish before. */
+  /** Loads other heat maps; requests for those before are aborted. */
   async load(wanted: WantedHeatMaps): Promise<void> {
     this.#work.abort();
     const work = new AbortController();

@@ -17,7 +17,7 @@ import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
 
-/** What is drawn. The plot draws again when one of these signals changes, once a frame. */
+/** The signals that a plot draws; it draws again when one changes, once a frame. */
 export interface PlotContent {
   readonly state: ViewState;
   /** Books and trades. */
@@ -137,7 +137,7 @@ export class MarketPlot {
     return panel?.plot.posToVal(y - panel.top, 'price');
   }
 
-  /** Whether a pixel is above the time axis, and not beside the plotting area. */
+  /** Says whether a pixel is above the time axis, and not beside the plotting area. */
   covers(x: number, y: number): boolean {
     const left = x - this.#gutters.peek().left;
     const lowest = this.#strips.at(-1);

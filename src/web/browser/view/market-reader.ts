@@ -17,7 +17,7 @@ const LOOK_MS = 20_000;
 export class MarketReader {
   readonly #connection: Connection;
   readonly #path: string;
-  /** Of what was read last. */
+  /** The version that was read last. */
   #version: string | undefined;
 
   /** `path`: of the market, by its slug or its conditionId. */

@@ -21,7 +21,7 @@ export interface MarketSource {
   neighbour(outcome: Outcome, atMs: number, direction: -1 | 1, signal: AbortSignal): Promise<number | undefined>;
 }
 
-/** Only a part of each side, best levels first. */
+/** A snapshot with the best levels of each side only. */
 export function shallow(snapshot: Snapshot, depth: number): Snapshot {
   return { ...snapshot, bids: snapshot.bids.slice(0, depth), asks: snapshot.asks.slice(0, depth) };
 }

@@ -12,7 +12,7 @@ export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketRes
   return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
 }
 
-/** What is recorded, in one line. */
+/** The recorded part of a market, in one line. */
 export function coverageText({ outcomes, gapCount }: CoverageResource): string {
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${counted(gapCount, 'gap')}`;
@@ -30,7 +30,7 @@ export function clockText(ms: number): string {
   return new Date(ms).toISOString().slice(11, 23);
 }
 
-/** What is under the pointer. */
+/** The cell under the pointer, in one line. */
 export function pointedText({ outcome, ms, price, column, bidSize, askSize }: PointedCell): string {
   const parts = [`${outcome} ${price} at ${clockText(ms)}`];
   if (column.book === undefined) parts.push(column.hasGap ? 'gap in the recording' : 'no book known');

@@ -7,7 +7,7 @@ export class Playback {
   readonly #state: ViewState;
   readonly #isPlaying = signal(false);
   readonly isPlaying: ReadonlySignal<boolean> = this.#isPlaying;
-  /** With parts of a millisecond. */
+  /** The instant with parts of a millisecond. */
   #atMs = 0;
   #frameMs = 0;
 

@@ -6,11 +6,11 @@ import type { Span } from './span.ts';
 /** An instant with a name: the start of the window, its end with the winner. */
 export type PlotEvent = readonly [ms: number, name: string];
 
-/** What the bands of a plot share. */
+/** The frame that all bands of a plot share. */
 export interface BandFrame {
-  /** Of the plot, in CSS pixels. */
+  /** The width of the plot in CSS pixels. */
   readonly width: number;
-  /** Beside the plotting area, for the labels of axes. */
+  /** The widths beside the plotting area, for the labels of axes. */
   readonly left: number;
   readonly right: number;
   readonly colours: PageColours;
@@ -20,15 +20,15 @@ export interface BandFrame {
 
 export interface BandContent {
   readonly name: string;
-  /** Of the plotting area, in CSS pixels. */
+  /** The height of the plotting area in CSS pixels. */
   readonly height: number;
   readonly scales: uPlot.Scales;
   readonly axes: readonly uPlot.Axis[];
   readonly series: readonly uPlot.Series[];
   readonly data: uPlot.AlignedData;
-  /** Whether the names of events are written here. */
+  /** True: the names of events are written in this band. */
   readonly hasEventNames?: boolean;
-  /** Whether the time axis is below. */
+  /** True: the time axis is below this band. */
   readonly hasTimeAxis?: boolean;
 }
 

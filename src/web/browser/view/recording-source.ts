@@ -5,7 +5,7 @@ import type { LadderQuery, MarketSource } from './market-source.ts';
 import { abortError } from './pause.ts';
 import type { HeatMapWindow, RecordedGap } from './recording.ts';
 
-/** What the page asks of its worker. The first question is `read`. */
+/** A question of the page to its worker. The first one is `read`. */
 export type WorkerQuestion =
   | { readonly ask: 'read'; readonly segments: Uint8Array; readonly gaps: readonly RecordedGap[] }
   | { readonly ask: 'heatMap'; readonly window: HeatMapWindow }
@@ -28,7 +28,7 @@ interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
 }
 
-interface Asked {
+interface OpenQuestion {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -46,17 +46,17 @@ export function workerUrl(url: string): string {
 /** The books of a market whose segments the page has: a worker reads them. */
 export class RecordingSource implements MarketSource {
   readonly #worker: Worker;
-  readonly #asked = new Map<number, Asked>();
+  readonly #open = new Map<number, OpenQuestion>();
   #count = 0;
 
   /** `url`: of `workerUrl`. */
   constructor(url: string) {
     this.#worker = new Worker(url, { type: 'module' });
     this.#worker.addEventListener('message', ({ data: { id, value, error } }: MessageEvent<WorkerAnswer>) => {
-      const asked = this.#asked.get(id);
-      this.#asked.delete(id);
-      if (error === undefined) asked?.resolve(value);
-      else asked?.reject(new Error(error));
+      const question = this.#open.get(id);
+      this.#open.delete(id);
+      if (error === undefined) question?.resolve(value);
+      else question?.reject(new Error(error));
     });
     this.#worker.addEventListener('error', () =>
       this.#fail(new Error('this browser does not run the worker of the page')),
@@ -92,11 +92,11 @@ export class RecordingSource implements MarketSource {
     this.#count += 1;
     return new Promise<T>((resolve, reject) => {
       signal?.throwIfAborted();
-      this.#asked.set(id, { resolve: (value) => resolve(value as T), reject });
+      this.#open.set(id, { resolve: (value) => resolve(value as T), reject });
       signal?.addEventListener(
         'abort',
         () => {
-          if (this.#asked.delete(id)) reject(abortError(signal));
+          if (this.#open.delete(id)) reject(abortError(signal));
         },
         { once: true },
       );
@@ -105,7 +105,7 @@ export class RecordingSource implements MarketSource {
   }
 
   #fail(error: Error): void {
-    for (const { reject } of this.#asked.values()) reject(error);
-    this.#asked.clear();
+    for (const { reject } of this.#open.values()) reject(error);
+    this.#open.clear();
   }
 }

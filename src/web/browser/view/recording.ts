@@ -30,7 +30,7 @@ export interface HeatMapWindow {
 
 type Side = Snapshot['bids'];
 
-/** One market's snapshots and gaps, held in memory: it answers as the API does. */
+/** One market's snapshots and gaps, in memory: it answers as the API does. */
 export class Recording {
   readonly #snapshots: Readonly<Record<Outcome, readonly Snapshot[]>>;
   readonly #times: Readonly<Record<Outcome, Float64Array>>;

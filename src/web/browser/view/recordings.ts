@@ -36,16 +36,16 @@ export interface RecordingsDeps {
   readonly later: Later;
 }
 
-/** What the recordings page shows: coins, the days of one of them, and its markets. It loads what is missing. */
+/** The coins of the recordings page, the days of one of them, and its markets. It loads what is missing. */
 export class Recordings {
   readonly #deps: RecordingsDeps;
   readonly #query: Signal<BrowseQuery>;
   readonly query: ReadonlySignal<BrowseQuery>;
   readonly #coins = signal<readonly ListedCoin[] | undefined>(undefined);
-  /** By symbol; undefined until they are loaded. */
+  /** The recorded coins, by symbol; undefined until they are loaded. */
   readonly coins: ReadonlySignal<readonly ListedCoin[] | undefined> = this.#coins;
   readonly #days = signal<readonly DayResource[] | undefined>(undefined);
-  /** Of the coin and the timeframe; undefined until they are loaded. */
+  /** The days of the coin and the timeframe; undefined until they are loaded. */
   readonly days: ReadonlySignal<readonly DayResource[] | undefined> = this.#days;
   readonly #markets = signal<PagedRows<ListedMarket> | undefined>(undefined);
   /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
@@ -193,7 +193,7 @@ export class Recordings {
     if (failure !== undefined) this.#fail(failure);
   }
 
-  /** A server that does not answer is asked again; other refusals are for the person. */
+  /** Requests again if the server does not answer; the person decides about other refusals. */
   #fail(error: unknown): void {
     if (!(error instanceof RequestRefused)) throw error;
     this.#failure.value = error;

@@ -19,7 +19,7 @@ interface CoinPrice {
 const POINTS_MAX = 1000;
 const [INTERVAL_MIN_MS, INTERVAL_MAX_MS] = [100, 86_400_000];
 const PAGES_MAX = 4;
-/** While a person zooms or drags, prices are asked for only when the window stays for this long. */
+/** While a person zooms or drags, prices are requested only for windows that stay for this long. */
 const SETTLED_MS = 250;
 
 /** The reference prices of the shown window. Earlier ones stay until they are loaded. */

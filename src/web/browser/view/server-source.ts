@@ -19,7 +19,7 @@ export function laddersPath(marketPath: string, { choice, atMs, depth }: LadderQ
   return `${marketPath}/snapshots/at/${new Date(atMs).toISOString()}?${outcome}mode=before&depth=${depth}`;
 }
 
-/** The books of a market, each asked of the server. */
+/** The books of a market: each is requested from the server. */
 export class ServerSource implements MarketSource {
   readonly #connection: Connection;
   readonly #marketPath: string;

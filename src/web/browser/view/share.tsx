@@ -14,10 +14,10 @@ interface ShareContent {
 
 /** Links, commands and files of what is shown. */
 export function Share({ explorer, shown, plot }: ShareContent) {
-  const said = useSignal('');
+  const message = useSignal('');
   const copy = async (text: string) => {
-    said.value = '';
-    said.value = await navigator.clipboard.writeText(text).then(
+    message.value = '';
+    message.value = await navigator.clipboard.writeText(text).then(
       () => 'Copied',
       () => `Your browser does not allow it: ${text}`,
     );
@@ -40,9 +40,9 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
   };
   const saveRecording = async () => {
-    said.value = 'Loading the recording …';
+    message.value = 'Loading the recording …';
     const segments = await explorer.segments();
-    said.value = '';
+    message.value = '';
     if (segments !== undefined) download(`${market.slug}.segments`, segments);
   };
   return (
@@ -79,7 +79,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           Save recording
         </button>
       )}
-      <output class="quiet small">{said.value}</output>
+      <output class="quiet small">{message.value}</output>
     </div>
   );
 }

@@ -48,7 +48,7 @@ export function sparklinePath(values: readonly (number | null)[], width: number,
   return path;
 }
 
-/** What a sparkline shows, in words; undefined if it has no value. */
+/** The values of a sparkline in words; undefined if it has none. */
 export function sparklineText(values: readonly (number | null)[]): string | undefined {
   const known = values.filter((value) => value !== null);
   if (known.length === 0) return undefined;

@@ -8,7 +8,7 @@ import type { ViewLink } from './view-link.ts';
 const SHORTEST_MS = 40;
 export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
 
-/** What a person looks at. All changes are kept within the market. */
+/** The part of a market that a person looks at. All changes stay within the market. */
 export class ViewState {
   readonly outcome: Signal<OutcomeChoice>;
   readonly scale: Signal<SizeScale>;
@@ -19,7 +19,7 @@ export class ViewState {
   readonly prices: ReadonlySignal<Span>;
   /** The instant of the ladder. */
   readonly atMs: ReadonlySignal<number>;
-  /** What is seen at first: the window of the market. */
+  /** The time that is shown at first: the window of the market. */
   readonly #home: Span;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
