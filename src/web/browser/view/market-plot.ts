@@ -6,12 +6,13 @@ import type { Outcome } from '../../../domain/outcome.ts';
 import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
 import { CellCanvas } from './cell-canvas.ts';
-import { cssColour, type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
+import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { perFrame } from './per-frame.ts';
-import { BAND_PADDING, type BandFrame, type PlotEvent, plotBand } from './plot-band.ts';
+import { BAND_PADDING, type BandFrame, type PlotEvent } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
+import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
@@ -55,7 +56,6 @@ interface Panel extends Band {
 const NARROW = 560;
 const PANEL_HEIGHTS = { wide: [400, 250], narrow: [300, 200] } as const;
 const STRIP_HEIGHT = 40;
-const SPREAD_MIN = 0.02;
 
 /**
  * A panel for each outcome, the spread and the imbalance below each other: uPlot draws lines, axes and the pointer, and a canvas of ours
@@ -179,7 +179,6 @@ export class MarketPlot {
     this.#resized.disconnect();
     this.#scheme.removeEventListener('change', this.#restyle);
     this.#clear();
-    // A frame may be due.
     this.#isBuilt = true;
   }
 
@@ -220,29 +219,8 @@ export class MarketPlot {
       const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
       return { ...placed(books.plot, height), outcome, books, cells };
     });
-    const shade = Math.floor(SHADES * 0.6);
-    const [bids, asks] = [cssColour(palette.bids[shade]!), cssColour(palette.asks[shade]!)];
-    const filled = (scale: string, colour: string) => ({ scale, stroke: colour, fill: colour, width: 1 });
-    const spread = plotBand(this.#element, frame, {
-      name: 'Spread',
-      height: STRIP_HEIGHT,
-      scales: { spread: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(SPREAD_MIN, high ?? 0)] } },
-      axes: [
-        {
-          ...{ scale: 'spread', side: 3, splits: (_, __, ___, most) => [0, most] },
-          values: (_, [, most]) => ['0', most!.toFixed(2)],
-        },
-      ],
-      series: [filled('spread', colours.quiet)],
-      data: [[], []],
-    });
-    const imbalance = plotBand(this.#element, frame, {
-      ...{ name: 'Imbalance', height: STRIP_HEIGHT, hasTimeAxis: true },
-      scales: { imbalance: { range: () => [-1, 1] } },
-      axes: [{ scale: 'imbalance', side: 3, splits: () => [-1, 1], values: () => ['−1', '+1'] }],
-      series: [filled('imbalance', bids), filled('imbalance', asks)],
-      data: [[], [], []],
-    });
+    const spread = spreadStrip(this.#element, frame, STRIP_HEIGHT);
+    const imbalance = imbalanceStrip(this.#element, frame, STRIP_HEIGHT, palette);
     this.#strips = [placed(spread, STRIP_HEIGHT), placed(imbalance, STRIP_HEIGHT)];
     this.#element.append(this.#instant);
   }
@@ -250,6 +228,9 @@ export class MarketPlot {
   #draw(): void {
     if (this.areaWidth.peek() === 0) return;
     if (!this.#isBuilt) this.#build();
+    const [first] = this.#panels;
+    // The plot was removed before this frame.
+    if (first === undefined) return;
     const { state, heatMaps, trades, reference } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
@@ -268,7 +249,7 @@ export class MarketPlot {
         reference: nth === 0 && layers.has('reference') ? reference.peek() : undefined,
       };
     }
-    this.#drawStrips(finest(loadedOf(this.#panels[0]!.outcome), time));
+    this.#drawStrips(finest(loadedOf(first.outcome), time));
     for (const { plot } of [...this.#panels, ...this.#strips]) plot.setScale('x', { min: time.from, max: time.to });
     this.#largest.value = shading.largest;
   }
