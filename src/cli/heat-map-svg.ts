@@ -1,4 +1,15 @@
-import { CENT_ROW_PRICES, type HeatMap, type HeatMapColumn, type SideRows } from '../domain/heat-map.ts';
+import type { HeatMap, HeatMapColumn, SideRows } from '../domain/heat-map.ts';
+import {
+  drawnPrices,
+  largestSize,
+  roundedSize,
+  runsOf,
+  type Shading,
+  SIZE_COLOURS,
+  shadeOf,
+  sizeOfShade,
+  timeLabel,
+} from '../domain/heat-map-picture.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { midOf } from '../domain/quote.ts';
 
@@ -11,15 +22,14 @@ export interface Plot {
   readonly toMs: InstantMs;
 }
 
-/** In pixels; the grid is scaled to its area. */
+/** In pixels; the cells are scaled to the area. */
 const WIDTH = 1240;
 const HEIGHT = 560;
 const AREA = { left: 56, top: 44, width: 1000, height: 456 };
 const LEGEND_LEFT = AREA.left + AREA.width + 24;
 
-/** Blues and Oranges of ColorBrewer, from small to large sizes: persons of any colour vision tell them apart. */
-const BID_COLOURS = ['#deebf7', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'];
-const ASK_COLOURS = ['#fee6ce', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
+const COLOURS = SIZE_COLOURS.light;
+const SHADES = COLOURS.bids.length;
 
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
 const TIME_STEPS_MS = [
@@ -31,10 +41,10 @@ const PRICE_LABELS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
 /**
  * The heat map as a picture: time to the right in UTC, price upwards, bids blue and asks orange, the darker the more shares rest
- * there. A colour is for at least half of the size of the next darker one. Gaps are hatched, and times without a book are grey.
+ * there. Gaps are hatched, and times without a book are grey.
  */
 export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
-  const largest = largestSize(map);
+  const shading = { scale: 'log', shades: SHADES, largest: largestSize(map) } as const;
   const shownMs = toMs - fromMs + 1;
   const x = (ms: InstantMs) => AREA.left + ((ms - fromMs) / shownMs) * AREA.width;
   const y = (price: number) => AREA.top + (1 - price) * AREA.height;
@@ -48,9 +58,8 @@ export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
     `<text x="${AREA.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>`,
     // Grey remains where there is no book.
     ranges(map.columns, ({ book }) => book !== undefined, edges, '#fff', '#eaeef2'),
-    ...[BID_COLOURS, ASK_COLOURS].flatMap((colours, side) =>
-      cells(map, (book) => (side === 0 ? book.bids : book.asks), colours, largest, edges, y),
-    ),
+    ...cells(map, 'bids', shading, edges, y),
+    ...cells(map, 'asks', shading, edges, y),
     ranges(map.columns, ({ hasGap }) => hasGap, edges, 'url(#gap)'),
     midpoints(map.columns, edges, y),
     ...timeAxis(fromMs, toMs, x),
@@ -59,39 +68,24 @@ export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
       return `<path d="M${AREA.left - 5} ${at}h5" stroke="#57606a"/><text x="${AREA.left - 9}" y="${at}" dy="4" text-anchor="end">${price}</text>`;
     }),
     `<rect x="${AREA.left}" y="${AREA.top}" width="${AREA.width}" height="${AREA.height}" fill="none" stroke="#57606a"/>`,
-    ...legend(largest),
+    ...legend(shading),
     '</svg>',
   ];
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
 }
 
-function largestSize({ columns }: HeatMap): number {
-  let largest = 0;
-  for (const { book } of columns) {
-    for (const { sizes } of book === undefined ? [] : [book.bids, book.asks]) largest = Math.max(largest, ...sizes);
-  }
-  return largest;
-}
-
-/** The index of a size's colour. */
-function shade(size: number, largest: number): number {
-  return Math.max(0, BID_COLOURS.length - 1 - Math.floor(Math.log2(largest / size)));
-}
-
-/** One path per colour; cells of one row and colour that follow each other are one rectangle. */
+/** The cells of a side, a path for each colour; cells of one row and colour that follow each other are one rectangle. */
 function cells(
   { prices, columns }: HeatMap,
-  sideOf: (book: NonNullable<HeatMapColumn['book']>) => SideRows,
-  colours: readonly string[],
-  largest: number,
+  sideName: 'bids' | 'asks',
+  shading: Shading,
   edges: readonly number[],
   y: (price: number) => number,
 ): string[] {
+  const colours = COLOURS[sideName];
   const paths = colours.map(() => '');
-  // A row of whole cents has one price: it is drawn around it. A finer row begins with its lowest price.
-  const shift = prices === CENT_ROW_PRICES ? 0.005 : 0;
-  const top = (row: number) => y(Math.min(1, (prices[row + 1] ?? 1.01) - shift));
-  const bottom = (row: number) => y(Math.max(0, prices[row]! - shift));
+  const top = (row: number) => y(Math.min(1, drawnPrices(prices, row).to));
+  const bottom = (row: number) => y(Math.max(0, drawnPrices(prices, row).from));
   const open = new Map<number, { shade: number; from: number }>();
   const close = (row: number, to: number) => {
     const { shade: colour, from } = open.get(row)!;
@@ -101,8 +95,8 @@ function cells(
     open.delete(row);
   };
   for (const [i, { book }] of columns.entries()) {
-    const side = book === undefined ? undefined : sideOf(book);
-    const shades = new Map(side?.rows.map((row, nth) => [row, shade(side.sizes[nth]!, largest)]));
+    const side: SideRows | undefined = book?.[sideName];
+    const shades = new Map(side?.rows.map((row, nth) => [row, shadeOf(side.sizes[nth]!, shading)]));
     for (const [row, current] of open) if (shades.get(row) !== current.shade) close(row, i);
     for (const [row, colour] of shades) if (!open.has(row)) open.set(row, { shade: colour, from: i });
   }
@@ -120,15 +114,12 @@ function ranges(
   fill: string,
   background?: string,
 ): string {
-  let path = '';
-  for (let from = 0; from < columns.length; from += 1) {
-    if (!accepts(columns[from]!)) continue;
-    let to = from + 1;
-    while (to < columns.length && accepts(columns[to]!)) to += 1;
-    const [left, width] = [edges[from]!.toFixed(1), (edges[to]! - edges[from]!).toFixed(1)];
-    path += `M${left} ${AREA.top}h${width}v${AREA.height}h-${width}z`;
-    from = to;
-  }
+  const path = runsOf(columns, accepts)
+    .map(([first, end]) => {
+      const [left, width] = [edges[first]!.toFixed(1), (edges[end]! - edges[first]!).toFixed(1)];
+      return `M${left} ${AREA.top}h${width}v${AREA.height}h-${width}z`;
+    })
+    .join('');
   const behind =
     background === undefined
       ? ''
@@ -169,13 +160,7 @@ function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => numb
   return lines;
 }
 
-function timeLabel(atMs: InstantMs, stepMs: number): string {
-  const text = formatInstant(atMs);
-  if (stepMs >= DAY) return text.slice(0, 10);
-  return text.slice(11, stepMs >= MINUTE ? 16 : stepMs >= SECOND ? 19 : 23);
-}
-
-function legend(largest: number): string[] {
+function legend(shading: Shading): string[] {
   const swatch = (top: number, fill: string, text: string) =>
     `<rect x="${LEGEND_LEFT}" y="${top}" width="14" height="14" fill="${fill}" stroke="#d0d7de"/><text x="${LEGEND_LEFT + 20}" y="${top + 12}">${text}</text>`;
   const lines = [
@@ -183,25 +168,24 @@ function legend(largest: number): string[] {
     swatch(AREA.top + 22, 'url(#gap)', 'gap'),
     swatch(AREA.top + 44, '#eaeef2', 'no book'),
   ];
-  if (largest === 0) return lines;
+  if (shading.largest === 0) return lines;
   for (const [side, colours, top] of [
-    ['asks', ASK_COLOURS, AREA.top + 84],
-    ['bids', BID_COLOURS, AREA.top + 276],
+    ['asks', COLOURS.asks, AREA.top + 84],
+    ['bids', COLOURS.bids, AREA.top + 276],
   ] as const) {
     lines.push(`<text x="${LEGEND_LEFT}" y="${top}">shares of ${side}</text>`);
     for (const [nth, colour] of colours.toReversed().entries()) {
-      const isSmallest = nth === colours.length - 1;
-      const size = largest / 2 ** (isSmallest ? nth : nth + 1);
-      lines.push(swatch(top + 8 + nth * 19, colour, `${isSmallest ? 'up to' : 'more than'} ${rounded(size)}`));
+      const shade = SHADES - 1 - nth;
+      const text = shade === 0 ? `below ${sizeText(1, shading)}` : `from ${sizeText(shade, shading)}`;
+      lines.push(swatch(top + 8 + nth * 19, colour, text));
     }
   }
   return lines;
 }
 
-/** Two significant digits: a label, not a value. */
-function rounded(size: number): string {
-  const value = Number(size.toPrecision(2));
-  return value >= 1e6 ? `${value / 1e6}M` : value >= 10_000 ? `${value / 1000}k` : String(value);
+/** The size at which a shade begins. */
+function sizeText(shade: number, shading: Shading): string {
+  return roundedSize(sizeOfShade(shade, shading));
 }
 
 function escaped(text: string): string {

@@ -1,4 +1,4 @@
-import { ReadableStream } from 'node:stream/web';
+import { DecompressionStream, ReadableStream } from 'node:stream/web';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip, type Gunzip, type InflateRaw } from 'node:zlib';
 import { DomainError } from '../domain/errors.ts';
@@ -15,6 +15,8 @@ const EXPANSION_CHECKED_FROM_BYTES = 16 * 1024 * 1024;
 /** Bytes that zlib gets at a time. It packs at most 1,032 to 1, so their output fits into memory. */
 const PACKED_PIECE_BYTES = 16_384;
 const UNPACKED_CHUNK_BYTES = 65_536;
+/** The types of browsers, which come with those of preact, know no zstd. */
+const BunDecompressionStream = DecompressionStream as new (format: Bun.CompressionFormat) => DecompressionStream;
 
 export interface DecompressOptions {
   /** Ends the bytes of a file with an error, also while a read is waiting. */
@@ -95,7 +97,7 @@ function unpacked(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncIt
       return inflated(packed, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }));
     case 'zstd':
       // Not createZstdDecompress, which accepts a truncated frame.
-      return ReadableStream.from(packed).pipeThrough(new DecompressionStream('zstd'));
+      return ReadableStream.from(packed).pipeThrough(new BunDecompressionStream('zstd'));
     case 'xz':
       return xzChunks(packed);
     case undefined:

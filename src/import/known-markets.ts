@@ -1,6 +1,6 @@
-import { isStandIn } from '../domain/condition-id.ts';
 import { knownTokenIds, type MarketStatement } from '../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { isStandIn } from '../domain/stand-in-id.ts';
 import type { Archive } from '../store/archive.ts';
 import { LateMarkets } from './late-markets.ts';
 

@@ -1,4 +1,3 @@
-import { isStandIn, standInConditionId } from '../domain/condition-id.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type StatedMarket,
   withDefaults,
 } from '../domain/market-statement.ts';
+import { isStandIn, standInConditionId } from '../domain/stand-in-id.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
 import { StoredDetails } from './market-details.ts';

@@ -1,9 +1,8 @@
 import { expect } from 'bun:test';
+import { drawnPrices, shadeOf } from '../../src/domain/heat-map-picture.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
-import { gridWindow } from '../../src/web/browser/view/grid-loader.ts';
-import { drawnPrices } from '../../src/web/browser/view/map-picture.ts';
-import { cssColour, paletteOf, shadeOf } from '../../src/web/browser/view/palette.ts';
-import { plotLayout, xOf, yOf } from '../../src/web/browser/view/plot-layout.ts';
+import { cssColour, paletteOf, SHADES } from '../../src/web/browser/view/heat-map-cells.ts';
+import { heatMapWindow } from '../../src/web/browser/view/heat-map-loader.ts';
 import { expectedGrid, type OracleGap, type OracleSnapshot } from '../support/heat-map-oracle.ts';
 import type { Page, WatchedPage } from './chromium.ts';
 
@@ -41,8 +40,8 @@ export async function drawn(page: Page): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
-/** The grids that the page saves as data: one, or up and down. */
-export async function savedGrids(page: Page): Promise<readonly object[]> {
+/** The heatMaps that the page saves as data: one, or up and down. */
+export async function savedHeatMaps(page: Page): Promise<readonly object[]> {
   await page.evaluate('savedTexts.splice(0)');
   await page.getByRole('button', { name: /Save data/ }).click();
   const { data } = JSON.parse(await page.evaluate<string>('savedTexts[0]')) as { data: object | object[] };
@@ -59,7 +58,12 @@ async function shownLadder(page: Page, outcome: Outcome): Promise<Pick<OracleSna
   return { bids, asks: asks.toReversed() };
 }
 
-/** A column of a grid, and what is drawn of it. */
+/** The plotting area of the first panel, in CSS pixels. */
+async function areaOf(page: Page): Promise<{ readonly width: number; readonly height: number }> {
+  return await page.evaluate(`document.querySelector('.u-over').getBoundingClientRect().toJSON()`);
+}
+
+/** A column of a heat map, and what is drawn of it. */
 interface CellSample {
   readonly x: number;
   readonly y: number;
@@ -67,33 +71,34 @@ interface CellSample {
 }
 
 /**
- * Up to `most` cells of a drawn grid, with the colour that their middle must have. `largest` is the size of the last colour. Cells
+ * Up to `most` cells of a drawn heat map, with the colour that their middle must have. `largest` is the size of the last colour. Cells
  * that are smaller than a pixel are left out.
  */
 async function sampledCells(
   page: Page,
-  grid: ExpectedGrid,
+  heatMap: ExpectedGrid,
   { largest, most, random }: { readonly largest: number; readonly most: number; readonly random: () => number },
 ): Promise<readonly CellSample[]> {
-  const width = await page.evaluate<number>(`document.querySelector('.plot-area').clientWidth`);
-  const layout = plotLayout(width, ['up'], true);
-  const [panel] = layout.panels;
-  const time = { from: Date.parse(grid.from), to: Date.parse(grid.to) + 1 };
+  const { width, height } = await areaOf(page);
+  const time = { from: Date.parse(heatMap.from), to: Date.parse(heatMap.to) + 1 };
+  const xOf = (ms: number) => ((ms - time.from) / (time.to - time.from)) * width;
   const { bids, asks } = paletteOf('light');
   const samples: CellSample[] = [];
-  const known = grid.columns.filter(({ id, gap }) => id !== null && !gap);
+  const known = heatMap.columns.filter(({ id, gap }) => id !== null && !gap);
   for (let tries = 0; tries < most * 4 && samples.length < most && known.length > 0; tries += 1) {
     const column = known[Math.floor(random() * known.length)]!;
-    const row = Math.floor(random() * grid.prices.length);
-    const [left, right] = [xOf(layout, time, Date.parse(column.from)), xOf(layout, time, Date.parse(column.to) + 1)];
-    const { from, to } = drawnPrices(grid.prices, row);
-    const [top, bottom] = [yOf(panel!, { from: 0, to: 1 }, to), yOf(panel!, { from: 0, to: 1 }, from)];
+    const row = Math.floor(random() * heatMap.prices.length);
+    const [left, right] = [xOf(Date.parse(column.from)), xOf(Date.parse(column.to) + 1)];
+    const { from, to } = drawnPrices(heatMap.prices, row);
+    const [top, bottom] = [(1 - to) * height, (1 - from) * height];
     const [x, y] = [Math.floor((left + right) / 2), Math.floor((top + bottom) / 2)];
     if (x + 0.5 <= left || x + 0.5 >= right || y + 0.5 <= top || y + 0.5 >= bottom) continue;
-    if (y < panel!.top || y >= panel!.top + panel!.height) continue;
+    if (y < 0 || y >= height) continue;
     const bid = column.bidSizes[column.bidRows.indexOf(row)] ?? 0;
     const ask = column.askSizes[column.askRows.indexOf(row)] ?? 0;
-    const [bidShade, askShade] = [bid, ask].map((size) => (size === 0 ? -1 : shadeOf(size, largest, 'log')));
+    const [bidShade, askShade] = [bid, ask].map((size) =>
+      size === 0 ? -1 : shadeOf(size, { scale: 'log', shades: SHADES, largest }),
+    );
     const pixel = askShade! >= bidShade! ? asks[askShade!] : bids[bidShade!];
     samples.push({ x, y, colour: pixel === undefined ? 'rgb(255 255 255)' : cssColour(pixel) });
   }
@@ -175,7 +180,7 @@ export async function servedMarkets(origin: string, key: string): Promise<Served
 const CELLS_AT_ONCE = 400;
 
 /**
- * Opens a market at random windows, and compares what the page has and draws with the brute-force grid of all snapshots, and its
+ * Opens a market at random windows, and compares what the page has and draws with the brute-force heat map of all snapshots, and its
  * ladder with the nearest snapshot before the instant. Returns the number of cells whose colours were compared.
  */
 export async function compareZooms(
@@ -214,13 +219,11 @@ export async function compareZooms(
     await openMarket(page, `${origin}/view/${symbol}/${conditionId}?${query}`, source);
     // Without trades, only the worker's heat maps are there.
     if (source === 'worker') await page.locator('label:has-text("trades") input').click();
-    const [grid] = (await savedGrids(page)) as { columns: object[] }[];
-    const columns = grid!.columns.length;
+    const [heatMap] = (await savedHeatMaps(page)) as { columns: object[] }[];
+    const columns = heatMap!.columns.length;
     const expected = expectedGrid(snapshots, gaps, { fromMs: from, toMs: to - 1, columns });
-    expect(grid).toMatchObject(expected);
-    const width = await page.evaluate<number>(`document.querySelector('.plot-area').clientWidth`);
-    const { left, right } = plotLayout(width, [outcome], true);
-    const whole = gridWindow(outcome, limits, right - left);
+    expect(heatMap).toMatchObject(expected);
+    const whole = heatMapWindow(outcome, limits, (await areaOf(page)).width);
     const largest = largestOf(expectedGrid(snapshots, gaps, whole));
     const samples = await sampledCells(page, expected, { largest, most: CELLS_AT_ONCE, random });
     expect(await drawnColours(page, samples)).toEqual(samples.map(({ colour }) => colour));

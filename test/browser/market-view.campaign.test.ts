@@ -15,7 +15,7 @@ import {
   drawn,
   KEEP_FILES,
   openMarket,
-  savedGrids,
+  savedHeatMaps,
   servedMarkets,
   until,
 } from './market-page.ts';
@@ -65,7 +65,7 @@ describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
   'the page of a market of %s (needs Chromium, test/judges)',
   (_, path) => {
     test.skipIf(path === undefined).each(['server', 'worker'] as const)(
-      'has and draws the grid of all snapshots at random windows, and the ladder before the instant (%s)',
+      'has and draws the heat map of all snapshots at random windows, and the ladder before the instant (%s)',
       async (source) => {
         using directory = temporaryDirectory();
         const data = join(directory.path, 'data');
@@ -124,7 +124,9 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
       return { head, ladder };
     };
     const at = '2026-04-16T07:11:00.000Z';
-    expect((await open('without-books', at)).head).toContain('no books recorded');
+    const without = await open('without-books', at);
+    expect(without.head).toContain('no books recorded');
+    expect(without.ladder).toContain('no book is recorded at this instant or before it');
     expect((await open('with-gaps-only', at)).head).toContain('no books recorded, 1 gap');
     const oneSided = await open('one-sided', at);
     expect(oneSided.head).toContain('1 snapshot, no gaps, 1 one-sided');
@@ -259,7 +261,7 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
       .first()
       .waitFor();
     await page.goto(`${origin}/view/btc/${SLUG}`);
-    await page.getByText(/Your tier, Free, lacks snapshots\. With it, the heat map/).waitFor();
+    await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows the heat map/).waitFor();
     await page.locator('.sign.reference').waitFor();
     expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans']);
     expect(await complaintsOf(watched)).toEqual([]);
@@ -294,8 +296,8 @@ describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, t
     await page.getByText(/replay paused, 1×, 10:31:00\.000/).waitFor();
     await until(page, `document.querySelector('.instant').innerText === '10:31:00.000'`);
     const lastShown = async () => {
-      const [grid] = (await savedGrids(page)) as { columns: { timestamp: string | null }[] }[];
-      return grid!.columns.findLast(({ timestamp }) => timestamp !== null)!.timestamp!;
+      const [heatMap] = (await savedHeatMaps(page)) as { columns: { timestamp: string | null }[] }[];
+      return heatMap!.columns.findLast(({ timestamp }) => timestamp !== null)!.timestamp!;
     };
     expect((await lastShown()) <= from).toBe(true);
     const later = '2026-01-08T10:33:00.000Z';

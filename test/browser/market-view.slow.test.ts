@@ -6,7 +6,7 @@ import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import { compareZooms, complaintsOf, KEEP_FILES, servedMarkets } from './market-page.ts';
 
 test.skipIf(!HAS_CHROMIUM)(
-  'the page of a market has and draws the grid of all its snapshots, and the ladder before an instant (needs Chromium, test/judges)',
+  'the page of a market has and draws the heat map of all its snapshots, and the ladder before an instant (needs Chromium, test/judges)',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path, ['--demo']);

@@ -12,10 +12,12 @@ import { captured } from './captured.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const NO_BOOKS = { conditionId: `0x${'0b'.repeat(32)}`, slug: 'no-books', clobTokenIds: ['31', '32'] };
-const BLUES = ['#deebf7', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'];
-const ORANGES = ['#fee6ce', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
+const BLUES = ['#e3edf8', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'];
+const ORANGES = ['#fdead7', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
 const [LEFT, TOP, WIDTH, HEIGHT] = [56, 44, 1000, 456];
 
+/** The shade of a part of the largest size: from a thousandth of it, by logarithm. */
+const eighthOfThreeDecades = (part: number) => Math.min(7, Math.max(0, Math.floor(8 * (1 + Math.log10(part) / 3))));
 const levels = (prices: readonly number[], sizes: readonly number[]) =>
   prices.map((price, i) => ({ price, size: sizes[i]! }));
 const snapshotOf = (book: OrderBook, outcome: string, atMs: number) => ({
@@ -104,7 +106,7 @@ describe('bookreel plot', () => {
           if (isFine && price === 1) continue;
           const y = TOP + (1 - middle) * HEIGHT;
           const at = rows.indexOf(row);
-          const shade = at < 0 ? undefined : Math.max(0, 7 - Math.floor(Math.log2(largest / sizes[at]!)));
+          const shade = at < 0 ? undefined : eighthOfThreeDecades(sizes[at]! / largest);
           const drawn = colours.flatMap((colour, nth) => (covers(colour, x, y) ? [nth] : []));
           expect(drawn).toEqual(shade === undefined ? [] : [shade]);
           cells += drawn.length;

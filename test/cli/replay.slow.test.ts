@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { RawSocket } from '../http/replay/raw-socket.ts';
 import { randomRecording } from '../replay/random-recording.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { BunSocket } from '../support/bun-socket.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { messagesIn } from '../support/logged.ts';
@@ -246,7 +247,7 @@ describe('bookreel replay', () => {
           status,
         });
       }
-      const socket = new WebSocket(replay.socket, { headers });
+      const socket = new BunSocket(replay.socket, { headers });
       const opened = await new Promise<boolean>((resolve) => {
         socket.addEventListener('open', () => resolve(true));
         socket.addEventListener('error', () => resolve(false));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { BunSocket } from '../support/bun-socket.ts';
 import { type CertificatePair, createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { blocksOf } from '../support/documented-commands.ts';
@@ -245,7 +246,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     await using replay = startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0', '--paused', ...tls]);
     const [, socketUrl, port] = await replay.said(/^WebSocket +(wss:\/\/127\.0\.0\.1:(\d+)\/ws\/market)$/m);
     const bookOf = async () => {
-      const socket = new WebSocket(socketUrl!, { tls: { rejectUnauthorized: false } });
+      const socket = new BunSocket(socketUrl!, { tls: { rejectUnauthorized: false } });
       const message = new Promise<string>((resolve, reject) => {
         socket.addEventListener('message', ({ data: text }) => resolve(String(text)));
         socket.addEventListener('error', () => reject(new Error('the socket failed')));

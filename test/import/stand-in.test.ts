@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isStandIn, standInConditionId } from '../../src/domain/condition-id.ts';
+import { isStandIn, standInConditionId } from '../../src/domain/stand-in-id.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { listMarkets } from '../support/markets.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleQuote } from '../support/sample-records.ts';

@@ -53,6 +53,6 @@ export function hashOf(...parts: readonly (string | Uint8Array)[]): string {
 
 async function compressed(plain: Blob, encoding: 'zstd' | 'gzip'): Promise<Blob> {
   const bytes = await plain.arrayBuffer();
-  if (encoding === 'zstd') return new Blob([await Bun.zstdCompress(bytes, { level: ZSTD_LEVEL })]);
+  if (encoding === 'zstd') return new Blob([Uint8Array.from(await Bun.zstdCompress(bytes, { level: ZSTD_LEVEL }))]);
   return new Blob([Uint8Array.from(await gzipElsewhere(bytes, { level: GZIP_LEVEL }))]);
 }

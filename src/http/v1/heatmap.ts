@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import type { HeatMap, HeatMapColumn, HeatMapQuery } from '../../domain/heat-map.ts';
-import { type ColumnResource, HeatMapResource } from '../../domain/heat-map-resource.ts';
-import { formatInstant, INSTANT_MAX_MS, type InstantMs, instantOrNull } from '../../domain/instant.ts';
+import { columnResource } from '../../domain/heat-map-json.ts';
+import { HeatMapResource } from '../../domain/heat-map-resource.ts';
+import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
-import { midOf } from '../../domain/quote.ts';
 import { ArchiveView } from '../../store/archive-view.ts';
 import { heatMapSteps } from '../../store/heat-map.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -50,7 +50,7 @@ export function heatmapController(deps: ControllerDeps) {
       fields,
       name: 'columns',
       items,
-      resourceOf: columnResourceOf(query),
+      resourceOf: (column: HeatMapColumn) => columnResource(column, query.hasTrades === true),
       itemsMax: COLUMNS_IN_PIECE_MAX,
     };
     const pieces: Uint8Array[] = [];
@@ -74,7 +74,7 @@ export function heatmapController(deps: ControllerDeps) {
             const { columns, ...map } = first.value;
             const data = {
               ...heatMapFields(market, requested, map),
-              columns: columns.map(columnResourceOf(requested)),
+              columns: columns.map((column) => columnResource(column, hasTrades)),
             };
             return responder.giveDocument({ data }, negotiated, etag);
           }
@@ -97,7 +97,7 @@ export function heatmapController(deps: ControllerDeps) {
       query: HEAT_MAP_QUERY,
       detail: described('heatmap', {
         summary: 'Heat map of a market',
-        description: `The books of one outcome over time, as a grid: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. If the tier grants prices, each column also has the recorded trades in it: number, shares, lowest and highest price. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
+        description: `The books of one outcome over time: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. If the tier grants prices, each column also has the recorded trades in it: number, shares, lowest and highest price. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
         answer: HeatMapAnswer,
         examples: {
           twoColumns: `${EXAMPLE_MARKET}/heatmap?from=1767868300000&to=2026-01-08T10:31:59.999Z&columns=2&outcome=up`,
@@ -139,30 +139,5 @@ function heatMapFields(
     from: formatInstant(query.fromMs),
     to: formatInstant(query.toMs),
     prices: [...prices],
-  };
-}
-
-function columnResourceOf({ hasTrades }: HeatMapQuery): (column: HeatMapColumn) => ColumnResource {
-  const none = hasTrades === true ? 0 : null;
-  return (column) => {
-    const { count = none, shares = none, lowPrice = null, highPrice = null } = column.traded ?? {};
-    return { ...bookFields(column), trades: count, tradedShares: shares, tradeLow: lowPrice, tradeHigh: highPrice };
-  };
-}
-
-function bookFields({ fromMs, toMs, hasGap, book }: HeatMapColumn) {
-  return {
-    from: formatInstant(fromMs),
-    to: formatInstant(toMs),
-    gap: hasGap,
-    id: book === undefined ? null : String(book.id),
-    timestamp: instantOrNull(book?.timestampMs),
-    bidPrice: book?.bidPrice ?? null,
-    askPrice: book?.askPrice ?? null,
-    mid: (book && midOf(book)) ?? null,
-    bidRows: [...(book?.bids.rows ?? [])],
-    bidSizes: [...(book?.bids.sizes ?? [])],
-    askRows: [...(book?.asks.rows ?? [])],
-    askSizes: [...(book?.asks.sizes ?? [])],
   };
 }

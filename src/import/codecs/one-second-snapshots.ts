@@ -1,7 +1,7 @@
-import { standInConditionId } from '../../domain/condition-id.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import { BINANCE, CHAINLINK, COINBASE } from '../../domain/publisher.ts';
+import { standInConditionId } from '../../domain/stand-in-id.ts';
 import { parseJsonFigures } from '../../record/exact-json.ts';
 import {
   attempt,

@@ -1,6 +1,6 @@
-import { standInConditionId } from '../../domain/condition-id.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Quote } from '../../domain/quote.ts';
+import { standInConditionId } from '../../domain/stand-in-id.ts';
 import { instantField, nonNegative, numericField, priceWithinOne, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { coinOf, joinedTokens, marketWindow, timeField, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';

@@ -1,6 +1,6 @@
-import { isStandIn, standInConditionId } from '../../domain/condition-id.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import { isStandIn, standInConditionId } from '../../domain/stand-in-id.ts';
 import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import { conditionIdField, figure, numericField, rejected } from '../../record/fields.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';

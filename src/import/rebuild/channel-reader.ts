@@ -1,6 +1,6 @@
-import { isStandIn } from '../../domain/condition-id.ts';
 import type { DomainError } from '../../domain/errors.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
+import { isStandIn } from '../../domain/stand-in-id.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import {

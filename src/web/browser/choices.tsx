@@ -6,7 +6,7 @@ interface ChoicesContent<Option extends string> {
   readonly choose: (option: Option) => void;
 }
 
-/** One of a few, in a row. */
+/** A choice of one option, in a row. */
 export function Choices<Option extends string>({ label, options, chosen, choose }: ChoicesContent<Option>) {
   return (
     <fieldset class="tabs">

@@ -3,8 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { bytesText, numberText } from '../texts.ts';
 import { type ChartData, DAY_MS, intervalText, MEASURES, type Measure } from '../usage/chart-data.ts';
 import { Choices } from './choices.tsx';
-import { UsagePlot } from './usage-plot.ts';
-import { seriesOf, summed } from './usage-series.ts';
+import { type DrawnSeries, UsagePlot } from './usage-plot.ts';
 
 const ALL = 'All';
 
@@ -89,4 +88,18 @@ export function UsageExplorer({ data }: { readonly data: ChartData }) {
       )}
     </>
   );
+}
+
+/** The series of a split; of `undefined`, the sum of all. */
+function seriesOf({ count, splits }: ChartData, split: string | undefined, measure: Measure): DrawnSeries[] {
+  const zeros = new Array<number>(count).fill(0);
+  const series = (splits.find(({ name }) => name === split) ?? splits[0]!).series.map(({ name, values }, index) => {
+    return { name, color: index + 1, values: values[measure].length === 0 ? zeros : values[measure] };
+  });
+  return split === undefined ? [{ name: 'All', color: 1, values: summed(series, count) }] : series;
+}
+
+/** The sum of series in each interval. */
+function summed(series: readonly DrawnSeries[], count: number): number[] {
+  return Array.from({ length: count }, (_, at) => series.reduce((sum, { values }) => sum + values[at]!, 0));
 }

@@ -1,11 +1,20 @@
 import uPlot from 'uplot';
 import type { ChartData } from '../usage/chart-data.ts';
-import type { DrawnSeries } from './usage-series.ts';
+import { colourOf, pageColours } from './page-colours.ts';
 
 const HEIGHT = 288;
 const AXIS_WIDTH = 72;
 const PIXELS_BETWEEN_VALUES = 48;
 const DARK = '(prefers-color-scheme: dark)';
+
+/** The values of one measure that have one colour. */
+export interface DrawnSeries {
+  readonly name: string;
+  /** Number of its colour in the style sheet. */
+  readonly color: number;
+  /** A value for each interval. */
+  readonly values: readonly number[];
+}
 
 interface PlotSettings {
   readonly data: ChartData;
@@ -58,8 +67,9 @@ export class UsagePlot {
     const { data, text, onPoint } = this.#settings;
     const [first, last] = [this.#starts[0]!, this.#starts.at(-1)!];
     const half = data.intervalMs / 2000;
-    const axis = { stroke: this.#color('--quiet'), font: `12px ${getComputedStyle(this.#element).fontFamily}` };
-    const lines = { stroke: this.#color('--line'), width: 1 };
+    const { quiet, line, font } = pageColours();
+    const axis = { stroke: quiet, font };
+    const lines = { stroke: line, width: 1 };
     const bars = uPlot.paths.bars!({ size: [0.8, 48] });
     return {
       ...this.#size(),
@@ -75,7 +85,7 @@ export class UsagePlot {
           ticks: { show: false },
           size: AXIS_WIDTH,
           space: PIXELS_BETWEEN_VALUES,
-          // Requests are whole numbers.
+          // Requests and bytes are whole numbers.
           incrs: WHOLE_STEPS,
           values: (_, splits) => splits.map(text),
         },
@@ -83,7 +93,7 @@ export class UsagePlot {
       series: [
         {},
         ...this.#series.toReversed().map(({ color }) => ({
-          fill: this.#color(`--series-${color}`),
+          fill: colourOf(`--series-${color}`),
           width: 0,
           paths: bars,
           points: { show: false },
@@ -95,16 +105,6 @@ export class UsagePlot {
 
   #size(): { readonly width: number; readonly height: number } {
     return { width: this.#element.clientWidth, height: HEIGHT };
-  }
-
-  /** The colour of a variable of the style sheet, as the present scheme has it. */
-  #color(variable: string): string {
-    const probe = document.createElement('span');
-    probe.style.color = `var(${variable})`;
-    this.#element.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
   }
 }
 

@@ -12,7 +12,7 @@ export interface ViewPageContent {
   readonly title: string;
   readonly access: ViewAccess;
   readonly hasAccounts: boolean;
-  /** Whether this process replays: pages follow its clock. */
+  /** True: this process replays, and pages follow its clock. */
   readonly isReplay: boolean;
 }
 

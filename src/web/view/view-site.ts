@@ -17,7 +17,7 @@ const VIEW = '/view';
 const MARKET_NAME = /^[\w.-]{1,200}$/;
 
 export interface ViewSiteDeps {
-  /** How pages get data where no tokens are. */
+  /** The way to get data without tokens. */
   readonly access: Exclude<ViewAccess, 'token'>;
   /** Undefined: there are no tokens, and no accounts. */
   readonly tokens: ViewTokenDeps | undefined;

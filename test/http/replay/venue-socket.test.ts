@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { randomRecording } from '../../replay/random-recording.ts';
 import { importRecords } from '../../support/archive.ts';
+import { BunSocket } from '../../support/bun-socket.ts';
 import {
   CONDITION_ID,
   DOWN_ASSET,
@@ -22,10 +23,10 @@ class Listener {
   readonly frames: string[] = [];
   readonly closed: Promise<{ code: number; reason: string }>;
   readonly opened: Promise<void>;
-  readonly socket: WebSocket;
+  readonly socket: WebSocket & Bun.WebSocket;
 
   constructor(replaying: Replaying, path: string) {
-    this.socket = new WebSocket(`${replaying.origin.replace('http', 'ws')}${path}`);
+    this.socket = new BunSocket(`${replaying.origin.replace('http', 'ws')}${path}`);
     this.socket.addEventListener('message', ({ data }) => this.frames.push(String(data)));
     this.opened = new Promise((resolve) => this.socket.addEventListener('open', () => resolve()));
     this.closed = new Promise((resolve) =>

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { standInConditionId } from '../../../src/domain/condition-id.ts';
 import { OUTCOMES } from '../../../src/domain/outcome.ts';
+import { standInConditionId } from '../../../src/domain/stand-in-id.ts';
 import { importPaths, importRecords, temporaryArchive } from '../../support/archive.ts';
 import { booksOf, coinPricesOf, countsOf, importFile, marketOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { standInConditionId } from '../../../src/domain/condition-id.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
+import { standInConditionId } from '../../../src/domain/stand-in-id.ts';
 import { importPaths, importRecords, temporaryArchive } from '../../support/archive.ts';
 import { countsOf, importFile, marketOf, quotesOf } from '../../support/imported.ts';
 import { listMarkets } from '../../support/markets.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
-import { standInConditionId } from '../../../src/domain/condition-id.ts';
+import { standInConditionId } from '../../../src/domain/stand-in-id.ts';
 import { importRecords, temporaryArchive } from '../../support/archive.ts';
 import { booksOf, coinPricesOf, countsOf, marketOf, quotesOf } from '../../support/imported.ts';
 import { CONDITION_ID, sampleMarket } from '../../support/sample-records.ts';

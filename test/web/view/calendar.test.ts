@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import type { DayResource } from '../../../src/domain/recorded-day.ts';
 import {
   dayByKey,
   dayIn,
@@ -10,7 +11,6 @@ import {
   monthByKey,
   monthsOf,
   movedByMonths,
-  type RecordedDay,
   totalsOf,
   weeksOf,
 } from '../../../src/web/browser/view/calendar.ts';
@@ -25,7 +25,7 @@ const DATE = fc.oneof(
   fc.integer({ min: 0, max: 80 }).map(dateOf),
 );
 
-function daysOf(markets: readonly number[]): RecordedDay[] {
+function daysOf(markets: readonly number[]): DayResource[] {
   return [...new Set(markets)].map((index) => {
     const count = markets.filter((other) => other === index).length;
     return {

@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { CENT_ROW_PRICES, FINE_ROW_PRICES, type HeatMap } from '../../../src/domain/heat-map.ts';
-import { drawnPrices, largestSize, picturedBands } from '../../../src/web/browser/view/map-picture.ts';
-import { cssColour, paletteOf, SHADES, shadeOf, sizeOfShade } from '../../../src/web/browser/view/palette.ts';
+import {
+  drawnPrices,
+  largestSize,
+  roundedSize,
+  runsOf,
+  shadeOf,
+  sizeOfShade,
+  timeLabel,
+} from '../../../src/domain/heat-map-picture.ts';
+import { cssColour, paletteOf, picturedBands, SHADES } from '../../../src/web/browser/view/heat-map-cells.ts';
+import { imbalanceLines, priceLines, spreadLines } from '../../../src/web/browser/view/plot-lines.ts';
 import { clamped, moved, wholeSpan, zoomed } from '../../../src/web/browser/view/span.ts';
-import { timeTicks, valueTicks } from '../../../src/web/browser/view/ticks.ts';
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
 const SCALES = ['log', 'sqrt'] as const;
@@ -44,14 +52,15 @@ describe('a span of an axis', () => {
 describe('colours of sizes', () => {
   test.each(SCALES)('are darker for larger sizes, and begin where the legend says (%s)', (scale) => {
     for (const largest of [1, 37.5, 12_000, 3e7]) {
+      const shading = { scale, shades: SHADES, largest };
       for (let shade = 1; shade < SHADES; shade += 1) {
-        const size = sizeOfShade(shade, largest, scale);
-        expect(shadeOf(size * (1 + 1e-9), largest, scale)).toBe(shade);
-        expect(shadeOf(size * (1 - 1e-9), largest, scale)).toBe(shade - 1);
+        const size = sizeOfShade(shade, shading);
+        expect(shadeOf(size * (1 + 1e-9), shading)).toBe(shade);
+        expect(shadeOf(size * (1 - 1e-9), shading)).toBe(shade - 1);
       }
-      expect(shadeOf(largest * 1e-9, largest, scale)).toBe(0);
-      expect(shadeOf(largest, largest, scale)).toBe(SHADES - 1);
-      expect(shadeOf(largest * 9, largest, scale)).toBe(SHADES - 1);
+      expect(shadeOf(largest * 1e-9, shading)).toBe(0);
+      expect(shadeOf(largest, shading)).toBe(SHADES - 1);
+      expect(shadeOf(largest * 9, shading)).toBe(SHADES - 1);
     }
   });
 
@@ -89,56 +98,87 @@ describe('the picture of a heat map', () => {
     const rows = prices.map((_, row) => row);
     const sizes = rows.map((row) => row + 1);
     const map = mapOf(prices, [undefined, book(rows, sizes)]);
-    const style = { palette, scale: 'sqrt', largest: largestSize(map) } as const;
-    expect(style.largest).toBe(prices.length);
-    const bands = picturedBands(map, style);
+    const shading = { scale: 'sqrt', shades: SHADES, largest: largestSize(map) } as const;
+    expect(shading.largest).toBe(prices.length);
+    const bands = picturedBands(map, palette, shading);
     expect(bands).toHaveLength(count);
     for (const row of rows) {
       const { from, to } = drawnPrices(prices, row);
       const middle = (from + to) / 2;
       const band = bands.find(({ prices: drawn }) => drawn.from < middle && middle < drawn.to)!;
       const y = Math.floor(((band.prices.to - middle) / (band.prices.to - band.prices.from)) * band.height);
-      expect(band.pixels[y * band.width + 1]).toBe(palette.bids[shadeOf(row + 1, style.largest, 'sqrt')]!);
+      expect(band.pixels[y * band.width + 1]).toBe(palette.bids[shadeOf(row + 1, shading)]!);
       expect(band.pixels[y * band.width]).toBe(0);
     }
   });
 
   test('shows the larger size where bids and asks are at one price', () => {
     const map = mapOf(CENT_ROW_PRICES, [book([40, 30], [100, 1], [30, 40])]);
-    const [band] = picturedBands(map, { palette, scale: 'log', largest: 100 });
+    const shading = { scale: 'log', shades: SHADES, largest: 100 } as const;
+    const [band] = picturedBands(map, palette, shading);
     const at = (row: number) => band!.pixels[100 - row];
     expect(at(40)).toBe(palette.bids[SHADES - 1]!);
-    expect(at(30)).toBe(palette.asks[shadeOf(50, 100, 'log')]!);
+    expect(at(30)).toBe(palette.asks[shadeOf(50, shading)]!);
   });
 
   test('of columns without books is empty', () => {
     const map = mapOf(CENT_ROW_PRICES, [undefined, undefined]);
     expect(largestSize(map)).toBe(0);
-    const [band] = picturedBands(map, { palette, scale: 'log', largest: 0 });
+    const [band] = picturedBands(map, palette, { scale: 'log', shades: SHADES, largest: 0 });
     expect(band!.pixels.every((pixel) => pixel === 0)).toBe(true);
   });
 });
 
-describe('ticks', () => {
+describe('labels of a picture', () => {
   test.each([
-    [{ from: START_MS, to: START_MS + 300_000 }, 6, ['10:30', '10:31', '10:32', '10:33', '10:34', '10:35']],
-    [{ from: START_MS + 1, to: START_MS + 45_000 }, 5, ['10:30:10', '10:30:20', '10:30:30', '10:30:40']],
-    [{ from: START_MS, to: START_MS + 20 }, 4, ['10:30:00.000', '10:30:00.005', '10:30:00.010', '10:30:00.015']],
-    [{ from: START_MS, to: START_MS + 4 * 86_400_000 }, 4, ['2026-01-09', '2026-01-10', '2026-01-11', '2026-01-12']],
-  ])('of time are whole parts of the day, in UTC', (span, most, texts) => {
-    expect(
-      timeTicks(span, most)
-        .map(({ text }) => text)
-        .slice(0, texts.length),
-    ).toEqual(texts);
+    [60_000, '10:30'],
+    [10_000, '10:30:00'],
+    [5, '10:30:00.000'],
+    [86_400_000, '2026-01-08'],
+  ])('of instants have as many parts as a step of %d ms needs', (stepMs, label) => {
+    expect(timeLabel(START_MS, stepMs)).toBe(label);
   });
 
-  test.each([
-    [{ from: 0, to: 1 }, 5, ['0.0', '0.2', '0.4', '0.6', '0.8', '1.0']],
-    [{ from: 0.451, to: 0.482 }, 4, ['0.46', '0.47', '0.48']],
-    [{ from: 91_230, to: 91_310 }, 4, ['91240', '91260', '91280', '91300']],
-    [{ from: -0.5, to: 0.5 }, 2, ['-0.5', '0.0', '0.5']],
-  ])('of values are round', (span, most, texts) => {
-    expect(valueTicks(span, most).map(({ text }) => text)).toEqual(texts);
+  test('of sizes have two digits', () => {
+    expect([0.0123, 7, 129, 1249, 35_100_000].map(roundedSize)).toEqual(['0.012', '7', '130', '1.2k', '35M']);
+  });
+});
+
+describe('lines over a heat map', () => {
+  const column = (nth: number, prices?: readonly [number, number], sizes: readonly [number, number] = [3, 1]) => ({
+    fromMs: nth * 10,
+    toMs: nth * 10 + 9,
+    hasGap: false,
+    book: prices && {
+      ...{ id: nth, timestampMs: nth * 10, bidPrice: prices[0], askPrice: prices[1] },
+      bids: { rows: [Math.round(prices[0] * 100)], sizes: [sizes[0]] },
+      asks: { rows: [Math.round(prices[1] * 100)], sizes: [sizes[1]] },
+    },
+  });
+  const columns = [column(0, [0.4, 0.5]), column(1), column(2, [0.6, 0.5], [1, 3])];
+  const map = { prices: CENT_ROW_PRICES, columns };
+  const times = [0, 9.999, 10, 19.999, 20, 29.999];
+
+  test('have the value of each column from its start to its end, and gaps', () => {
+    expect(spreadLines(map)).toEqual([times, [0.1, 0.1, null, null, -0.1, -0.1]]);
+    expect(imbalanceLines(map)).toEqual([
+      times,
+      [0.5, 0.5, null, null, null, null],
+      [null, null, null, null, -0.5, -0.5],
+    ]);
+    expect(runsOf(columns, ({ book }) => book !== undefined)).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
+  });
+
+  test('of midpoints and reference prices share their instants', () => {
+    const reference = { source: 'a', times: [5, 10], prices: [90, 91] };
+    expect(priceLines(map, reference)).toEqual([
+      [0, 5, 9.999, 10, 19.999, 20, 29.999],
+      [undefined, 90, undefined, 91, undefined, undefined, undefined],
+      [0.45, undefined, 0.45, null, null, 0.55, 0.55],
+    ]);
+    expect(priceLines(undefined, undefined)).toEqual([[], [], []]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { heatMapOf, heatMapResource } from '../../../src/domain/heat-map-json.ts';
 import type { OrderBook } from '../../../src/domain/orderbook.ts';
-import { gridJson, gridOf } from '../../../src/web/browser/view/grid-json.ts';
 import { Recording } from '../../../src/web/browser/view/recording.ts';
 import { expectedGrid } from '../../support/heat-map-oracle.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../../support/random-books.ts';
@@ -36,7 +36,7 @@ describe('a recording in the browser', () => {
     [3, { priceScale: 4, sizes: 'mixed', levelsMax: 40, changesMax: 5 }],
     [4, { priceScale: 4, sizes: 'extremes', levelsMax: 80, changesMax: 9 }],
   ] as const satisfies readonly (readonly [number, BookStyle])[])(
-    'of random books (seed %d) has the brute-force grid, and the snapshot before each instant',
+    'of random books (seed %d) has the brute-force heat map, and the snapshot before each instant',
     (seed, style) => {
       const random = randomsOf(seed);
       let atMs = START_MS;
@@ -58,12 +58,12 @@ describe('a recording in the browser', () => {
       for (let zoom = 0; zoom < 20; zoom += 1) {
         const [a, b] = [between(), between()];
         const window = { fromMs: Math.min(a, b), toMs: Math.max(a, b), columns: 1 + Math.floor(random() * 120) };
-        const map = recording.grid({ outcome: 'up', ...window });
-        const resource = gridJson(map, LABELS, false);
+        const map = recording.heatMap({ outcome: 'up', ...window });
+        const resource = heatMapResource(map, LABELS, false);
         const expected = expectedGrid(snapshots, listed, window);
         const columns = expected.columns.map((column) => ({ ...column, ...WITHOUT_TRADES }));
         expect(resource).toEqual({ ...LABELS, ...expected, columns });
-        expect(gridOf(resource)).toEqual(map);
+        expect(heatMapOf(resource)).toEqual(map);
         const before = recording.before('up', a);
         expect(before).toEqual(snapshots.findLast(({ timestamp }) => Date.parse(timestamp) <= a));
         expect(recording.neighbour('up', a, 1)).toBe(times.find((time) => time > a));
@@ -74,7 +74,7 @@ describe('a recording in the browser', () => {
 
   test('without books has columns without books, and no neighbours', () => {
     const recording = new Recording([], [{ fromMs: START_MS + 2, toMs: START_MS + 3 }]);
-    const { columns } = recording.grid({ outcome: 'down', fromMs: START_MS, toMs: START_MS + 7, columns: 4 });
+    const { columns } = recording.heatMap({ outcome: 'down', fromMs: START_MS, toMs: START_MS + 7, columns: 4 });
     expect(columns.map(({ hasGap, book }) => [hasGap, book])).toEqual([
       [false, undefined],
       [true, undefined],
@@ -88,12 +88,12 @@ describe('a recording in the browser', () => {
     const traded = { count: 2, shares: 12.5, lowPrice: 0.49, highPrice: 0.51 };
     const column = { fromMs: START_MS, toMs: START_MS + 9, hasGap: false, book: undefined };
     const map = { prices: [0, 0.01], columns: [{ ...column, traded }, column] };
-    const written = gridJson(map, LABELS, true);
+    const written = heatMapResource(map, LABELS, true);
     expect(written.columns).toMatchObject([
       { trades: 2, tradedShares: 12.5, tradeLow: 0.49, tradeHigh: 0.51 },
       { trades: 0, tradedShares: 0, tradeLow: null, tradeHigh: null },
     ]);
-    expect(gridOf(written).columns[0]!.traded).toEqual(traded);
+    expect(heatMapOf(written).columns[0]!.traded).toEqual(traded);
   });
 
   test('keeps the outcomes apart', () => {

@@ -1,4 +1,4 @@
-/** What the browse page shows, as its address says: never a key. */
+/** The choices that the address of the browse page has: never a key. */
 export interface BrowseQuery {
   /** Undefined: the first one that is recorded. */
   readonly coin: string | undefined;

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { DayResource } from '../../../domain/recorded-day.ts';
 import { numberText } from '../../texts.ts';
 import {
   type DayTotals,
@@ -15,7 +16,6 @@ import {
   mostRecorded,
   movedByMonths,
   NOTHING,
-  type RecordedDay,
   totalsOf,
   weeksOf,
   yearOf,
@@ -27,8 +27,8 @@ const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Satur
 type Grid = 'months' | 'days';
 
 interface CalendarContent {
-  /** By date, at least one. */
-  readonly days: readonly RecordedDay[];
+  /** Ascending, at least one. */
+  readonly days: readonly DayResource[];
   /** The month or the day that the list shows; '' for all. */
   readonly chosen: string;
   readonly choose: (date: string) => void;

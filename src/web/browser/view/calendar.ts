@@ -1,25 +1,16 @@
+import type { DayResource } from '../../../domain/recorded-day.ts';
+
 const DAY_MS = 86_400_000;
 const DAYS_IN_WEEK = 7;
 const YEAR_CHARS = '2026'.length;
 const MONTH_CHARS = '2026-01'.length;
 const MONTHS_IN_YEAR = 12;
-/** Of the grid of a year. */
+/** The months in a row of the grid of a year. */
 export const MONTHS_IN_ROW = 6;
-/** Of a day with recordings; 0 is for a day without. */
+/** The highest level of a day with recordings; a day without has 0. */
 export const LEVELS = 4;
 
-/** What is recorded of the markets that begin on one day of UTC. */
-export interface RecordedDay {
-  /** `2026-01-08`. */
-  readonly day: string;
-  readonly markets: number;
-  /** Markets with snapshots. */
-  readonly recordedMarkets: number;
-  readonly marketsWithGaps: number;
-  readonly snapshots: number;
-}
-
-export type DayTotals = Omit<RecordedDay, 'day'>;
+export type DayTotals = Readonly<Omit<DayResource, 'day'>>;
 
 export const NOTHING: DayTotals = { markets: 0, recordedMarkets: 0, marketsWithGaps: 0, snapshots: 0 };
 const COUNTS = ['markets', 'recordedMarkets', 'marketsWithGaps', 'snapshots'] as const;
@@ -30,13 +21,13 @@ export interface ListPart {
   readonly count: number;
 }
 
-/** Whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
+/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
 export function isIn(day: string, date: string): boolean {
   return day === date || date === '' || day.startsWith(`${date}-`);
 }
 
 /** The sums of the days of a date. */
-export function totalsOf(days: readonly RecordedDay[], date: string): DayTotals {
+export function totalsOf(days: readonly DayResource[], date: string): DayTotals {
   const totals = { ...NOTHING };
   for (const { day, ...counts } of days) {
     if (!isIn(day, date)) continue;
@@ -46,7 +37,7 @@ export function totalsOf(days: readonly RecordedDay[], date: string): DayTotals 
 }
 
 /** `days` in any order. */
-export function listPart(days: readonly RecordedDay[], date: string): ListPart {
+export function listPart(days: readonly DayResource[], date: string): ListPart {
   let skip = 0;
   for (const { day, markets } of days) if (day > date && !isIn(day, date)) skip += markets;
   return { skip, count: totalsOf(days, date).markets };
@@ -72,7 +63,7 @@ export function yearOf(day: string): string {
 }
 
 /** The last recorded day of a date; without one the last day with markets, or `otherwise`: the last of all if it is left out. */
-export function dayIn(days: readonly RecordedDay[], date: string, otherwise = days.at(-1)!.day): string {
+export function dayIn(days: readonly DayResource[], date: string, otherwise = days.at(-1)!.day): string {
   const within = days.filter(({ day }) => isIn(day, date));
   return (within.findLast(({ recordedMarkets }) => recordedMarkets > 0) ?? within.at(-1))?.day ?? otherwise;
 }

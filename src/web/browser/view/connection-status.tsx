@@ -1,7 +1,7 @@
+import { useRef } from 'preact/hooks';
 import type { ConnectedKey, Connection } from './connection.ts';
-import { KeyForm } from './key-form.tsx';
 
-/** How the page reaches the service: the key that it uses, or what a person can do while requests need one. */
+/** The key that the page uses, or what a person can do while requests need one. */
 export function ConnectionStatus({ connection }: { readonly connection: Connection }) {
   const { value: state } = connection.state;
   if (state.kind === 'closed') {
@@ -58,5 +58,37 @@ function KeyChoice({ connection, connected }: { readonly connection: Connection;
         Tier {tier.name}: {coins}
       </span>
     </>
+  );
+}
+
+/**
+ * Asks for a key, which stays in the memory of this page. The policy of the page allows no form to be sent, so that a key cannot get
+ * into a URL.
+ */
+function KeyForm({ connection }: { readonly connection: Connection }) {
+  const input = useRef<HTMLInputElement>(null);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void connection.useKey(input.current!.value);
+  };
+  return (
+    <form class="key-form" onSubmit={submit}>
+      <label class="field">
+        Key
+        <span class="hint">It is sent only to this service, and this page forgets it when it is closed.</span>
+        <input
+          ref={input}
+          class="input"
+          type="password"
+          placeholder="br_live_…"
+          autocomplete="off"
+          spellcheck={false}
+          required
+        />
+      </label>
+      <button class="button primary" type="submit">
+        Use this key
+      </button>
+    </form>
   );
 }

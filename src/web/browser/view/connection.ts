@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import type { TierResource } from '../../../domain/tier.ts';
 import { abortError, pause } from './pause.ts';
 import { kindOf, type Link, problemIn, RequestRefused, sentenceOf } from './request-refused.ts';
 
@@ -18,13 +19,7 @@ interface NamedKey {
 }
 
 /** The fields of a tier that pages use. */
-export interface GrantedTier {
-  readonly id: string;
-  readonly name: string;
-  /** null: all. */
-  readonly coins: readonly string[] | null;
-  readonly routes: readonly string[] | null;
-}
+export type GrantedTier = Readonly<Pick<TierResource, 'id' | 'name' | 'coins' | 'routes'>>;
 
 /** The key that requests are sent with. */
 export interface ConnectedKey {
@@ -44,7 +39,7 @@ export type ConnectionState =
 
 export interface ConnectionSettings {
   readonly access: ConnectionAccess;
-  /** Whether this service has accounts: then sentences link to their pages. */
+  /** True: this service has accounts, and sentences link to their pages. */
   readonly hasAccounts: boolean;
   /** Before each path: empty, or `/replays/{replay}` for another replay than the first. */
   readonly prefix: string;
@@ -66,13 +61,13 @@ export interface RequestOptions {
 
 interface Token {
   readonly text: string;
-  /** By `nowMs`; Infinity for a typed key. */
+  /** An instant of `nowMs`; Infinity for a typed key. */
   readonly renewMs: number;
 }
 
-/** A new token is asked for this long before the present one ends. */
+/** The page requests a new token this long before the present one ends. */
 const RENEW_AHEAD_MS = 60_000;
-/** How often a request is sent again after 429 or 503. */
+/** A request is sent again at most as often after 429 or 503. */
 const RETRIES_MAX = 4;
 const WAIT_SECONDS_MAX = 60;
 const TOKEN_PATH = '/view/token';
@@ -90,9 +85,12 @@ export class Connection {
   readonly settings: ConnectionSettings;
   readonly #deps: ConnectionDeps;
   readonly #state = signal<ConnectionState>({ kind: 'connecting' });
+  readonly state: ReadonlySignal<ConnectionState> = this.#state;
   readonly #isWaiting = signal(false);
+  /** True while a request waits because too many were sent. */
+  readonly isWaiting: ReadonlySignal<boolean> = this.#isWaiting;
   #token: Token | undefined;
-  /** Of the person's choice; undefined: the one that sees most. */
+  /** The key that the person chose; undefined: the one that sees most. */
   #keyId: string | undefined;
   #renewal: Promise<void> | undefined;
   /** No request is sent before. */
@@ -104,21 +102,12 @@ export class Connection {
     this.#deps = deps;
   }
 
-  get state(): ReadonlySignal<ConnectionState> {
-    return this.#state;
-  }
-
-  /** Whether a request waits because too many were sent. */
-  get isWaiting(): ReadonlySignal<boolean> {
-    return this.#isWaiting;
-  }
-
-  /** Whether requests need a key: then a command to copy has one too. */
+  /** True: requests need a key, and commands to copy have one too. */
   get needsKey(): boolean {
     return this.settings.access !== 'open';
   }
 
-  /** Whether the tier grants a route, such as `snapshots`. True where that is not known: the service refuses then. */
+  /** Says whether the tier grants a route, such as `snapshots`; true where that is not known, since the service refuses then. */
   grants(route: string): boolean {
     const { value: state } = this.#state;
     const routes = state.kind === 'ready' ? state.with?.tier.routes : undefined;
@@ -236,7 +225,7 @@ export class Connection {
   async #askForToken(): Promise<void> {
     const body = JSON.stringify(this.#keyId === undefined ? {} : { keyId: this.#keyId });
     const headers = { accept: 'application/json', 'content-type': 'application/json' };
-    const askedMs = this.#deps.nowMs();
+    const sentMs = this.#deps.nowMs();
     let refusal: RequestRefused;
     try {
       const init = { method: 'POST', body, headers, credentials: 'same-origin' } as const;
@@ -245,7 +234,7 @@ export class Connection {
         // The service's own document.
         const { data } = (await response.json()) as TokenAnswer;
         const { token, expiresInSeconds, ...connected } = data;
-        this.#token = { text: token, renewMs: askedMs + expiresInSeconds * 1000 - RENEW_AHEAD_MS };
+        this.#token = { text: token, renewMs: sentMs + expiresInSeconds * 1000 - RENEW_AHEAD_MS };
         this.#state.value = { kind: 'ready', with: connected };
         return;
       }
@@ -341,7 +330,7 @@ function unreachable(): never {
   throw new RequestRefused('The server does not answer: check the connection, and try again.', 'unreachable');
 }
 
-/** For calls whose refusal is in the state. */
+/** Ignores a refusal that the state has already. */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof RequestRefused)) throw error;
 }

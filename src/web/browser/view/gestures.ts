@@ -1,6 +1,6 @@
 import { perFrame } from './per-frame.ts';
 
-/** What gestures do. Places are pixels of the element, from its left top corner. */
+/** The actions of gestures. Places are pixels of the element, from its left top corner. */
 export interface GestureActions {
   /** `factor` below 1 shows a shorter time. */
   zoomTime(factor: number, x: number): void;

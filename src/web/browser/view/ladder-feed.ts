@@ -8,39 +8,36 @@ export interface ShownLadders {
   readonly snapshots: readonly Snapshot[];
 }
 
-/** Gets the ladders of the wanted instant, one request at a time: instants that pass meanwhile are left out. */
+/** Gets the ladders of the wanted instant, one request at a time; it skips instants that are not wanted any more by then. */
 export class LadderFeed {
   readonly #shown: Signal<ShownLadders | undefined> = signal(undefined);
+  readonly shown: ReadonlySignal<ShownLadders | undefined> = this.#shown;
   readonly #onError: (error: unknown) => void;
-  #wanted: { readonly source: MarketSource; readonly query: LadderQuery; readonly restMs: number } | undefined;
-  #isAsking = false;
+  #wanted: { readonly source: MarketSource; readonly query: LadderQuery; readonly pauseMs: number } | undefined;
+  #isRunning = false;
 
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  get shown(): ReadonlySignal<ShownLadders | undefined> {
-    return this.#shown;
+  /** `pauseMs`: the shortest time between the answer and the next request. */
+  want(source: MarketSource, query: LadderQuery, pauseMs: number): void {
+    this.#wanted = { source, query, pauseMs };
+    if (!this.#isRunning) void this.#run();
   }
 
-  /** `restMs`: the shortest time between the answer and the next request. */
-  want(source: MarketSource, query: LadderQuery, restMs: number): void {
-    this.#wanted = { source, query, restMs };
-    if (!this.#isAsking) void this.#ask();
-  }
-
-  async #ask(): Promise<void> {
-    this.#isAsking = true;
-    for (let asked = this.#wanted; asked !== undefined; asked = this.#wanted) {
-      const { source, query, restMs } = asked;
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    for (let next = this.#wanted; next !== undefined; next = this.#wanted) {
+      const { source, query, pauseMs } = next;
       try {
         this.#shown.value = { query, snapshots: await source.ladders(query) };
       } catch (error) {
         this.#onError(error);
       }
-      if (this.#wanted === asked) this.#wanted = undefined;
-      else if (restMs > 0) await pause(restMs, undefined);
+      if (this.#wanted === next) this.#wanted = undefined;
+      else if (pauseMs > 0) await pause(pauseMs, undefined);
     }
-    this.#isAsking = false;
+    this.#isRunning = false;
   }
 }

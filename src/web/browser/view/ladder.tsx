@@ -12,14 +12,17 @@ const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 12 });
 
 /** A book: asks above bids, the best prices in the middle. */
 export function Ladder({ outcome, snapshot }: LadderContent) {
-  const [bids, asks] = [snapshot?.bids ?? [], snapshot?.asks ?? []];
+  const name = outcome === 'up' ? 'Up' : 'Down';
+  if (snapshot === undefined) {
+    return <p class="quiet">{name}: no book is recorded at this instant or before it.</p>;
+  }
+  const { bids, asks } = snapshot;
   const [bidSums, askSums] = [sumsOf(bids), sumsOf(asks)];
   const most = Math.max(bidSums.at(-1) ?? 0, askSums.at(-1) ?? 0);
   return (
     <table class="ladder" data-outcome={outcome}>
       <caption>
-        {outcome === 'up' ? 'Up' : 'Down'}{' '}
-        <span class="quiet">{snapshot === undefined ? 'no book yet' : `book of ${timeOf(snapshot)}`}</span>
+        {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
       </caption>
       <thead>
         <tr>
@@ -78,10 +81,6 @@ function sumsOf(side: readonly Level[]): number[] {
 
 function spreadText(bid: Level | undefined, ask: Level | undefined): string {
   const spread = spreadOf({ bidPrice: bid?.price, askPrice: ask?.price });
-  if (spread === undefined) return 'one-sided';
+  if (spread === undefined) return bid === undefined && ask === undefined ? 'empty book' : 'one-sided';
   return spread < 0 ? `crossed by ${-spread}` : `spread ${spread}`;
-}
-
-function timeOf({ timestamp }: Snapshot): string {
-  return timestamp.slice(11, 23);
 }

@@ -8,7 +8,7 @@ interface LaddersContent {
 }
 
 /** The ladders of the shown outcomes at the chosen instant. */
-export function Ladders({ explorer, shown: { state } }: LaddersContent) {
+export function Ladders({ explorer, shown: { state, coverage } }: LaddersContent) {
   const ladders = explorer.feed.shown.value;
   return (
     <div class="card ladders" aria-live="off">
@@ -32,7 +32,7 @@ export function Ladders({ explorer, shown: { state } }: LaddersContent) {
         </label>
       </div>
       {ladders === undefined ? (
-        <p class="quiet">The book at the chosen instant is here.</p>
+        <p class="quiet">{coverage === undefined ? 'Your tier does not show books.' : 'Loading the book …'}</p>
       ) : (
         outcomesOf(ladders.query.choice).map((outcome) => (
           <Ladder

@@ -1,6 +1,5 @@
-import { roundedShares } from './market-texts.ts';
-import { cssColour, type Palette, SHADES, sizeOfShade } from './palette.ts';
-import type { SizeScale } from './view-choices.ts';
+import { roundedSize, type SizeScale, sizeOfShade } from '../../../domain/heat-map-picture.ts';
+import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
 
 interface LegendContent {
   readonly palette: Palette;
@@ -17,7 +16,7 @@ const NUMBERS = 5;
 /** The colours and their sizes, and what else is drawn. */
 export function Legend({ palette, scale, largest, reference }: LegendContent) {
   return (
-    <div class="map-legend small">
+    <div class="picture-legend small">
       {largest > 0 && (
         <>
           <Ramp name="Bids" colours={palette.bids} scale={scale} largest={largest} />
@@ -47,7 +46,7 @@ function Ramp({ name, colours, scale, largest }: RampContent) {
     return cssColour(colours[Math.round((nth / (STOPS - 1)) * (SHADES - 1))]!);
   });
   const sizes = Array.from({ length: NUMBERS }, (_, nth) => {
-    return sizeOfShade((nth / (NUMBERS - 1)) * SHADES, largest, scale);
+    return sizeOfShade((nth / (NUMBERS - 1)) * SHADES, { scale, shades: SHADES, largest });
   });
   return (
     <div class="ramp">
@@ -55,7 +54,7 @@ function Ramp({ name, colours, scale, largest }: RampContent) {
       <span class="colours" style={{ backgroundImage: `linear-gradient(to right, ${stops.join(', ')})` }} />
       <span class="sizes quiet">
         {sizes.map((size) => (
-          <span key={size}>{roundedShares(size)}</span>
+          <span key={size}>{roundedSize(size)}</span>
         ))}
       </span>
     </div>

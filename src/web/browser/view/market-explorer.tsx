@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Explorer, ShownMarket } from './explorer.ts';
-import { Help } from './help.tsx';
 import { Ladders } from './ladders.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import { MarketStatus } from './market-status.tsx';
 import { coverageText, marketTitle } from './market-texts.ts';
 import { PictureTools } from './picture-tools.tsx';
+import { PLOT_KEYS } from './plot-keys.ts';
 import { Scrubber } from './scrubber.tsx';
 import { Share } from './share.tsx';
 
@@ -70,5 +70,32 @@ function Market({ explorer, shown }: MarketContent) {
         </div>
       </div>
     </>
+  );
+}
+
+/** All keys and gestures of the picture. */
+function Help() {
+  return (
+    <details class="more">
+      <summary>Keys and gestures</summary>
+      <dl class="facts">
+        {PLOT_KEYS.map(([keys, does]) => [
+          <dt key={keys}>
+            <kbd>{keys}</kbd>
+          </dt>,
+          <dd key={does}>{does}</dd>,
+        ])}
+        <dt>Wheel, pinch</dt>
+        <dd>zoom; with Shift earlier and later; with Alt the prices</dd>
+        <dt>Drag</dt>
+        <dd>earlier and later</dd>
+        <dt>Click, tap</dt>
+        <dd>choose the instant of the ladder</dd>
+      </dl>
+      <p class="quiet">
+        Keys work while the picture has the focus. All times are UTC. The imbalance is the shares of bids minus those of
+        asks, as a part of both, within 0.05 of the best prices.
+      </p>
+    </details>
   );
 }

@@ -10,7 +10,7 @@ import { windowText } from './view-texts.ts';
 
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
-/** Their classes and texts. */
+/** The classes and the headings of columns. */
 const COLUMNS = [
   ['window', 'Window (UTC)'],
   ['slug', 'Market'],
@@ -23,7 +23,7 @@ const COLUMNS = [
 export interface MarketListContent {
   readonly recordings: Recordings;
   readonly list: PagedRows<ListedMarket>;
-  /** Of a market's page. */
+  /** The address of a market's page. */
   readonly href: (market: ListedMarket) => string;
 }
 

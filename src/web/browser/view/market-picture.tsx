@@ -6,7 +6,6 @@ import { Legend } from './legend.tsx';
 import { MarketPlot } from './market-plot.ts';
 import { coverageText, marketTitle, pointedText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
-import { valueAt } from './plot-layout.ts';
 import { PRICE_LIMITS } from './view-state.ts';
 
 interface PictureContent {
@@ -19,40 +18,30 @@ interface PictureContent {
 /** The heat map with everything that is drawn over and below it. */
 export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const area = useRef<HTMLElement>(null);
+  const picture = useRef<HTMLDivElement>(null);
   const made = useSignal<MarketPlot | undefined>(undefined);
   const { state, playback } = shown;
   useEffect(() => {
     const element = area.current!;
     const { loader, trades, reference, events } = explorer;
-    const plot = new MarketPlot(element, { state, grids: loader.grids, trades, reference, events });
+    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, reference, events });
     made.value = plot;
     onPlot(plot);
     const stopMeasuring = effect(() => {
-      void [state.layers.value, state.outcome.value];
-      if (plot.width.value === 0) return;
-      const { left, right } = plot.layout;
-      explorer.columns.value = Math.max(1, Math.round(right - left));
+      if (plot.areaWidth.value > 0) explorer.columns.value = plot.areaWidth.value;
     });
-    const timePerPixel = () => {
-      const { left, right } = plot.layout;
-      return (state.time.value.to - state.time.value.from) / (right - left);
-    };
     const stopListening = listenToGestures(element, {
-      zoomTime: (factor, x) => state.zoomTime(factor, plot.placeAt(x, 0).ms),
-      zoomPrices(factor, y) {
-        const panel = plot.layout.panels[0]!;
-        state.zoomPrices(factor, plot.placeAt(0, y).price ?? valueAt(panel, state.prices.value, panel.top));
-      },
+      zoomTime: (factor, x) => state.zoomTime(factor, plot.msAt(x)),
+      zoomPrices: (factor, y) => state.zoomPrices(factor, plot.priceAt(y) ?? state.prices.value.to),
       drag(byX, byY) {
-        if (byX !== 0) state.moveTime(-byX * timePerPixel());
+        if (byX !== 0) state.moveTime(plot.msAt(0) - plot.msAt(byX));
         const { from, to } = state.prices.value;
-        if (to - from < PRICE_LIMITS.to) state.movePrices((byY / plot.layout.panels[0]!.height) * (to - from));
+        if (to - from < PRICE_LIMITS.to) state.movePrices((byY / plot.panelHeight) * (to - from));
       },
       press(x, y) {
         element.focus({ preventScroll: true });
         explorer.isFollowing.value = false;
-        const { layout } = plot;
-        if (x >= layout.left && x <= layout.right && y <= layout.axisTop) state.scrubTo(plot.placeAt(x, y).ms);
+        if (plot.covers(x, y)) state.scrubTo(plot.msAt(x));
       },
       point: (place) => plot.pointAt(place),
     });
@@ -90,16 +79,12 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
         ref={area}
         onKeyDown={onKeyDown}
       >
-        <div role="img" aria-label={summary}>
-          <canvas class="cells" />
-          <canvas class="lines" />
-          <canvas class="marks" />
-        </div>
+        <div ref={picture} class="picture-area" role="img" aria-label={summary} />
       </section>
       <p class="pointed small quiet">{pointed === undefined ? ' ' : pointedText(pointed)}</p>
       {plot !== undefined && (
         <Legend
-          palette={plot.palette}
+          palette={plot.style.value.palette}
           scale={state.scale.value}
           largest={plot.largest.value}
           reference={isReferenceShown ? explorer.reference.value!.source : undefined}

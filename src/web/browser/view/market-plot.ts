@@ -1,43 +1,31 @@
-import { effect, type ReadonlySignal, signal } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type uPlot from 'uplot';
 import type { HeatMap } from '../../../domain/heat-map.ts';
+import { largestSize } from '../../../domain/heat-map-picture.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
-import { type CellFigures, cellAt } from './grid-figures.ts';
-import type { LoadedGrids } from './grid-loader.ts';
-import { largestSize, picturedBands } from './map-picture.ts';
-import { type PageColours, pageColours } from './page-colours.ts';
-import { type Palette, paletteOf } from './palette.ts';
-import { type PlotLayout, panelAt, plotLayout, timeAt, valueAt } from './plot-layout.ts';
-import {
-  type Context,
-  type DrawnBand,
-  type PlotFrame,
-  paintCells,
-  paintEvent,
-  paintImbalance,
-  paintInstant,
-  paintMidpoints,
-  paintPanel,
-  paintPointer,
-  paintReference,
-  paintSpread,
-  paintTimeAxis,
-  paintTrades,
-} from './plot-painter.ts';
+import { type PageColours, pageColours } from '../page-colours.ts';
+import { BookPanel } from './book-panel.ts';
+import { CellCanvas } from './cell-canvas.ts';
+import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
+import { type CellFigures, cellAt } from './heat-map-figures.ts';
+import type { LoadedHeatMaps } from './heat-map-loader.ts';
+import { perFrame } from './per-frame.ts';
+import { BAND_PADDING, type BandFrame, type PlotEvent } from './plot-band.ts';
+import { imbalanceLines, spreadLines } from './plot-lines.ts';
+import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
 import type { ReferencePrices } from './reference-prices.ts';
+import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
 
-const DARK = '(prefers-color-scheme: dark)';
-
-/** What is drawn. The plot draws again what a change of these signals touches, once a frame. */
+/** The signals that a plot draws; it draws again when one changes, once a frame. */
 export interface PlotContent {
   readonly state: ViewState;
   /** Books and trades. */
-  readonly grids: ReadonlySignal<ReadonlyMap<Outcome, LoadedGrids>>;
-  readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedGrids>>;
+  readonly heatMaps: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
+  readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
   readonly reference: ReadonlySignal<ReferencePrices | undefined>;
-  /** Instants with names: the start of the window, its end with the winner. */
-  readonly events: ReadonlySignal<readonly (readonly [ms: number, name: string])[]>;
+  readonly events: ReadonlySignal<readonly PlotEvent[]>;
 }
 
 export interface PointedCell extends CellFigures {
@@ -45,105 +33,144 @@ export interface PointedCell extends CellFigures {
   readonly ms: number;
 }
 
-/** Three canvases above each other: cells, lines and axes, the instant and the pointer. Scrubbing draws only the last one. */
+/** The colours of the present scheme, light or dark. */
+interface PlotStyle {
+  readonly colours: PageColours;
+  readonly palette: Palette;
+}
+
+/** A uPlot, and where its plotting area is, in CSS pixels of the whole plot. */
+interface Band {
+  readonly plot: uPlot;
+  readonly top: number;
+  readonly height: number;
+}
+
+/** The books of an outcome. */
+interface Panel extends Band {
+  readonly outcome: Outcome;
+  readonly books: BookPanel;
+  readonly cells: CellCanvas;
+}
+
+const NARROW = 560;
+const PANEL_HEIGHTS = { wide: [400, 250], narrow: [300, 200] } as const;
+const STRIP_HEIGHT = 40;
+
+/**
+ * A panel for each outcome, the spread and the imbalance below each other: uPlot draws lines, axes and the pointer, and a canvas of ours
+ * the cells. The instant is an element over them: scrubbing draws nothing again.
+ */
 export class MarketPlot {
   readonly #element: HTMLElement;
   readonly #content: PlotContent;
-  readonly #cells: Layer;
-  readonly #lines: Layer;
-  readonly #marks: Layer;
-  readonly #scheme = matchMedia(DARK);
+  readonly #instant = document.createElement('div');
+  readonly #scheme = matchMedia('(prefers-color-scheme: dark)');
   readonly #resized = new ResizeObserver(() => this.#measure());
-  readonly #pictures = new WeakMap<HeatMap, { readonly key: string; readonly bands: readonly DrawnBand[] }>();
+  readonly #stops: (() => void)[];
   readonly #width = signal(0);
+  readonly #style = signal(styleOf(this.#scheme));
   readonly #pointed = signal<PointedCell | undefined>(undefined);
   readonly #largest = signal(0);
-  readonly #stops: (() => void)[];
-  #colours: PageColours;
-  #palette: Palette;
-  #pointer: { readonly x: number; readonly y: number } | undefined;
-  #isPointerNew = false;
-  #frame: number | undefined;
+  /** The width of what is beside the plotting area, in CSS pixels. */
+  readonly #gutters = computed(() => {
+    const isNarrow = this.#width.value < NARROW;
+    // The axis has room before its prices are there: the columns of the heat map stay the same.
+    const hasReference = this.#content.state.layers.value.has('reference');
+    return { left: isNarrow ? 34 : 44, right: hasReference ? (isNarrow ? 50 : 62) : 10 };
+  });
+  #isBuilt = false;
+  #panels: readonly Panel[] = [];
+  #strips: readonly Band[] = [];
+  /** The heat map that the strips are of. */
+  #striped: HeatMap | undefined;
 
-  /** `element` has the canvases of class cells, lines and marks. */
+  readonly style: ReadonlySignal<PlotStyle> = this.#style;
+  /** The cell under the pointer. */
+  readonly pointed: ReadonlySignal<PointedCell | undefined> = this.#pointed;
+  /** The size of the last colour; 0 without books. */
+  readonly largest: ReadonlySignal<number> = this.#largest;
+  /** The width of the plotting area in CSS pixels; 0 before it is measured. */
+  readonly areaWidth: ReadonlySignal<number> = computed(() => {
+    const { left, right } = this.#gutters.value;
+    return this.#width.value === 0 ? 0 : Math.max(1, this.#width.value - left - right);
+  });
+
   constructor(element: HTMLElement, content: PlotContent) {
     this.#element = element;
     this.#content = content;
-    const layer = (name: string) => new Layer(element.querySelector<HTMLCanvasElement>(`canvas.${name}`)!);
-    [this.#cells, this.#lines, this.#marks] = [layer('cells'), layer('lines'), layer('marks')];
-    this.#colours = pageColours(element);
-    this.#palette = paletteOf(this.#scheme.matches ? 'dark' : 'light');
+    this.#instant.className = 'instant-line';
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
-    const { state, grids, trades, reference, events } = content;
+    const { state, heatMaps, trades, reference, events } = content;
+    const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [grids.value, state.time.value, state.prices.value, state.scale.value, state.outcome.value];
-        void [this.#width.value, state.layers.value];
-        this.#invalidate(this.#cells, this.#lines, this.#marks);
+        void [this.areaWidth.value, this.#style.value, state.outcome.value];
+        this.#isBuilt = false;
+        draw();
       }),
       effect(() => {
-        void [trades.value, reference.value, events.value];
-        this.#invalidate(this.#lines);
+        void [heatMaps.value, trades.value, reference.value, events.value];
+        void [state.time.value, state.prices.value, state.scale.value, state.layers.value];
+        draw();
       }),
-      effect(() => {
-        void state.atMs.value;
-        this.#invalidate(this.#marks);
-      }),
+      effect(() => this.#moveInstant()),
     ];
     this.#measure();
   }
 
-  /** Of the plot in CSS pixels; 0 before it is measured. */
-  get width(): ReadonlySignal<number> {
-    return this.#width;
+  /** The height of a panel in CSS pixels. */
+  get panelHeight(): number {
+    return this.#panels[0]?.height ?? 1;
   }
 
-  /** The cell under the pointer. */
-  get pointed(): ReadonlySignal<PointedCell | undefined> {
-    return this.#pointed;
+  /** The instant at a pixel from the left. */
+  msAt(x: number): number {
+    const { from, to } = this.#content.state.time.peek();
+    return from + ((x - this.#gutters.peek().left) / this.areaWidth.peek()) * (to - from);
   }
 
-  /** The size of the last colour; 0 without books. */
-  get largest(): ReadonlySignal<number> {
-    return this.#largest;
+  /** The price at a pixel from the top; undefined outside of the panels. */
+  priceAt(y: number): number | undefined {
+    const panel = this.#panels.find((one) => isInside(one, y));
+    return panel?.plot.posToVal(y - panel.top, 'price');
   }
 
-  get palette(): Palette {
-    return this.#palette;
+  /** Says whether a pixel is above the time axis, and not beside the plotting area. */
+  covers(x: number, y: number): boolean {
+    const left = x - this.#gutters.peek().left;
+    const lowest = this.#strips.at(-1);
+    return lowest !== undefined && left >= 0 && left <= this.areaWidth.peek() && y <= lowest.top + lowest.height;
   }
 
-  get layout(): PlotLayout {
-    const { state } = this.#content;
-    // Its axis has room before its prices are there: the columns of the heat map stay the same.
-    const hasReference = state.layers.peek().has('reference');
-    return plotLayout(this.#width.peek(), outcomesOf(state.outcome.peek()), hasReference);
-  }
-
-  /** The instant and the price at a pixel of the plot. */
-  placeAt(x: number, y: number): { readonly ms: number; readonly price: number | undefined } {
-    const { state } = this.#content;
-    const { layout } = this;
-    const panel = panelAt(layout, y);
-    const ms = timeAt(layout, state.time.peek(), x);
-    return { ms, price: panel && valueAt(panel, state.prices.peek(), y) };
-  }
-
-  /** Undefined: the pointer has left. */
+  /** Shows where the pointer is; undefined: it has left. */
   pointAt(pointer: { readonly x: number; readonly y: number } | undefined): void {
-    this.#pointer = pointer;
-    this.#isPointerNew = true;
-    this.#invalidate(this.#marks);
+    const { x, y } = pointer ?? { x: -1, y: -1 };
+    const left = x - this.#gutters.peek().left;
+    for (const band of [...this.#panels, ...this.#strips]) {
+      // uPlot hides a line outside of its area.
+      band.plot.setCursor({ left, top: isInside(band, y) ? y - band.top : -1 }, false);
+    }
+    this.#pointed.value = this.#cellAt(x, y);
   }
 
   /** The picture as PNG, without the pointer. */
   async png(): Promise<Blob> {
-    const { width, height } = this.#cells.canvas;
-    const copy = new OffscreenCanvas(width, height);
+    const ratio = devicePixelRatio;
+    const { left, top, width, height } = this.#element.getBoundingClientRect();
+    const copy = new OffscreenCanvas(Math.round(width * ratio), Math.round(height * ratio));
     const context = copy.getContext('2d')!;
-    context.fillStyle = this.#colours.surface;
-    context.fillRect(0, 0, width, height);
-    for (const { canvas } of [this.#cells, this.#lines, this.#marks]) context.drawImage(canvas, 0, 0);
+    const { surface, accent } = this.#style.peek().colours;
+    context.fillStyle = surface;
+    context.fillRect(0, 0, copy.width, copy.height);
+    for (const canvas of this.#element.querySelectorAll('canvas')) {
+      const place = canvas.getBoundingClientRect();
+      context.drawImage(canvas, (place.left - left) * ratio, (place.top - top) * ratio);
+    }
+    const line = this.#instant.getBoundingClientRect();
+    context.fillStyle = accent;
+    context.fillRect((line.left - left) * ratio, 0, line.width * ratio, line.height * ratio);
     return await copy.convertToBlob({ type: 'image/png' });
   }
 
@@ -151,7 +178,8 @@ export class MarketPlot {
     for (const stop of this.#stops) stop();
     this.#resized.disconnect();
     this.#scheme.removeEventListener('change', this.#restyle);
-    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#clear();
+    this.#isBuilt = true;
   }
 
   #measure(): void {
@@ -159,157 +187,110 @@ export class MarketPlot {
   }
 
   readonly #restyle = (): void => {
-    this.#colours = pageColours(this.#element);
-    this.#palette = paletteOf(this.#scheme.matches ? 'dark' : 'light');
-    this.#invalidate(this.#cells, this.#lines, this.#marks);
-    // The legend has the colours of the scheme.
-    const largest = this.#largest.peek();
-    this.#largest.value = 0;
-    this.#largest.value = largest;
+    this.#style.value = styleOf(this.#scheme);
   };
 
-  #invalidate(...layers: readonly Layer[]): void {
-    for (const layer of layers) layer.isOld = true;
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = undefined;
-      this.#draw();
+  #clear(): void {
+    for (const { plot } of [...this.#panels, ...this.#strips]) plot.destroy();
+    [this.#panels, this.#strips, this.#striped] = [[], [], undefined];
+  }
+
+  #build(): void {
+    this.#isBuilt = true;
+    this.#clear();
+    const { state, events } = this.#content;
+    const width = this.#width.peek();
+    const { colours, palette } = this.#style.peek();
+    const frame: BandFrame = {
+      ...{ width, ...this.#gutters.peek(), colours },
+      ...{ time: () => state.time.peek(), events: () => events.peek() },
+    };
+    const outcomes = outcomesOf(state.outcome.peek());
+    const height = PANEL_HEIGHTS[width < NARROW ? 'narrow' : 'wide'][outcomes.length - 1]!;
+    let top = BAND_PADDING;
+    const placed = (plot: uPlot, bandHeight: number): Band => {
+      const band = { plot, top, height: bandHeight };
+      top += bandHeight + 2 * BAND_PADDING;
+      return band;
+    };
+    this.#panels = outcomes.map((outcome, nth) => {
+      const settings = { outcome, height, prices: () => state.prices.peek() };
+      const books = new BookPanel(this.#element, frame, { ...settings, hasEventNames: nth === outcomes.length - 1 });
+      const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
+      return { ...placed(books.plot, height), outcome, books, cells };
     });
+    const spread = spreadStrip(this.#element, frame, STRIP_HEIGHT);
+    const imbalance = imbalanceStrip(this.#element, frame, STRIP_HEIGHT, palette);
+    this.#strips = [placed(spread, STRIP_HEIGHT), placed(imbalance, STRIP_HEIGHT)];
+    this.#element.append(this.#instant);
   }
 
   #draw(): void {
-    const { layout } = this;
-    if (layout.width === 0) return;
-    this.#element.style.height = `${layout.height}px`;
-    if (this.#cells.isOld) this.#drawCells(layout);
-    if (this.#lines.isOld) this.#drawLines(layout);
-    if (this.#marks.isOld) this.#drawMarks(layout);
-  }
-
-  #frameOf(context: Context, layout: PlotLayout): PlotFrame {
-    const { time, prices } = this.#content.state;
-    return {
-      context,
-      layout,
-      colours: this.#colours,
-      palette: this.#palette,
-      time: time.peek(),
-      prices: prices.peek(),
-    };
-  }
-
-  #drawCells(layout: PlotLayout): void {
-    const frame = this.#frameOf(this.#cells.begin(layout, this.#colours.font), layout);
-    const shown = layout.panels.map((panel) => ({ panel, grids: this.#content.grids.peek().get(panel.outcome) }));
-    const sizes = shown.map(({ grids }) => largestOf(grids?.whole ?? grids?.window));
-    const largest = Math.max(0, ...sizes);
-    for (const { panel, grids } of shown) {
-      frame.context.fillStyle = this.#colours.sunken;
-      frame.context.fillRect(layout.left, panel.top, layout.right - layout.left, panel.height);
-      for (const grid of [grids?.whole, grids?.window]) {
-        if (grid !== undefined) paintCells(frame, panel, grid, this.#bandsOf(grid, largest));
-      }
-    }
-    this.#largest.value = largest;
-  }
-
-  #drawLines(layout: PlotLayout): void {
-    const frame = this.#frameOf(this.#lines.begin(layout, this.#colours.font), layout);
-    const { state, grids, trades, reference, events } = this.#content;
-    const layers = state.layers.peek();
-    const time = state.time.peek();
-    for (const [nth, panel] of layout.panels.entries()) {
-      const grid = finest(grids.peek().get(panel.outcome), time);
-      const traded = finest(trades.peek().get(panel.outcome), time);
-      const prices = reference.peek();
-      if (prices !== undefined && nth === 0 && layers.has('reference')) paintReference(frame, panel, prices);
-      if (grid !== undefined && layers.has('mid')) paintMidpoints(frame, panel, grid);
-      if (traded !== undefined && layers.has('trades')) paintTrades(frame, panel, traded);
-      paintPanel(frame, panel, panel.outcome === 'up' ? 'Up' : 'Down');
-    }
-    const grid = finest(grids.peek().get(layout.panels[0]!.outcome), time);
-    paintSpread(frame, grid);
-    paintImbalance(frame, grid);
-    paintTimeAxis(frame);
-    for (const [ms, name] of events.peek()) paintEvent(frame, ms, name);
-  }
-
-  #drawMarks(layout: PlotLayout): void {
-    const frame = this.#frameOf(this.#marks.begin(layout, this.#colours.font), layout);
-    paintInstant(frame, this.#content.state.atMs.peek());
-    if (this.#pointer !== undefined) {
-      const { x, y } = this.#pointer;
-      if (x >= layout.left && x <= layout.right && y < layout.axisTop) paintPointer(frame, x, y);
-    }
-    if (!this.#isPointerNew) return;
-    this.#isPointerNew = false;
-    this.#pointed.value = this.#cellUnderPointer(layout);
-  }
-
-  #cellUnderPointer(layout: PlotLayout): PointedCell | undefined {
-    if (this.#pointer === undefined) return undefined;
-    const { x, y } = this.#pointer;
-    const panel = panelAt(layout, y);
-    const { ms, price } = this.placeAt(x, y);
-    if (panel === undefined || price === undefined) return undefined;
-    const grid = finest(this.#content.grids.peek().get(panel.outcome), this.#content.state.time.peek());
-    const cell = grid && cellAt(grid, ms, price);
-    return cell && { ...cell, outcome: panel.outcome, ms };
-  }
-
-  /** The pictures of a grid, made once for each style. */
-  #bandsOf(grid: HeatMap, largest: number): readonly DrawnBand[] {
-    const scale = this.#content.state.scale.peek();
-    const key = `${scale} ${largest} ${this.#scheme.matches}`;
-    const made = this.#pictures.get(grid);
-    if (made?.key === key) return made.bands;
-    const bands = picturedBands(grid, { palette: this.#palette, scale, largest }).map((band) => {
-      const image = new OffscreenCanvas(band.width, band.height);
-      const pixels = new Uint8ClampedArray(band.pixels.buffer);
-      image.getContext('2d')!.putImageData(new ImageData(pixels, band.width, band.height), 0, 0);
-      return { image, prices: band.prices };
+    if (this.areaWidth.peek() === 0) return;
+    if (!this.#isBuilt) this.#build();
+    const [first] = this.#panels;
+    // The plot was removed before this frame.
+    if (first === undefined) return;
+    const { state, heatMaps, trades, reference } = this.#content;
+    const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
+    const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
+    const sizes = this.#panels.map(({ outcome }) => {
+      const { whole, window } = loadedOf(outcome) ?? {};
+      return largestSize(whole ?? window ?? { columns: [] });
     });
-    this.#pictures.set(grid, { key, bands });
-    return bands;
-  }
-}
-
-/** A canvas of the plot. */
-class Layer {
-  readonly canvas: HTMLCanvasElement;
-  isOld = true;
-
-  constructor(canvas: HTMLCanvasElement) {
-    this.canvas = canvas;
-  }
-
-  /** An empty canvas of the layout's size, in CSS pixels. */
-  begin({ width, height }: PlotLayout, font: string): CanvasRenderingContext2D {
-    this.isOld = false;
-    const ratio = devicePixelRatio;
-    const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
-    const context = this.canvas.getContext('2d')!;
-    if (this.canvas.width !== pixelWidth || this.canvas.height !== pixelHeight) {
-      this.canvas.width = pixelWidth;
-      this.canvas.height = pixelHeight;
+    const shading = { scale: state.scale.peek(), shades: SHADES, largest: Math.max(0, ...sizes) };
+    for (const [nth, { outcome, books, cells }] of this.#panels.entries()) {
+      const loaded = loadedOf(outcome);
+      const drawn = [loaded?.whole, loaded?.window].filter((heatMap) => heatMap !== undefined);
+      cells.draw(drawn, time, prices, { ...this.#style.peek(), shading });
+      books.lines = {
+        midpoints: layers.has('mid') ? finest(loaded, time) : undefined,
+        trades: layers.has('trades') ? finest(trades.peek().get(outcome), time) : undefined,
+        reference: nth === 0 && layers.has('reference') ? reference.peek() : undefined,
+      };
     }
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    context.font = font;
-    context.textBaseline = 'middle';
-    return context;
+    this.#drawStrips(finest(loadedOf(first.outcome), time));
+    for (const { plot } of [...this.#panels, ...this.#strips]) plot.setScale('x', { min: time.from, max: time.to });
+    this.#largest.value = shading.largest;
+  }
+
+  #drawStrips(heatMap: HeatMap | undefined): void {
+    if (heatMap === this.#striped) return;
+    this.#striped = heatMap;
+    const [spread, imbalance] = this.#strips;
+    spread!.plot.setData(spreadLines(heatMap), false);
+    imbalance!.plot.setData(imbalanceLines(heatMap), false);
+  }
+
+  #moveInstant(): void {
+    const { time, atMs } = this.#content.state;
+    const { from, to } = time.value;
+    const part = (atMs.value - from) / (to - from);
+    this.#instant.hidden = part < 0 || part > 1;
+    this.#instant.style.transform = `translateX(${this.#gutters.value.left + part * this.areaWidth.value}px)`;
+  }
+
+  #cellAt(x: number, y: number): PointedCell | undefined {
+    const [price, outcome] = [this.priceAt(y), this.#panels.find((panel) => isInside(panel, y))?.outcome];
+    if (price === undefined || outcome === undefined || !this.covers(x, y)) return undefined;
+    const ms = this.msAt(x);
+    const heatMap = finest(this.#content.heatMaps.peek().get(outcome), this.#content.state.time.peek());
+    const cell = heatMap && cellAt(heatMap, ms, price);
+    return cell && { ...cell, outcome, ms };
   }
 }
 
-/** The map of the window if it covers what is shown, else that of the whole market. */
-function finest(
-  grids: LoadedGrids | undefined,
-  { from, to }: { readonly from: number; readonly to: number },
-): HeatMap | undefined {
-  const columns = grids?.window?.columns;
-  if (columns !== undefined && columns[0]!.fromMs <= from && columns.at(-1)!.toMs >= to - 1) return grids?.window;
-  return grids?.whole ?? grids?.window;
+function styleOf({ matches: isDark }: MediaQueryList): PlotStyle {
+  return { colours: pageColours(), palette: paletteOf(isDark ? 'dark' : 'light') };
 }
 
-function largestOf(grid: HeatMap | undefined): number {
-  return grid === undefined ? 0 : largestSize(grid);
+function isInside({ top, height }: Band, y: number): boolean {
+  return y >= top && y < top + height;
+}
+
+/** The heat map of the window if it covers what is shown, else that of the whole market. */
+function finest(heatMaps: LoadedHeatMaps | undefined, { from, to }: Span): HeatMap | undefined {
+  const columns = heatMaps?.window?.columns;
+  if (columns !== undefined && columns[0]!.fromMs <= from && columns.at(-1)!.toMs >= to - 1) return heatMaps?.window;
+  return heatMaps?.whole ?? heatMaps?.window;
 }

@@ -1,20 +1,19 @@
-import type { CoverageJson, MarketJson } from './market-json.ts';
+import type { CoverageResource } from '../../../domain/coverage.ts';
+import type { MarketResource } from '../../../domain/market.ts';
 import type { PointedCell } from './market-plot.ts';
 
 const COUNT = new Intl.NumberFormat('en-US');
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
-const [THOUSAND, MILLION] = [1000, 1e6];
-const ROUNDED = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 2 });
 
 /** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`. */
-export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketJson): string {
+export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketResource): string {
   const times = `${startTime.slice(11, 16)}–${endTime.slice(11, 16)}`;
   return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
 }
 
-/** What is recorded, in one line. */
-export function coverageText({ outcomes, gapCount }: CoverageJson): string {
+/** The recorded part of a market, in one line. */
+export function coverageText({ outcomes, gapCount }: CoverageResource): string {
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${counted(gapCount, 'gap')}`;
   const parts = [counted(count, 'snapshot'), gapCount === 0 ? 'no gaps' : counted(gapCount, 'gap')];
@@ -31,13 +30,7 @@ export function clockText(ms: number): string {
   return new Date(ms).toISOString().slice(11, 23);
 }
 
-/** A size of the legend: two digits, `1.2k`, `35M`. */
-export function roundedShares(size: number): string {
-  if (size >= MILLION) return `${ROUNDED.format(size / MILLION)}M`;
-  return size >= THOUSAND ? `${ROUNDED.format(size / THOUSAND)}k` : ROUNDED.format(size);
-}
-
-/** What is under the pointer. */
+/** The cell under the pointer, in one line. */
 export function pointedText({ outcome, ms, price, column, bidSize, askSize }: PointedCell): string {
   const parts = [`${outcome} ${price} at ${clockText(ms)}`];
   if (column.book === undefined) parts.push(column.hasGap ? 'gap in the recording' : 'no book known');

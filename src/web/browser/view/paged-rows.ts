@@ -1,14 +1,14 @@
 import { ShownValues, type ShownValuesOptions } from './shown-values.ts';
 
 export const PAGE_ROWS = 100;
-/** Of markets 4 MB. */
+/** 4 MB of markets. */
 const PAGES_MAX = 40;
 const LOADS_MAX = 2;
 
 export interface RowPage<Row> {
   /** PAGE_ROWS at most. */
   readonly rows: readonly Row[];
-  /** Whether rows follow. */
+  /** True: more rows follow. */
   readonly hasMore: boolean;
 }
 

@@ -9,7 +9,7 @@ const LAYER_NAMES: Readonly<Record<Layer, string>> = {
   reference: 'reference price',
 };
 
-/** What the picture shows, and how. */
+/** The choices of what the picture shows, and how. */
 export function PictureTools({ state }: { readonly state: ViewState }) {
   return (
     <div class="row spread">

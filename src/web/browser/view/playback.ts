@@ -6,16 +6,13 @@ export class Playback {
   readonly speed: Signal<number> = signal(1);
   readonly #state: ViewState;
   readonly #isPlaying = signal(false);
-  /** With parts of a millisecond. */
+  readonly isPlaying: ReadonlySignal<boolean> = this.#isPlaying;
+  /** The instant with parts of a millisecond. */
   #atMs = 0;
   #frameMs = 0;
 
   constructor(state: ViewState) {
     this.#state = state;
-  }
-
-  get isPlaying(): ReadonlySignal<boolean> {
-    return this.#isPlaying;
   }
 
   /** At the end it begins again. */

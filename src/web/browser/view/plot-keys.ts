@@ -24,7 +24,7 @@ export const PLOT_KEYS: readonly (readonly [keys: string, does: string])[] = [
 const ZOOM = 0.8;
 const PART = 0.25;
 
-/** Does what a key stands for. False: nothing. */
+/** Runs the action of a key. Returns false if the key has none. */
 export function pressKey(key: string, isShifted: boolean, { state, togglePlay, step }: KeyActions): boolean {
   const { from, to } = state.time.value;
   const prices = state.prices.value;

@@ -3,14 +3,32 @@ import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import { abortError } from './pause.ts';
-import type { GridWindow, RecordedGap } from './recording.ts';
-import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
+import type { HeatMapWindow, RecordedGap } from './recording.ts';
+
+/** A question of the page to its worker. The first one is `read`. */
+export type WorkerQuestion =
+  | { readonly ask: 'read'; readonly segments: Uint8Array; readonly gaps: readonly RecordedGap[] }
+  | { readonly ask: 'heatMap'; readonly window: HeatMapWindow }
+  | { readonly ask: 'ladders'; readonly query: LadderQuery }
+  | {
+      readonly ask: 'neighbour';
+      readonly outcome: Outcome;
+      readonly atMs: number;
+      readonly direction: -1 | 1;
+    };
+
+/** An answer has the number of its question. `error`: why there is none. */
+export interface WorkerAnswer {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly error?: string;
+}
 
 interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
 }
 
-interface Asked {
+interface OpenQuestion {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -28,17 +46,17 @@ export function workerUrl(url: string): string {
 /** The books of a market whose segments the page has: a worker reads them. */
 export class RecordingSource implements MarketSource {
   readonly #worker: Worker;
-  readonly #asked = new Map<number, Asked>();
+  readonly #open = new Map<number, OpenQuestion>();
   #count = 0;
 
   /** `url`: of `workerUrl`. */
   constructor(url: string) {
     this.#worker = new Worker(url, { type: 'module' });
     this.#worker.addEventListener('message', ({ data: { id, value, error } }: MessageEvent<WorkerAnswer>) => {
-      const asked = this.#asked.get(id);
-      this.#asked.delete(id);
-      if (error === undefined) asked?.resolve(value);
-      else asked?.reject(new Error(error));
+      const question = this.#open.get(id);
+      this.#open.delete(id);
+      if (error === undefined) question?.resolve(value);
+      else question?.reject(new Error(error));
     });
     this.#worker.addEventListener('error', () =>
       this.#fail(new Error('this browser does not run the worker of the page')),
@@ -50,8 +68,8 @@ export class RecordingSource implements MarketSource {
     return await this.#ask<number>({ ask: 'read', segments, gaps }, signal, [segments.buffer]);
   }
 
-  async grid(window: GridWindow, signal: AbortSignal): Promise<HeatMap> {
-    return await this.#ask({ ask: 'grid', window }, signal);
+  async heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap> {
+    return await this.#ask({ ask: 'heatMap', window }, signal);
   }
 
   async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {
@@ -74,11 +92,11 @@ export class RecordingSource implements MarketSource {
     this.#count += 1;
     return new Promise<T>((resolve, reject) => {
       signal?.throwIfAborted();
-      this.#asked.set(id, { resolve: (value) => resolve(value as T), reject });
+      this.#open.set(id, { resolve: (value) => resolve(value as T), reject });
       signal?.addEventListener(
         'abort',
         () => {
-          if (this.#asked.delete(id)) reject(abortError(signal));
+          if (this.#open.delete(id)) reject(abortError(signal));
         },
         { once: true },
       );
@@ -87,7 +105,7 @@ export class RecordingSource implements MarketSource {
   }
 
   #fail(error: Error): void {
-    for (const { reject } of this.#asked.values()) reject(error);
-    this.#asked.clear();
+    for (const { reject } of this.#open.values()) reject(error);
+    this.#open.clear();
   }
 }

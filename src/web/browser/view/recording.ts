@@ -20,7 +20,7 @@ export interface RecordedGap {
   readonly toMs: number;
 }
 
-export interface GridWindow {
+export interface HeatMapWindow {
   readonly outcome: Outcome;
   /** Both inclusive. */
   readonly fromMs: number;
@@ -30,7 +30,7 @@ export interface GridWindow {
 
 type Side = Snapshot['bids'];
 
-/** One market's snapshots and gaps, held in memory: it answers as the API does. */
+/** One market's snapshots and gaps, in memory: it answers as the API does. */
 export class Recording {
   readonly #snapshots: Readonly<Record<Outcome, readonly Snapshot[]>>;
   readonly #times: Readonly<Record<Outcome, Float64Array>>;
@@ -57,7 +57,7 @@ export class Recording {
   }
 
   /** The heat map of a window: equal to `…/heatmap`. */
-  grid({ outcome, fromMs: startMs, toMs: endMs, columns: count }: GridWindow): HeatMap {
+  heatMap({ outcome, fromMs: startMs, toMs: endMs, columns: count }: HeatMapWindow): HeatMap {
     const times = this.#times[outcome];
     const lastMs = times.at(-1) ?? -Infinity;
     const columns: HeatMapColumn[] = [];

@@ -1,6 +1,9 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { MarketWithCounts } from '../../../domain/market.ts';
+import type { CoinResource } from '../../../domain/recorded-coin.ts';
+import type { DayResource } from '../../../domain/recorded-day.ts';
 import type { BrowseQuery } from './browse-query.ts';
-import { isIn, listPart, type RecordedDay } from './calendar.ts';
+import { isIn, listPart } from './calendar.ts';
 import type { Connection } from './connection.ts';
 import type { Later } from './later.ts';
 import { PAGE_ROWS, PagedRows } from './paged-rows.ts';
@@ -19,83 +22,53 @@ const RECOUNT_MS = 30_000;
 /** Midpoints of up, from the beginning of a market to its end. */
 export type Midpoints = readonly (number | null)[];
 
-/** The fields of a coin of /v1 that the page uses. */
-export interface ListedCoin {
-  readonly symbol: string;
-  /** Those that its markets have, the shortest first. */
-  readonly timeframes: readonly string[];
-}
+/** The fields of a coin that the page shows. */
+export type ListedCoin = Pick<CoinResource, 'symbol' | 'timeframes'>;
 
-/** The fields of a market of /v1 that the page uses. */
-export interface ListedMarket {
-  readonly conditionId: string;
-  readonly slug: string;
-  readonly symbol: string;
-  readonly startTime: string;
-  readonly endTime: string;
-  readonly closed: boolean;
-  readonly winner: 'up' | 'down' | null;
-  /** In USDC; null where it is not known. */
-  readonly volume: number | null;
-  readonly snapshotCount: number;
-}
+/** The fields of a market that the page shows. */
+export type ListedMarket = Pick<
+  MarketWithCounts,
+  'conditionId' | 'slug' | 'symbol' | 'startTime' | 'endTime' | 'closed' | 'winner' | 'volume' | 'snapshotCount'
+>;
 
 export interface RecordingsDeps {
   readonly connection: Pick<Connection, 'get' | 'grants'>;
   readonly later: Later;
 }
 
-/** What the recordings page shows: coins, the days of one of them, and its markets. It loads what is missing. */
+/** The coins of the recordings page, the days of one of them, and its markets. It loads what is missing. */
 export class Recordings {
   readonly #deps: RecordingsDeps;
-  readonly #query;
+  readonly #query: Signal<BrowseQuery>;
+  readonly query: ReadonlySignal<BrowseQuery>;
   readonly #coins = signal<readonly ListedCoin[] | undefined>(undefined);
-  readonly #days = signal<readonly RecordedDay[] | undefined>(undefined);
+  /** The recorded coins, by symbol; undefined until they are loaded. */
+  readonly coins: ReadonlySignal<readonly ListedCoin[] | undefined> = this.#coins;
+  readonly #days = signal<readonly DayResource[] | undefined>(undefined);
+  /** The days of the coin and the timeframe; undefined until they are loaded. */
+  readonly days: ReadonlySignal<readonly DayResource[] | undefined> = this.#days;
   readonly #markets = signal<PagedRows<ListedMarket> | undefined>(undefined);
+  /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
+  readonly markets: ReadonlySignal<PagedRows<ListedMarket> | undefined> = this.#markets;
   readonly #failure = signal<RequestRefused | undefined>(undefined);
+  /** Why the last request failed. */
+  readonly failure: ReadonlySignal<RequestRefused | undefined> = this.#failure;
   readonly #changes = signal(0);
+  /** Changes with each change of rows and midpoints. */
+  readonly changes: ReadonlySignal<number> = this.#changes;
   readonly #midpoints: ShownValues<string, Midpoints>;
   #load = new AbortController();
   #cancelRetry: (() => void) | undefined;
   #cancelRecount: (() => void) | undefined;
 
   constructor(query: BrowseQuery, deps: RecordingsDeps) {
-    this.#query = signal(query);
+    this.query = this.#query = signal(query);
     this.#deps = deps;
     this.#midpoints = new ShownValues({
       ...{ valuesMax: MIDPOINTS_MAX, batchMax: MIDPOINTS_BATCH_MAX, loadsMax: 1, later: deps.later },
       load: async (markets, aborted) => await this.#loadMidpoints(markets, aborted),
       onChange: () => this.#changed(),
     });
-  }
-
-  get query(): ReadonlySignal<BrowseQuery> {
-    return this.#query;
-  }
-
-  /** By symbol; undefined until they are loaded. */
-  get coins(): ReadonlySignal<readonly ListedCoin[] | undefined> {
-    return this.#coins;
-  }
-
-  /** Of the coin and the timeframe; undefined until they are loaded. */
-  get days(): ReadonlySignal<readonly RecordedDay[] | undefined> {
-    return this.#days;
-  }
-
-  /** The list that the query asks for; undefined until it can be loaded. `changes` says when its rows do. */
-  get markets(): ReadonlySignal<PagedRows<ListedMarket> | undefined> {
-    return this.#markets;
-  }
-
-  /** Changes with each change of rows and midpoints. */
-  get changes(): ReadonlySignal<number> {
-    return this.#changes;
-  }
-
-  /** Why the last request failed. */
-  get failure(): ReadonlySignal<RequestRefused | undefined> {
-    return this.#failure;
   }
 
   /** The coin that is shown; undefined while nothing is known. */
@@ -162,7 +135,7 @@ export class Recordings {
       this.#coins.value ??= await this.#data('/v1/coins', aborted);
       if (this.coin === undefined) return;
       if (this.#days.peek() === undefined) {
-        const days = await this.#data<readonly RecordedDay[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
+        const days = await this.#data<readonly DayResource[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
         this.#days.value = days;
       }
       this.#list();
@@ -220,7 +193,7 @@ export class Recordings {
     if (failure !== undefined) this.#fail(failure);
   }
 
-  /** A server that does not answer is asked again; other refusals are for the person. */
+  /** Requests again if the server does not answer; the person decides about other refusals. */
   #fail(error: unknown): void {
     if (!(error instanceof RequestRefused)) throw error;
     this.#failure.value = error;

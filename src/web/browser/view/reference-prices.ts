@@ -1,4 +1,6 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Connection } from './connection.ts';
+import { pause } from './pause.ts';
 import type { Span } from './span.ts';
 
 /** Reference prices of one publisher, ascending. */
@@ -17,9 +19,35 @@ interface CoinPrice {
 const POINTS_MAX = 1000;
 const [INTERVAL_MIN_MS, INTERVAL_MAX_MS] = [100, 86_400_000];
 const PAGES_MAX = 4;
+/** While a person zooms or drags, prices are requested only for windows that stay for this long. */
+const SETTLED_MS = 250;
+
+/** The reference prices of the shown window. Earlier ones stay until they are loaded. */
+export class ReferenceFeed {
+  readonly #connection: Connection;
+  readonly #coin: string;
+  readonly #prices = signal<ReferencePrices | undefined>(undefined);
+  readonly prices: ReadonlySignal<ReferencePrices | undefined> = this.#prices;
+
+  constructor(connection: Connection, coin: string) {
+    this.#connection = connection;
+    this.#coin = coin;
+  }
+
+  /** Loads the prices of a window. The result aborts it. */
+  load(window: Span, onError: (error: unknown) => void): () => void {
+    const work = new AbortController();
+    const load = async () => {
+      await pause(this.#prices.peek() === undefined ? 0 : SETTLED_MS, work.signal);
+      this.#prices.value = await referencePrices(this.#connection, this.#coin, window, work.signal);
+    };
+    void load().catch(onError);
+    return () => work.abort();
+  }
+}
 
 /** The coin's reference prices around a window, at most about 1,000 of each publisher: of the one with most of them. */
-export async function referencePrices(
+async function referencePrices(
   connection: Connection,
   coin: string,
   { from, to }: Span,

@@ -11,7 +11,7 @@ export interface ReplayClockJson {
   readonly speed: number | 'max';
 }
 
-/** Requests of a key are limited: each look at the clock is followed by those for what is shown. */
+/** The times between looks at the clock. A key has a limit of requests, and each look causes more of them, for what is shown. */
 const POLL_MS = { open: 500, withKey: 3000 };
 const RETRY_MS = 3000;
 
@@ -20,15 +20,12 @@ export class ReplayClock {
   readonly #connection: Connection;
   readonly #replayId: string | null;
   readonly #shown: Signal<ReplayClockJson | undefined> = signal(undefined);
+  readonly shown: ReadonlySignal<ReplayClockJson | undefined> = this.#shown;
 
   /** `replayId` null: the first replay of the process. */
   constructor(connection: Connection, replayId: string | null) {
     this.#connection = connection;
     this.#replayId = replayId;
-  }
-
-  get shown(): ReadonlySignal<ReplayClockJson | undefined> {
-    return this.#shown;
   }
 
   /** Settles when `signal` is aborted. */

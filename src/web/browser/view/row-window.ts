@@ -4,7 +4,7 @@ export interface RowWindow {
   readonly first: number;
   /** Index after the last row. */
   readonly end: number;
-  /** Where the first row begins in the scrolled content, in pixels. */
+  /** The place of the first row in the scrolled content, in pixels. */
   readonly topPx: number;
 }
 
@@ -12,7 +12,7 @@ export interface RowWindow {
 export interface ListSize {
   readonly count: number;
   readonly rowPx: number;
-  /** Of the element that scrolls. */
+  /** The height of the element that scrolls. */
   readonly viewPx: number;
 }
 

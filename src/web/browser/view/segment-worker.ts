@@ -1,15 +1,15 @@
 import { readSnapshots, type Snapshot } from '../../../client/segment-reader.ts';
 import { shallow } from './market-source.ts';
 import { Recording } from './recording.ts';
+import type { WorkerAnswer, WorkerQuestion } from './recording-source.ts';
 import { outcomesOf } from './view-choices.ts';
-import type { WorkerAnswer, WorkerQuestion } from './worker-question.ts';
 
 /** Reads a file of segments, and answers questions about its books. */
 class SegmentWorker {
   #recording = new Recording([], []);
 
   async answer(question: WorkerQuestion): Promise<unknown> {
-    if (question.ask === 'grid') return this.#recording.grid(question.window);
+    if (question.ask === 'heatMap') return this.#recording.heatMap(question.window);
     if (question.ask === 'neighbour') {
       return this.#recording.neighbour(question.outcome, question.atMs, question.direction);
     }

@@ -1,13 +1,14 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { HeatMap } from '../../../domain/heat-map.ts';
+import { heatMapOf } from '../../../domain/heat-map-json.ts';
+import type { HeatMapResource } from '../../../domain/heat-map-resource.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection, RequestOptions } from './connection.ts';
-import { type GridJson, gridOf } from './grid-json.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
-import type { GridWindow } from './recording.ts';
+import type { HeatMapWindow } from './recording.ts';
 
 /** The path and query of a window's heat map. */
-export function heatMapPath(marketPath: string, { fromMs, toMs, columns, outcome }: GridWindow): string {
+export function heatMapPath(marketPath: string, { fromMs, toMs, columns, outcome }: HeatMapWindow): string {
   const [from, to] = [new Date(fromMs).toISOString(), new Date(toMs).toISOString()];
   return `${marketPath}/heatmap?from=${from}&to=${to}&columns=${columns}&outcome=${outcome}`;
 }
@@ -18,7 +19,7 @@ export function laddersPath(marketPath: string, { choice, atMs, depth }: LadderQ
   return `${marketPath}/snapshots/at/${new Date(atMs).toISOString()}?${outcome}mode=before&depth=${depth}`;
 }
 
-/** The books of a market, each asked of the server. */
+/** The books of a market: each is requested from the server. */
 export class ServerSource implements MarketSource {
   readonly #connection: Connection;
   readonly #marketPath: string;
@@ -29,9 +30,9 @@ export class ServerSource implements MarketSource {
     this.#marketPath = marketPath;
   }
 
-  async grid(window: GridWindow, signal: AbortSignal): Promise<HeatMap> {
+  async heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap> {
     const path = heatMapPath(this.#marketPath, window);
-    return gridOf((await this.#connection.get<{ data: GridJson }>(path, { signal })).data);
+    return heatMapOf((await this.#connection.get<{ data: HeatMapResource }>(path, { signal })).data);
   }
 
   async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { curlCommand } from './curl-command.ts';
-import { download } from './download.ts';
+import { heatMapResource } from '../../../domain/heat-map-json.ts';
 import type { Explorer, ShownMarket } from './explorer.ts';
-import { gridJson } from './grid-json.ts';
 import type { MarketPlot } from './market-plot.ts';
+import { shownHeatMap, shownRequests } from './shown-data.ts';
+import { linkSearch } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
 
 interface ShareContent {
@@ -14,35 +14,35 @@ interface ShareContent {
 
 /** Links, commands and files of what is shown. */
 export function Share({ explorer, shown, plot }: ShareContent) {
-  const said = useSignal('');
+  const message = useSignal('');
   const copy = async (text: string) => {
-    said.value = '';
-    said.value = await navigator.clipboard.writeText(text).then(
+    message.value = '';
+    message.value = await navigator.clipboard.writeText(text).then(
       () => 'Copied',
       () => `Your browser does not allow it: ${text}`,
     );
   };
   const { market, state } = shown;
   const { needsKey } = explorer.connection;
-  const address = () => `${location.origin}${location.pathname}${explorer.linkSearch(state.link)}`;
+  const address = () => `${location.origin}${location.pathname}${linkSearch(state.link)}`;
   const curlOf = (path: string) => curlCommand(location.origin, path, needsKey);
   const outcomes = outcomesOf(state.outcome.value);
-  const grids = outcomes.flatMap((outcome) => explorer.gridOf(shown, outcome) ?? []);
-  const hasBooks = grids.length === outcomes.length;
+  const heatMaps = outcomes.flatMap((outcome) => shownHeatMap(explorer, shown, outcome) ?? []);
+  const hasBooks = heatMaps.length === outcomes.length;
   const saveData = () => {
     const { conditionId, slug, symbol, timeframe, clobTokenIds } = market;
     const data = outcomes.map((outcome, nth) => {
-      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1];
-      const { grid, hasTrades } = grids[nth]!;
-      return gridJson(grid, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
+      const assetId = clobTokenIds[outcome === 'up' ? 0 : 1]!;
+      const { heatMap, hasTrades } = heatMaps[nth]!;
+      return heatMapResource(heatMap, { assetId, conditionId, slug, symbol, outcome, timeframe }, hasTrades);
     });
     const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
   };
   const saveRecording = async () => {
-    said.value = 'Loading the recording …';
+    message.value = 'Loading the recording …';
     const segments = await explorer.segments();
-    said.value = '';
+    message.value = '';
     if (segments !== undefined) download(`${market.slug}.segments`, segments);
   };
   return (
@@ -53,11 +53,15 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <button
         class="button small"
         type="button"
-        onClick={() => void copy(explorer.requests(shown).heatMaps.map(curlOf).join('\n'))}
+        onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}
       >
         Copy heat map as curl
       </button>
-      <button class="button small" type="button" onClick={() => void copy(curlOf(explorer.requests(shown).ladders))}>
+      <button
+        class="button small"
+        type="button"
+        onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}
+      >
         Copy ladder as curl
       </button>
       <button
@@ -75,7 +79,23 @@ export function Share({ explorer, shown, plot }: ShareContent) {
           Save recording
         </button>
       )}
-      <output class="quiet small">{said.value}</output>
+      <output class="quiet small">{message.value}</output>
     </div>
   );
+}
+
+/** A request as a command. The key is a variable of the shell: the page never shows one. */
+function curlCommand(origin: string, path: string, needsKey: boolean): string {
+  const header = needsKey ? `-H "Authorization: Bearer $KEY" ` : '';
+  return `curl -s ${header}'${origin}${path}'`;
+}
+
+/** Saves a file that the page made. */
+function download(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser has begun to read it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,12 +1,9 @@
-import { effect } from '@preact/signals';
 import { render } from 'preact';
 import type { Connection } from './connection.ts';
 import { Explorer } from './explorer.ts';
 import { MarketExplorer } from './market-explorer.tsx';
 import { ReplayClock } from './replay-clock.ts';
-
-/** Browsers refuse to change the address more often. */
-const ADDRESS_MS = 400;
+import { keepAddress } from './view-address.ts';
 
 /** Shows the market of the address. `workerUrl`: as Explorer takes it. The result ends it. */
 export function showMarket(root: HTMLElement, connection: Connection, workerUrl: string): () => void {
@@ -27,23 +24,5 @@ export function showMarket(root: HTMLElement, connection: Connection, workerUrl:
   return () => {
     leaveAddress();
     stop();
-  };
-}
-
-/** The address of the page is a link to what is shown, until the result is called. */
-function keepAddress(explorer: Explorer): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const stop = effect(() => {
-    const state = explorer.shown.value?.state;
-    if (state === undefined) return;
-    const search = explorer.linkSearch(state.link);
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}`);
-    }, ADDRESS_MS);
-  });
-  return () => {
-    stop();
-    clearTimeout(timer);
   };
 }

@@ -10,7 +10,7 @@ import { Recordings } from './recordings.ts';
 export function showRecordings(root: HTMLElement, connection: Connection): () => void {
   const recordings = new Recordings(readBrowseQuery(location.search), { connection, later });
 
-  /** What the key shows; undefined while nothing can be asked. A token that is renewed changes nothing of it. */
+  /** The key and its tier; undefined while no request can be sent. It stays the same when a token is renewed. */
   const seen = () => {
     const { value: state } = connection.state;
     if (state.kind !== 'ready') return undefined;

@@ -8,7 +8,7 @@ export function openView(href: string): void {
   dispatchEvent(new PopStateEvent('popstate'));
 }
 
-/** Whether a click is one that opens another page of the viewer in this document. */
+/** Says whether a click opens another page of the viewer in this document. */
 export function opensView(event: MouseEvent, { origin, pathname, search, target }: HTMLAnchorElement): boolean {
   if (event.defaultPrevented || event.button !== 0) return false;
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || target !== '') return false;

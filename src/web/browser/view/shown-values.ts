@@ -1,6 +1,6 @@
 import type { Later } from './later.ts';
 
-/** What somebody scrolls past within this time is not loaded: requests of a key are limited. */
+/** Rows that a person scrolls past within this time are not loaded: a key has a limit of requests. */
 export const SETTLED_MS = 120;
 
 export interface ShownValuesOptions<Key, Value> {
@@ -74,7 +74,7 @@ export class ShownValues<Key, Value> {
     this.#failure = undefined;
   }
 
-  /** What is shown, not loaded and not being loaded. */
+  /** The keys that are shown, not loaded and not being loaded. */
   #missing(): Key[] {
     const loading = [...this.#loads.values()].flat();
     return this.#shown.filter((key) => !this.#values.has(key) && !loading.includes(key));

@@ -1,5 +1,4 @@
 import type { Midpoints } from './recordings.ts';
-import { sparklinePath, sparklineText } from './sparkline-path.ts';
 
 const WIDTH = 120;
 const HEIGHT = 28;
@@ -22,4 +21,41 @@ export function Sparkline({ values }: { readonly values: Midpoints }) {
       <path class="line" d={sparklinePath(values, WIDTH, HEIGHT)} />
     </svg>
   );
+}
+
+/** Decimals of a coordinate: a tenth of a pixel is seen by nobody. */
+const DECIMALS = 1;
+
+/**
+ * The path of SVG through values from 0 to 1, 1 at the top, in a box of this size. Null values are holes; a value between two holes is
+ * a line as wide as a step.
+ */
+export function sparklinePath(values: readonly (number | null)[], width: number, height: number): string {
+  const step = values.length < 2 ? width : width / (values.length - 1);
+  let path = '';
+  for (const [i, value] of values.entries()) {
+    if (value === null) continue;
+    const x = i * step;
+    const y = (1 - value) * height;
+    const isAfterHole = (values[i - 1] ?? null) === null;
+    const isBeforeHole = (values[i + 1] ?? null) === null;
+    if (isAfterHole && isBeforeHole) {
+      path += `M${rounded(Math.max(0, x - step / 2))} ${rounded(y)}H${rounded(Math.min(width, x + step / 2))}`;
+    } else {
+      path += `${isAfterHole ? 'M' : 'L'}${rounded(x)} ${rounded(y)}`;
+    }
+  }
+  return path;
+}
+
+/** The values of a sparkline in words; undefined if it has none. */
+export function sparklineText(values: readonly (number | null)[]): string | undefined {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return undefined;
+  const [min, max] = [Math.min(...known), Math.max(...known)];
+  return `Midpoint of up from ${known[0]} to ${known.at(-1)}, between ${min} and ${max}`;
+}
+
+function rounded(value: number): string {
+  return String(Number(value.toFixed(DECIMALS)));
 }

@@ -14,7 +14,7 @@ const SHOWN = [
   ['snapshots', 'Markets cannot be opened.'],
 ] as const;
 
-/** What a key does not show in the list of recordings: late data, midpoints, markets. */
+/** Sentences about what a key does not show in the list of recordings: late data, midpoints, markets. */
 export function tierNotes(
   connection: Pick<Connection, 'grants' | 'lackOf'>,
   connected: ConnectedKey | undefined,

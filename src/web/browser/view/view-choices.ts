@@ -1,14 +1,10 @@
 import type { Outcome } from '../../../domain/outcome.ts';
 
-/** What the picture shows: the books of one outcome, or of each in a panel of its own. */
+/** The books in the picture: those of one outcome, or of each in a panel of its own. */
 export const OUTCOME_CHOICES = ['up', 'down', 'both'] as const;
 export type OutcomeChoice = (typeof OUTCOME_CHOICES)[number];
 
-/** How sizes become colours. */
-export const SIZE_SCALES = ['log', 'sqrt'] as const;
-export type SizeScale = (typeof SIZE_SCALES)[number];
-
-/** What is drawn over the books. */
+/** The layers over the books. */
 export const LAYERS = ['mid', 'trades', 'reference'] as const;
 export type Layer = (typeof LAYERS)[number];
 

@@ -1,5 +1,6 @@
+import { SIZE_SCALES, type SizeScale } from '../../../domain/heat-map-picture.ts';
 import type { Span } from './span.ts';
-import { OUTCOME_CHOICES, type OutcomeChoice, SIZE_SCALES, type SizeScale } from './view-choices.ts';
+import { OUTCOME_CHOICES, type OutcomeChoice } from './view-choices.ts';
 
 /** The state of the page that its address has: never a key. */
 export interface ViewLink {

@@ -1,21 +1,27 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { SizeScale } from '../../../domain/heat-map-picture.ts';
 import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
-import type { Layer, OutcomeChoice, SizeScale } from './view-choices.ts';
+import type { Layer, OutcomeChoice } from './view-choices.ts';
 import type { ViewLink } from './view-link.ts';
 
 /** Four milliseconds a column, ten columns. */
 const SHORTEST_MS = 40;
 export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
 
-/** What a person looks at. All changes are kept within the market. */
+/** The part of a market that a person looks at. All changes stay within the market. */
 export class ViewState {
   readonly outcome: Signal<OutcomeChoice>;
   readonly scale: Signal<SizeScale>;
   readonly layers: Signal<ReadonlySet<Layer>> = signal(new Set<Layer>(['mid', 'trades', 'reference']));
   readonly depth: Signal<number> = signal(10);
-  readonly #limits: Signal<SpanLimits>;
-  /** What is seen at first: the window of the market. */
+  readonly limits: ReadonlySignal<SpanLimits>;
+  readonly time: ReadonlySignal<Span>;
+  readonly prices: ReadonlySignal<Span>;
+  /** The instant of the ladder. */
+  readonly atMs: ReadonlySignal<number>;
+  /** The time that is shown at first: the window of the market. */
   readonly #home: Span;
+  readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
   readonly #prices: Signal<Span>;
   readonly #atMs: Signal<number>;
@@ -25,30 +31,13 @@ export class ViewState {
    * `firstMs`.
    */
   constructor(link: ViewLink, limits: Span, home: Span, firstMs = home.from) {
-    this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
+    this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
     this.#home = home;
     this.outcome = signal(link.outcome);
     this.scale = signal(link.scale);
-    this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
-    this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
-    this.#atMs = signal(within(link.atMs ?? firstMs, limits));
-  }
-
-  get limits(): ReadonlySignal<SpanLimits> {
-    return this.#limits;
-  }
-
-  get time(): ReadonlySignal<Span> {
-    return this.#time;
-  }
-
-  get prices(): ReadonlySignal<Span> {
-    return this.#prices;
-  }
-
-  /** The instant of the ladder. */
-  get atMs(): ReadonlySignal<number> {
-    return this.#atMs;
+    this.time = this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
+    this.prices = this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
+    this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
   }
 
   readonly isWhole: ReadonlySignal<boolean> = computed(() => {

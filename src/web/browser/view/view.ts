@@ -1,10 +1,11 @@
 import { render } from 'preact';
-import { connectionOf } from './page-connection.ts';
+import { Connection } from './connection.ts';
 import { workerUrl } from './recording-source.ts';
 import { showMarket } from './show-market.tsx';
 import { showRecordings } from './show-recordings.tsx';
 import { opensView, openView } from './shown-page.ts';
 
+const REPLAY_ID = /^[\w-]{1,64}$/;
 const root = document.querySelector<HTMLElement>('#view')!;
 const connection = connectionOf(root);
 // A policy of Trusted Types can be made once in a document.
@@ -35,3 +36,14 @@ addEventListener('click', (event) => {
 });
 show();
 void connection.connect();
+
+/** The connection of a page, as its element `#view` describes it. `?replay=ID` in the page's URL chooses a replay. */
+function connectionOf({ dataset }: HTMLElement): Connection {
+  const replay = new URLSearchParams(location.search).get('replay') ?? '';
+  const { access } = dataset;
+  return new Connection({
+    access: access === 'open' || access === 'token' ? access : 'key',
+    hasAccounts: dataset.accounts === 'true',
+    prefix: dataset.replay === 'true' && REPLAY_ID.test(replay) ? `/replays/${replay}` : '',
+  });
+}

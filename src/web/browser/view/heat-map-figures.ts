@@ -1,21 +1,9 @@
 import type { ColumnBook, HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
-import { drawnPrices } from './map-picture.ts';
+import { drawnPrices } from '../../../domain/heat-map-picture.ts';
 
 /** The imbalance is of the shares whose price is this close to the best one. */
 const NEAR = 0.05;
 const ROUNDING = 1e-9;
-
-/** The column at an instant; undefined outside of the map. */
-export function columnAt({ columns }: HeatMap, ms: number): HeatMapColumn | undefined {
-  let [low, high] = [0, columns.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (columns[middle]!.toMs < ms) low = middle + 1;
-    else high = middle;
-  }
-  const column = columns[low];
-  return column !== undefined && column.fromMs <= ms ? column : undefined;
-}
 
 /** Shares of bids minus those of asks as a part of both, from -1 to 1, of levels up to 0.05 from the best price; undefined without any. */
 export function imbalanceOf({ prices }: HeatMap, { bids, asks, bidPrice, askPrice }: ColumnBook): number | undefined {
@@ -30,7 +18,7 @@ export function imbalanceOf({ prices }: HeatMap, { bids, asks, bidPrice, askPric
   return all === 0 ? undefined : (bidShares - askShares) / all;
 }
 
-/** What a cell shows; sizes are 0 where a side has no level. */
+/** A cell and its sizes; a size is 0 where a side has no level. */
 export interface CellFigures {
   readonly column: HeatMapColumn;
   /** The lowest price of its row. */
@@ -41,7 +29,7 @@ export interface CellFigures {
 
 /** The cell at an instant and a price. */
 export function cellAt(map: HeatMap, ms: number, price: number): CellFigures | undefined {
-  const column = columnAt(map, Math.floor(ms));
+  const column = map.columns.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs + 1);
   if (column === undefined) return undefined;
   const row = map.prices.findIndex((_, nth) => {
     const { from, to } = drawnPrices(map.prices, nth);

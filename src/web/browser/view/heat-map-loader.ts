@@ -3,21 +3,21 @@ import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { MarketSource } from './market-source.ts';
 import { pause } from './pause.ts';
-import type { GridWindow } from './recording.ts';
+import type { HeatMapWindow } from './recording.ts';
 import type { Span } from './span.ts';
 
 /** The heat maps of an outcome that can be drawn: the one of the window over that of the whole market. */
-export interface LoadedGrids {
+export interface LoadedHeatMaps {
   readonly whole: HeatMap | undefined;
   readonly window: HeatMap | undefined;
 }
 
-export interface WantedGrids {
+export interface WantedHeatMaps {
   readonly source: MarketSource;
   readonly outcomes: readonly Outcome[];
   readonly whole: Span;
   readonly window: Span;
-  /** Of the picture; a column is never shorter than COLUMN_MS_MIN. */
+  /** The width of the picture; a column is never shorter than COLUMN_MS_MIN. */
   readonly columns: number;
 }
 
@@ -25,19 +25,21 @@ export interface WantedGrids {
 const KEPT_MAX = 8;
 /** With shorter columns, of whole milliseconds, their lengths would differ visibly. */
 const COLUMN_MS_MIN = 4;
-/** While a person zooms or drags, the server is asked only for windows that stay for this long. */
+/** While a person zooms or drags, only windows that stay for this long are requested. */
 const SETTLED_MS = 120;
 
 /** The window of a request for a heat map. */
-export function gridWindow(outcome: Outcome, { from, to }: Span, columns: number): GridWindow {
+export function heatMapWindow(outcome: Outcome, { from, to }: Span, columns: number): HeatMapWindow {
   const columnsMax = Math.max(1, Math.floor((to - from) / COLUMN_MS_MIN));
   return { outcome, fromMs: from, toMs: to - 1, columns: Math.min(columns, columnsMax) };
 }
 
 /** Gets the heat maps that are wanted, at first that of the window, and keeps the last ones. What is shown stays until its successor is there. */
-export class GridLoader {
-  readonly #grids: Signal<ReadonlyMap<Outcome, LoadedGrids>> = signal(new Map());
+export class HeatMapLoader {
+  readonly #heatMaps: Signal<ReadonlyMap<Outcome, LoadedHeatMaps>> = signal(new Map());
+  readonly heatMaps: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>> = this.#heatMaps;
   readonly #isLoading = signal(false);
+  readonly isLoading: ReadonlySignal<boolean> = this.#isLoading;
   readonly #kept = new Map<string, HeatMap>();
   readonly #onError: (error: unknown) => void;
   readonly #onLoaded: () => void;
@@ -49,30 +51,22 @@ export class GridLoader {
     this.#onLoaded = onLoaded;
   }
 
-  get grids(): ReadonlySignal<ReadonlyMap<Outcome, LoadedGrids>> {
-    return this.#grids;
-  }
-
-  get isLoading(): ReadonlySignal<boolean> {
-    return this.#isLoading;
-  }
-
-  /** What was kept is of a state of the market that has passed. What is drawn stays until it is loaded again. */
+  /** Drops what was kept, because the market has changed. What is drawn stays until it is loaded again. */
   forget(): void {
     this.#kept.clear();
   }
 
-  /** Ends the requests of the wish before. */
-  async load(wanted: WantedGrids): Promise<void> {
+  /** Loads other heat maps; requests for those before are aborted. */
+  async load(wanted: WantedHeatMaps): Promise<void> {
     this.#work.abort();
     const work = new AbortController();
     this.#work = work;
     if (wanted.source !== this.#source) this.#kept.clear();
     this.#source = wanted.source;
     const windows = wanted.outcomes.flatMap((outcome) => {
-      const whole = { outcome, part: 'whole', query: gridWindow(outcome, wanted.whole, wanted.columns) } as const;
-      const window = { outcome, part: 'window', query: gridWindow(outcome, wanted.window, wanted.columns) } as const;
-      return this.#grids.value.has(outcome) ? [whole, window] : [window, whole];
+      const whole = { outcome, part: 'whole', query: heatMapWindow(outcome, wanted.whole, wanted.columns) } as const;
+      const window = { outcome, part: 'window', query: heatMapWindow(outcome, wanted.window, wanted.columns) } as const;
+      return this.#heatMaps.value.has(outcome) ? [whole, window] : [window, whole];
     });
     const missing = windows.filter(({ outcome, part, query }) => {
       const kept = this.#kept.get(keyOf(query));
@@ -85,9 +79,9 @@ export class GridLoader {
       return;
     }
     try {
-      if (this.#grids.value.size > 0) await pause(SETTLED_MS, work.signal);
+      if (this.#heatMaps.value.size > 0) await pause(SETTLED_MS, work.signal);
       for (const { outcome, part, query } of missing) {
-        const map = this.#kept.get(keyOf(query)) ?? (await wanted.source.grid(query, work.signal));
+        const map = this.#kept.get(keyOf(query)) ?? (await wanted.source.heatMap(query, work.signal));
         this.#keep(keyOf(query), map);
         this.#show(outcome, part, map);
       }
@@ -100,10 +94,10 @@ export class GridLoader {
     }
   }
 
-  #show(outcome: Outcome, part: keyof LoadedGrids, map: HeatMap): void {
-    const before = this.#grids.value.get(outcome) ?? { whole: undefined, window: undefined };
+  #show(outcome: Outcome, part: keyof LoadedHeatMaps, map: HeatMap): void {
+    const before = this.#heatMaps.value.get(outcome) ?? { whole: undefined, window: undefined };
     if (before[part] === map) return;
-    this.#grids.value = new Map(this.#grids.value).set(outcome, { ...before, [part]: map });
+    this.#heatMaps.value = new Map(this.#heatMaps.value).set(outcome, { ...before, [part]: map });
   }
 
   #keep(key: string, map: HeatMap): void {
@@ -116,6 +110,6 @@ export class GridLoader {
   }
 }
 
-function keyOf({ outcome, fromMs, toMs, columns }: GridWindow): string {
+function keyOf({ outcome, fromMs, toMs, columns }: HeatMapWindow): string {
   return `${outcome} ${fromMs} ${toMs} ${columns}`;
 }

@@ -10,14 +10,8 @@ export interface PageColours {
   readonly font: string;
 }
 
-export function pageColours(element: HTMLElement): PageColours {
-  const probe = document.createElement('span');
-  element.append(probe);
-  const colourOf = (variable: string) => {
-    probe.style.color = `var(${variable})`;
-    return getComputedStyle(probe).color;
-  };
-  const colours = {
+export function pageColours(): PageColours {
+  return {
     ink: colourOf('--ink'),
     quiet: colourOf('--quiet'),
     line: colourOf('--line'),
@@ -25,8 +19,16 @@ export function pageColours(element: HTMLElement): PageColours {
     sunken: colourOf('--sunken'),
     accent: colourOf('--accent'),
     reference: colourOf('--series-4'),
-    font: `12px ${getComputedStyle(element).fontFamily}`,
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
   };
+}
+
+/** The colour of a variable of the style sheet, as the present scheme has it. */
+export function colourOf(variable: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${variable})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
   probe.remove();
-  return colours;
+  return color;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { sparklinePath, sparklineText } from '../../../src/web/browser/view/sparkline-path.ts';
+import { sparklinePath, sparklineText } from '../../../src/web/browser/view/sparkline.tsx';
 
 test.each([
   [[], ''],

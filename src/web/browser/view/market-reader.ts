@@ -1,0 +1,91 @@
+import type { CoverageResource } from '../../../domain/coverage.ts';
+import type { MarketWithCounts } from '../../../domain/market.ts';
+import type { Connection } from './connection.ts';
+import { pause } from './pause.ts';
+import type { Span } from './span.ts';
+
+/** A market, and what is recorded of it. */
+export interface ReadMarket {
+  readonly market: MarketWithCounts;
+  /** Undefined: the tier lacks snapshots. */
+  readonly coverage: CoverageResource | undefined;
+}
+
+const LOOK_MS = 20_000;
+
+/** Reads a market, and notices when it changes. */
+export class MarketReader {
+  readonly #connection: Connection;
+  readonly #path: string;
+  /** The version that was read last. */
+  #version: string | undefined;
+
+  /** `path`: of the market, by its slug or its conditionId. */
+  constructor(connection: Connection, path: string) {
+    this.#connection = connection;
+    this.#path = path;
+  }
+
+  async read(signal: AbortSignal): Promise<ReadMarket> {
+    const { text, version } = await this.#look(signal);
+    this.#version = version;
+    const { data: market } = JSON.parse(text) as { data: MarketWithCounts };
+    if (!this.#connection.grants('snapshots')) return { market, coverage: undefined };
+    const coverage = await this.#connection.get<{ data: CoverageResource }>(`${this.#path}/coverage`, { signal });
+    return { market, coverage: coverage.data };
+  }
+
+  /** Settles when the market, or its records, are not as they were read. While requests fail, `onError` gets the reasons. */
+  async waitForChange(onError: (error: unknown) => void, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await nextLook(signal);
+      try {
+        if ((await this.#look(signal)).version !== this.#version) return;
+      } catch (error) {
+        onError(error);
+      }
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<{ readonly text: string; readonly version: string }> {
+    const answer = await this.#connection.response(`${this.#path}?include=counts`, { signal });
+    const text = await answer.text();
+    // Unresolved markets have no entity tag.
+    return { text, version: answer.headers.get('etag') ?? text };
+  }
+}
+
+/** Waits for some time while the page is visible, or until it becomes visible again. */
+async function nextLook(signal: AbortSignal): Promise<void> {
+  const waiting = new AbortController();
+  const returned = new Promise<void>((resolve) => {
+    const look = () => document.visibilityState === 'visible' && resolve();
+    document.addEventListener('visibilitychange', look, { signal: AbortSignal.any([signal, waiting.signal]) });
+  });
+  do await Promise.race([returned, pause(LOOK_MS, signal)]);
+  while (document.visibilityState !== 'visible');
+  waiting.abort();
+}
+
+/** The parts of the time axis that a market has. */
+interface RecordedSpans {
+  /** From the start to the end of the market. */
+  readonly window: Span;
+  /** The window, and what is recorded before and after it. */
+  readonly limits: Span;
+  /** The first instant of the window that has a book of each recorded outcome. */
+  readonly firstMs: number;
+}
+
+export function recordedSpans({ market: { startTime, endTime }, coverage }: ReadMarket): RecordedSpans {
+  const window = { from: Date.parse(startTime), to: Date.parse(endTime) + 1 };
+  const outcomes = coverage?.outcomes ?? [];
+  const times = outcomes.flatMap(({ first, last }) => [first, last]).filter((time) => time !== null);
+  const recorded = times.map((time) => Date.parse(time));
+  const firsts = outcomes.map(({ first }) => (first === null ? window.from : Date.parse(first)));
+  return {
+    window,
+    limits: { from: Math.min(window.from, ...recorded), to: Math.max(window.to, ...recorded.map((ms) => ms + 1)) },
+    firstMs: Math.min(Math.max(window.from, ...firsts), window.to - 1),
+  };
+}

@@ -1,0 +1,137 @@
+import uPlot from 'uplot';
+import { timeLabel } from '../../../domain/heat-map-picture.ts';
+import type { PageColours } from '../page-colours.ts';
+import type { Span } from './span.ts';
+
+/** An instant with a name: the start of the window, its end with the winner. */
+export type PlotEvent = readonly [ms: number, name: string];
+
+/** The frame that all bands of a plot share. */
+export interface BandFrame {
+  /** The width of the plot in CSS pixels. */
+  readonly width: number;
+  /** The widths beside the plotting area, for the labels of axes. */
+  readonly left: number;
+  readonly right: number;
+  readonly colours: PageColours;
+  readonly time: () => Span;
+  readonly events: () => readonly PlotEvent[];
+}
+
+export interface BandContent {
+  readonly name: string;
+  /** The height of the plotting area in CSS pixels. */
+  readonly height: number;
+  readonly scales: uPlot.Scales;
+  readonly axes: readonly uPlot.Axis[];
+  readonly series: readonly uPlot.Series[];
+  readonly data: uPlot.AlignedData;
+  /** True: the names of events are written in this band. */
+  readonly hasEventNames?: boolean;
+  /** True: the time axis is below this band. */
+  readonly hasTimeAxis?: boolean;
+}
+
+/** Above and below a plotting area: half of a label. */
+export const BAND_PADDING = 8;
+const TIME_AXIS_HEIGHT = 24;
+const PIXELS_PER_TIME = 92;
+const PIXELS_PER_CHARACTER = 7;
+/** Axes take their place from the padding: the areas of all bands begin and end at the same pixels. */
+const AXIS = { size: 0, grid: { show: false }, ticks: { show: false } } as const;
+
+/** Makes a part of the plot: lines over time, with an axis of its own and the marks of events. */
+export function plotBand(element: HTMLElement, frame: BandFrame, content: BandContent): uPlot {
+  const { width, left, right, colours, time } = frame;
+  const { name, height, scales, series, data, hasEventNames = false, hasTimeAxis = false } = content;
+  const below = hasTimeAxis ? TIME_AXIS_HEIGHT : BAND_PADDING;
+  const text = { ...AXIS, stroke: colours.quiet, font: colours.font };
+  const options: uPlot.Options = {
+    width,
+    height: BAND_PADDING + height + below,
+    padding: [BAND_PADDING, right, below, left],
+    ms: 1,
+    tzDate: (ms) => uPlot.tzDate(new Date(ms), 'UTC'),
+    legend: { show: false },
+    cursor: { points: { show: false } },
+    scales: { x: { range: () => [time().from, time().to] }, ...scales },
+    axes: [
+      {
+        ...text,
+        show: hasTimeAxis,
+        space: PIXELS_PER_TIME,
+        gap: 3,
+        ticks: { show: true, stroke: colours.line, width: 1, size: 5 },
+        values: (plot, instants, _, __, stepMs) =>
+          instants.map((ms) => {
+            const label = timeLabel(ms, stepMs);
+            const end = left + plot.valToPos(ms, 'x') + (label.length * PIXELS_PER_CHARACTER) / 2;
+            return end > width ? null : label;
+          }),
+      },
+      {
+        ...AXIS,
+        scale: 'x',
+        side: 0,
+        splits: () => shownEvents(frame).map(([ms]) => ms),
+        values: () => [],
+        grid: { stroke: colours.ink, width: 1, dash: [3, 3] },
+      },
+      ...content.axes.map((axis) => ({ ...text, gap: 6, ...axis })),
+    ],
+    series: [{}, ...series.map((one) => ({ points: { show: false }, ...one }))],
+    hooks: {
+      drawClear: [
+        ({ ctx, bbox }) => {
+          // What uPlot remembers of the context stays true.
+          ctx.save();
+          ctx.strokeStyle = colours.line;
+          ctx.lineWidth = 1;
+          ctx.setLineDash([]);
+          ctx.strokeRect(bbox.left - 0.5, bbox.top - 0.5, bbox.width + 1, bbox.height + 1);
+          ctx.restore();
+        },
+      ],
+      draw: [
+        (plot) => {
+          writeLabel(plot, colours, name, 8, 13);
+          if (!hasEventNames) return;
+          for (const [ms, event] of shownEvents(frame)) {
+            writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - 14);
+          }
+        },
+      ],
+    },
+  };
+  return new uPlot(options, data, element);
+}
+
+function shownEvents({ events, time }: BandFrame): readonly PlotEvent[] {
+  const { from, to } = time();
+  return events().filter(([ms]) => ms >= from && ms <= to);
+}
+
+/** Text that can be read over any cell; left of `x` if it would not fit. In CSS pixels of the plotting area. */
+function writeLabel(
+  { ctx, bbox }: uPlot,
+  { ink, surface, font }: PageColours,
+  text: string,
+  x: number,
+  y: number,
+): void {
+  ctx.save();
+  ctx.translate(bbox.left, bbox.top);
+  ctx.scale(uPlot.pxRatio, uPlot.pxRatio);
+  ctx.font = font;
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'middle';
+  const { width } = ctx.measureText(text);
+  const left = x + width + 8 > bbox.width / uPlot.pxRatio ? x - width - 18 : x;
+  ctx.globalAlpha = 0.82;
+  ctx.fillStyle = surface;
+  ctx.fillRect(left - 4, y - 9, width + 8, 18);
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = ink;
+  ctx.fillText(text, left, y);
+  ctx.restore();
+}

@@ -1,0 +1,45 @@
+import type uPlot from 'uplot';
+import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
+import { type BandFrame, plotBand } from './plot-band.ts';
+
+/** The scale of spreads ends here, or at the widest one. */
+const SPREAD_MIN = 0.02;
+
+/** Makes a band for spreads, on a scale that begins at 0, or below it where books are crossed. */
+export function spreadStrip(element: HTMLElement, frame: BandFrame, height: number): uPlot {
+  return plotBand(element, frame, {
+    name: 'Spread',
+    height,
+    scales: { spread: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(SPREAD_MIN, high ?? 0)] } },
+    axes: [
+      {
+        scale: 'spread',
+        side: 3,
+        splits: (_, __, ___, most) => [0, most],
+        values: (_, [, most]) => ['0', most!.toFixed(2)],
+      },
+    ],
+    series: [filled('spread', frame.colours.quiet)],
+    data: [[], []],
+  });
+}
+
+/** Makes a band for imbalances from -1 to 1: more bids upwards, more asks downwards. The time axis is below it. */
+export function imbalanceStrip(element: HTMLElement, frame: BandFrame, height: number, palette: Palette): uPlot {
+  const shade = Math.floor(SHADES * 0.6);
+  const [bids, asks] = [cssColour(palette.bids[shade]!), cssColour(palette.asks[shade]!)];
+  return plotBand(element, frame, {
+    name: 'Imbalance',
+    height,
+    hasTimeAxis: true,
+    scales: { imbalance: { range: () => [-1, 1] } },
+    axes: [{ scale: 'imbalance', side: 3, splits: () => [-1, 1], values: () => ['−1', '+1'] }],
+    series: [filled('imbalance', bids), filled('imbalance', asks)],
+    data: [[], [], []],
+  });
+}
+
+/** The area between a line and 0. */
+function filled(scale: string, colour: string): uPlot.Series {
+  return { scale, stroke: colour, fill: colour, width: 1 };
+}

@@ -1,0 +1,30 @@
+import { effect } from '@preact/signals';
+import type { Explorer } from './explorer.ts';
+import { searchOf, type ViewLink } from './view-link.ts';
+
+/** Browsers refuse to change the address more often. */
+const ADDRESS_MS = 400;
+
+/** The query of a link to a view: of the same replay as this page. */
+export function linkSearch(link: ViewLink): string {
+  const replay = new URLSearchParams(location.search).get('replay');
+  const search = searchOf(link);
+  return replay === null ? search : `${search === '' ? '?' : `${search}&`}replay=${encodeURIComponent(replay)}`;
+}
+
+/** Makes the address of the page a link to what is shown, until the result is called. */
+export function keepAddress({ shown }: Explorer): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const stop = effect(() => {
+    if (shown.value === undefined) return;
+    const search = linkSearch(shown.value.state.link);
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}`);
+    }, ADDRESS_MS);
+  });
+  return () => {
+    stop();
+    clearTimeout(timer);
+  };
+}
