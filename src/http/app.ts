@@ -115,7 +115,7 @@ export function createApp(appDeps: AppDeps) {
   const isOpen = replay !== undefined && !replay.needsKeys;
   // Otherwise a page could resolve its own host name to this machine (DNS rebinding), and read answers without a key.
   const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
-  const addresses = new ClientAddresses(trustedProxies);
+  const addresses = new ClientAddresses(trustedProxies, () => app.server);
   const rateLimit = new RateLimit(clocks, addresses, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
@@ -183,15 +183,15 @@ export function createApp(appDeps: AppDeps) {
         return answer instanceof Promise ? answer.then(finish) : finish(answer);
       };
     })
-    .onRequest(({ request, set, server }) => {
-      const requestId = requestIdOf(request, server, addresses);
+    .onRequest(({ request, set }) => {
+      const requestId = requestIdOf(request, addresses);
       set.headers['x-request-id'] = requestId;
       set.headers['x-content-type-options'] = 'nosniff';
       cors?.describe(set, request);
       if (isObserved) {
         const settings: ResponseSettings = set;
         // Only the log has addresses.
-        const address = accessLog === undefined ? '' : addresses.of(request, server);
+        const address = accessLog === undefined ? '' : addresses.of(request);
         settings.observer = new ObservedRequest(observation, request, requestId, address);
       }
       refuseMalformed(request, allowedHosts);
@@ -201,24 +201,24 @@ export function createApp(appDeps: AppDeps) {
       }
       if (cors?.isPreflight(request) === true) {
         // Preflights have no key.
-        rateLimit.chargePreflight({ request, set, server });
+        rateLimit.chargePreflight({ request, set });
         return cors.permission(set);
       }
       keepWellFormedKey(request);
       return undefined;
     })
     // If a hook passed its whole context on, the framework would read the cookies and the body of every request.
-    .onError(({ error, request, set, server }) => {
-      return errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
+    .onError(({ error, request, set }) => {
+      return errorResponse(error, { request, set }, { rateLimit, paths, logError });
     })
     .use(v1)
     .use(replayed)
     // The following paths are outside /v1 and need no key.
-    .onBeforeHandle(({ request, set, server, route }) => {
+    .onBeforeHandle(({ request, set, route }) => {
       const { observer }: ResponseSettings = set;
       if (observer !== undefined) observer.route = route;
-      if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
-      else rateLimit.chargeAddress({ request, set, server });
+      if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set });
+      else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK]))
     .use(pages(addresses))

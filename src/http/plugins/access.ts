@@ -112,8 +112,8 @@ const WARNED_MAX = 3;
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
-    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params, route }) => {
-      const caller = admit(deps, { request, set, server, route }, token);
+    .derive({ as: 'scoped' }, ({ bearer: token, request, set, params, route }) => {
+      const caller = admit(deps, { request, set, route }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
       const { keyId } = accessCheck;

@@ -108,14 +108,14 @@ function keyResource({ key: { id, name, prefix, asOfMs }, tier }: KeyHolder) {
  * Whether a page of this service in a browser of this machine sent the request. A page of another name that resolves to this machine has
  * that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
  */
-function isOfThisMachine({ addresses }: ViewTokenDeps, { request, server }: RequestContext): boolean {
+function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestContext): boolean {
   const { headers } = request;
   const host = headers.get('host') ?? '';
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');
   return (
     LOOPBACK_HOSTS.includes(host.replace(/:\d+$/, '').toLowerCase()) &&
-    LOOPBACK_ADDRESS.test(addresses.of(request, server)) &&
+    LOOPBACK_ADDRESS.test(addresses.of(request)) &&
     FORWARDED.every((name) => !headers.has(name)) &&
     (site === null || site === 'same-origin') &&
     (origin === `http://${host}` || origin === `https://${host}`)
