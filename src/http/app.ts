@@ -31,6 +31,7 @@ import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { refuseMissingSocket, SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
 import { headOf, Responder } from './response/responder.ts';
+import { UsageCounter } from './response/request-usage.ts';
 import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { accountController } from './v1/account.ts';
@@ -126,7 +127,7 @@ export function createApp(appDeps: AppDeps) {
     rateLimit,
     nowMs: () => clocks().wallMs,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
-    usage,
+    usage: usage && new UsageCounter(usage, () => clocks().wallMs),
   };
   const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>

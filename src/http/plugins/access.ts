@@ -3,12 +3,11 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
-import type { Usage } from '../../store/usage.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
-import { RequestUsage } from '../response/request-usage.ts';
+import type { UsageCounter } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
 import { ANYBODY, type AuthenticationDeps, type Caller, keyHolderOf } from './authentication.ts';
 import { isGranted, refuseUngranted } from './authorization.ts';
@@ -28,7 +27,7 @@ export interface AccessDeps extends AuthenticationDeps {
    */
   readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
   /** Undefined: requests are not counted. */
-  readonly usage: Usage | undefined;
+  readonly usage: UsageCounter | undefined;
 }
 
 /** Checks access again while a long answer is sent. */
@@ -172,9 +171,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
     set.observer.keyId = holder.key.id;
     set.observer.tier = holder.tier.id;
   }
-  if (deps.usage !== undefined) {
-    set.usage = new RequestUsage(deps.usage, deps.nowMs, holder.key.id, route, request.method === 'HEAD');
-  }
+  if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
   deps.rateLimit.chargeKey(holder, set);
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;
