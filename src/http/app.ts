@@ -20,10 +20,11 @@ import { causeOf, errorResponse, unroutedResponse } from './plugins/errors.ts';
 import type { IpNetwork } from './plugins/ip-address.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
 import { ObservedRequest } from './plugins/observed-request.ts';
-import { RateLimit } from './plugins/rate-limit.ts';
+import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
 import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
+import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayHome } from './replay/replay-home.ts';
@@ -140,7 +141,7 @@ export function createApp(appDeps: AppDeps) {
   const isObserved = accessLog !== undefined || metrics !== undefined;
   const queue = replay?.replays.queue ?? new FairQueue();
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
-  const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
+  const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, server: () => app.server, nextTurn };
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps, registry))
     .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
@@ -163,6 +164,9 @@ export function createApp(appDeps: AppDeps) {
         .all('/v1', ({ request, set }) => unroutedResponse(request, set, paths))
         .all('/v1/*', ({ request, set }) => unroutedResponse(request, set, paths)),
     );
+  const answerOf = (error: unknown, { request, set }: RequestContext) =>
+    errorResponse(error, { request, set }, { rateLimit, paths, logError });
+  callAtOnce(v1, answerOf);
   const replayed =
     replay === undefined
       ? new Elysia()
@@ -210,7 +214,7 @@ export function createApp(appDeps: AppDeps) {
     })
     // If a hook passed its whole context on, the framework would read the cookies and the body of every request.
     .onError(({ error, request, set }) => {
-      return errorResponse(error, { request, set }, { rateLimit, paths, logError });
+      return answerOf(error, { request, set });
     })
     .use(v1)
     .use(replayed)
@@ -234,6 +238,7 @@ export function createApp(appDeps: AppDeps) {
       }),
     )
     .use(docsController(version, replay !== undefined, hasAccounts));
+  callHooksAtOnce(app.event.request);
   return app;
 }
 
