@@ -13,6 +13,7 @@ import { RequestMetrics } from './metrics/request-metrics.ts';
 import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import type { AccessLog } from './plugins/access-log.ts';
+import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
 import { keepWellFormedKey } from './plugins/authentication.ts';
 import { ClientAddresses } from './plugins/client-address.ts';
 import type { Cors } from './plugins/cors.ts';
@@ -24,15 +25,14 @@ import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
 import { requestIdOf } from './plugins/request-id.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
-import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
 import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { refuseMissingSocket, SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
-import { headOf, Responder } from './response/responder.ts';
 import { UsageCounter } from './response/request-usage.ts';
+import { headOf, Responder } from './response/responder.ts';
 import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
 import { accountController } from './v1/account.ts';
@@ -118,6 +118,7 @@ export function createApp(appDeps: AppDeps) {
   // Otherwise a page could resolve its own host name to this machine (DNS rebinding), and read answers without a key.
   const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
   const addresses = new ClientAddresses(trustedProxies, () => app.server);
+  const wallMs = () => clocks().wallMs;
   const rateLimit = new RateLimit(clocks, addresses, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
@@ -126,9 +127,9 @@ export function createApp(appDeps: AppDeps) {
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
-    nowMs: () => clocks().wallMs,
+    clocks,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
-    usage: usage && new UsageCounter(usage, () => clocks().wallMs),
+    usage: usage && new UsageCounter(usage, wallMs),
   };
   const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
@@ -141,17 +142,24 @@ export function createApp(appDeps: AppDeps) {
   const isObserved = accessLog !== undefined || metrics !== undefined;
   const queue = replay?.replays.queue ?? new FairQueue();
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
-  const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, server: () => app.server, nextTurn };
+  const deps = {
+    access: accessPlugin,
+    archive,
+    lookup: new Lookup(archive),
+    responder,
+    server: () => app.server,
+    nextTurn,
+  };
   const v1 = new Elysia({ name: 'v1' })
     .use(tiersController(deps, registry))
-    .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
+    .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, wallMs))
     .use(usage === undefined ? new Elysia() : billingController(deps, registry, billing))
     .use(coinsController(deps))
     .use(daysController(deps))
     .use(marketsController(deps))
     .use(snapshotsController(deps))
     .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))
-    .use(coverageController(deps, () => clocks().wallMs))
+    .use(coverageController(deps, wallMs))
     .use(heatmapController(deps))
     .use(pricesController(deps))
     .use(midpointsController(deps))

@@ -2,6 +2,7 @@ import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
+import type { ClockReading } from '../../domain/rate-window.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
@@ -19,8 +20,7 @@ export interface AccessDeps extends AuthenticationDeps {
   /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
   readonly rateLimit: RateLimit;
-  /** The wall clock. */
-  readonly nowMs: () => InstantMs;
+  readonly clocks: () => ClockReading;
   /**
    * The latest instant that an answer may show, in whole milliseconds; undefined: no limit. Called once per request, with the
    * replay in its path.
@@ -71,9 +71,10 @@ export class AccessCheck {
   /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
-    const { nowMs, rateLimit } = this.#deps;
-    const holder = keyHolderOf(this.#deps, this.#request, this.#token, nowMs());
-    return holder !== undefined && rateLimit.chargeKeyAgain(holder);
+    const { clocks, rateLimit } = this.#deps;
+    const now = clocks();
+    const holder = keyHolderOf(this.#deps, this.#request, this.#token, now.wallMs);
+    return holder !== undefined && rateLimit.chargeKeyAgain(holder, now);
   }
 
   /** The latest instant that the answer may show now. */
@@ -161,7 +162,8 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   const { request, set, route = '' } = context;
   if (set.observer !== undefined) set.observer.route = route;
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps, request, token, deps.nowMs());
+  const now = deps.clocks();
+  const holder = keyHolderOf(deps, request, token, now.wallMs);
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
@@ -172,7 +174,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
     set.observer.tier = holder.tier.id;
   }
   if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
-  deps.rateLimit.chargeKey(holder, set);
+  deps.rateLimit.chargeKey(holder, set, now);
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;
 }
@@ -180,7 +182,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps, request, token, deps.nowMs());
+  const holder = keyHolderOf(deps, request, token, deps.clocks().wallMs);
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 

@@ -36,15 +36,15 @@ export class RateLimit {
   }
 
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
-  chargeKey(holder: KeyHolder, { headers }: ResponseSettings): void {
-    const allowance = this.#chargeKey(holder);
+  chargeKey(holder: KeyHolder, { headers }: ResponseSettings, now: ClockReading): void {
+    const allowance = this.#chargeKey(holder, now);
     describe(headers, allowance);
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
   }
 
   /** Counts one more request for an answer that has begun. False above the limit: then nothing is counted. */
-  chargeKeyAgain(holder: KeyHolder): boolean {
-    return this.#chargeKey(holder).allowed;
+  chargeKeyAgain(holder: KeyHolder, now: ClockReading): boolean {
+    return this.#chargeKey(holder, now).allowed;
   }
 
   /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
@@ -63,8 +63,8 @@ export class RateLimit {
     describe(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
   }
 
-  #chargeKey({ key, tier }: KeyHolder): Allowance {
-    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, this.#clocks());
+  #chargeKey({ key, tier }: KeyHolder, now: ClockReading): Allowance {
+    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, now);
   }
 
   #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {
