@@ -20,5 +20,6 @@ export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, 
 
 function missingGrant(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined) {
   if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
-  return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
+  if (coin === undefined || tier.coins === undefined) return undefined;
+  return grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
 }
