@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ProviderSettings } from './account/account-service.ts';
-import { isLoopback } from './account/loopback.ts';
 import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
 import { isCoin } from './domain/coin.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
+import { isLoopback } from './domain/loopback.ts';
 import { LEVELS_MAX } from './domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from './domain/outcome.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
@@ -345,7 +345,7 @@ function publicOrigin(text: string): string {
 
 /** Throws for a URL of http on another machine. */
 function refusePlain(url: URL): void {
-  if (url.protocol !== 'http:' || isLoopback(url)) return;
+  if (url.protocol !== 'http:' || isLoopback(url.hostname)) return;
   throw new InvalidArgumentError(
     'It must begin with https:// unless it is on this machine: anyone on the network could read sessions and secrets.',
   );

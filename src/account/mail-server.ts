@@ -1,6 +1,6 @@
 import type { Transporter } from 'nodemailer';
+import { isLoopback } from '../domain/loopback.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { isLoopback } from './loopback.ts';
 import type { Mail } from './mail.ts';
 
 const CONNECT_MS = 10_000;
@@ -32,7 +32,7 @@ export class MailServer {
       host: url.hostname.replace(/^\[|\]$/g, ''),
       ...(url.port === '' ? { port: secure ? 465 : 587 } : { port: Number(url.port) }),
       secure,
-      requireTLS: !secure && !isLoopback(url),
+      requireTLS: !secure && !isLoopback(url.hostname),
       ...(passwordFile !== undefined && { auth: { user, pass: readSecretFile(passwordFile) } }),
       connectionTimeout: CONNECT_MS,
       greetingTimeout: CONNECT_MS,

@@ -1,8 +1,8 @@
 import { existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { isLoopback as isLoopbackUrl } from '../account/loopback.ts';
 import type { SettingValues } from '../config.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { type IpNetwork, isIpv4 } from '../http/plugins/ip-address.ts';
 import { Accounts } from '../store/accounts.ts';
 import { ApiKeys } from '../store/api-keys.ts';
@@ -17,7 +17,6 @@ import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, dateWarning, readCertificate } from './certificate.ts';
 import { DEMO_EMAIL } from './demo.ts';
 import type { GivenSettings } from './given-settings.ts';
-import { isLoopback } from './listening.ts';
 import {
   certificateProblems,
   directoryProblems,
@@ -212,7 +211,7 @@ function isOfLoopback({ address, bits }: IpNetwork): boolean {
 
 /** What `serve --demo` created gives everybody with its output access to a service that is public by now. */
 function demoFindings({ data, host, publicUrl, trustedProxies }: SettingValues, nowMs: InstantMs): string[] {
-  const hasPublicUrl = publicUrl !== undefined && !isLoopbackUrl(new URL(publicUrl));
+  const hasPublicUrl = publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname);
   const isPublic = !isLoopback(host) || hasPublicUrl || trustedProxies.length > 0;
   if (!isPublic || keySecretFindings(data).length > 0) return [];
   return inAccounts(data, (database) => {

@@ -215,11 +215,6 @@ function areFilesFree(): boolean {
   }
 }
 
-/** Whether only processes of this machine can connect to this host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
-
 /** The origin under which clients of this machine reach a service that listens on `host`. */
 export function originOf(host: string, port: number, isSecure = false): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { createApp } from '../http/app.ts';
 import type { LogLevel } from '../http/plugins/log.ts';
 import { examplePath } from '../http/replay/example-path.ts';
@@ -12,7 +13,7 @@ import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
 import { viewSite } from '../web/view/view-site.ts';
 import { certificateFiles, type TlsOptions } from './certificate.ts';
-import { isLoopback, Listener, originOf } from './listening.ts';
+import { Listener, originOf } from './listening.ts';
 import { PresentLog } from './present-log.ts';
 import { addSelectionFlags, requestOf, type SelectionFlags } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';

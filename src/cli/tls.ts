@@ -1,9 +1,10 @@
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { type Certificate, type CertificateFiles, dateWarning, readCertificate } from './certificate.ts';
-import { isLoopback, type Listener } from './listening.ts';
+import type { Listener } from './listening.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The certificate that a service shows, and its files. */

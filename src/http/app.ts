@@ -72,7 +72,7 @@ export interface AppDeps {
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
   readonly pages?: (addresses: ClientAddresses) => Elysia;
-  /** Whether `pages` has those of accounts: other pages link to them. */
+  /** True if `pages` has those of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;

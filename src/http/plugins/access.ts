@@ -15,7 +15,7 @@ import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps extends AuthenticationDeps {
-  /** Whether no request needs a key. Only allowed if other machines cannot connect. */
+  /** True if no request needs a key. Only allowed if other machines cannot connect. */
   readonly isOpen: boolean;
   /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
@@ -57,12 +57,12 @@ export class AccessCheck {
     return keyIdOf(this.#caller);
   }
 
-  /** Whether the tier of the request grants a coin. `coin` is in lower case. */
+  /** True if the tier of the request grants a coin. `coin` is in lower case. */
   grantsCoin(coin: string): boolean {
     return isGranted(this.#caller.tier, undefined, coin);
   }
 
-  /** Whether the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
+  /** True if the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
   isGranted(grant: Grant, coin: string): boolean {
     const now = callerNow(this.#deps, this.#request, this.#token);
     return now !== undefined && isGranted(now.tier, grant, coin);
@@ -145,7 +145,7 @@ export function access(deps: AccessDeps) {
     });
 }
 
-/** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
+/** True if an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
 function isEarly(time: unknown): boolean {
   return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
 }

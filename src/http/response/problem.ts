@@ -78,7 +78,7 @@ const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
   'chain-unavailable': { status: 503, title: 'Chain unavailable' },
 };
 
-/** Whether an error is a defect or a fault of the installation, and is logged. Clients cause `busy`. */
+/** True if an error is a defect or a fault of the installation, and is logged. Clients cause `busy`. */
 export function isOurs(error: unknown): boolean {
   const kind = kindOf(error);
   return kind.status >= 500 && kind !== PROBLEMS.busy;

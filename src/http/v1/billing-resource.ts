@@ -55,7 +55,7 @@ export const ChainResource = Type.Object(
 
 const UsdPrice = Type.Number({ minimum: 0.01, description: 'Price of 30 days in USD.' });
 
-export const QuoteResource = Type.Object(
+export const PriceQuote = Type.Object(
   {
     provider: Type.Literal('x402', { description: 'Always x402.' }),
     challenge: Challenge,
