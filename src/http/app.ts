@@ -8,21 +8,17 @@ import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
-import { type Metric, type Metrics, single } from './metrics/metrics.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
-import type { AccessLog } from './plugins/access-log.ts';
-import { keepWellFormedKey } from './plugins/authentication.ts';
+import { Arrivals, type Edge } from './plugins/arrivals.ts';
+import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
+import { cacheMetrics } from './plugins/cache-metrics.ts';
 import { ClientAddresses } from './plugins/client-address.ts';
-import type { Cors } from './plugins/cors.ts';
-import { causeOf, errorResponse, unroutedResponse } from './plugins/errors.ts';
-import type { IpNetwork } from './plugins/ip-address.ts';
+import { causeOf, errorResponse } from './plugins/errors.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
-import { ObservedRequest } from './plugins/observed-request.ts';
-import { RateLimit } from './plugins/rate-limit.ts';
-import { LOOPBACK_HOSTS, refuseMalformed } from './plugins/request-checks.ts';
-import { requestIdOf } from './plugins/request-id.ts';
+import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
@@ -30,24 +26,12 @@ import { replayHome } from './replay/replay-home.ts';
 import { type ReplayDeps, replayPaths } from './replay/replay-paths.ts';
 import { refuseMissingSocket, SOCKET_OPTIONS } from './replay/socket.ts';
 import { pathOf } from './request-target.ts';
+import { UsageCounter } from './response/request-usage.ts';
 import { headOf, Responder } from './response/responder.ts';
 import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
-import { accountController } from './v1/account.ts';
-import { billingController } from './v1/billing.ts';
-import { coinsController } from './v1/coins.ts';
-import { coverageController } from './v1/coverage.ts';
-import { daysController } from './v1/days.ts';
-import { exportController } from './v1/export.ts';
-import { heatmapController } from './v1/heatmap.ts';
 import { Lookup } from './v1/lookup.ts';
-import { marketsController } from './v1/markets.ts';
-import { midpointsController } from './v1/midpoints.ts';
-import { pricesController } from './v1/prices.ts';
-import { quotesController } from './v1/quotes.ts';
-import { snapshotsController } from './v1/snapshots.ts';
-import { streamController } from './v1/stream.ts';
-import { tiersController } from './v1/tiers.ts';
+import { v1Routes } from './v1/v1.ts';
 
 export interface AppDeps {
   readonly archive: Archive;
@@ -70,20 +54,10 @@ export interface AppDeps {
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
   readonly pages?: (addresses: ClientAddresses) => Elysia;
-  /** Whether `pages` has those of accounts: other pages link to them. */
+  /** True if `pages` has those of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
-}
-
-/** Options of a service for other machines. */
-export interface Edge {
-  readonly accessLog?: AccessLog;
-  readonly cors?: Cors;
-  /** Proxies whose headers for client addresses and request ids are trusted. */
-  readonly trustedProxies?: readonly IpNetwork[];
-  /** In lower case, without port. Other Host headers are refused. */
-  readonly allowedHosts?: ReadonlySet<string>;
 }
 
 /** Memory for cached bodies. */
@@ -111,11 +85,9 @@ export function createApp(appDeps: AppDeps) {
     hasAccounts = false,
     replay,
   } = appDeps;
-  const { accessLog, cors, trustedProxies = [] } = edge;
   const isOpen = replay !== undefined && !replay.needsKeys;
-  // Otherwise a page could resolve its own host name to this machine (DNS rebinding), and read answers without a key.
-  const allowedHosts = isOpen ? new Set([...LOOPBACK_HOSTS, ...(edge.allowedHosts ?? [])]) : edge.allowedHosts;
-  const addresses = new ClientAddresses(trustedProxies);
+  const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server);
+  const wallMs = () => clocks().wallMs;
   const rateLimit = new RateLimit(clocks, addresses, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
@@ -124,44 +96,36 @@ export function createApp(appDeps: AppDeps) {
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
-    nowMs: () => clocks().wallMs,
+    clocks,
     latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
-    usage,
+    usage: usage && new UsageCounter(usage, wallMs),
   };
-  const accessPlugin = access(accessDeps);
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
   const cache = new ResponseCache(archive.database, CACHE_BYTES_MAX);
   const responder = new Responder(archive.archiveId, version, cache);
   const requestMetrics = metrics && new RequestMetrics();
-  metrics?.add(...(requestMetrics?.metrics() ?? []), ...metricsOf(cache));
-  const observation = { accessLog, metrics: requestMetrics, clocks };
-  const isObserved = accessLog !== undefined || metrics !== undefined;
+  metrics?.add(...(requestMetrics?.metrics() ?? []), ...cacheMetrics(cache));
+  const refuse = (request: Request) => {
+    if (replay === undefined) return;
+    refuseForeignOrigin(request, (origin) => edge.cors?.allows(origin) === true);
+    refuseMissingSocket(request, paths);
+  };
+  const arrivals = new Arrivals({ edge, addresses, rateLimit, metrics: requestMetrics, clocks, isOpen, refuse });
   const queue = replay?.replays.queue ?? new FairQueue();
   const nextTurn = (keyId: string | undefined) => queue.of(keyId).next();
-  const deps = { access: accessPlugin, archive, lookup: new Lookup(archive), responder, nextTurn };
-  const v1 = new Elysia({ name: 'v1' })
-    .use(tiersController(deps, registry))
-    .use(usage === undefined ? new Elysia() : accountController(deps, registry, usage, accessDeps.nowMs))
-    .use(usage === undefined ? new Elysia() : billingController(deps, registry, billing))
-    .use(coinsController(deps))
-    .use(daysController(deps))
-    .use(marketsController(deps))
-    .use(snapshotsController(deps))
-    .use(streamController({ ...deps, clocks, isDraining }, logCut('stream')))
-    .use(coverageController(deps, () => clocks().wallMs))
-    .use(heatmapController(deps))
-    .use(pricesController(deps))
-    .use(midpointsController(deps))
-    .use(quotesController(deps))
-    .use(exportController(deps, logCut('export')))
-    // All other paths under /v1 need a key too.
-    .use(
-      new Elysia({ name: 'unrouted', detail: { hide: true } })
-        .use(accessPlugin)
-        .all('/v1', ({ request, set }) => unroutedResponse(request, set, paths))
-        .all('/v1/*', ({ request, set }) => unroutedResponse(request, set, paths)),
-    );
+  const deps = {
+    access: access(accessDeps),
+    archive,
+    lookup: new Lookup(archive),
+    responder,
+    server: () => app.server,
+    nextTurn,
+  };
+  const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
+  const answerOf = (error: unknown, { request, set }: RequestContext) =>
+    errorResponse(error, { request, set }, { rateLimit, paths, logError });
+  callAtOnce(v1, answerOf);
   const replayed =
     replay === undefined
       ? new Elysia()
@@ -183,42 +147,19 @@ export function createApp(appDeps: AppDeps) {
         return answer instanceof Promise ? answer.then(finish) : finish(answer);
       };
     })
-    .onRequest(({ request, set, server }) => {
-      const requestId = requestIdOf(request, server, addresses);
-      set.headers['x-request-id'] = requestId;
-      set.headers['x-content-type-options'] = 'nosniff';
-      cors?.describe(set, request);
-      if (isObserved) {
-        const settings: ResponseSettings = set;
-        // Only the log has addresses.
-        const address = accessLog === undefined ? '' : addresses.of(request, server);
-        settings.observer = new ObservedRequest(observation, request, requestId, address);
-      }
-      refuseMalformed(request, allowedHosts);
-      if (replay !== undefined) {
-        refuseForeignOrigin(request, (asked) => cors?.allows(asked) === true);
-        refuseMissingSocket(request, paths);
-      }
-      if (cors?.isPreflight(request) === true) {
-        // Preflights have no key.
-        rateLimit.chargePreflight({ request, set, server });
-        return cors.permission(set);
-      }
-      keepWellFormedKey(request);
-      return undefined;
-    })
+    .onRequest(({ request, set }) => arrivals.begin({ request, set }))
     // If a hook passed its whole context on, the framework would read the cookies and the body of every request.
-    .onError(({ error, request, set, server }) => {
-      return errorResponse(error, { request, set, server }, { rateLimit, paths, logError });
+    .onError(({ error, request, set }) => {
+      return answerOf(error, { request, set });
     })
     .use(v1)
     .use(replayed)
     // The following paths are outside /v1 and need no key.
-    .onBeforeHandle(({ request, set, server, route }) => {
+    .onBeforeHandle(({ request, set, route }) => {
       const { observer }: ResponseSettings = set;
       if (observer !== undefined) observer.route = route;
-      if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set, server });
-      else rateLimit.chargeAddress({ request, set, server });
+      if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set });
+      else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK]))
     .use(pages(addresses))
@@ -233,21 +174,6 @@ export function createApp(appDeps: AppDeps) {
       }),
     )
     .use(docsController(version, replay !== undefined, hasAccounts));
+  callHooksAtOnce(app.event.request);
   return app;
-}
-
-function metricsOf(cache: ResponseCache): Metric[] {
-  return [
-    {
-      name: 'bookreel_response_cache_lookups_total',
-      type: 'counter',
-      help: 'Look-ups of cached answers.',
-      samples: () => [
-        { labels: { result: 'hit' }, value: cache.hits },
-        { labels: { result: 'miss' }, value: cache.misses },
-      ],
-    },
-    single('gauge', 'bookreel_response_cache_entries', 'Cached answers.', () => cache.entries),
-    single('gauge', 'bookreel_response_cache_bytes', 'Memory of cached answers.', () => cache.bytes),
-  ];
 }

@@ -176,11 +176,7 @@ export class Database {
     return explained(this.path, () => {
       this.#endOldView();
       if (!this.#isShared) this.#beginShared();
-      try {
-        return work();
-      } finally {
-        this.#endOldView();
-      }
+      return work();
     });
   }
 

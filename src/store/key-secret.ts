@@ -11,10 +11,11 @@ const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
 /** The secret of the keys' digests: a file next to the database, so that neither file alone is enough to check a key. */
 export class KeySecret {
-  readonly #secret: Uint8Array;
+  /** HMAC-SHA-256 with the secret, before any text. A copy takes half the time of a new one. */
+  readonly #hasher: Bun.CryptoHasher;
 
   private constructor(secret: Uint8Array) {
-    this.#secret = secret;
+    this.#hasher = new Bun.CryptoHasher('sha256', secret);
   }
 
   /**
@@ -42,12 +43,12 @@ export class KeySecret {
 
   /** HMAC-SHA-256 of a key. */
   digest(key: string): Uint8Array {
-    return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest();
+    return this.#hasher.copy().update(key).digest();
   }
 
   /** The same as text, for maps. */
   digestText(key: string): string {
-    return new Bun.CryptoHasher('sha256', this.#secret).update(key).digest('base64');
+    return this.#hasher.copy().update(key).digest('base64');
   }
 }
 

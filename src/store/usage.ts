@@ -174,8 +174,8 @@ export class Usage {
     // An hour ends seldom: comparing is cheaper than a key for each hour.
     if (nowMs - this.#hourMs >= HOUR_MS || nowMs < this.#hourMs) this.#beginHour(nowMs);
     this.#lastUses.set(keyId, nowMs);
-    const rows = this.#present.getOrInsertComputed(keyId, () => new Map<string, Counting>());
-    return rows.getOrInsertComputed(route, () => ({ keyId, route, startMs: this.#hourMs, ...NO_USAGE }));
+    const rows = this.#present.get(keyId) ?? this.#present.getOrInsert(keyId, new Map());
+    return rows.get(route) ?? rows.getOrInsert(route, { keyId, route, startMs: this.#hourMs, ...NO_USAGE });
   }
 
   #beginHour(nowMs: InstantMs): void {

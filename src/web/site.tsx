@@ -30,10 +30,10 @@ type Context = RequestContext & { readonly params?: Readonly<Record<string, stri
 export function accountSite(deps: SiteDeps) {
   const { service, nowMs } = deps;
   const answered = async (context: Context, handler: Handler): Promise<Response> => {
-    const { request, set, server } = context;
+    const { request, set } = context;
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
-      const { client } = subjectsOf(deps.addresses.of(request, server));
+      const { client } = subjectsOf(deps.addresses.of(request));
       return responseOf(set, await handler(pageRequestOf(context, client)));
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
@@ -69,7 +69,7 @@ export function accountSite(deps: SiteDeps) {
     ...byPerson(ACCOUNT_PAGES),
     ...byPerson(ADMIN_PAGES, true),
   ]) {
-    site.get(path, ({ request, set, server, params }) => answered({ request, set, server, params }, handler));
+    site.get(path, ({ request, set, params }) => answered({ request, set, params }, handler));
   }
   // The pages read forms themselves, with a bound.
   for (const [path, handler] of [
@@ -77,7 +77,7 @@ export function accountSite(deps: SiteDeps) {
     ...byPerson(ACCOUNT_FORMS),
     ...byPerson(ADMIN_FORMS, true),
   ]) {
-    site.post(path, ({ request, set, server }) => answered({ request, set, server }, handler), { parse: 'none' });
+    site.post(path, ({ request, set }) => answered({ request, set }, handler), { parse: 'none' });
   }
   return site;
 }

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import { RequestUsage } from '../../src/http/response/request-usage.ts';
+import { UsageCounter } from '../../src/http/response/request-usage.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
@@ -100,11 +100,9 @@ async function measureUsage(): Promise<Pick<AccountFigures, 'count' | 'flush'>> 
   const keyIds = Array.from({ length: FLUSHED_ROWS / KEYS_EACH }, (_, nth) => `key_${nth}`);
   const routes = ['/v1/:coin/markets', '/v1/:coin/markets/:conditionId/snapshots/at/:ts', '/v1/coins'];
   const { usage } = activity;
+  const counter = new UsageCounter(usage, Date.now);
   const count = (nth: number) =>
-    new RequestUsage(usage, Date.now, keyIds[nth % keyIds.length]!, routes[nth % routes.length]!, false).answered(
-      200,
-      3000,
-    );
+    counter.of(keyIds[nth % keyIds.length]!, routes[nth % routes.length]!, false).answered(200, 3000);
   const counted = await measure([{ name: 'count', times: COUNTED, run: count }]);
   let hour = NOW_MS;
   const flushed = await measure([

@@ -4,6 +4,7 @@ import { cpuSeconds, ownBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { circumstances } from '../support/circumstances.ts';
 import { EXECUTABLE, finished, type RunningServer, startServer } from '../support/executable.ts';
+import { asksOf, type ConstantKind, constantKinds } from './http/constant.ts';
 import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
 import { measureRates } from './http/trial.ts';
 import { fullSpeed } from './replay/full-speed.ts';
@@ -152,15 +153,15 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
     servers.set(name, { ...running.use(await startServer(data, [], executable)), keys });
   }
   const figures: Figure[] = [];
-  for (const kind of corpus.kinds) {
-    const trials = [...servers].map(([name, { origin, keys }]) => ({
-      name,
-      origin,
-      asks: kind.paths.map((path, index) => ({
-        path,
-        headers: { authorization: `Bearer ${keys[index % keys.length]}` },
-      })),
-    }));
+  const kinds: ConstantKind[] = corpus.kinds.map(({ name, paths }) => ({
+    name,
+    asksOf: async (_, keys) => asksOf(paths, keys),
+  }));
+  for (const kind of [...kinds, ...constantKinds(corpus)]) {
+    const trials = [];
+    for (const [name, { origin, keys }] of servers) {
+      trials.push({ name, origin, asks: await kind.asksOf(origin, keys) });
+    }
     const rate = figureOf(`${kind.name}, requests/s`, 'more');
     const cpu = figureOf(`${kind.name}, µs of processor`, 'less');
     for (let round = 0; round < ROUNDS; round += 1) {

@@ -56,7 +56,7 @@ async function microsOf(
   variants: Readonly<Record<string, RequestObservation>>,
   log: Log,
 ): Promise<ObservationFigures> {
-  const addresses = new ClientAddresses([]);
+  const addresses = new ClientAddresses([], () => server);
   const requestId = crypto.randomUUID();
   const samples = new Map(Object.keys(variants).map((name): [string, number[]] => [name, []]));
   // The first round is a warm-up.
@@ -66,7 +66,7 @@ async function microsOf(
       const before = process.cpuUsage();
       for (let turn = 0; turn < TURNS; turn += 1) {
         for (let nth = 0; nth < TURN; nth += 1) {
-          const address = observation.accessLog === undefined ? '' : addresses.of(request, server);
+          const address = observation.accessLog === undefined ? '' : addresses.of(request);
           const observed = new ObservedRequest(observation, request, requestId, address);
           observed.route = ROUTE;
           observed.keyId = 'key_0123456789abcdef';

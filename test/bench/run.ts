@@ -8,6 +8,7 @@ import { type Corpus, openCorpus } from './corpus.ts';
 import { duckdbSection, measureDuckdb } from './duckdb.ts';
 import { heatMapSection, measureHeatMaps } from './heat-map.ts';
 import { compareOverHttp } from './http/compare.ts';
+import { constantSection, measureConstant } from './http/constant.ts';
 import { type HttpCorpus, openHttpCorpus } from './http/corpus.ts';
 import { measureFormats } from './http/formats.ts';
 import { comparisonSection, formatsSection } from './http/sections.ts';
@@ -29,6 +30,8 @@ const RESULTS = join(import.meta.dir, 'RESULTS.md');
 interface Bench {
   /** Names of the contenders over HTTP; undefined for all. */
   readonly contenders: readonly string[] | undefined;
+  /** An earlier executable to compare with. */
+  readonly before: string | undefined;
   readonly corpus: () => Promise<Corpus>;
   readonly httpCorpus: () => Promise<HttpCorpus>;
 }
@@ -38,6 +41,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     const corpus = await httpCorpus();
     return comparisonSection(corpus.description, await compareOverHttp(corpus, contenders, say));
   },
+  constant: async ({ httpCorpus, before }) => constantSection(await measureConstant(await httpCorpus(), before)),
   formats: async ({ httpCorpus }) => formatsSection(await measureFormats(await httpCorpus(), say)),
   storage: async ({ corpus }) => storageSection(measureStorage(await corpus())),
   pages: async ({ corpus }) => {
@@ -61,7 +65,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   imports: async ({ corpus }) => importsSection(await measureImports(await corpus())),
 };
 
-const USAGE = `usage: bun test/bench/run.ts [SECTION]… [--kinds NAME,…] [--contenders NAME,…]
+const USAGE = `usage: bun test/bench/run.ts [SECTION]… [--kinds NAME,…] [--contenders NAME,…] [--before EXECUTABLE]
 sections: ${Object.keys(SECTIONS).join(', ')}
 kinds of request over HTTP: nearest, nearest of each outcome, page of 100, page of 1000, market list of 1000
 contenders other than bookreel: nginx, rows, text, postgres`;
@@ -71,9 +75,10 @@ contenders other than bookreel: nginx, rows, text, postgres`;
  * met and missed goals. A missed goal is not a failure.
  */
 async function main(args: readonly string[]): Promise<number> {
-  const options = { kinds: { type: 'string' }, contenders: { type: 'string' } } as const;
+  const options = { kinds: { type: 'string' }, contenders: { type: 'string' }, before: { type: 'string' } } as const;
   const { positionals: selected, values } = parseArgs({ args: [...args], options, allowPositionals: true });
   const kinds = values.kinds?.split(',');
+  const isPart = selected.length > 0 || kinds !== undefined || values.contenders !== undefined;
   const unknown = selected.filter((name) => !(name in SECTIONS));
   if (unknown.length > 0) {
     say(USAGE);
@@ -87,6 +92,7 @@ async function main(args: readonly string[]): Promise<number> {
   };
   const bench: Bench = {
     contenders: values.contenders?.split(','),
+    before: values.before,
     corpus: once(openCorpus),
     httpCorpus: once(() => openHttpCorpus(kinds)),
   };
@@ -97,10 +103,10 @@ async function main(args: readonly string[]): Promise<number> {
     say(name);
     const section = await measuredOrLeftOut(name, () => measure(bench));
     texts.push(section.text);
-    if (args.length > 0) console.log(`${section.text}\n`);
+    if (isPart) console.log(`${section.text}\n`);
     goals.push(...(section.goals ?? []));
   }
-  if (args.length > 0) {
+  if (isPart) {
     if (goals.length > 0) console.log(goalsSection(goals));
     return 0;
   }

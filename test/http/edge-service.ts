@@ -1,7 +1,8 @@
 import { createKey } from '../../src/account/account-keys.ts';
-import { createApp, type Edge } from '../../src/http/app.ts';
+import { createApp } from '../../src/http/app.ts';
 import type { Metrics } from '../../src/http/metrics/metrics.ts';
 import { AccessLog } from '../../src/http/plugins/access-log.ts';
+import type { Edge } from '../../src/http/plugins/arrivals.ts';
 import { Log, type LogFormat } from '../../src/http/plugins/log.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import type { Registry } from '../../src/store/registry.ts';

@@ -1,7 +1,7 @@
 import { grantsRoute, type Tier } from '../../domain/tier.ts';
 
 interface Reader {
-  /** Of this service. It has no characters with a meaning for a shell or curl. */
+  /** The origin of this service. It has no characters with a meaning for a shell or curl. */
   readonly origin: string;
   readonly tier: Pick<Tier, 'routes'>;
   /** A coin with order books that the tier grants; undefined: none. */

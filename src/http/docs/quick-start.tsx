@@ -15,7 +15,7 @@ export interface Recorded {
 
 interface QuickStart {
   readonly version: string;
-  /** Of this service, in the reader's browser. */
+  /** The origin of this service in the reader's browser. */
   readonly origin: string;
   /** Undefined while the archive cannot be read. */
   readonly recorded: Recorded | undefined;

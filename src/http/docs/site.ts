@@ -17,7 +17,7 @@ export interface SiteDeps {
   readonly archive: Archive;
   readonly registry: Registry;
   readonly version: string;
-  /** Whether the server is stopping. */
+  /** True if the server is stopping. */
   readonly isDraining: () => boolean;
   /** The page at `/`. Left out: the page of a service. */
   readonly home?: HomePage;
@@ -29,7 +29,7 @@ export interface HomePage {
   readonly answer: (request: Request, set: ResponseSettings) => Response;
   /** The schema of the JSON. */
   readonly schema: TSchema;
-  /** Whether the recorded example of `/` is an answer of this page. */
+  /** True if the recorded example of `/` is an answer of this page. */
   readonly isExample?: true;
 }
 

@@ -16,7 +16,7 @@ export interface Metric {
   readonly samples: () => Iterable<Sample>;
 }
 
-/** Of the text format of Prometheus. */
+/** The media type of the text format of Prometheus. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**

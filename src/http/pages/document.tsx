@@ -4,11 +4,11 @@ import { assetPath, LOGO, STYLE } from './assets.ts';
 import type { BuiltAsset } from './built-asset.ts';
 
 export interface DocumentContent {
-  /** Of the window. */
+  /** The title of the window. */
   readonly title: string;
   /** The part of the site that the page belongs to; its link is marked. */
   readonly section?: Section | undefined;
-  /** Whether this process has accounts. */
+  /** True if this process has accounts. */
   readonly hasAccounts: boolean;
   /** `view`: as wide as the window. */
   readonly width?: 'narrow' | 'prose' | 'view';

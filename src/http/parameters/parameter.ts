@@ -89,12 +89,18 @@ export function queryIn(search: string, schemas: Readonly<Record<string, object>
 
 /** Name and text of each parameter of a query, with repetitions. */
 export function pairsIn(search: string): readonly (readonly [name: string, text: string])[] {
-  if (search === '') return [];
-  const pairs = search.split('&').filter((pair) => pair !== '');
-  return pairs.map((pair) => {
-    const equals = pair.indexOf('=');
-    return equals < 0 ? [unescaped(pair), ''] : [unescaped(pair.slice(0, equals)), unescaped(pair.slice(equals + 1))];
-  });
+  const pairs: (readonly [name: string, text: string])[] = [];
+  for (let start = 0, end = 0; start < search.length; start = end + 1) {
+    const ampersand = search.indexOf('&', start);
+    end = ampersand < 0 ? search.length : ampersand;
+    if (end > start) pairs.push(pairOf(search.slice(start, end)));
+  }
+  return pairs;
+}
+
+function pairOf(pair: string): readonly [name: string, text: string] {
+  const equals = pair.indexOf('=');
+  return equals < 0 ? [unescaped(pair), ''] : [unescaped(pair.slice(0, equals)), unescaped(pair.slice(equals + 1))];
 }
 
 function unescaped(text: string): string {

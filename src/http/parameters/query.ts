@@ -217,15 +217,15 @@ export const HISTORY_QUERY = {
 } as const;
 export const HISTORY_ROUTE = '/v1/billing/history';
 
-/** The routes with parameters of their own. */
+/** The parameters of the routes that do not share QUERY. */
 const OWN_PARAMETERS: Readonly<Record<string, Readonly<Record<string, object>>>> = {
-  [USAGE_ROUTE]: USAGE_QUERY,
-  [HISTORY_ROUTE]: HISTORY_QUERY,
+  [USAGE_ROUTE]: { ...QUERY, ...USAGE_QUERY },
+  [HISTORY_ROUTE]: { ...QUERY, ...HISTORY_QUERY },
 };
 
 /** The values of a query by name, see `queryIn`, as the route reads them. A `from` that is later than `to` is refused. */
 export function queryValues(search: string, route: string): Record<string, unknown> {
-  const query = queryIn(search, { ...QUERY, ...OWN_PARAMETERS[route] });
+  const query = queryIn(search, OWN_PARAMETERS[route] ?? QUERY);
   const { from, to } = query;
   if (typeof from === 'number' && typeof to === 'number' && from > to)
     query.from = new Refused('must not be later than to');

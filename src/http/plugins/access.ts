@@ -2,33 +2,32 @@ import { bearer } from '@elysiajs/bearer';
 import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
+import type { ClockReading } from '../../domain/rate-window.ts';
 import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
-import type { Usage } from '../../store/usage.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { queryValues } from '../parameters/query.ts';
 import { pathOf, searchOf } from '../request-target.ts';
-import { RequestUsage } from '../response/request-usage.ts';
+import type { UsageCounter } from '../response/request-usage.ts';
 import type { Exchange } from '../response/response.ts';
 import { ANYBODY, type AuthenticationDeps, type Caller, keyHolderOf } from './authentication.ts';
 import { isGranted, refuseUngranted } from './authorization.ts';
 import type { RateLimit, RequestContext } from './rate-limit.ts';
 
 export interface AccessDeps extends AuthenticationDeps {
-  /** Whether no request needs a key. Only allowed if other machines cannot connect. */
+  /** True if no request needs a key. Only allowed if other machines cannot connect. */
   readonly isOpen: boolean;
   /** A grant that every request needs, in addition to that of its route. */
   readonly grantNeeded: Grant | undefined;
   readonly rateLimit: RateLimit;
-  /** The wall clock. */
-  readonly nowMs: () => InstantMs;
+  readonly clocks: () => ClockReading;
   /**
    * The latest instant that an answer may show, in whole milliseconds; undefined: no limit. Called once per request, with the
    * replay in its path.
    */
   readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
   /** Undefined: requests are not counted. */
-  readonly usage: Usage | undefined;
+  readonly usage: UsageCounter | undefined;
 }
 
 /** Checks access again while a long answer is sent. */
@@ -58,12 +57,12 @@ export class AccessCheck {
     return keyIdOf(this.#caller);
   }
 
-  /** Whether the tier of the request grants a coin. `coin` is in lower case. */
+  /** True if the tier of the request grants a coin. `coin` is in lower case. */
   grantsCoin(coin: string): boolean {
     return isGranted(this.#caller.tier, undefined, coin);
   }
 
-  /** Whether the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
+  /** True if the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
   isGranted(grant: Grant, coin: string): boolean {
     const now = callerNow(this.#deps, this.#request, this.#token);
     return now !== undefined && isGranted(now.tier, grant, coin);
@@ -72,9 +71,10 @@ export class AccessCheck {
   /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
-    const { nowMs, rateLimit } = this.#deps;
-    const holder = keyHolderOf(this.#deps, this.#request, this.#token, nowMs());
-    return holder !== undefined && rateLimit.chargeKeyAgain(holder);
+    const { clocks, rateLimit } = this.#deps;
+    const now = clocks();
+    const holder = keyHolderOf(this.#deps, this.#request, this.#token, now.wallMs);
+    return holder !== undefined && rateLimit.chargeKeyAgain(holder, now);
   }
 
   /** The latest instant that the answer may show now. */
@@ -112,8 +112,8 @@ const WARNED_MAX = 3;
 export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
-    .derive({ as: 'scoped' }, ({ bearer: token, request, set, server, params, route }) => {
-      const caller = admit(deps, { request, set, server, route }, token);
+    .derive({ as: 'scoped' }, ({ bearer: token, request, set, params, route }) => {
+      const caller = admit(deps, { request, set, route }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
       const { keyId } = accessCheck;
@@ -145,7 +145,7 @@ export function access(deps: AccessDeps) {
     });
 }
 
-/** Whether an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
+/** True if an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
 function isEarly(time: unknown): boolean {
   return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
 }
@@ -162,7 +162,8 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   const { request, set, route = '' } = context;
   if (set.observer !== undefined) set.observer.route = route;
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps, request, token, deps.nowMs());
+  const now = deps.clocks();
+  const holder = keyHolderOf(deps, request, token, now.wallMs);
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
     set.headers['www-authenticate'] = 'Bearer';
@@ -172,10 +173,8 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
     set.observer.keyId = holder.key.id;
     set.observer.tier = holder.tier.id;
   }
-  if (deps.usage !== undefined) {
-    set.usage = new RequestUsage(deps.usage, deps.nowMs, holder.key.id, route, request.method === 'HEAD');
-  }
-  deps.rateLimit.chargeKey(holder, set);
+  if (deps.usage !== undefined) set.usage = deps.usage.of(holder.key.id, route, request.method === 'HEAD');
+  deps.rateLimit.chargeKey(holder, set, now);
   refuseUngranted(holder.tier, deps.grantNeeded, undefined);
   return holder;
 }
@@ -183,7 +182,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
 /** The caller if `admit` would accept the request now, else undefined. Ignores and does not change rate limits. */
 export function callerNow(deps: AccessDeps, request: Request, token: string | undefined): Caller | undefined {
   if (deps.isOpen) return ANYBODY;
-  const holder = keyHolderOf(deps, request, token, deps.nowMs());
+  const holder = keyHolderOf(deps, request, token, deps.clocks().wallMs);
   return holder !== undefined && isGranted(holder.tier, deps.grantNeeded, undefined) ? holder : undefined;
 }
 

@@ -10,7 +10,7 @@ const IPV6_NETWORK_BITS = 48;
 /** Maximum number of windows in each of the four tables. */
 const WINDOWS_MAX = 32_768;
 
-/** Of the two limits of an address, the one that leaves fewer requests. */
+/** The limit that leaves fewer requests: that of an address or that of its network. */
 interface AddressAllowance extends Allowance {
   readonly isNetwork: boolean;
 }

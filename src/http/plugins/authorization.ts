@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { type Grant, grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Caller } from './authentication.ts';
 
-/** Whether a tier grants a route and a coin. Undefined: no grant is needed, or the path has no coin. */
+/** True if a tier grants a route and a coin. Undefined: no grant is needed, or the path has no coin. */
 export function isGranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
   return missingGrant(tier, grant, coin) === undefined;
 }
@@ -20,5 +20,6 @@ export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, 
 
 function missingGrant(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined) {
   if (grant !== undefined && !grantsRoute(tier, grant)) return grant;
-  return coin === undefined || grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
+  if (coin === undefined || tier.coins === undefined) return undefined;
+  return grantsCoin(tier, canonicalCoin(coin)) ? undefined : 'this coin';
 }

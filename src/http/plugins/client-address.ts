@@ -4,8 +4,8 @@ import { containsAddress, formatIpAddress, type IpNetwork, parseIpAddress } from
 const HOPS_MAX = 16;
 const UNKNOWN = 'unknown';
 
-/** The part of the server that knows the peer's address; null if the request came without a socket. */
-export interface AddressSource {
+/** The part of the server that knows the peer's address; null for a request without a socket. */
+interface AddressSource {
   requestIP(request: Request): { address: string } | null;
 }
 
@@ -24,13 +24,16 @@ const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?
  */
 export class ClientAddresses {
   readonly #trusted: readonly IpNetwork[];
+  readonly #server: () => AddressSource | null;
 
-  constructor(trusted: readonly IpNetwork[]) {
+  /** `server`: the one that listens now; null while none does. */
+  constructor(trusted: readonly IpNetwork[], server: () => AddressSource | null) {
     this.#trusted = trusted;
+    this.#server = server;
   }
 
-  of(request: Request, server: AddressSource | null): string {
-    const peer = this.#peerOf(request, server);
+  of(request: Request): string {
+    const peer = this.#peerOf(request);
     if (!this.#trusts(peer)) return peer;
     const forwardedFor = request.headers.get('x-forwarded-for');
     if (forwardedFor !== null) return this.#walk(peer, forwardedFor, addressInForwardedFor);
@@ -38,13 +41,13 @@ export class ClientAddresses {
     return forwarded === null ? peer : this.#walk(peer, forwarded, addressInForwarded);
   }
 
-  /** Whether a trusted proxy has forwarded the request. */
-  isFromProxy(request: Request, server: AddressSource | null): boolean {
-    return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request, server));
+  /** True if a trusted proxy has forwarded the request. */
+  isFromProxy(request: Request): boolean {
+    return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request));
   }
 
-  #peerOf(request: Request, server: AddressSource | null): string {
-    const address = server?.requestIP(request)?.address;
+  #peerOf(request: Request): string {
+    const address = this.#server()?.requestIP(request)?.address;
     return address === undefined ? UNKNOWN : canonicalPeer(address);
   }
 

@@ -63,7 +63,7 @@ export class Log {
     return this.#droppedInAll;
   }
 
-  /** Whether further lines must be dropped. */
+  /** True if further lines must be dropped. */
   get isFull(): boolean {
     return this.#waiting.length >= WAITING_CHARS_MAX;
   }
@@ -127,7 +127,7 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Of a time in ISO 8601. */
+/** The part of an ISO 8601 time after the date. */
 export function timeOfDay(time: string): string {
   return time.slice('YYYY-MM-DDT'.length);
 }

@@ -3,7 +3,7 @@ import { type Allowance, type ClockReading, RateWindows } from '../../domain/rat
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
 import { AddressBudgets } from './address-budgets.ts';
-import type { AddressSource, ClientAddresses } from './client-address.ts';
+import type { ClientAddresses } from './client-address.ts';
 
 /** Maximum number of keys with windows. */
 const KEYS_MAX = 65_536;
@@ -12,7 +12,6 @@ const KEYS_MAX = 65_536;
 export interface RequestContext {
   readonly request: Request;
   readonly set: ResponseSettings;
-  readonly server: AddressSource | null;
   /** The path as the router writes it. */
   readonly route?: string;
 }
@@ -37,15 +36,15 @@ export class RateLimit {
   }
 
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
-  chargeKey(holder: KeyHolder, { headers }: ResponseSettings): void {
-    const allowance = this.#chargeKey(holder);
+  chargeKey(holder: KeyHolder, { headers }: ResponseSettings, now: ClockReading): void {
+    const allowance = this.#chargeKey(holder, now);
     describe(headers, allowance);
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
   }
 
   /** Counts one more request for an answer that has begun. False above the limit: then nothing is counted. */
-  chargeKeyAgain(holder: KeyHolder): boolean {
-    return this.#chargeKey(holder).allowed;
+  chargeKeyAgain(holder: KeyHolder, now: ClockReading): boolean {
+    return this.#chargeKey(holder, now).allowed;
   }
 
   /** Counts a request against its address, unless it was counted before; throws 'rate-limited' above the limit. */
@@ -59,18 +58,18 @@ export class RateLimit {
   }
 
   /** Sets the headers of a request's address without counting the request. */
-  describeAddress({ request, set: { headers }, server }: RequestContext): void {
+  describeAddress({ request, set: { headers } }: RequestContext): void {
     if (this.#isOff) return;
-    describe(headers, this.#addressBudgets.peek(this.#addresses.of(request, server), this.#clocks()));
+    describe(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
   }
 
-  #chargeKey({ key, tier }: KeyHolder): Allowance {
-    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, this.#clocks());
+  #chargeKey({ key, tier }: KeyHolder, now: ClockReading): Allowance {
+    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, now);
   }
 
-  #charge(budgets: AddressBudgets, { request, set: { headers }, server }: RequestContext, what: string): void {
+  #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {
     if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
-    const allowance = budgets.charge(this.#addresses.of(request, server), this.#clocks());
+    const allowance = budgets.charge(this.#addresses.of(request), this.#clocks());
     describe(headers, allowance);
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);

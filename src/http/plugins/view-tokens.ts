@@ -11,12 +11,12 @@ const TOKENS_MAX = 4096;
 /** Maximum number with one owner: about as many as a person has pages open. */
 const PER_OWNER_MAX = 32;
 
-/** What a token stands for. */
+/** The access that a token gives. */
 export interface ViewTokenGrant {
   readonly keyId: string;
-  /** Of the session that asked for it. When an owner asks for too many, its oldest token ends. */
+  /** The session that asked for it. When an owner asks for too many, its oldest token ends. */
   readonly owner: string;
-  /** Whether the owner is still signed in; asked with every request. */
+  /** True if the owner is still signed in; asked with every request. */
   readonly isOpen: () => boolean;
 }
 

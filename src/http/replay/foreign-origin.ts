@@ -16,7 +16,7 @@ export function refuseForeignOrigin(request: Request, mayListen: (request: Reque
   throw new DomainError('forbidden', 'pages of other origins may neither steer a replay nor listen to it');
 }
 
-/** Whether a page is from the requested host. The origin of files and sandboxes is `null`, which has no host. */
+/** True if a page is from the requested host. The origin of files and sandboxes is `null`, which has no host. */
 function isOwn(origin: string, host: string | null): boolean {
   const parsed = URL.parse(origin);
   return parsed !== null && host !== null && parsed.host === host.toLowerCase();

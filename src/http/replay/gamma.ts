@@ -28,7 +28,7 @@ const EMPTY: readonly (readonly [path: string, answer: string])[] = [
   ...['/sports', '/teams', '/market-clarifications'].map((path) => [path, '[]'] as const),
   ['/sports/market-types', '{"marketTypes":[]}'],
 ];
-/** What no recording has, and the name in the refusal. */
+/** Gamma's resources that no recording has, with their names in refusals. */
 const MISSING: readonly (readonly [path: string, by: string])[] = [
   ['/tags/:id', 'id'],
   ['/tags/slug/:slug', 'slug'],

@@ -78,7 +78,7 @@ export interface BodySource {
   readonly reader: PacedReader;
   /** An item as a line; '' if it has none. */
   readonly lineOf: (item: StreamItem) => string;
-  /** Whether the server is stopping: bodies in progress are cut off then. */
+  /** True if the server is stopping: bodies in progress are cut off then. */
   readonly isDraining: () => boolean;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;

@@ -35,8 +35,8 @@ export function callerPlugin(accessDeps: AccessDeps) {
   const senders = new WeakMap<Request, { readonly token: string | undefined; readonly keyId: string | undefined }>();
   const plugin = new Elysia({ name: 'caller' })
     .use(bearer())
-    .derive({ as: 'scoped' }, ({ request, set, server, bearer: token }) => {
-      const caller = admit(accessDeps, { request, set, server }, token);
+    .derive({ as: 'scoped' }, ({ request, set, bearer: token }) => {
+      const caller = admit(accessDeps, { request, set }, token);
       senders.set(request, { token, keyId: keyIdOf(caller) });
       return { caller };
     });

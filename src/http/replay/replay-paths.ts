@@ -22,7 +22,7 @@ const REPLAY_PREFIX = '/replays/:replay';
 export interface ReplayDeps {
   readonly replays: Replays;
   readonly sockets: Sockets;
-  /** Whether every request needs a key whose tier grants `replay`. If not, only this machine may be able to connect. */
+  /** True if every request needs a key whose tier grants `replay`. If not, only this machine may be able to connect. */
   readonly needsKeys: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface ReplayPathsDeps extends ReplayDeps {
   readonly v1: AnyElysia;
   /** Logs an error of this program that cut off an answer. */
   readonly logCut: (error: unknown, request: Request) => void;
-  /** Whether the process is stopping: answers in progress are cut off, so that no client takes them for complete. */
+  /** True if the process is stopping: answers in progress are cut off, so that no client takes them for complete. */
   readonly isDraining: () => boolean;
 }
 

@@ -11,7 +11,7 @@ export interface ReplaySocketDeps {
   readonly monotonicMs: () => number;
   /** The queue for the work of a request's key. */
   readonly queueOf: (request: Request) => WorkQueue;
-  /** Whether the sender of a request may still listen to a replay. */
+  /** True if the sender of a request may still listen to a replay. */
   readonly mayListen: (request: Request, replay: Replay) => boolean;
 }
 

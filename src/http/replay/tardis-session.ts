@@ -172,7 +172,7 @@ export class TardisSession {
   }
 }
 
-/** Whether the client caused an error, so that it gets the reason. */
+/** True if the client caused an error, so that it gets the reason. */
 export function isClientError(error: unknown): boolean {
   return error instanceof DomainError && error.kind !== 'unavailable';
 }

@@ -32,7 +32,7 @@ export interface TardisDeps {
   readonly clocks: () => { readonly monotonicMs: number; readonly wallMs: number };
   /** Logs an error of this program that cut off a stream. */
   readonly logCut: (error: unknown, request: Request) => void;
-  /** Whether the server is stopping. */
+  /** True if the server is stopping. */
   readonly isDraining: () => boolean;
   /** The queue for the work of a request's key. */
   readonly queueOf: (request: Request) => WorkQueue;

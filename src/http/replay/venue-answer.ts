@@ -7,7 +7,7 @@ import { replayIn } from '../plugins/access.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
-/** What answers are made of. */
+/** The dependencies of every answer in the venue's format. */
 export interface VenueDeps {
   readonly replays: Replays;
   /** One for all paths: it caches the markets of each replay. */

@@ -12,7 +12,7 @@ export interface Reader {
   readonly request: Request;
   /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */
   readonly server: { timeout(request: Request, seconds: number): void } | null;
-  /** Of the answer: what counts its bytes. */
+  /** The counters of the answer's bytes. */
   readonly set?: Pick<ResponseSettings, 'usage' | 'observer'>;
 }
 

@@ -54,6 +54,8 @@ export class Responder {
   /** Hash of archive and program version: entity tags of others are different. */
   readonly #seed: bigint;
   readonly #cache: ResponseCache;
+  /** The first parts of entity tags: to write 53 bits with base 36 takes 0.2 µs. */
+  readonly #revisions = new WeakMap<StoredMarket, string>();
 
   constructor(archiveId: string, version: string, cache: ResponseCache) {
     this.#cache = cache;
@@ -82,15 +84,19 @@ export class Responder {
   entityTag(market: StoredMarket, { question, seesAllRecords }: Negotiated): EntityTag | undefined {
     if (market.winner === undefined) return undefined;
     if (!seesAllRecords) return HASH_OF_BODY;
-    const asked = Bun.hash.xxHash3(question, this.#seed);
-    return `"${market.revision.toString(36)}-${asked.toString(36)}"`;
+    const revision = this.#revisions.getOrInsertComputed(market, revisionText);
+    return `"${revision}-${Bun.hash.xxHash3(question, this.#seed).toString(36)}"`;
   }
 
   /** 304 if the client has a copy of the current answer, else undefined; undefined also while the tag is not known. */
   notModified({ request, set }: Exchange, etag: EntityTag | undefined): Response | undefined {
     const copies = request.headers.get('if-none-match');
     if (typeof etag !== 'string' || copies === null) return undefined;
-    const matches = copies.trim() === '*' || copies.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+    // Most clients send back the tag as it was.
+    const matches =
+      copies === etag ||
+      copies.trim() === '*' ||
+      copies.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
     return matches ? respond(set, null, { vary: VARY, 'cache-control': CACHE_CONTROL, etag }, 304) : undefined;
   }
 
@@ -152,6 +158,10 @@ export class Responder {
   giveDocument(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response | Promise<Response> {
     return this.give(this.encode(document, negotiated.format), negotiated, etag);
   }
+}
+
+function revisionText({ revision }: StoredMarket): string {
+  return revision.toString(36);
 }
 
 /** The entity tag of a body. */

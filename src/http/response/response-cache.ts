@@ -12,7 +12,7 @@ export interface CachedResponse {
   readonly body: Blob;
   /** Its approximate memory. */
   readonly bytes: number;
-  /** Whether the body is compressed, with the encoding of the question. */
+  /** True if the body is compressed, with the encoding of the question. */
   readonly packed: boolean;
   /** Hash of the body. */
   readonly hash: bigint;

@@ -4,7 +4,7 @@ import type { RequestUsage } from './request-usage.ts';
 /** As the router types them. bookreel sets texts only. */
 export type ResponseHeaders = Record<string, string | number>;
 
-/** Is told what becomes of a request. */
+/** Gets the answer to a request, for the log and the metrics. */
 export interface RequestObserver {
   /** As the router writes it: `/v1/:coin/markets`. Empty until the router has found it. */
   route: string;
@@ -39,7 +39,7 @@ export interface Exchange {
   readonly keyId: string | undefined;
   /** The latest instant that the answer may show, whatever the parameters are; undefined: no limit. */
   readonly latestMs: InstantMs | undefined;
-  /** Whether the tier grants all records of a market. */
+  /** True if the tier grants all records of a market. */
   readonly seesAllRecords: boolean;
   /** Distinguishes answers that differ with the tier; undefined: the tier does not change them. */
   readonly variant?: string | undefined;

@@ -8,6 +8,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import { PATH } from '../parameters/path.ts';
 import type { Access } from '../plugins/access.ts';
+import type { Reader } from '../response/pulled-body.ts';
 import { type EntityTag, type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { encodeCursor } from './cursor.ts';
@@ -20,6 +21,8 @@ export interface ControllerDeps {
   readonly archive: Archive;
   readonly lookup: Lookup;
   readonly responder: Responder;
+  /** The server that listens now; null while none does. */
+  readonly server: () => Reader['server'];
   /** Settles after other requests had their turn. Each turn settles one waiting call; keys take turns (FairQueue). */
   readonly nextTurn: (keyId: string | undefined) => Promise<void>;
 }

@@ -26,7 +26,7 @@ interface Series {
   slice: number;
   /** Index of the next record in the current slice. */
   index: number;
-  /** Whether the writer has the current slice open at that record. */
+  /** True if the writer has the current slice open at that record. */
   isOpen: boolean;
 }
 

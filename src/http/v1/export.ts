@@ -33,7 +33,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   const slots = new Slots('exports', { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX });
   return new Elysia({ name: 'export' }).use(access).get(
     '/v1/:coin/markets/:conditionId/export',
-    ({ params, query, exchange, accessCheck, asOfMs, server }) => {
+    ({ params, query, exchange, accessCheck, asOfMs }) => {
       const { request } = exchange;
       const { format } = query;
       if (asOfMs !== undefined && format === 'segments') {
@@ -69,7 +69,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
           return encoding === 'identity' ? bytes : compressed(bytes, encoding, 'send');
         };
         const release = slots.take(exchange.keyId, exchange.set.headers);
-        const body = pulledBody(chunks, { request, server, set: exchange.set }, (error) => {
+        const body = pulledBody(chunks, { request, server: deps.server(), set: exchange.set }, (error) => {
           release();
           if (error !== undefined && !isExpected(error)) logCut(error, request);
         });
@@ -130,7 +130,7 @@ async function* bytesOf(
   }
 }
 
-/** Whether the market has changed, or the key has lost its access. */
+/** True if the market has changed, or the key has lost its access. */
 function isExpected(error: unknown): boolean {
   return error instanceof DomainError && (error.kind === 'conflict' || error.kind === 'forbidden');
 }

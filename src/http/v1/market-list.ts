@@ -22,7 +22,7 @@ interface ListedMarkets {
 
 export interface MarketListQuery extends Omit<ListedMarkets, 'timeframe'> {
   readonly filter: MarketFilter;
-  /** Whether each market gets the number of its snapshots. */
+  /** True if each market gets the number of its snapshots. */
   readonly hasCounts: boolean;
   /** The latest instant that the list may show; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;

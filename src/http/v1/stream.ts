@@ -50,7 +50,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const slots = new Slots('streams', { max: STREAMS_MAX, perKeyMax: STREAMS_PER_KEY_MAX });
   return new Elysia({ name: 'stream' }).use(access).get(
     '/v1/:coin/markets/:conditionId/stream',
-    ({ params, query, exchange, accessCheck, asOfMs, server }) => {
+    ({ params, query, exchange, accessCheck, asOfMs }) => {
       const { request, set } = exchange;
       const { toMs } = windowOf(query);
       const stream = archive.database.readShared(() => {
@@ -65,7 +65,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
       const release = slots.take(accessCheck.keyId, set.headers);
       const chunks = (left: AbortSignal) => chunksOf(deps, writer, stream, accessCheck, params.coin, left);
-      const body = pulledBody(chunks, { request, server, set: exchange.set }, (error) => {
+      const body = pulledBody(chunks, { request, server: deps.server(), set: exchange.set }, (error) => {
         release();
         if (error !== undefined) logCut(error, request);
       });

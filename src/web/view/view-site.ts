@@ -44,7 +44,7 @@ export function viewSite({ access, tokens, isReplay }: ViewSiteDeps) {
   });
   if (tokens === undefined) return site;
   site.get(`${VIEW}/sign-in`, ({ set }) => responseOf(set, redirect('/sign-in', nextCookie(VIEW))));
-  site.post(`${VIEW}/token`, ({ request, set, server }) => viewTokenAnswer(tokens, { request, set, server }), {
+  site.post(`${VIEW}/token`, ({ request, set }) => viewTokenAnswer(tokens, { request, set }), {
     parse: 'none',
   });
   return site;

@@ -1,6 +1,7 @@
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
+import { isLoopback } from '../../domain/loopback.ts';
 import { tierResource } from '../../domain/tier.ts';
 import type { ClientAddresses } from '../../http/plugins/client-address.ts';
 import type { RequestContext } from '../../http/plugins/rate-limit.ts';
@@ -28,7 +29,6 @@ const DEMO = 'demo';
 const BODY_BYTES_MAX = 1024;
 /** Headers of proxies: such a request may be from another machine. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
-const LOOPBACK_ADDRESS = /^(?:127(?:\.\d{1,3}){3}|::1)$/;
 
 /**
  * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one that sees most. Throws
@@ -108,14 +108,14 @@ function keyResource({ key: { id, name, prefix, asOfMs }, tier }: KeyHolder) {
  * Whether a page of this service in a browser of this machine sent the request. A page of another name that resolves to this machine has
  * that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
  */
-function isOfThisMachine({ addresses }: ViewTokenDeps, { request, server }: RequestContext): boolean {
+function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestContext): boolean {
   const { headers } = request;
   const host = headers.get('host') ?? '';
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');
   return (
     LOOPBACK_HOSTS.includes(host.replace(/:\d+$/, '').toLowerCase()) &&
-    LOOPBACK_ADDRESS.test(addresses.of(request, server)) &&
+    isLoopback(addresses.of(request)) &&
     FORWARDED.every((name) => !headers.has(name)) &&
     (site === null || site === 'same-origin') &&
     (origin === `http://${host}` || origin === `https://${host}`)

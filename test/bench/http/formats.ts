@@ -1,6 +1,7 @@
 import { unpack } from 'msgpackr';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { startBookreel } from './bookreel.ts';
+import { withCurrentCopies } from './constant.ts';
 import type { Contender } from './contender.ts';
 import type { HttpCorpus, Kind } from './corpus.ts';
 import { measureRates, type Rate, type Trial } from './trial.ts';
@@ -10,8 +11,6 @@ const SECONDS = 1;
 /** Maximum size of an answer that consists of headers alone. */
 const HEADER_BYTES_MAX = 1000;
 const CHECKED = 4;
-/** Number of answers of which the client has a copy. */
-const COPIES = 2000;
 const FEW = Array.from({ length: 64 }, (_, index) => index);
 
 /** One way to request the same records. */
@@ -75,19 +74,11 @@ function hotTrial({ origin, ask }: Contender, kind: Kind): Trial {
 
 /** Undefined if the answers have no entity tag. */
 async function unchangedTrial({ origin, ask }: Contender, kind: Kind): Promise<Trial | undefined> {
-  const asks = [];
-  for (let index = 0; index < Math.min(COPIES, kind.paths.length); index += 1) {
-    const { path, headers } = ask(kind, index);
-    const answer = await fetch(origin + path, { headers: { ...headers, 'accept-encoding': 'identity' } });
-    await answer.arrayBuffer();
-    const etag = answer.headers.get('etag');
-    if (etag === null) return undefined;
-    asks.push({ path, headers: { ...headers, 'if-none-match': etag } });
-  }
-  const { path, headers } = asks[0]!;
-  const answer = await fetch(origin + path, { headers: { ...headers, 'accept-encoding': 'identity' } });
-  if (answer.status !== 304) throw new Error(`${answer.status} where the client's copy of ${path} is current`);
-  return { name: UNCHANGED, origin, asks };
+  const asks = await withCurrentCopies(
+    origin,
+    kind.paths.map((_, index) => ask(kind, index)),
+  );
+  return asks && { name: UNCHANGED, origin, asks };
 }
 
 async function requireSameValues({ origin, ask }: Contender, kind: Kind): Promise<void> {

@@ -1,5 +1,6 @@
 import { createKey } from '../../../src/account/account-keys.ts';
-import { createApp, type Edge } from '../../../src/http/app.ts';
+import { createApp } from '../../../src/http/app.ts';
+import type { Edge } from '../../../src/http/plugins/arrivals.ts';
 import { Sockets } from '../../../src/http/replay/socket.ts';
 import type { ReplayOptions } from '../../../src/replay/replay.ts';
 import { Replays } from '../../../src/replay/replays.ts';
