@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
-import { EXECUTABLE, finished, issueKey, printed, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, finished, issueKey, printed } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
 
@@ -92,7 +93,7 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
     using directory = temporaryDirectory();
     const { data, key } = await writable(directory.path);
     const args = ['export', '--data', data];
-    const exported = await printed(args);
+    const exported = await outputOf(args);
     using archive = make(data);
     const before = filesOf(archive.data);
     const run = async (...words: string[]) =>
@@ -104,7 +105,7 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
     }
     expect((await run('key', 'list')).stdout).toContain('owner@localhost');
     const backup = join(directory.path, 'backup');
-    expect(await runExecutable(['backup', backup, '--data', archive.data])).toMatchObject({ code: 0 });
+    expect(await runCommand(['backup', backup, '--data', archive.data])).toMatchObject({ code: 0 });
     for (const command of ['key create --tier free', 'seed']) {
       const { code, stderr } = await run(...command.split(' '));
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot be written') });
@@ -146,7 +147,7 @@ describe('an archive that can be read only', () => {
     const { data } = await writable(directory.path);
     using _ = withMode444(data);
     const accounts = ['--public-url', 'http://127.0.0.1:8080'];
-    expect(await runExecutable(['serve', '--data', data, '--port', '0', ...accounts])).toEqual({
+    expect(await runCommand(['serve', '--data', data, '--port', '0', ...accounts])).toEqual({
       code: 1,
       stdout: '',
       stderr: `bookreel: '${data}' cannot be written, and accounts and payments must be: serve it without --public-url and --payments\n`,
@@ -158,7 +159,7 @@ describe('an archive that can be read only', () => {
     const { data } = await writable(directory.path);
     using _ = withMode444(data);
     chmodSync(data, 0o777);
-    const { code, stderr } = await runExecutable(['key', 'list', '--data', data]);
+    const { code, stderr } = await runCommand(['key', 'list', '--data', data]);
     expect([code, stderr]).toEqual([
       1,
       `bookreel: other users may write to '${data}': run 'chmod 700 ${data}' first\n`,

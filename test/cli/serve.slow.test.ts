@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { demoSettings } from '../../src/cli/demo.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { EXECUTABLE, issueKey, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
 import { messagesAfterStart } from '../support/logged.ts';
 import { PlainBrowser } from '../web/browser.ts';
@@ -42,7 +43,7 @@ describe('a second server', () => {
     // The first server is not affected, and other commands work while it runs.
     expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
     for (const args of [['seed'], ['key', 'create', '--tier', 'free'], ['key', 'list'], ['tier', 'list']]) {
-      expect((await runExecutable([...args, '--data', data])).code).toBe(0);
+      expect((await runCommand([...args, '--data', data])).code).toBe(0);
     }
     expect(await server.stop()).toBe(0);
     await using next = await startServer(data);
@@ -54,7 +55,7 @@ describe('a second server', () => {
     await using server = await startServer(join(directory.path, 'one'));
     const port = new URL(server.origin).port;
     const other = join(directory.path, 'other');
-    const second = await runExecutable(['serve', '--port', port, '--data', other]);
+    const second = await runCommand(['serve', '--port', port, '--data', other]);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
     expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
     // It has released its data directory.
@@ -131,7 +132,7 @@ describe('serve --demo', () => {
       server.kill('SIGTERM');
       expect(await server.exited).toBe(0);
     }
-    const listed = await runExecutable(['key', 'list', '--json', '--data', directory.path]);
+    const listed = await runCommand(['key', 'list', '--json', '--data', directory.path]);
     expect(JSON.parse(listed.stdout)).toHaveLength(1);
   });
 });
@@ -145,7 +146,7 @@ describe('the sign-in link of serve --demo', () => {
   };
   const press = async (browser: PlainBrowser, link: string, headers = {}) =>
     await browser.post('/sign-in/link', { token: new URL(link).searchParams.get('token')! }, headers);
-  const json = async <T>(...args: string[]) => JSON.parse(await printed([...args, '--json'])) as T;
+  const json = async <T>(...args: string[]) => JSON.parse(await outputOf([...args, '--json'])) as T;
 
   test('shows the account, signs in as an admin once, and is another one at each start', async () => {
     using directory = temporaryDirectory();
@@ -264,7 +265,7 @@ describe('stopping', () => {
       const snapshots = Array.from({ length: 1000 }, (_, index) => lightSnapshot(index, 100));
       writeFileSync(recording, [LIGHT_MARKET, ...snapshots].map((record) => JSON.stringify(record)).join('\n'));
       const data = join(directory.path, 'data');
-      await runExecutable(['import', recording, '--data', data]);
+      await runCommand(['import', recording, '--data', data]);
       const { key } = await issueKey(data);
       await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
       const [, origin] = await server.said(LISTENING);

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
+import { runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
-import { captured } from './captured.ts';
 
 const program = createProgram(captured());
 
@@ -40,7 +41,7 @@ describe('help', () => {
   test.each(COMMANDS.map((words) => [words.join(' '), words] as const))(
     "'bookreel %s --help' explains itself on stdout, with examples",
     async (name, words) => {
-      const { code, stdout, stderr } = await runExecutable([...words, '--help']);
+      const { code, stdout, stderr } = await runCommand([...words, '--help']);
       expect(code).toBe(0);
       expect(stderr).toBe('');
       expect(stdout).toStartWith(`Usage: ${['bookreel', ...words].join(' ')}`);
@@ -57,7 +58,7 @@ describe('help', () => {
   test.each([[[]], [['key']], [['tier']]])(
     '%j without a command shows the help on stderr and is a usage error',
     async (words) => {
-      const { code, stdout, stderr } = await runExecutable(words);
+      const { code, stdout, stderr } = await runCommand(words);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toContain('Examples:');
     },
@@ -162,8 +163,8 @@ describe('failures', () => {
 
   test.each([[['key', 'rotate']], [['key', 'revoke']]])('%j of an unknown id is a failure', async (args) => {
     using directory = temporaryDirectory();
-    await runExecutable(['key', 'create', '--tier', 'free', '--data', directory.path]);
-    const finished = await runExecutable([...args, 'key_nobody', '--data', directory.path]);
+    await runCommand(['key', 'create', '--tier', 'free', '--data', directory.path]);
+    const finished = await runCommand([...args, 'key_nobody', '--data', directory.path]);
     expect(finished.code).toBe(1);
     expectSentence(finished.stderr, finished.stdout);
     expect(finished.stderr).toContain("there is no key 'key_nobody'");
@@ -193,7 +194,7 @@ describe('failures', () => {
   test('an address of another machine is a failure that names it', async () => {
     using directory = temporaryDirectory();
     const args = ['serve', '--data', directory.path, '--host', '203.0.113.1', '--port', '0'];
-    const finished = await runExecutable(args);
+    const finished = await runCommand(args);
     expect(finished.code).toBe(1);
     expectSentence(finished.stderr, finished.stdout);
     expect(finished.stderr).toContain('203.0.113.1');
@@ -233,7 +234,7 @@ describe('settings', () => {
   });
 
   test('the defaults are a loopback address and port 8080', async () => {
-    const { stdout } = await runExecutable(['serve', '--help']);
+    const { stdout } = await runCommand(['serve', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain('(default: "127.0.0.1", env: BOOKREEL_HOST)');
     expect(stdout.replace(/\s+/g, ' ')).toContain('(default: 8080, env: BOOKREEL_PORT)');
   });
@@ -241,20 +242,20 @@ describe('settings', () => {
 
 describe('version and openapi', () => {
   test('version names the program, Bun, SQLite and the schema', async () => {
-    const { code, stdout, stderr } = await runExecutable(['version']);
+    const { code, stdout, stderr } = await runCommand(['version']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+ \(Bun \d+\.\d+\.\d+, SQLite \d+\.\d+\.\d+, schema \d+\)\n$/);
-    const versions = JSON.parse((await runExecutable(['version', '--json'])).stdout) as Record<string, unknown>;
+    const versions = JSON.parse((await runCommand(['version', '--json'])).stdout) as Record<string, unknown>;
     expect(stdout).toBe(
       `bookreel ${versions.bookreel} (Bun ${versions.bun}, SQLite ${versions.sqlite}, schema ${versions.schema})\n`,
     );
   });
 
   test.each([['--version'], ['-V']])('%s prints the name and the version, as version does', async (flag) => {
-    const { code, stdout, stderr } = await runExecutable([flag]);
+    const { code, stdout, stderr } = await runCommand([flag]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+\n$/);
-    expect((await runExecutable(['version'])).stdout).toStartWith(`${stdout.trim()} (`);
+    expect((await runCommand(['version'])).stdout).toStartWith(`${stdout.trim()} (`);
   });
 
   test('they need no data directory and create none', async () => {
@@ -267,7 +268,7 @@ describe('version and openapi', () => {
 
 describe('standard output', () => {
   test('a slow reader gets every byte of an output larger than a pipe', async () => {
-    const whole = (await runExecutable(['openapi'])).stdout;
+    const whole = (await runCommand(['openapi'])).stdout;
     // The output must be larger than a pipe, or the test proves nothing.
     expect(whole.length).toBeGreaterThan(65_536);
     const slow = Bun.spawnSync(['sh', '-c', '"$0" openapi | { sleep 0.4; cat; }', EXECUTABLE]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.ts';
 import { manPage } from '../../src/package/man-page.ts';
-import { captured } from '../cli/captured.ts';
+import { captured } from '../support/captured.ts';
 
 function wordsOf(command: Command): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
