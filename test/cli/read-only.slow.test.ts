@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf, runCommand } from '../support/command.ts';
@@ -35,7 +36,7 @@ function withMode444(data: string): ReadOnly {
 
 /** The owner of the files, and no root, who may write neither to the files nor to their directory. */
 function ofOrdinaryUser(data: string): ReadOnly {
-  for (let path = join(data, '..'); path.startsWith('/tmp/'); path = join(path, '..')) chmodSync(path, 0o755);
+  for (let path = join(data, '..'); path.startsWith(`${tmpdir()}/`); path = join(path, '..')) chmodSync(path, 0o755);
   for (const name of readdirSync(data)) {
     chownSync(join(data, name), NOBODY, NOBODY);
     chmodSync(join(data, name), 0o444);

@@ -23,7 +23,7 @@ import {
 
 setDefaultTimeout(120_000);
 
-const RUNS = { seed: 20260416, numRuns: 25 };
+const RUNS = { seed: 20260416, numRuns: 8 };
 const seeds = fc.nat({ max: 2 ** 30 });
 
 async function importCleanly(archive: Archive, lines: readonly object[]): Promise<void> {
@@ -77,7 +77,7 @@ describe('an export', () => {
           expect((await exported(other.archive, format)).bytes.equals(first), format).toBe(true);
         }
       }),
-      { ...RUNS, numRuns: 8 },
+      { ...RUNS, numRuns: 4 },
     );
   });
 
@@ -179,7 +179,7 @@ describe('narrowed exports', () => {
           const { bytes } = await exported(temporary.archive, 'ndjson', narrowing as object);
           expectSameRecords(linesOfNdjson(bytes), expectedExport(lines, narrowing));
         }),
-        { ...RUNS, numRuns: 60 },
+        { ...RUNS, numRuns: 20 },
       );
     }
   });
@@ -213,7 +213,7 @@ describe('narrowed exports', () => {
           else expect(valuesOf(found)).toEqual(valuesOf(expected));
         }
       }),
-      { ...RUNS, numRuns: 8 },
+      { ...RUNS, numRuns: 4 },
     );
   });
 
@@ -318,7 +318,7 @@ describe('export, import into an empty archive, export', () => {
         await importCleanly(temporary.archive, lines);
         await expectRoundTrip((await exported(temporary.archive, format)).bytes, format);
       }),
-      { ...RUNS, numRuns: 8 },
+      { ...RUNS, numRuns: 4 },
     );
   });
 
