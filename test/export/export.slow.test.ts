@@ -116,7 +116,7 @@ describe('an export', () => {
 
   test('yields within the gaps of a market if there are many', async () => {
     using temporary = temporaryArchive();
-    const gaps = Array.from({ length: 7000 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
+    const gaps = Array.from({ length: 4200 }, (_, i) => sampleGap({ from: START_MS + i, to: START_MS + i + 1 }));
     await importCleanly(temporary.archive, [sampleMarket(), ...gaps]);
     for (const format of ['ndjson', 'csv', 'segments'] as const) {
       const { bytes, steps } = await exported(temporary.archive, format);
@@ -370,8 +370,8 @@ describe('export, import into an empty archive, export', () => {
     async () => {
       const files = readdirSync(REAL_BOOKS!).filter((name) => name.endsWith('.parquet'));
       using temporary = temporaryArchive();
-      const report = await importPaths(temporary.archive, ...files.slice(0, 24).map((name) => join(REAL_BOOKS!, name)));
-      expect(report.total.stored).toBeGreaterThan(2000);
+      const report = await importPaths(temporary.archive, ...files.slice(0, 8).map((name) => join(REAL_BOOKS!, name)));
+      expect(report.total.stored).toBeGreaterThan(600);
       for (const format of ['ndjson', 'msgpack'] as const) {
         await expectRoundTrip((await exported(temporary.archive, format)).bytes, format);
       }
