@@ -268,7 +268,7 @@ describe('to a file', () => {
     [['--format', 'csv', '-o', 'x.parquet'], "the name 'x.parquet' says parquet, not csv"],
     [['--zstd', '-o', 'x.csv.gz'], "the name 'x.csv.gz' says gzip compression, not zstd"],
   ])('%j contradicts itself: a usage error that leaves no file', async (args, reason) => {
-    const { code, stdout, stderr } = await runExecutable(['export', '--data', data, ...args], { cwd: directory.path });
+    const { code, stdout, stderr } = await runCommand(['export', '--data', data, ...args], { cwd: directory.path });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^bookreel: [^\n]+\n$/);
     expect(stderr).toContain(reason);

@@ -4,7 +4,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { startChild } from '../support/child.ts';
 import { runCommand } from '../support/command.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 
 /** Starts a server that chooses its port, and returns the settings that name it. */
 async function serve(data: string, env: Record<string, string> = {}) {
@@ -18,9 +18,9 @@ test.each(['127.0.0.1', '0.0.0.0', '::', 'localhost'])('health of a server on %s
   const { server, origin, env } = await serve(directory.path, { BOOKREEL_HOST: host });
   await using _ = server;
   const expected = { code: 0, stdout: `the server at ${origin} is ready\n`, stderr: '' };
-  expect(await runExecutable(['health'], { env })).toEqual(expected);
+  expect(await runCommand(['health'], { env })).toEqual(expected);
   expect(await runCommand(['health', '--url', origin])).toEqual(expected);
-  const asJson = await runExecutable(['health', '--json'], { env });
+  const asJson = await runCommand(['health', '--json'], { env });
   expect(JSON.parse(asJson.stdout)).toEqual({ address: origin, status: 'ready' });
 });
 
@@ -30,7 +30,7 @@ test('health asks for the host that the server serves', async () => {
   const { server, origin, env } = await serve(directory.path, allowed);
   await using _ = server;
   expect((await fetch(`${origin}/readyz`)).status).toBe(400);
-  expect((await runExecutable(['health'], { env })).code).toBe(0);
+  expect((await runCommand(['health'], { env })).code).toBe(0);
   const other = await runCommand(['health', '--url', origin]);
   expect([other.code, other.stderr]).toEqual([
     1,
@@ -45,7 +45,7 @@ test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (need
   const { server, origin, env } = await serve(join(directory.path, 'data'), tls);
   await using _ = server;
   expect(origin).toStartWith('https://');
-  expect(await runExecutable(['health'], { env })).toEqual({
+  expect(await runCommand(['health'], { env })).toEqual({
     code: 0,
     stdout: `the server at ${origin} is ready\n`,
     stderr: '',
@@ -87,8 +87,8 @@ test('health is 1 of a server that cannot read its database, and says why', asyn
       .catch(() => undefined);
   }
   // Files that were replaced are noticed within 100 ms.
-  for (let code = 0; code === 0; ) ({ code } = await runExecutable(['health'], { env }));
-  const { code, stderr } = await runExecutable(['health'], { env });
+  for (let code = 0; code === 0; ) ({ code } = await runCommand(['health'], { env }));
+  const { code, stderr } = await runCommand(['health'], { env });
   expect([code, stderr]).toEqual([1, expect.stringContaining('is not ready: database unavailable')]);
 });
 

@@ -208,7 +208,7 @@ describe('import', () => {
     const name = 'btc-updown-5m-1776323400.jsonl';
     writeFileSync(join(directory.path, name), `${JSON.stringify(line)}\n`.repeat(2));
     const data = join(directory.path, 'data');
-    const { stdout } = await runExecutable(['import', name, 'one.ndjson', '--data', data], { cwd: directory.path });
+    const { stdout } = await runCommand(['import', name, 'one.ndjson', '--data', data], { cwd: directory.path });
     const [, table] = stdout.trimEnd().split('\n\n');
     expect(table!.split('\n').map((row) => row.trimEnd().split(/ {2,}/))).toEqual([
       ['file', 'records', 'made', 'stored', 'duplicate', 'rejected'],
