@@ -181,7 +181,9 @@ const PARAMETERS: readonly Parameter[] = [
 ];
 
 /** Parameters with all spellings: the first of each kind. Of the others, any that are accepted and every fifth. */
-const TRIED_IN_FULL = ['limit', 'skip', 'search', 'markets', 'points', 'from', 'depth', 'maxDistance', 'speed', 'ts'];
+const TRIED_IN_FULL = [
+  ...['limit', 'skip', 'search', 'markets', 'points', 'from', 'to', 'depth', 'maxDistance', 'speed', 'cursor', 'ts'],
+];
 
 export const PARAMETER_ROWS: readonly ParameterRow[] = PARAMETERS.flatMap(({ name, accepts, pathOf }) =>
   SPELLINGS.filter((spelling, index) => index % 5 === 0 || TRIED_IN_FULL.includes(name) || accepts(spelling)).map(
