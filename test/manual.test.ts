@@ -6,9 +6,9 @@ import { SETTINGS } from '../src/config.ts';
 import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
 import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
-import { captured } from './cli/captured.ts';
 import { startService } from './http/service.ts';
 import { temporaryDirectory } from './support/archive.ts';
+import { captured } from './support/captured.ts';
 import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 import { ROUTES } from './support/routes.ts';
 

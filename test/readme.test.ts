@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createProgram } from '../src/cli/program.ts';
-import { captured } from './cli/captured.ts';
+import { captured } from './support/captured.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const PAGES = ['README.md', 'src/README.md', 'test/README.md', 'test/contract/DECISIONS.md', 'CHANGELOG.md'];

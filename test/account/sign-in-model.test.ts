@@ -434,6 +434,6 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
       const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], attemptTokens: [], sessions: [] };
       await fc.asyncModelRun(() => ({ model, real }), commands);
     }),
-    { numRuns: 80 },
+    { numRuns: 30 },
   );
 });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Identities } from '../../src/store/identities.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { type Finished, runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { type Finished, startServer } from '../support/executable.ts';
 
 /** The archive has no coins. */
 const GRANTED = 404;
@@ -24,7 +25,7 @@ interface AccountDocument {
 
 /** Commands on one data directory. */
 function commandsOn(data: string) {
-  const run = (...args: string[]): Promise<Finished> => runExecutable([...args, '--data', data]);
+  const run = (...args: string[]): Promise<Finished> => runCommand([...args, '--data', data]);
   const json = async <T>(...args: string[]): Promise<T> => JSON.parse((await run(...args, '--json')).stdout) as T;
   return { run, json };
 }

@@ -166,9 +166,9 @@ describe('backup', () => {
   test('has one state of the archive while a server and an import are running', async () => {
     using workspace = await workspaces.archiveOf(1);
     await using _server = await startServer(workspace.file('data'));
-    const count = 60_000;
+    const count = 30_000;
     writeLightRecording(workspace.file('light.ndjson'), count);
-    const importing = workspace.run('import', 'light.ndjson', '--data', 'data');
+    const importing = runExecutable(['import', 'light.ndjson', '--data', 'data'], { cwd: workspace.path });
     let done = false;
     void importing.finally(() => (done = true));
     const copies: string[] = [];

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { printed, runExecutable } from '../support/executable.ts';
-import { captured } from './captured.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 
 const ACCOUNTS = 'public-url = "https://data.example.com"\n';
 const OIDC = (file: string) => `${ACCOUNTS}oidc-providers = ["corp https://login.example.com id ${file}"]\n`;
@@ -39,8 +40,8 @@ function place(toml: string, files: Readonly<Record<string, string>> = {}) {
   const options = { cwd, env: { BOOKREEL_CONFIG: 'bookreel.toml', BOOKREEL_DATA: 'data' } };
   return {
     cwd,
-    check: async () => await runExecutable(['config', 'check'], options),
-    serve: async () => await runExecutable(['serve'], options),
+    check: async () => await runCommand(['config', 'check'], options),
+    serve: async () => await runCommand(['serve'], options),
     [Symbol.dispose]: () => directory[Symbol.dispose](),
   };
 }
@@ -97,7 +98,7 @@ test('config check has a sentence for each of several problems, and --json lists
   expect(code).toBe(2);
   expect(stderr.trim().split('\n')).toHaveLength(3);
   const options = { cwd: settings.cwd, env: { BOOKREEL_CONFIG: 'bookreel.toml' } };
-  const listed = await runExecutable(['config', 'check', '--json'], options);
+  const listed = await runCommand(['config', 'check', '--json'], options);
   expect(listed).toMatchObject({ code: 2, stderr: '' });
   const { ok, problems } = JSON.parse(listed.stdout) as { ok: boolean; problems: string[] };
   expect({ ok, lines: problems.map((problem) => `bookreel: ${problem}`) }).toEqual({
@@ -134,7 +135,7 @@ test('a server starts with every setting from a file that config check accepts, 
 test('the key of the commands that steer a replay is the first line of its file', async () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'key');
-  const list = async () => await runExecutable(['replay', 'list', '--key-file', path, '--url', 'http://127.0.0.1:1']);
+  const list = async () => await runCommand(['replay', 'list', '--key-file', path, '--url', 'http://127.0.0.1:1']);
   expect(await list()).toMatchObject({
     code: 1,
     stderr: `bookreel: '${path}' cannot be read: check its path and permissions\n`,

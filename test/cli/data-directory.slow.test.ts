@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 
 const NOBODY = 65_534;
@@ -25,7 +25,7 @@ const COMMANDS = [
 async function workspace() {
   const directory = temporaryDirectory();
   const cwd = directory.path;
-  const run = (command: string, data = 'data') => runExecutable([...command.split(' '), '--data', data], { cwd });
+  const run = (command: string, data = 'data') => runCommand([...command.split(' '), '--data', data], { cwd });
   writeFileSync(join(cwd, 'light.ndjson'), lightNdjson(3));
   for (const command of ['import light.ndjson', 'backup backup.db']) {
     expect(await run(command)).toMatchObject({ code: 0 });

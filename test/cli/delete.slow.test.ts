@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
 import { eventsOf } from '../support/event-stream.ts';
-import { issueKey, printed, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 
 setDefaultTimeout(120_000);
@@ -30,7 +31,7 @@ let server: RunningServer;
 let headers: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  await printed(['seed', '--data', data]);
+  await outputOf(['seed', '--data', data]);
   const { key } = await issueKey(data);
   headers = { authorization: `Bearer ${key}` };
   server = await startServer(data);
@@ -42,7 +43,7 @@ afterAll(async () => {
 
 const get = (path: string, more: Readonly<Record<string, string>> = {}) =>
   fetch(`${server.origin}/v1${path}`, { headers: { ...headers, ...more } });
-const remove = (...args: string[]) => runExecutable(['delete', ...args, '--data', data]);
+const remove = (...args: string[]) => runCommand(['delete', ...args, '--data', data]);
 const markets = async () => JSON.parse(await (await get('/btc/markets?limit=1000')).text()).data as { slug: string }[];
 
 test('after a deletion a running server has no answer, cursor, entity tag or stream of the market, and others stay', async () => {
@@ -99,14 +100,14 @@ test('cursors of reference prices go on where records are left, and are refused 
   const count = async () =>
     JSON.parse(await (await get('/coins')).text()).data as { symbol: string; markets: number }[];
   const { deleted } = JSON.parse(
-    await printed(['delete', '--before', '2026-01-08T10:00Z', '--coin', 'btc,eth', '--json', '--data', data]),
+    await outputOf(['delete', '--before', '2026-01-08T10:00Z', '--coin', 'btc,eth', '--json', '--data', data]),
   ) as Deleted;
   expect(deleted!.coinPrices).toBeGreaterThan(1000);
   const rest = await get(`/btc/prices?limit=1&cursor=${nextCursor}`);
   const [record] = JSON.parse(await rest.text()).data as { timestamp: string }[];
   // The longest window that is left began then.
   expect(record!.timestamp).toBe('2026-01-07T16:00:00.000Z');
-  const verified = await runExecutable(['verify', '--data', data]);
+  const verified = await runCommand(['verify', '--data', data]);
   expect(verified.code).toBe(0);
   const { stdout, stderr } = await remove('--coin', 'btc');
   expect(stdout).toMatch(
@@ -121,7 +122,7 @@ test('cursors of reference prices go on where records are left, and are refused 
   expect((await remove('--source', 'simulated', '--all')).code).toBe(0);
   expect(await count()).toEqual([]);
   expect((await remove('--all')).stderr).toContain('the coins none, and reference prices of the sources none');
-  expect((await runExecutable(['verify', '--data', data])).code).toBe(0);
+  expect((await runCommand(['verify', '--data', data])).code).toBe(0);
 });
 
 test.skipIf(!HAS_DISK)('a file of 0.2.0 is written again once the disk has the space (needs root)', async () => {
@@ -142,7 +143,7 @@ test.skipIf(!HAS_DISK)('a file of 0.2.0 is written again once the disk has the s
   const ballast = join(disk.path, 'ballast');
   writeFileSync(ballast, Buffer.alloc(bavail * bsize - SPARE_BYTES));
   const size = statSync(file).size;
-  const kept = await runExecutable(['delete', '--market', other.slug, '--data', old]);
+  const kept = await runCommand(['delete', '--market', other.slug, '--data', old]);
   expect([kept.code, kept.stderr]).toEqual([
     0,
     expect.stringMatching(
@@ -151,8 +152,8 @@ test.skipIf(!HAS_DISK)('a file of 0.2.0 is written again once the disk has the s
   ]);
   expect(statSync(file).size).toBe(size);
   rmSync(ballast);
-  const given = await runExecutable(['delete', '--market', LIGHT_MARKET.slug, '--data', old]);
+  const given = await runCommand(['delete', '--market', LIGHT_MARKET.slug, '--data', old]);
   expect([given.code, given.stderr]).toEqual([0, '']);
   expect(statSync(file).size).toBeLessThan(size / 2);
-  expect((await runExecutable(['verify', '--data', old])).stdout).toContain('no problems');
+  expect((await runCommand(['verify', '--data', old])).stdout).toContain('no problems');
 });

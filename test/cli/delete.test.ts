@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { sampleCoinPrice, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
-import { captured } from './captured.ts';
 
 const SLUG = sampleMarket().slug;
 /** A slug without a year is that of a market of each year. */

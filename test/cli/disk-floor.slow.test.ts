@@ -3,7 +3,8 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskWatch } from '../../src/cli/disk-watch.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { writeLightRecording } from '../support/light-recording.ts';
 import { storedIn } from '../support/stored.ts';
 
@@ -42,7 +43,7 @@ describe('below the floor of free space', () => {
       using directory = temporaryDirectory();
       const cwd = directory.path;
       writeLightRecording(join(cwd, 'light.ndjson'), SNAPSHOTS);
-      const low = await runExecutable([...command, '--data', 'data', '--disk-floor', UNREACHABLE], { cwd });
+      const low = await runCommand([...command, '--data', 'data', '--disk-floor', UNREACHABLE], { cwd });
       expect(low.code).toBe(1);
       expect(low.stderr).toMatch(
         /^bookreel: the disk of 'data' has [\d.]+ MB left, less than the 9999TB of --disk-floor: free some space and run this again \(what was reported as stored is kept\)\n$/m,
@@ -53,7 +54,7 @@ describe('below the floor of free space', () => {
         (bavail * bsize) / 5e5,
       );
       expect(storedIn(join(cwd, 'data')).markets).toBe(0);
-      expect((await runExecutable([...command, '--data', 'data', '--disk-floor', '1kB'], { cwd })).code).toBe(0);
+      expect((await runCommand([...command, '--data', 'data', '--disk-floor', '1kB'], { cwd })).code).toBe(0);
       const { series } = storedIn(join(cwd, 'data'));
       const snapshots = series.filter(({ kind }) => kind === 'book').reduce((sum, { records }) => sum + records, 0);
       expect(snapshots).toBe(SNAPSHOTS);
@@ -64,9 +65,9 @@ describe('below the floor of free space', () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     writeLightRecording(join(directory.path, 'light.ndjson'), SNAPSHOTS);
-    expect((await runExecutable(['import', join(directory.path, 'light.ndjson'), '--data', data])).code).toBe(0);
+    expect((await runCommand(['import', join(directory.path, 'light.ndjson'), '--data', data])).code).toBe(0);
     await using server = await startServer(data, ['--disk-floor', UNREACHABLE]);
-    const created = await runExecutable(['key', 'create', '--tier', 'pro', '--data', data]);
+    const created = await runCommand(['key', 'create', '--tier', 'pro', '--data', data]);
     expect(created.code).toBe(0);
     const headers = { authorization: `Bearer ${created.stdout.trim()}` };
     const answer = await fetch(`${server.origin}/v1/btc/markets`, { headers });

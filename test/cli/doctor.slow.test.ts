@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, finished, issueKey, runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { EXECUTABLE, finished, issueKey, startServer } from '../support/executable.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
 
 const NOBODY = 65534;
@@ -15,13 +16,13 @@ test('doctor and config check work while a server runs, leave its files alone, a
     readdirSync(data).map((name) => [name, statSync(join(data, name)).ino, statSync(join(data, name)).mode]);
   const before = files();
   expect(before.map(([name]) => name)).toContain('bookreel.db-wal');
-  const sound = await runExecutable(['doctor', '--data', data]);
+  const sound = await runCommand(['doctor', '--data', data]);
   expect(sound).toMatchObject({ code: 0, stderr: '' });
   expect(sound.stdout).toEndWith('\nnothing was found\n');
-  const checked = await runExecutable(['config', 'check', '--data', data]);
+  const checked = await runCommand(['config', 'check', '--data', data]);
   expect(checked).toMatchObject({ code: 0, stderr: '' });
   const env = { BOOKREEL_PUBLIC_URL: 'https://data.example.com', BOOKREEL_TRUSTED_PROXIES: 'loopback' };
-  const open = await runExecutable(['doctor', '--data', data], { env });
+  const open = await runCommand(['doctor', '--data', data], { env });
   expect(open.code).toBe(3);
   expect(open.stdout).toMatch(
     /^demo: key_\w+, a key of 'serve --demo', is valid in a public service: run 'bookreel key revoke key_\w+'$/m,

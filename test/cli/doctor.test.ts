@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { walFindings } from '../../src/cli/checkups.ts';
 import { run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
-import { captured } from './captured.ts';
 
 const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo'];
 const PUBLIC = ['--public-url', 'https://data.example.com', '--trusted-proxies', 'loopback'];

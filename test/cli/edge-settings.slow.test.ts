@@ -3,7 +3,8 @@ import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 
 const LISTENING = / on (http:\/\/\S+) /;
 /** Number of requests, each with a log line of 320 bytes: more than fits into a pipe and the log's own buffer. */
@@ -26,7 +27,7 @@ describe('serve refuses as usage', () => {
   ])('%s %p', async (flag, value, hint) => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
-    const { code, stderr } = await runExecutable(['serve', '--port', '0', '--data', data, flag, value]);
+    const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data, flag, value]);
     expect(code).toBe(2);
     expect(stderr).toContain(flag);
     expect(stderr).toContain(hint);

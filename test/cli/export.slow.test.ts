@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { openArchive } from '../../src/store/archive.ts';
 import { importBytes, NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import {
   LIGHT_CONDITION_ID,
@@ -76,7 +77,7 @@ beforeAll(async () => {
     reason: 'restarted',
   };
   writeFileSync(place('more.ndjson'), [...prices, other, gap].map((record) => JSON.stringify(record)).join('\n'));
-  const { code, stderr } = await runExecutable(['import', recording, place('more.ndjson'), '--data', data]);
+  const { code, stderr } = await runCommand(['import', recording, place('more.ndjson'), '--data', data]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
@@ -204,7 +205,7 @@ describe('to a terminal', () => {
 describe('to a file', () => {
   test.each(FORMATS)('%s has the bytes that standard output gets, and a manifest', async (format) => {
     const path = place(`whole.${format}`);
-    const { code, stdout, stderr } = await runExecutable([
+    const { code, stdout, stderr } = await runCommand([
       'export',
       '--data',
       data,
@@ -236,7 +237,7 @@ describe('to a file', () => {
     const plain = (await exported(data)).stdout;
     const [first, second] = [place(`packed-1.${compression}`), place(`packed-2.${compression}`)];
     for (const path of [first, second]) {
-      expect((await runExecutable(['export', '--data', data, flag, '-o', path])).code).toBe(0);
+      expect((await runCommand(['export', '--data', data, flag, '-o', path])).code).toBe(0);
     }
     const written = readFileSync(first);
     expect(readFileSync(second).equals(written)).toBe(true);
@@ -267,7 +268,7 @@ describe('to a file', () => {
     [['--format', 'csv', '-o', 'x.parquet'], "the name 'x.parquet' says parquet, not csv"],
     [['--zstd', '-o', 'x.csv.gz'], "the name 'x.csv.gz' says gzip compression, not zstd"],
   ])('%j contradicts itself: a usage error that leaves no file', async (args, reason) => {
-    const { code, stdout, stderr } = await runExecutable(['export', '--data', data, ...args], { cwd: directory.path });
+    const { code, stdout, stderr } = await runCommand(['export', '--data', data, ...args], { cwd: directory.path });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^bookreel: [^\n]+\n$/);
     expect(stderr).toContain(reason);
@@ -277,13 +278,13 @@ describe('to a file', () => {
   test('a file that exists is replaced only with --force', async () => {
     const path = place('taken');
     writeFileSync(path, 'mine');
-    const refused = await runExecutable(['export', '--data', data, '-o', path]);
+    const refused = await runCommand(['export', '--data', data, '-o', path]);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
     expect(refused.stderr).toContain(`'${path}' exists already: name another file, or add --force to replace it`);
     expect(readFileSync(path, 'utf8')).toBe('mine');
     expect(existsSync(`${path}.manifest.json`)).toBe(false);
-    expect((await runExecutable(['export', '--data', data, '-o', path, '--force'])).code).toBe(0);
-    expect((await runExecutable(['export', '--data', data, '--coin', 'eth', '-o', path, '--force'])).code).toBe(0);
+    expect((await runCommand(['export', '--data', data, '-o', path, '--force'])).code).toBe(0);
+    expect((await runCommand(['export', '--data', data, '--coin', 'eth', '-o', path, '--force'])).code).toBe(0);
     const manifest = JSON.parse(readFileSync(`${path}.manifest.json`, 'utf8')) as Manifest;
     expect(manifest.sha256).toBe(sha256(readFileSync(path)));
     expect(manifest.counts.snapshot).toBe(0);
@@ -296,7 +297,7 @@ describe('to a file', () => {
   ])('%s is refused in one sentence, and nothing is left', async (_, name, reason) => {
     mkdirSync(place('a-directory'), { recursive: true });
     const before = readdirSync(directory.path).sort();
-    const { code, stdout, stderr } = await runExecutable(['export', '--data', data, '-o', place(name), '--force']);
+    const { code, stdout, stderr } = await runCommand(['export', '--data', data, '-o', place(name), '--force']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.trimEnd().split('\n').length).toBe(1);
     expect(stderr).toContain(reason);
@@ -307,7 +308,7 @@ describe('to a file', () => {
     using damaged = temporaryDirectory();
     writeLightRecording(join(damaged.path, 'light.ndjson'), SNAPSHOTS);
     const archive = join(damaged.path, 'data');
-    await runExecutable(['import', join(damaged.path, 'light.ndjson'), '--data', archive]);
+    await runCommand(['import', join(damaged.path, 'light.ndjson'), '--data', archive]);
     const { Database } = await import('bun:sqlite');
     using database = new Database(join(archive, 'bookreel.db'));
     database.run(
@@ -315,7 +316,7 @@ describe('to a file', () => {
     );
     for (const format of FORMATS) {
       const path = join(damaged.path, 'out');
-      const { code, stderr } = await runExecutable(['export', '--data', archive, '--format', format, '-o', path]);
+      const { code, stderr } = await runCommand(['export', '--data', archive, '--format', format, '-o', path]);
       expect(code).toBe(1);
       expect(stderr).toContain('damaged');
       expect(readdirSync(damaged.path).sort()).toEqual(['data', 'light.ndjson']);
@@ -327,7 +328,7 @@ describe('to a file', () => {
 
   test('only the owner can read the file', async () => {
     const path = place('private');
-    await runExecutable(['export', '--data', data, '--coin', 'eth', '-o', path]);
+    await runCommand(['export', '--data', data, '--coin', 'eth', '-o', path]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(statSync(`${path}.manifest.json`).mode & 0o777).toBe(0o600);
   });

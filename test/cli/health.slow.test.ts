@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 
 /** Starts a server that chooses its port, and returns the settings that name it. */
 async function serve(data: string, env: Record<string, string> = {}) {
@@ -17,9 +18,9 @@ test.each(['127.0.0.1', '0.0.0.0', '::', 'localhost'])('health of a server on %s
   const { server, origin, env } = await serve(directory.path, { BOOKREEL_HOST: host });
   await using _ = server;
   const expected = { code: 0, stdout: `the server at ${origin} is ready\n`, stderr: '' };
-  expect(await runExecutable(['health'], { env })).toEqual(expected);
-  expect(await runExecutable(['health', '--url', origin])).toEqual(expected);
-  const asJson = await runExecutable(['health', '--json'], { env });
+  expect(await runCommand(['health'], { env })).toEqual(expected);
+  expect(await runCommand(['health', '--url', origin])).toEqual(expected);
+  const asJson = await runCommand(['health', '--json'], { env });
   expect(JSON.parse(asJson.stdout)).toEqual({ address: origin, status: 'ready' });
 });
 
@@ -29,8 +30,8 @@ test('health asks for the host that the server serves', async () => {
   const { server, origin, env } = await serve(directory.path, allowed);
   await using _ = server;
   expect((await fetch(`${origin}/readyz`)).status).toBe(400);
-  expect((await runExecutable(['health'], { env })).code).toBe(0);
-  const other = await runExecutable(['health', '--url', origin]);
+  expect((await runCommand(['health'], { env })).code).toBe(0);
+  const other = await runCommand(['health', '--url', origin]);
   expect([other.code, other.stderr]).toEqual([
     1,
     `bookreel: the server at ${origin} answers with status 400: is it bookreel?\n`,
@@ -44,7 +45,7 @@ test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (need
   const { server, origin, env } = await serve(join(directory.path, 'data'), tls);
   await using _ = server;
   expect(origin).toStartWith('https://');
-  expect(await runExecutable(['health'], { env })).toEqual({
+  expect(await runCommand(['health'], { env })).toEqual({
     code: 0,
     stdout: `the server at ${origin} is ready\n`,
     stderr: '',
@@ -54,7 +55,7 @@ test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (need
     [origin, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
     [origin.replace('https:', 'http:'), 'ECONNRESET'],
   ]) {
-    const { code, stderr } = await runExecutable(['health', '--url', url!]);
+    const { code, stderr } = await runCommand(['health', '--url', url!]);
     expect([code, stderr]).toEqual([
       1,
       `bookreel: the server at ${url} gives no answer (${why}): check whether it is http or https, its name and its certificate\n`,
@@ -65,13 +66,13 @@ test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (need
 test('health is 1 without a server, and of something else', async () => {
   using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('hello') });
   const { port } = other;
-  const notOurs = await runExecutable(['health', '--url', `http://127.0.0.1:${port}`]);
+  const notOurs = await runCommand(['health', '--url', `http://127.0.0.1:${port}`]);
   expect([notOurs.code, notOurs.stdout]).toEqual([1, '']);
   expect(notOurs.stderr).toBe(
     `bookreel: the server at http://127.0.0.1:${port} answers with status 200: is it bookreel?\n`,
   );
   await other.stop(true);
-  const none = await runExecutable(['health', '--port', String(port)]);
+  const none = await runCommand(['health', '--port', String(port)]);
   expect([none.code, none.stdout]).toEqual([1, '']);
   expect(none.stderr).toMatch(/^bookreel: no server answers at http:\S+: start it with 'bookreel serve', or .*\n$/);
 });
@@ -86,8 +87,8 @@ test('health is 1 of a server that cannot read its database, and says why', asyn
       .catch(() => undefined);
   }
   // Files that were replaced are noticed within 100 ms.
-  for (let code = 0; code === 0; ) ({ code } = await runExecutable(['health'], { env }));
-  const { code, stderr } = await runExecutable(['health'], { env });
+  for (let code = 0; code === 0; ) ({ code } = await runCommand(['health'], { env }));
+  const { code, stderr } = await runCommand(['health'], { env });
   expect([code, stderr]).toEqual([1, expect.stringContaining('is not ready: database unavailable')]);
 });
 
@@ -95,7 +96,7 @@ test.each([
   [['--port', '0'], 'name the one that the server listens on with --port or --url'],
   [['--url', 'nowhere'], 'it must be a URL like http://127.0.0.1:8000'],
 ])('health %j is wrong usage', async (args, sentence) => {
-  const { code, stderr } = await runExecutable(['health', ...args]);
+  const { code, stderr } = await runCommand(['health', ...args]);
   expect(code).toBe(2);
   expect(stderr).toContain(sentence);
   expect(stderr.trimEnd().split('\n')).toHaveLength(1);

@@ -3,8 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { HAS_EXECUTABLE, runExecutable } from '../support/executable.ts';
-import { captured } from './captured.ts';
 
 const MAPPING = `
   format = "csv"

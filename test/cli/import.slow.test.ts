@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
+import { runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import {
   LIGHT_CONDITION_ID,
@@ -30,26 +31,26 @@ describe('seed', () => {
   test('run twice changes nothing', async () => {
     using directory = temporaryDirectory();
     const seed = ['seed', '--json', '--data', directory.path];
-    const first = await runExecutable(seed);
+    const first = await runCommand(seed);
     expect(first.code).toBe(0);
     const before = contentDigest(directory.path);
-    const second = await runExecutable(seed);
+    const second = await runCommand(seed);
     expect(second.code).toBe(0);
     expect(contentDigest(directory.path)).toBe(before);
     const [{ total }, again] = [JSON.parse(first.stdout) as Report, JSON.parse(second.stdout) as Report];
     expect(total).toMatchObject({ stored: total.read, duplicate: 0, rejected: 0 });
     expect(again.total).toMatchObject({ read: total.read, stored: 0, duplicate: total.read, rejected: 0 });
     // The digest does show a change.
-    await runExecutable(['tier', 'set', 'free', '--rpm', '11', '--data', directory.path]);
+    await runCommand(['tier', 'set', 'free', '--rpm', '11', '--data', directory.path]);
     expect(contentDigest(directory.path)).not.toBe(before);
   });
 
   test('keeps the changes of tier set', async () => {
     using directory = temporaryDirectory();
     const data = ['--data', directory.path];
-    await runExecutable(['tier', 'set', 'free', '--rpm', '77', '--coins', 'eth', '--price', '3', ...data]);
-    await runExecutable(['seed', ...data]);
-    const tiers = JSON.parse((await runExecutable(['tier', 'list', '--json', ...data])).stdout) as { id: string }[];
+    await runCommand(['tier', 'set', 'free', '--rpm', '77', '--coins', 'eth', '--price', '3', ...data]);
+    await runCommand(['seed', ...data]);
+    const tiers = JSON.parse((await runCommand(['tier', 'list', '--json', ...data])).stdout) as { id: string }[];
     expect(tiers[0]).toMatchObject({ id: 'free', requestsPerMinute: 77, coins: ['eth'], monthlyPriceUsd: 3 });
     expect(tiers).toHaveLength(4);
   });
@@ -60,7 +61,7 @@ describe('seed', () => {
     mkdirSync(recordings);
     writeLightRecording(join(recordings, 'one.ndjson'), 20);
     const data = join(directory.path, 'data');
-    const { code, stdout } = await runExecutable(['seed', '--fixtures', recordings, '--data', data]);
+    const { code, stdout } = await runCommand(['seed', '--fixtures', recordings, '--data', data]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('21 stored') });
     expect(storedIn(data).markets).toBe(1);
   });
@@ -113,7 +114,7 @@ describe('import', () => {
     const path = join(directory.path, 'mixed.ndjson');
     writeFileSync(path, lines.join('\n'));
     const data = join(directory.path, 'data');
-    const text = await runExecutable(['import', path, '--data', data]);
+    const text = await runCommand(['import', path, '--data', data]);
     expect(text.code).toBe(1);
     expect(text.stdout).toStartWith('9 records read from 1 file: 4 stored, 0 duplicate, 5 rejected');
     const refused = [3, 6, 8, 9, 10];
@@ -132,7 +133,7 @@ describe('import', () => {
       expect.objectContaining({ outcome: 'down', records: 2 }),
       expect.objectContaining({ outcome: 'up', records: 1 }),
     ]);
-    const again = await runExecutable(['import', path, '--data', data, '--json']);
+    const again = await runCommand(['import', path, '--data', data, '--json']);
     expect(again.code).toBe(1);
     const errors = again.stderr.trimEnd().split('\n');
     expect(errors.map((line) => (JSON.parse(line) as { error: string }).error)).toEqual([
@@ -153,19 +154,19 @@ describe('import', () => {
     writeLightRecording(join(recordings, 'one.ndjson'), 3);
     writeFileSync(join(recordings, 'notes.txt'), 'call the venue\n');
     const data = join(directory.path, 'data');
-    const all = await runExecutable(['import', recordings, '--data', data]);
+    const all = await runCommand(['import', recordings, '--data', data]);
     expect(all.code).toBe(0);
     expect(all.stderr).toBe(`${join(recordings, 'notes.txt')}: skipped, not a recording\n`);
     const notes = join(directory.path, 'notes');
     mkdirSync(notes);
     writeFileSync(join(notes, 'notes.txt'), 'call the venue\n');
-    const none = await runExecutable(['import', notes, '--data', data]);
+    const none = await runCommand(['import', notes, '--data', data]);
     expect(none.code).toBe(1);
     expect(none.stderr).toEndWith(
       `no recording was found in 1 file (1 .txt; for example ${join(notes, 'notes.txt')}): 'bookreel manual recordings' lists the formats\n`,
     );
     const paths = ['one.ndjson', 'notes.txt'].map((name) => join(recordings, name));
-    const named = await runExecutable(['import', ...paths, '--data', data]);
+    const named = await runCommand(['import', ...paths, '--data', data]);
     expect({ code: named.code, stdout: named.stdout }).toEqual({ code: 1, stdout: '' });
     expect(named.stderr).toContain("notes.txt' is not a recording");
   });
@@ -182,7 +183,7 @@ describe('import', () => {
     writeFileSync(path, books.join('\n'));
     const missing = join(directory.path, 'missing.txt');
     const args = ['import', path, '--data', join(directory.path, 'data'), '--missing', missing];
-    const { code, stderr } = await runExecutable(args);
+    const { code, stderr } = await runCommand(args);
     expect(code).toBe(1);
     expect(stderr.split('\n').slice(0, 4)).toEqual([
       `${path}:1: market 0x0f is unknown: import its market record first, or name a file with it (--markets) (9 records, also ${path}:2, ${path}:3, …)`,
@@ -192,7 +193,7 @@ describe('import', () => {
     ]);
     expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
     // An existing file is refused before anything is imported.
-    const again = await runExecutable(args);
+    const again = await runCommand(args);
     expect(again).toMatchObject({ code: 1, stdout: '' });
     expect(again.stderr).toBe(`bookreel: '${missing}' exists already: name another one\n`);
     expect(readFileSync(missing, 'utf8')).toBe('0x0f\n0x1f\n');
@@ -207,7 +208,7 @@ describe('import', () => {
     const name = 'btc-updown-5m-1776323400.jsonl';
     writeFileSync(join(directory.path, name), `${JSON.stringify(line)}\n`.repeat(2));
     const data = join(directory.path, 'data');
-    const { stdout } = await runExecutable(['import', name, 'one.ndjson', '--data', data], { cwd: directory.path });
+    const { stdout } = await runCommand(['import', name, 'one.ndjson', '--data', data], { cwd: directory.path });
     const [, table] = stdout.trimEnd().split('\n\n');
     expect(table!.split('\n').map((row) => row.trimEnd().split(/ {2,}/))).toEqual([
       ['file', 'records', 'made', 'stored', 'duplicate', 'rejected'],
@@ -256,11 +257,11 @@ describe('import', () => {
     const derived = join(recordings, 'normalized_events.ndjson');
     writeLightRecording(derived, 5);
     const data = join(directory.path, 'data');
-    const { code, stdout, stderr } = await runExecutable(['import', recordings, '--data', data]);
+    const { code, stdout, stderr } = await runCommand(['import', recordings, '--data', data]);
     expect(code).toBe(0);
     expect(stdout).toContain('read from 1 file:');
     expect(stderr).toContain(`${derived}: skipped, derived from the capture next to it`);
-    expect((await runExecutable(['import', derived, '--data', data])).stdout).toContain('read from 1 file:');
+    expect((await runCommand(['import', derived, '--data', data])).stdout).toContain('read from 1 file:');
   });
 
   test('a pipe in place of a file is read from its first byte', async () => {
@@ -280,10 +281,10 @@ describe('import', () => {
     const books = join(directory.path, 'books.ndjson');
     writeFileSync(books, `${JSON.stringify(lightSnapshot(0))}\n${JSON.stringify(lightSnapshot(1))}\n`);
     const data = join(directory.path, 'data');
-    const without = await runExecutable(['import', books, '--data', data]);
+    const without = await runCommand(['import', books, '--data', data]);
     expect(without.code).toBe(1);
     expect(without.stderr).toContain(`${books}:1: market ${LIGHT_CONDITION_ID} is unknown`);
-    const withMarkets = await runExecutable(['import', books, '--markets', markets, '--data', data]);
+    const withMarkets = await runCommand(['import', books, '--markets', markets, '--data', data]);
     expect(withMarkets.code).toBe(0);
     expect(withMarkets.stdout).toContain('3 stored');
   });
@@ -325,7 +326,7 @@ describe('import', () => {
     const before = readFileSync(recording);
     const data = join(directory.path, 'data');
     const args = ['import', recording, '--data', data, '--rejects'];
-    expect((await runExecutable([...args, join(directory.path, 'rejects')])).code).toBe(0);
+    expect((await runCommand([...args, join(directory.path, 'rejects')])).code).toBe(0);
     expect(existsSync(join(directory.path, 'rejects'))).toBe(false);
     const link = join(directory.path, 'link');
     symlinkSync(join(directory.path, 'target'), link);
@@ -333,7 +334,7 @@ describe('import', () => {
     writeFileSync(other, 'kept');
     const archived = contentDigest(data);
     for (const path of [recording, join(data, 'bookreel.db'), link, other]) {
-      const { code, stderr } = await runExecutable([...args, path]);
+      const { code, stderr } = await runCommand([...args, path]);
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: `bookreel: '${path}' exists already: name another one\n`,
@@ -353,17 +354,17 @@ describe('import', () => {
     writeFileSync(path, lines + lines);
     const data = join(directory.path, 'data');
     const rehearse = ['import', path, '--data', data, '--dry-run', '--json'];
-    const unborn = await runExecutable(rehearse);
+    const unborn = await runCommand(rehearse);
     expect(unborn.code).toBe(0);
     expect(existsSync(data)).toBe(false);
-    const imported = await runExecutable(['import', path, '--data', data, '--json']);
+    const imported = await runCommand(['import', path, '--data', data, '--json']);
     const [would, did] = [JSON.parse(unborn.stdout) as Report, JSON.parse(imported.stdout) as Report];
     expect(would.total).toEqual(did.total);
     expect(would.total).toMatchObject({ read: 18_002, stored: 9001, duplicate: 9001 });
     const before = contentDigest(data);
     const more = join(directory.path, 'more.ndjson');
     writeFileSync(more, `${JSON.stringify(lightSnapshot(1, 2, 5))}\n${JSON.stringify(lightSnapshot(0))}\n`);
-    const again = await runExecutable(['import', more, '--data', data, '--dry-run']);
+    const again = await runCommand(['import', more, '--data', data, '--dry-run']);
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('1 would be stored, 1 duplicate') });
     expect(contentDigest(data)).toBe(before);
   });
@@ -385,7 +386,7 @@ describe('import', () => {
     expect(stopped.total.stored).toBeLessThan(400_001);
     // The report also counts the market record.
     expect(storedRecords(data)).toBe(stopped.total.stored - 1);
-    const again = await runExecutable(command.slice(1));
+    const again = await runCommand(command.slice(1));
     expect(again.code).toBe(0);
     const rest = JSON.parse(again.stdout) as Report;
     expect(rest.total.duplicate).toBe(stopped.total.stored);
@@ -440,7 +441,7 @@ describe('import while a server is running', () => {
     const data = join(directory.path, 'data');
     const base = join(directory.path, 'base.ndjson');
     writeLightRecording(base, 2000, 500);
-    await runExecutable(['import', base, '--data', data]);
+    await runCommand(['import', base, '--data', data]);
     // Between any two records, before the first and after the last.
     const added = join(directory.path, 'added.ndjson');
     const lines: string[] = [];
@@ -449,7 +450,7 @@ describe('import while a server is running', () => {
     }
     writeFileSync(added, lines.join('\n'));
     const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--data', data];
-    const key = (await runExecutable(create)).stdout.trim();
+    const key = (await runCommand(create)).stdout.trim();
     await using server = await startServer(data);
 
     const walk = async (): Promise<Snapshot[]> => {

@@ -9,9 +9,9 @@ import { run } from '../../src/cli/program.ts';
 import { checkedMapping } from '../../src/import/mapping/checked-mapping.ts';
 import { madeTar, madeZip } from '../import/containers/made-archives.ts';
 import { temporaryArchive, temporaryDirectory } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { booksOf } from '../support/imported.ts';
 import { sampleMarket } from '../support/sample-records.ts';
-import { captured } from './captured.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const AT_MS = 1776323405_123;

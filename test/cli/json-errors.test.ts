@@ -3,7 +3,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { createProgram, run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { captured } from './captured.ts';
+import { captured } from '../support/captured.ts';
 
 /** The words of every command, and whether it only has other commands. */
 function commandsIn(

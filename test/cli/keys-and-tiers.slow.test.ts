@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { temporaryDirectory } from '../support/archive.ts';
-import { type Finished, runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { type Finished, startServer } from '../support/executable.ts';
 
 const KEY = /br_live_[a-z2-7]{47}/;
 
@@ -29,7 +30,7 @@ interface TierDocument {
 
 /** Commands on one data directory. */
 function commandsOn(data: string) {
-  const run = (...args: string[]): Promise<Finished> => runExecutable([...args, '--data', data]);
+  const run = (...args: string[]): Promise<Finished> => runCommand([...args, '--data', data]);
   return {
     run,
     json: async <T>(...args: string[]): Promise<T> => JSON.parse((await run(...args, '--json')).stdout) as T,
@@ -346,7 +347,7 @@ test.each(['\u001b[31mred', 'two\nlines', 'x'.repeat(101), ''])(
   'a name with characters that would break the list is refused: %j',
   async (name) => {
     using directory = temporaryDirectory();
-    const finished = await runExecutable(['key', 'create', '--tier', 'free', '--name', name, '--data', directory.path]);
+    const finished = await runCommand(['key', 'create', '--tier', 'free', '--name', name, '--data', directory.path]);
     expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code: 2, stdout: '' });
     expect(finished.stderr).toContain('a name must have 1 to 100 printable characters');
   },

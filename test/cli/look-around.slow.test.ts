@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 
 setDefaultTimeout(60_000);
 
@@ -19,7 +20,7 @@ let server: RunningServer;
 let key: string;
 
 beforeAll(async () => {
-  await printed(['seed', '--data', data]);
+  await outputOf(['seed', '--data', data]);
   ({ key } = await issueKey(data));
   server = await startServer(data);
 });
@@ -34,7 +35,7 @@ async function served<T>(path: string): Promise<T> {
   return ((await answer.json()) as { data: T }).data;
 }
 
-const jsonOf = async <T>(...args: string[]) => JSON.parse(await printed([...args, '--json', '--data', data])) as T;
+const jsonOf = async <T>(...args: string[]) => JSON.parse(await outputOf([...args, '--json', '--data', data])) as T;
 
 describe('status', () => {
   test('has the totals of the coins that a server shows, and the gaps and records of an export', async () => {
@@ -43,7 +44,7 @@ describe('status', () => {
     expect(coins.map(({ gaps, ...coin }) => coin)).toEqual(await served('/v1/coins'));
     expect(bytes.recordings).toBeGreaterThanOrEqual(statSync(join(data, 'bookreel.db')).size);
     const path = join(directory.path, 'whole.ndjson');
-    const { counts } = JSON.parse(await printed(['export', '-o', path, '--json', '--data', data])) as {
+    const { counts } = JSON.parse(await outputOf(['export', '-o', path, '--json', '--data', data])) as {
       counts: Record<string, number>;
     };
     const { snapshot: snapshots, quote: quotes, price: prices, coinPrice: coinPrices, gap } = counts;
@@ -54,15 +55,15 @@ describe('status', () => {
   });
 
   test('says whether a server is running, and creates nothing', async () => {
-    const lines = (await printed(['status', '--data', data])).split('\n');
+    const lines = (await outputOf(['status', '--data', data])).split('\n');
     expect(lines[0]).toMatch(/^'.*data': \d+\.\d MB of recordings, .*; a server is running$/);
     expect(lines[1]).toMatch(/^COIN +MARKETS +RECORDED +SNAPSHOTS +GAPS +FIRST \(UTC\) +LAST \(UTC\)$/);
     expect(lines[2]).toMatch(/^btc +15 +15 +\d+ +1 +2026-01-05 16:00 +2026-01-08 10:38$/);
     const other = join(directory.path, 'other');
-    const refused = await runExecutable(['status', '--data', other]);
+    const refused = await runCommand(['status', '--data', other]);
     expect([refused.code, refused.stdout, statSync(other, { throwIfNoEntry: false })]).toEqual([1, '', undefined]);
-    await printed(['key', 'create', '--tier', 'free', '--data', other]);
-    expect((await runExecutable(['status', '--data', other])).code).toBe(1);
+    await outputOf(['key', 'create', '--tier', 'free', '--data', other]);
+    expect((await runCommand(['status', '--data', other])).code).toBe(1);
   });
 });
 
@@ -90,13 +91,13 @@ describe('markets', () => {
   });
 
   test('have a row each, and a note if more follow', async () => {
-    const { stdout, stderr } = await runExecutable(['markets', '--coin', 'btc', '--limit', '2', '--data', data]);
+    const { stdout, stderr } = await runCommand(['markets', '--coin', 'btc', '--limit', '2', '--data', data]);
     const [headings, ...rows] = stdout.trimEnd().split('\n');
     expect(headings).toMatch(/^MARKET +START \(UTC\) +STATE +SNAPSHOTS$/);
     expect(rows).toHaveLength(2);
     expect(rows[1]).toMatch(/^simulated-btc-updown-5m-1767868200 +2026-01-08 10:30 +up +170$/);
     expect(stderr).toBe('more markets follow: see them with --skip 2\n');
-    expect((await printed(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market matches');
+    expect((await outputOf(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market matches');
   });
 
   test.each([
@@ -106,7 +107,7 @@ describe('markets', () => {
     [['--skip', '-1'], 2, 'it must be an integer from 0'],
     [['--tf', '2h'], 2, 'it must be a list of these: 5m, 15m, 1h, 4h, 24h'],
   ])('%j is refused', async (args, code, reason) => {
-    const finished = await runExecutable(['markets', ...args, '--data', data]);
+    const finished = await runCommand(['markets', ...args, '--data', data]);
     expect([finished.code, finished.stdout]).toEqual([code, '']);
     expect(finished.stderr).toContain(reason);
   });

@@ -7,8 +7,9 @@ import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
-import { EXECUTABLE, finished, issueKey, printed, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, finished, issueKey } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, lightNdjson, lightSnapshot } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
 import { scrapedFrom } from '../support/scraped.ts';
@@ -64,7 +65,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     const recording = join(directory.path, 'recording.ndjson');
     const late = JSON.stringify(lightSnapshot(SNAPSHOTS + 10, 2, SILENCE_MS));
     writeFileSync(recording, `${lightNdjson(SNAPSHOTS)}\n${late}\n`);
-    await printed(['import', recording, '--data', data]);
+    await outputOf(['import', recording, '--data', data]);
     ({ key } = await issueKey(data));
     const { certPath, keyPath } = await createCertificate(directory.path, 'served');
     // Nobody answers there: the service starts all the same.
@@ -97,7 +98,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     expect(await stored()).toBe(SNAPSHOTS + 1);
     const more = join(directory.path, 'more.ndjson');
     writeFileSync(more, lightNdjson(5, SNAPSHOTS));
-    await printed(['import', more, '--data', data]);
+    await outputOf(['import', more, '--data', data]);
     expect(await stored()).toBe(SNAPSHOTS + 1 + 5);
     reading.abort();
     await until('the stream is over', async () => (await open()) === 0);
@@ -123,8 +124,8 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     await (await ask(SILENT_STREAM.replace('speed=0.1', 'speed=max'))).text();
     expect((await ask('/v1/nothing')).status).toBe(404);
     const { names } = await scrape();
-    const rules = Bun.YAML.parse(await printed(['metrics', 'alerts'])) as Rules;
-    const dashboard = await printed(['metrics', 'dashboard']);
+    const rules = Bun.YAML.parse(await outputOf(['metrics', 'alerts'])) as Rules;
+    const dashboard = await outputOf(['metrics', 'dashboard']);
     const panels = (JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] }).panels;
     const used = [
       ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
@@ -143,10 +144,10 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     async () => {
       expect(await promtool(['metrics'], (await scrape()).text)).toBe('');
       const path = join(directory.path, 'alerts.yml');
-      writeFileSync(path, await printed(['metrics', 'alerts']));
+      writeFileSync(path, await outputOf(['metrics', 'alerts']));
       expect(await promtool(['rules', path], '')).toContain('SUCCESS');
       // The configuration in the manual, with this file of rules.
-      const written = blocksOf(await printed(['manual', 'operations'])).find(
+      const written = blocksOf(await outputOf(['manual', 'operations'])).find(
         ({ language }) => language === 'yaml',
       )!.text;
       const configuration = join(directory.path, 'prometheus.yml');
@@ -156,7 +157,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
   );
 
   test('the manual describes every metric', async () => {
-    const page = await printed(['manual', 'operations']);
+    const page = await outputOf(['manual', 'operations']);
     const described = new Set(page.match(/`(?:bookreel|process)_\w+`/g));
     const names = [...(await scrape()).names].filter((name) => !/_(?:bucket|sum|count)$/.test(name));
     expect([...described].map((name) => name.slice(1, -1)).toSorted()).toEqual(names.toSorted());
@@ -190,7 +191,7 @@ test('a metrics port that is in use is refused in one sentence', async () => {
   using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('other') });
   const port = String(other.port);
   const args = ['serve', '--data', directory.path, '--port', '0', '--metrics-port', port];
-  const { code, stdout, stderr } = await runExecutable(args);
+  const { code, stdout, stderr } = await runCommand(args);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toBe(
     `bookreel: cannot listen on 127.0.0.1 port ${port}: another program listens on it; choose another with --metrics-port or --metrics-host\n`,
@@ -206,14 +207,14 @@ test.each([
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   mkdirSync(data, { mode: 0o700 });
-  const { code, stderr } = await runExecutable(['serve', '--port', '0', '--data', data, flag, value]);
+  const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data, flag, value]);
   expect([code, stderr.trimEnd().split('\n').length]).toEqual([2, 1]);
   expect(stderr).toContain(flag);
 });
 
 test('bookreel metrics without a file says which there are', async () => {
   for (const args of [['metrics'], ['metrics', 'nothing']]) {
-    const { code, stderr } = await runExecutable(args);
+    const { code, stderr } = await runCommand(args);
     expect(code).toBe(2);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   }

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { expectedGrid, type OracleGap, type OracleSnapshot } from '../support/heat-map-oracle.ts';
 import { randomBooks } from '../support/random-books.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
-import { captured } from './captured.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const NO_BOOKS = { conditionId: `0x${'0b'.repeat(32)}`, slug: 'no-books', clobTokenIds: ['31', '32'] };

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, finished, printed, runExecutable } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { EXECUTABLE, finished } from '../support/executable.ts';
 import { LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
 import { Screen } from '../support/screen.ts';
 
@@ -80,7 +81,7 @@ describe('progress', () => {
     writeLightRecording(join(cwd, 'light.ndjson'), 12_000);
     const other = { ...LIGHT_MARKET, conditionId: '0xcd', slug: 'other', clobTokenIds: ['21', '22'] };
     writeFileSync(join(cwd, 'other.ndjson'), JSON.stringify({ ...other, startTime: 0 }));
-    await printed(['import', 'light.ndjson', 'other.ndjson', '--data', 'data'], { cwd });
+    await outputOf(['import', 'light.ndjson', 'other.ndjson', '--data', 'data'], { cwd });
     expect((await finished(['mkfifo', join(cwd, 'pipe')], {})).code).toBe(0);
     const screen = new Screen(200);
     const command = `'${EXECUTABLE}' export --format csv --data data > pipe`;
@@ -180,14 +181,14 @@ describe('progress', () => {
   test('is not written if stderr is not a terminal, nor with --json on a terminal', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
-    const seeded = await runExecutable(['seed', '--data', 'data'], { cwd });
+    const seeded = await runCommand(['seed', '--data', 'data'], { cwd });
     expect({ code: seeded.code, stderr: seeded.stderr }).toEqual({ code: 0, stderr: '' });
     const { child, screen } = onTerminal(['verify', '--json', '--data', 'data'], cwd, 80);
     expect(await child.exited).toBe(0);
     child.terminal?.close();
     expect(screen.written).not.toContain('\u001b');
     expect(JSON.parse(screen.written)).toMatchObject({ ok: true });
-    expect(JSON.parse(await printed(['verify', '--json', '--data', 'data'], { cwd }))).toMatchObject({ ok: true });
+    expect(JSON.parse(await outputOf(['verify', '--json', '--data', 'data'], { cwd }))).toMatchObject({ ok: true });
   });
 });
 

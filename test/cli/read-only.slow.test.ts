@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { hasDisk, smallDisk } from '../support/disks.ts';
-import { EXECUTABLE, finished, issueKey, printed, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, finished, issueKey, printed } from '../support/executable.ts';
 import { LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
 
@@ -34,7 +36,7 @@ function withMode444(data: string): ReadOnly {
 
 /** The owner of the files, and no root, who may write neither to the files nor to their directory. */
 function ofOrdinaryUser(data: string): ReadOnly {
-  for (let path = join(data, '..'); path.startsWith('/tmp/'); path = join(path, '..')) chmodSync(path, 0o755);
+  for (let path = join(data, '..'); path.startsWith(`${tmpdir()}/`); path = join(path, '..')) chmodSync(path, 0o755);
   for (const name of readdirSync(data)) {
     chownSync(join(data, name), NOBODY, NOBODY);
     chmodSync(join(data, name), 0o444);
@@ -92,7 +94,7 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
     using directory = temporaryDirectory();
     const { data, key } = await writable(directory.path);
     const args = ['export', '--data', data];
-    const exported = await printed(args);
+    const exported = await outputOf(args);
     using archive = make(data);
     const before = filesOf(archive.data);
     const run = async (...words: string[]) =>
@@ -104,7 +106,7 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
     }
     expect((await run('key', 'list')).stdout).toContain('owner@localhost');
     const backup = join(directory.path, 'backup');
-    expect(await runExecutable(['backup', backup, '--data', archive.data])).toMatchObject({ code: 0 });
+    expect(await runCommand(['backup', backup, '--data', archive.data])).toMatchObject({ code: 0 });
     for (const command of ['key create --tier free', 'seed']) {
       const { code, stderr } = await run(...command.split(' '));
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('cannot be written') });
@@ -146,7 +148,7 @@ describe('an archive that can be read only', () => {
     const { data } = await writable(directory.path);
     using _ = withMode444(data);
     const accounts = ['--public-url', 'http://127.0.0.1:8080'];
-    expect(await runExecutable(['serve', '--data', data, '--port', '0', ...accounts])).toEqual({
+    expect(await runCommand(['serve', '--data', data, '--port', '0', ...accounts])).toEqual({
       code: 1,
       stdout: '',
       stderr: `bookreel: '${data}' cannot be written, and accounts and payments must be: serve it without --public-url and --payments\n`,
@@ -158,7 +160,7 @@ describe('an archive that can be read only', () => {
     const { data } = await writable(directory.path);
     using _ = withMode444(data);
     chmodSync(data, 0o777);
-    const { code, stderr } = await runExecutable(['key', 'list', '--data', data]);
+    const { code, stderr } = await runCommand(['key', 'list', '--data', data]);
     expect([code, stderr]).toEqual([
       1,
       `bookreel: other users may write to '${data}': run 'chmod 700 ${data}' first\n`,

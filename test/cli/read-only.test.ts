@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
-import { captured } from './captured.ts';
+import { captured } from '../support/captured.ts';
 
 const ACCOUNT = 'a@example.com';
 

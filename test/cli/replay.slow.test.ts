@@ -6,6 +6,7 @@ import { randomRecording } from '../replay/random-recording.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { BunSocket } from '../support/bun-socket.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { messagesIn } from '../support/logged.ts';
 import {
@@ -40,7 +41,7 @@ beforeAll(async () => {
   const other = { slug: 'eth-updown-5m-1776323400', symbol: 'eth', clobTokenIds: ['31', '32'] };
   const eth = sampleMarket({ conditionId: ETH_ID, ...other });
   writeFileSync(recording, [...lines, eth].map((line) => JSON.stringify(line)).join('\n'));
-  expect((await runExecutable(['import', recording, '--data', data])).code).toBe(0);
+  expect((await runCommand(['import', recording, '--data', data])).code).toBe(0);
 });
 
 afterAll(() => directory[Symbol.dispose]());
@@ -63,7 +64,7 @@ interface ShownReplay {
 
 /** The replays that `bookreel replay … --json` prints. */
 async function steer(origin: string, ...words: readonly string[]): Promise<ShownReplay[]> {
-  const { code, stdout, stderr } = await runExecutable(['replay', ...words, '--url', origin, '--json']);
+  const { code, stdout, stderr } = await runCommand(['replay', ...words, '--url', origin, '--json']);
   expect({ words, code, stderr }).toEqual({ words, code: 0, stderr: '' });
   return JSON.parse(stdout) as ShownReplay[];
 }
@@ -94,7 +95,7 @@ describe('bookreel replay', () => {
     const own = join(place.path, 'data');
     const lines = [sampleMarket({ clobTokenIds: ['0', '0'] }), sampleSnapshot()].map((line) => JSON.stringify(line));
     await Bun.write(join(place.path, 'books.ndjson'), lines.join('\n'));
-    expect((await runExecutable(['import', join(place.path, 'books.ndjson'), '--data', own])).code).toBe(0);
+    expect((await runCommand(['import', join(place.path, 'books.ndjson'), '--data', own])).code).toBe(0);
     await using replay = startChild([EXECUTABLE, 'replay', '--data', own, '--port', '0', '--paused']);
     const [line] = await replay.said(CURL_LINE);
     expect(replay.stdout()).toContain(
@@ -128,7 +129,7 @@ describe('bookreel replay', () => {
     using place = temporaryDirectory();
     const own = join(place.path, 'data');
     const fixture = join(import.meta.dir, '..', '..', 'fixtures', 'btc.ndjson.zst');
-    expect((await runExecutable(['import', fixture, '--data', own])).code).toBe(0);
+    expect((await runCommand(['import', fixture, '--data', own])).code).toBe(0);
     const words = ['replay', '--data', own, '--port', '0', '--tf', '5m', '--rebase', 'now'];
     await using replay = startChild([EXECUTABLE, ...words]);
     const origin = (await replay.said(REST))[1]!;
@@ -158,7 +159,7 @@ describe('bookreel replay', () => {
     await using _server = await startServer(data);
     await using one = await startReplay('--coin', 'btc');
     await using other = await startReplay('--coin', 'eth');
-    expect((await runExecutable(['seed', '--data', data])).code).toBe(0);
+    expect((await runCommand(['seed', '--data', data])).code).toBe(0);
     for (const { origin } of [one, other]) expect((await fetch(`${origin}/time`)).status).toBe(200);
   });
 
@@ -173,18 +174,18 @@ describe('bookreel replay', () => {
     ['another mode of books', ['--mirror', 'both'], 2, 'allowed choices are fresh, recorded'],
     ['a command that does not exist', ['shwo'], 2, "too many arguments for 'start'"],
   ])('refuses %s in one sentence', async (_, args, code, sentence) => {
-    const refused = await runExecutable(['replay', '--data', data, '--port', '0', ...args]);
+    const refused = await runCommand(['replay', '--data', data, '--port', '0', ...args]);
     expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code, stdout: '' });
     expect(refused.stderr).toContain(sentence);
     expect(refused.stderr).toMatch(/^bookreel: [^\n]+\n$/);
   });
 
   test('does not create a data directory, and names an address that another program uses', async () => {
-    const missing = await runExecutable(['replay', '--data', join(directory.path, 'missing'), '--port', '0']);
+    const missing = await runCommand(['replay', '--data', join(directory.path, 'missing'), '--port', '0']);
     expect(missing.code).toBe(1);
     await using replay = await startReplay();
     const { port } = new URL(replay.origin);
-    const second = await runExecutable(['replay', '--data', data, '--port', port]);
+    const second = await runCommand(['replay', '--data', data, '--port', port]);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
   });
@@ -232,7 +233,7 @@ describe('bookreel replay', () => {
   test('on another address needs a key whose tier grants replay, and its curl line has a place for it', async () => {
     await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG, '--from', BEGUN, '--paused');
     const keyOf = async (tier: string) =>
-      (await runExecutable(['key', 'create', '--tier', tier, '--data', data])).stdout.trim();
+      (await runCommand(['key', 'create', '--tier', tier, '--data', data])).stdout.trim();
     const [none, free, pro] = [undefined, await keyOf('free'), await keyOf('pro')];
     for (const [key, status] of [
       [none, 401],
@@ -262,7 +263,7 @@ describe('bookreel replay', () => {
 
     const file = join(directory.path, 'pro.key');
     writeFileSync(file, `${pro}\n`);
-    const refused = await runExecutable(['replay', 'list', '--url', replay.origin]);
+    const refused = await runCommand(['replay', 'list', '--url', replay.origin]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('a valid API key is needed');
     expect(await steer(replay.origin, 'list', '--key-file', file)).toHaveLength(1);
@@ -299,18 +300,18 @@ describe('a process that replays', () => {
     expect((await steer(origin, 'resume', made!.id))[0]).toMatchObject({ state: 'running' });
     expect((await steer(origin, 'pause', made!.id))[0]).toMatchObject({ state: 'paused' });
 
-    const ended = await runExecutable(['replay', 'stop', made!.id, '--url', origin]);
+    const ended = await runCommand(['replay', 'stop', made!.id, '--url', origin]);
     expect(ended).toEqual({ code: 0, stdout: '', stderr: '' });
     expect((await steer(origin, 'list')).map(({ id }) => id)).toEqual([first!.id]);
-    const gone = await runExecutable(['replay', 'show', made!.id, '--url', origin]);
+    const gone = await runCommand(['replay', 'show', made!.id, '--url', origin]);
     expect({ code: gone.code, stderr: gone.stderr }).toEqual({
       code: 1,
       stderr: `bookreel: there is no such replay: ${REPLAYS} lists them\n`,
     });
-    const table = await runExecutable(['replay', 'list', '--url', origin]);
+    const table = await runCommand(['replay', 'list', '--url', origin]);
     expect(table.stdout).toStartWith('replay ');
     expect(table.stdout).toContain(first!.id);
-    const outside = await runExecutable(['replay', 'seek', '2020-01-01', '--url', origin]);
+    const outside = await runCommand(['replay', 'seek', '2020-01-01', '--url', origin]);
     expect(outside.code).toBe(2);
     const { from, to } = first!;
     expect(outside.stderr).toBe(`bookreel: the instant is outside the replay: choose one from ${from} to ${to}\n`);
@@ -321,7 +322,7 @@ describe('a process that replays', () => {
     using web = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('<html>', { status }) });
     const url = `http://127.0.0.1:${web.port}`;
     const missed = (sentence: string) => ({ code: 1, stdout: '', stderr: `bookreel: ${sentence}\n` });
-    const list = async () => await runExecutable(['replay', 'list', '--url', url]);
+    const list = async () => await runCommand(['replay', 'list', '--url', url]);
     expect(await list()).toEqual(missed(`${url} answers with 500`));
     status = 200;
     expect(await list()).toEqual(missed(`${url} is not a replay: name another address with --url`));
@@ -329,7 +330,7 @@ describe('a process that replays', () => {
     const nobody = `no answer from ${url}: start a replay with 'bookreel replay', or name its address with --url`;
     expect(await list()).toEqual(missed(nobody));
     for (const wrong of ['127.0.0.1:8000', 'ftp://127.0.0.1', 'http://127.0.0.1/?a']) {
-      expect((await runExecutable(['replay', 'list', '--url', wrong])).code).toBe(2);
+      expect((await runCommand(['replay', 'list', '--url', wrong])).code).toBe(2);
     }
   });
 });
@@ -371,7 +372,7 @@ describe('the commands of the page at /', () => {
   });
 
   test('work with a key where one is needed', async () => {
-    KEY = (await runExecutable(['key', 'create', '--tier', 'pro', '--data', data])).stdout.trim();
+    KEY = (await runCommand(['key', 'create', '--tier', 'pro', '--data', data])).stdout.trim();
     writeFileSync(join(directory.path, 'KEY_FILE'), KEY);
     await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG);
     const lines = await runLines(replay.origin);

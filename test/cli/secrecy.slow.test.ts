@@ -8,7 +8,8 @@ import { KeyDirectory } from '../../src/store/key-directory.ts';
 import { KeySecret } from '../../src/store/key-secret.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, runExecutable } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 import { serviceOf } from '../support/service.ts';
 
 /** The part of a key that may be shown: `br_live_` and six characters. */
@@ -85,7 +86,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
   const keys: string[] = [];
   const said: Output[] = [];
   const run = async (...args: string[]) => {
-    const finished = await runExecutable([...args, '--data', data]);
+    const finished = await runCommand([...args, '--data', data]);
     said.push({ where: `stderr of ${args.join(' ')}`, bytes: Buffer.from(finished.stderr) });
     return finished;
   };
@@ -150,7 +151,7 @@ test('no key, old or new, right, mistyped or misplaced, is in the data, an answe
     ['key', 'revoke', keys[1]!],
     ['key', 'rotate', keys[1]!],
   ]) {
-    const { code, stderr } = await runExecutable([...args, '--data', data]);
+    const { code, stderr } = await runCommand([...args, '--data', data]);
     expect(code).toBe(1);
     said.push({ where: `stderr of ${args[1]} with a key`, bytes: Buffer.from(stderr) });
   }

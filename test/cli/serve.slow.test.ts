@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path';
 import { demoSettings } from '../../src/cli/demo.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { EXECUTABLE, issueKey, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightSnapshot, writeLightRecording } from '../support/light-recording.ts';
 import { messagesAfterStart } from '../support/logged.ts';
 import { PlainBrowser } from '../web/browser.ts';
 
 const STOPPING = { level: 'info', message: 'stopping: waiting for the requests under way' };
 const LISTENING = /serves '.*' on (http:\/\/\S+) /;
-const CURL_LINE = /^curl .*$/m;
 
 /** The status of a page's request for a token, in a browser of this machine without a session. */
 async function statusOfToken(origin: string): Promise<number> {
@@ -41,8 +41,12 @@ describe('a second server', () => {
     }
     // The first server is not affected, and other commands work while it runs.
     expect((await fetch(`${server.origin}/readyz`)).status).toBe(200);
-    for (const args of [['seed'], ['key', 'create', '--tier', 'free'], ['key', 'list'], ['tier', 'list']]) {
-      expect((await runExecutable([...args, '--data', data])).code).toBe(0);
+    for (const args of [
+      ['key', 'create', '--tier', 'free'],
+      ['key', 'list'],
+      ['tier', 'list'],
+    ]) {
+      expect((await runCommand([...args, '--data', data])).code).toBe(0);
     }
     expect(await server.stop()).toBe(0);
     await using next = await startServer(data);
@@ -54,7 +58,7 @@ describe('a second server', () => {
     await using server = await startServer(join(directory.path, 'one'));
     const port = new URL(server.origin).port;
     const other = join(directory.path, 'other');
-    const second = await runExecutable(['serve', '--port', port, '--data', other]);
+    const second = await runCommand(['serve', '--port', port, '--data', other]);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 1, stdout: '' });
     expect(second.stderr).toContain(`cannot listen on 127.0.0.1 port ${port}: another program listens on it`);
     // It has released its data directory.
@@ -95,29 +99,26 @@ describe('serve', () => {
 });
 
 describe('serve --demo', () => {
-  test.skipIf(Bun.which('curl') === null)(
-    'prints a line that works when it is pasted into a shell (needs curl)',
-    async () => {
-      using directory = temporaryDirectory();
-      await using server = startChild([EXECUTABLE, 'serve', '--demo', '--port', '0', '--data', directory.path]);
-      const [line] = await server.said(CURL_LINE);
-      const pasted = startChild(['sh', '-c', `${line.replace(/^curl/, 'curl -sS')}`]);
-      expect(await pasted.exited).toBe(0);
-      const { data } = JSON.parse(pasted.stdout()) as { data: { symbol: string }[] };
-      expect(data.map(({ symbol }) => symbol)).toEqual(['btc', 'btc']);
-      await pasted[Symbol.asyncDispose]();
-    },
-  );
+  const startDemo = async (data: string, ...args: string[]) => {
+    const server = startChild([EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', data, ...args]);
+    await server.said(/\}\n$/);
+    const { address, key, curl, link } = JSON.parse(server.stdout()) as Record<'address' | 'key' | 'curl', string> & {
+      readonly link: string | null;
+    };
+    return { server, address, key, curl, link };
+  };
+  const press = async (browser: PlainBrowser, link: string, headers = {}) =>
+    await browser.post('/sign-in/link', { token: new URL(link).searchParams.get('token')! }, headers);
+  const json = async <T>(...args: string[]) => JSON.parse(await outputOf([...args, '--json'])) as T;
 
-  test('prints a new key at each start and revokes the earlier ones; the data stays', async () => {
+  test('has a new key and a new sign-in link at each start, and the earlier ones are refused; the data stays', async () => {
     using directory = temporaryDirectory();
-    const demo = [EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', directory.path];
     const keys: string[] = [];
+    const links: string[] = [];
     let first: { data: unknown[] } | undefined;
-    for (let start = 0; start < 3; start += 1) {
-      await using server = startChild(demo);
-      await server.said(/\}\n$/);
-      const { address, key, curl } = JSON.parse(server.stdout()) as Record<'address' | 'key' | 'curl', string>;
+    for (let start = 0; start < 2; start += 1) {
+      const { server, address, key, curl, link } = await startDemo(directory.path);
+      await using _ = server;
       expect(curl).toContain(key);
       for (const old of keys) expect((await get(address, '/v1/btc/markets', old)).status).toBe(401);
       const answer = await get(address, '/v1/btc/markets?limit=1000', key);
@@ -128,31 +129,7 @@ describe('serve --demo', () => {
       expect(document).toEqual(first);
       expect(keys).not.toContain(key);
       keys.push(key);
-      server.kill('SIGTERM');
-      expect(await server.exited).toBe(0);
-    }
-    const listed = await runExecutable(['key', 'list', '--json', '--data', directory.path]);
-    expect(JSON.parse(listed.stdout)).toHaveLength(1);
-  });
-});
 
-describe('the sign-in link of serve --demo', () => {
-  const startDemo = async (data: string, ...args: string[]) => {
-    const server = startChild([EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', data, ...args]);
-    await server.said(/\}\n$/);
-    const { address, link } = JSON.parse(server.stdout()) as { address: string; link: string | null };
-    return { server, address, link };
-  };
-  const press = async (browser: PlainBrowser, link: string, headers = {}) =>
-    await browser.post('/sign-in/link', { token: new URL(link).searchParams.get('token')! }, headers);
-  const json = async <T>(...args: string[]) => JSON.parse(await printed([...args, '--json'])) as T;
-
-  test('shows the account, signs in as an admin once, and is another one at each start', async () => {
-    using directory = temporaryDirectory();
-    const links: string[] = [];
-    for (let start = 0; start < 2; start += 1) {
-      const { server, address, link } = await startDemo(directory.path);
-      await using _ = server;
       expect(link).toStartWith(`${address}/sign-in/link?token=`);
       expect(links).not.toContain(link!);
       links.push(link!);
@@ -182,23 +159,53 @@ describe('the sign-in link of serve --demo', () => {
       ...['account.create', 'key.create', 'account.link', 'session.sign-in'],
       ...['key.rotate', 'account.link', 'session.sign-in'],
     ]);
+    expect(await json<object[]>('key', 'list', '--data', directory.path)).toHaveLength(1);
   });
 
-  test('is followed by others of the command that the page /sign-in names', async () => {
-    using directory = temporaryDirectory();
-    const data = join(directory.path, "it's a demo");
-    const { server, address } = await startDemo(data);
-    await using _ = server;
-    const { linkCommand } = demoSettings({ data }, () => address);
-    const path = `${dirname(EXECUTABLE)}:${process.env.PATH}`;
-    await using command = startChild(['sh', '-c', linkCommand(address)], { env: { PATH: path } });
-    expect(await command.exited).toBe(0);
-    const browser = new PlainBrowser(address);
-    expect((await press(browser, command.stdout().trim())).status).toBe(303);
-    expect((await browser.open('/account')).status).toBe(200);
-  });
+  test.skipIf(Bun.which('curl') === null)(
+    'prints a line that works when it is pasted into a shell, names a command for more links, and no warning of a library gets out (needs curl)',
+    async () => {
+      using directory = temporaryDirectory();
+      const data = join(directory.path, "it's a demo");
+      const { server, address, key, curl } = await startDemo(data);
+      await using _ = server;
+      const announced = server.stdout();
+      const pasted = startChild(['sh', '-c', `${curl.replace(/^curl/, 'curl -sS')}`]);
+      expect(await pasted.exited).toBe(0);
+      const { data: markets } = JSON.parse(pasted.stdout()) as { data: { symbol: string }[] };
+      expect(markets.map(({ symbol }) => symbol)).toEqual(['btc', 'btc']);
+      await pasted[Symbol.asyncDispose]();
 
-  test('begins with --public-url, and the settings of sign-in need no other', async () => {
+      const { linkCommand } = demoSettings({ data }, () => address);
+      const path = `${dirname(EXECUTABLE)}:${process.env.PATH}`;
+      await using command = startChild(['sh', '-c', linkCommand(address)], { env: { PATH: path } });
+      expect(await command.exited).toBe(0);
+      const browser = new PlainBrowser(address);
+      expect((await press(browser, command.stdout().trim())).status).toBe(303);
+      expect((await browser.open('/account')).status).toBe(200);
+
+      const market = '/v1/btc/markets/simulated-btc-updown-5m-1767868200';
+      const paths = [
+        '/',
+        '/docs',
+        '/openapi.json',
+        '/v1/coins',
+        '/v1/btc/markets?limit=0',
+        '/v1/none',
+        '/v1/btc/prices',
+      ];
+      const parts = ['', '/snapshots', '/snapshots/at/1767868300000', '/quotes', '/prices', '/coverage', '/export'];
+      for (const asked of [...paths, ...parts.map((part) => `${market}${part}`)]) {
+        expect(await (await get(address, asked, key)).text()).not.toBe('');
+      }
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
+      expect(server.stdout()).toBe(announced);
+      expect(messagesAfterStart(server.stderr())).toEqual([STOPPING]);
+    },
+  );
+
+  test('has links that begin with --public-url, and the settings of sign-in need no other', async () => {
     using directory = temporaryDirectory();
     const url = 'https://demo.example.com';
     const given = await startDemo(join(directory.path, 'given'), '--public-url', url);
@@ -212,7 +219,7 @@ describe('the sign-in link of serve --demo', () => {
     expect(await statusOfToken(open.address)).toBe(200);
   });
 
-  test('is not printed for a host of other machines, and accounts are off there', async () => {
+  test('prints no link for a host of other machines, and accounts are off there', async () => {
     using directory = temporaryDirectory();
     const { server, address, link } = await startDemo(directory.path, '--host', '0.0.0.0');
     await using _ = server;
@@ -223,33 +230,6 @@ describe('the sign-in link of serve --demo', () => {
     const { role } = await json<{ role: string }>('account', 'show', 'demo@localhost', '--data', directory.path);
     expect(role).toBe('user');
   });
-});
-
-test('requests of every kind print nothing: no warning of a library gets out', async () => {
-  using directory = temporaryDirectory();
-  await using server = startChild([EXECUTABLE, 'serve', '--demo', '--json', '--port', '0', '--data', directory.path]);
-  await server.said(/\}\n$/);
-  const announced = server.stdout();
-  const { address, key } = JSON.parse(announced) as Record<'address' | 'key', string>;
-  const market = '/v1/btc/markets/simulated-btc-updown-5m-1767868200';
-  for (const path of [
-    '/',
-    '/docs',
-    '/openapi.json',
-    '/v1/coins',
-    '/v1/btc/markets?limit=0',
-    '/v1/none',
-    '/v1/btc/prices',
-  ]) {
-    await (await get(address, path, key)).text();
-  }
-  for (const part of ['', '/snapshots', '/snapshots/at/1767868300000', '/quotes', '/prices', '/coverage', '/export']) {
-    expect(await (await get(address, `${market}${part}`, key)).text()).not.toBe('');
-  }
-  server.kill('SIGTERM');
-  expect(await server.exited).toBe(0);
-  expect(server.stdout()).toBe(announced);
-  expect(messagesAfterStart(server.stderr())).toEqual([STOPPING]);
 });
 
 /** Large answers, partly in socket buffers when the signal comes: they must arrive even after the process has ended. */
@@ -264,7 +244,7 @@ describe('stopping', () => {
       const snapshots = Array.from({ length: 1000 }, (_, index) => lightSnapshot(index, 100));
       writeFileSync(recording, [LIGHT_MARKET, ...snapshots].map((record) => JSON.stringify(record)).join('\n'));
       const data = join(directory.path, 'data');
-      await runExecutable(['import', recording, '--data', data]);
+      await runCommand(['import', recording, '--data', data]);
       const { key } = await issueKey(data);
       await using server = startChild([EXECUTABLE, 'serve', '--port', '0', '--data', data]);
       const [, origin] = await server.said(LISTENING);
@@ -327,7 +307,6 @@ test('a restarted server counts requests from zero again', async () => {
 
 describe('permissions', () => {
   test.each([
-    ['000', []],
     ['022', []],
     ['000', ['--demo']],
   ])(

@@ -5,7 +5,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram, run } from '../../src/cli/program.ts';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../../src/config.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { captured } from './captured.ts';
+import { captured } from '../support/captured.ts';
 
 /** Of each setting a value for the file, one for its variable and one for its flag, as a flag has them. */
 const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> = {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { run } from '../../src/cli/program.ts';
 import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { CONDITION_ID, START_MS, sampleGap, sampleMarket } from '../support/sample-records.ts';
 import { type Service, serviceOf } from '../support/service.ts';
-import { captured } from './captured.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const NO_BOOKS = { conditionId: `0x${'0b'.repeat(32)}`, slug: 'no-books', clobTokenIds: ['31', '32'] };

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { run } from '../../src/cli/program.ts';
 import { generatedRecording } from '../export/generated-recording.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
-import { captured } from './captured.ts';
+import { captured } from '../support/captured.ts';
 
 test('status --records counts the records of every type', async () => {
   using place = temporaryArchive();

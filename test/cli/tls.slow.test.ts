@@ -7,8 +7,9 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { BunSocket } from '../support/bun-socket.ts';
 import { type CertificatePair, createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
-import { EXECUTABLE, printed, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightNdjson } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
 import { certificateName, startTlsClients } from '../support/tls-clients.ts';
@@ -28,7 +29,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     pairs.push(await createCertificate(directory.path, 'first'), await createCertificate(directory.path, 'second'));
     const recording = join(directory.path, 'recording.ndjson');
     writeFileSync(recording, lightNdjson(20));
-    await printed(['import', recording, '--data', data]);
+    await outputOf(['import', recording, '--data', data]);
   });
   afterAll(() => directory[Symbol.dispose]());
 
@@ -76,7 +77,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
 
   test('is turned on as in the manual', async () => {
     use(pairs[0]!);
-    const block = blocksOf(await printed(['manual', 'operations'])).find(({ text }) => text.includes('--tls-cert'))!;
+    const block = blocksOf(await outputOf(['manual', 'operations'])).find(({ text }) => text.includes('--tls-cert'))!;
     const command = [
       ['--host 0.0.0.0 --port 443', '--port 0'],
       ['/var/lib/bookreel', data],
@@ -116,7 +117,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
   test('connections that were open continue: one that is silent, a stream, and one that asks again', async () => {
     const { server, origin, port } = await serve();
     await using _ = server;
-    const { key } = JSON.parse(await printed(['key', 'create', '--tier', 'enterprise', '--json', '--data', data])) as {
+    const { key } = JSON.parse(await outputOf(['key', 'create', '--tier', 'enterprise', '--json', '--data', data])) as {
       key: string;
     };
     const tls = { rejectUnauthorized: false };
@@ -187,7 +188,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     const other = join(directory.path, 'other');
     const tls = ['--tls-cert', certPath, '--tls-key', keyPath];
     for (const args of [tls, []]) {
-      const run = await runExecutable(['serve', '--data', other, '--port', String(port), ...args]);
+      const run = await runCommand(['serve', '--data', other, '--port', String(port), ...args]);
       expect(run.code).toBe(1);
       expect(run.stderr).toContain('another program listens on it; choose another with --port or --host');
     }
@@ -217,7 +218,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
   ])('serve %s is refused in one sentence, and creates nothing', async (_, args, code, sentence) => {
     for (const command of ['serve', 'replay']) {
       const missing = join(directory.path, 'missing');
-      const run = await runExecutable([command, '--data', missing, '--port', '0', ...args()]);
+      const run = await runCommand([command, '--data', missing, '--port', '0', ...args()]);
       expect({ command, code: run.code, lines: run.stderr.trimEnd().split('\n').length }).toEqual({
         command,
         code,
@@ -235,7 +236,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect(await Bun.spawn(command, { stdout: 'ignore', stderr: 'ignore' }).exited).toBe(0);
     chmodSync(locked, 0o600);
     const args = ['serve', '--data', data, '--port', '0', '--tls-cert', pairs[0]!.certPath, '--tls-key', locked];
-    const { code, stderr } = await runExecutable(args);
+    const { code, stderr } = await runCommand(args);
     expect(code).toBe(1);
     expect(stderr).toMatch(/locked\.key' is encrypted: write the key without a passphrase/);
   });

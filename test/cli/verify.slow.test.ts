@@ -6,6 +6,7 @@ import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { writeManifest } from '../support/backup-manifest.ts';
+import { runCommand } from '../support/command.ts';
 import { otherBook, storeAsBefore } from '../support/earlier-archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
@@ -22,7 +23,7 @@ interface VerifyDocument {
   readonly totals: Readonly<Record<string, number>>;
 }
 
-const verify = (data: string, ...args: string[]) => runExecutable(['verify', '--data', data, ...args]);
+const verify = (data: string, ...args: string[]) => runCommand(['verify', '--data', data, ...args]);
 
 /** A data directory with `count` snapshots of one market. */
 async function lightArchive(count: number): Promise<Disposable & { readonly data: string; readonly path: string }> {
@@ -42,7 +43,7 @@ describe('verify', () => {
   test('of the seeded archive finds no problem, and prints a line for each market with a weakness', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
-    await runExecutable(['seed', '--data', data]);
+    await runCommand(['seed', '--data', data]);
     const { code, stdout, stderr } = await verify(data);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const lines = stdout.trimEnd().split('\n');
@@ -90,7 +91,7 @@ describe('verify', () => {
 
   test('of an archive without markets is one document too', async () => {
     using directory = temporaryDirectory();
-    await runExecutable(['key', 'create', '--tier', 'free', '--data', directory.path]);
+    await runCommand(['key', 'create', '--tier', 'free', '--data', directory.path]);
     const { code, stdout } = await verify(directory.path, '--json');
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, markets: [], problems: [] });
@@ -171,7 +172,7 @@ describe('verify', () => {
 
   test('reports a missing key secret when there are keys', async () => {
     using place = await lightArchive(3);
-    await runExecutable(['key', 'create', '--tier', 'free', '--data', place.data]);
+    await runCommand(['key', 'create', '--tier', 'free', '--data', place.data]);
     rmSync(join(place.data, 'key-secret'));
     const { code, stdout } = await verify(place.data);
     expect(code).toBe(3);
@@ -254,7 +255,7 @@ describe('verify', () => {
     mkdirSync(backup);
     cpSync(place.path, join(backup, 'bookreel.db'));
     writeManifest(backup);
-    const restored = await runExecutable(['restore', backup, '--data', data]);
+    const restored = await runCommand(['restore', backup, '--data', data]);
     expect({ ...restored, stderr: '' }).toEqual({ code: 1, stdout: '', stderr: '' });
     expect(restored.stderr).toContain(`bookreel.db' ${difference}, unlike an archive of this program`);
     expect(existsSync(data)).toBe(false);
@@ -262,7 +263,7 @@ describe('verify', () => {
 
   test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {
     using place = await lightArchive(200);
-    await runExecutable(['key', 'create', '--tier', 'pro', '--data', place.data]);
+    await runCommand(['key', 'create', '--tier', 'pro', '--data', place.data]);
     using directory = temporaryDirectory();
     chmodSync(directory.path, 0o755);
     const medium = join(directory.path, 'medium');

@@ -19,7 +19,7 @@ import { type Service, serviceOf } from '../support/service.ts';
 
 setDefaultTimeout(120_000);
 
-const RUNS = { seed: 20260416, numRuns: 40 };
+const RUNS = { seed: 20260416, numRuns: 15 };
 const DIGEST_BYTES = 32;
 const SOURCE = join(import.meta.dir, '..', '..', 'src', 'client', 'segment-reader.ts');
 

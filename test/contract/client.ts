@@ -31,7 +31,7 @@ export interface ProblemDocument {
 
 /** Internals that no answer may show: SQL, files, stacks, schemas, engines. */
 const INTERNAL =
-  /sqlite|\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\.js:\d|bunfs|\/tmp\/|\/home\/|\/work\/|\bat \S+ \(|typebox|elysia|undefined|\[object /i;
+  /sqlite|\bselect\b.*\bfrom\b|\binsert into\b|node_modules|\.ts\b|\.js:\d|bunfs|\/tmp\/|\/dev\/shm\/|\/home\/|\/work\/|\bat \S+ \(|typebox|elysia|undefined|\[object /i;
 /** Published files of the sources. Other answers must not contain source paths. */
 const PUBLISHED = ROUTES.segmentReader!.path;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

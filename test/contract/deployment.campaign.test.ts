@@ -12,11 +12,9 @@ const deployment = deploymentOf(Bun.env);
 
 if (deployment !== undefined) {
   const { origin } = deployment;
-  contractSuite(
-    `the contract, against ${origin}`,
-    (records) => openDeployment(deployment, records),
-    reachOf(deployment),
-  );
+  contractSuite(`the contract, against ${origin}`, (records) => openDeployment(deployment, records), {
+    reach: reachOf(deployment),
+  });
 } else {
   describe('the contract, against a deployment', () => {
     /** This file once more, in a process with the address of a deployment: what `make contract` runs. */

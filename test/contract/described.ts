@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import { answersOf, apiDocument, type DescribedAnswer, describedPath, type Schema } from '../support/api-document.ts';
+import { answersOf, apiDocument, type DescribedAnswer, pathFinder, type Schema } from '../support/api-document.ts';
 
 /** Headers that servers and proxies add to any answer. The document has only headers of this service. */
 const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
@@ -7,6 +7,7 @@ const OF_THE_TRANSPORT: ReadonlySet<string> = new Set([
   ...['server', 'via', 'age', 'alt-svc', 'strict-transport-security'],
 ]);
 const DOCUMENT = await apiDocument();
+const describedPath = pathFinder(DOCUMENT);
 const ANSWERS: ReadonlyMap<string, DescribedAnswer> = new Map(
   answersOf(DOCUMENT).map((answer) => [`${answer.status} ${answer.path}`, answer]),
 );
@@ -18,7 +19,7 @@ export function expectDescribed(
   path: string,
   label: string,
 ): void {
-  const template = describedPath(DOCUMENT, path);
+  const template = describedPath(path);
   if (template === undefined || (method !== 'GET' && method !== 'HEAD')) return;
   const described = ANSWERS.get(`${status} ${template}`);
   expect(described?.status, `${label}: the document knows the status`).toBe(status);

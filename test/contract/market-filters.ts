@@ -62,15 +62,18 @@ const WINDOWS = [
   [0, T0 - 599 * MINUTE],
   [T0 + 9000 * MINUTE],
 ] as const;
-const EVERY_FILTER: readonly Filter[] = [undefined, '5m', '15m', '4h'].flatMap((tf) =>
-  FLAGS.flatMap((recorded) =>
-    FLAGS.flatMap((closed) =>
-      WINDOWS.flatMap((window) =>
-        [undefined, T0 - 1, T0 + 1000, T0 + 6 * MINUTE].map((asOf) => ({ tf, recorded, closed, window, asOf })),
+/** Every fifth combination: any two values of different filters are in one. */
+const FILTERS: readonly Filter[] = [undefined, '5m', '15m', '4h']
+  .flatMap((tf) =>
+    FLAGS.flatMap((recorded) =>
+      FLAGS.flatMap((closed) =>
+        WINDOWS.flatMap((window) =>
+          [undefined, T0 - 1, T0 + 1000, T0 + 6 * MINUTE].map((asOf) => ({ tf, recorded, closed, window, asOf })),
+        ),
       ),
     ),
-  ),
-);
+  )
+  .filter((_, index) => index % 5 === 0);
 
 /** The market list's filters, and the number of snapshots of each market. */
 export function marketFilterTests(suite: Suite): void {
@@ -81,9 +84,9 @@ export function marketFilterTests(suite: Suite): void {
     return reply.json<MarketList>();
   };
 
-  test('every combination of filters has the markets that a scan finds, with their number of snapshots', async () => {
+  test('any combination of filters has the markets that a scan finds, with their number of snapshots', async () => {
     let found = 0;
-    for (const filter of EVERY_FILTER) {
+    for (const filter of FILTERS) {
       const search = searchOf(filter);
       const expected = expectedList(filter).map(({ conditionId }) => ({
         conditionId,
@@ -95,7 +98,7 @@ export function marketFilterTests(suite: Suite): void {
       expect(pagination, search).toEqual({ limit: 1000, skip: 0, count: expected.length, hasMore: false });
       found += expected.length;
     }
-    expect(found).toBeGreaterThan(1000);
+    expect(found).toBeGreaterThan(200);
   });
 
   test('a filtered list has whole markets, and is paged by skip and limit like any list', async () => {

@@ -7,8 +7,10 @@ import type { Suite } from './target.ts';
 const pathOf = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}`;
 const eventsIn = ({ text }: Reply) => eventsOf(text);
 const dataOf = (events: readonly StreamedEvent[]) => events.map(({ data }) => data);
-/** The bytes of each snapshot, from a page of one. */
-const ONE = /^\{"data":\[(.*)\],"nextCursor":(?:null|"([^"]*)")\}$/s;
+/** The bytes of the snapshots of a page, and its cursor. */
+const PAGE = /^\{"data":\[(.*)\],"nextCursor":(?:null|"([^"]*)")\}$/s;
+/** A comma between snapshots: levels have no id. */
+const BETWEEN = /,(?=\{"id":)/;
 
 /** A market's snapshots as server-sent events. */
 export function streamTests(suite: Suite): void {
@@ -21,9 +23,9 @@ export function streamTests(suite: Suite): void {
   const pages = async (market: MarketRecord, query: string): Promise<string[]> => {
     const found: string[] = [];
     for (let cursor = ''; ; ) {
-      const { text } = await get(`${pathOf(market)}/snapshots?limit=1${query}${cursor}`);
-      const [, snapshot = '', next] = ONE.exec(text)!;
-      if (snapshot !== '') found.push(snapshot);
+      const { text } = await get(`${pathOf(market)}/snapshots?limit=100${query}${cursor}`);
+      const [, snapshots = '', next] = PAGE.exec(text)!;
+      if (snapshots !== '') found.push(...snapshots.split(BETWEEN));
       if (next === undefined) return found;
       cursor = `&cursor=${next}`;
     }

@@ -25,11 +25,44 @@ import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target }
 /** Some tests make thousands of requests. */
 setDefaultTimeout(60_000);
 
-/**
- * The HTTP interface of the contract, checked against the service that `open` starts or finds. Tests that want more than
- * `reach` has are skipped by name.
- */
-export function contractSuite(name: string, open: OpenTarget, reach: Reach = HERE): void {
+/** The parts of the contract, and their tests. */
+const PARTS = {
+  rules: ruleTests,
+  'records and markets': resourceTests,
+  coins: coinTests,
+  account: accountTests,
+  'filtered markets': marketFilterTests,
+  'time series': seriesTests,
+  sampling: samplingTests,
+  'as of an instant': asOfTests,
+  coverage: coverageTests,
+  'heat map': heatMapTests,
+  overview: overviewTests,
+  export: exportTests,
+  stream: streamTests,
+  parameters: parameterTests,
+  formats: formatTests,
+  'outside /v1': siteTests,
+  pages: pageTests,
+  'malformed HTTP': malformedHttpTests,
+  access: accessTests,
+} satisfies Readonly<Record<string, (suite: Suite) => void>>;
+
+export type Part = keyof typeof PARTS;
+
+interface Extent {
+  /** Tests that want more than this are skipped by name. */
+  readonly reach?: Reach;
+  /** All parts if left out. */
+  readonly parts?: readonly Part[];
+}
+
+/** The HTTP interface of the contract, checked against the service that `open` starts or finds. */
+export function contractSuite(
+  name: string,
+  open: OpenTarget,
+  { reach = HERE, parts = Object.keys(PARTS) as Part[] }: Extent = {},
+): void {
   describe(name, () => {
     let target: Target;
     let ampleKey: string;
@@ -55,24 +88,7 @@ export function contractSuite(name: string, open: OpenTarget, reach: Reach = HER
       open,
       reach,
     };
-    describe('rules', () => ruleTests(suite));
-    describe('records and markets', () => resourceTests(suite));
-    describe('coins', () => coinTests(suite));
-    describe('account', () => accountTests(suite));
-    describe('filtered markets', () => marketFilterTests(suite));
-    describe('time series', () => seriesTests(suite));
-    describe('sampling', () => samplingTests(suite));
-    describe('as of an instant', () => asOfTests(suite));
-    describe('coverage', () => coverageTests(suite));
-    describe('heat map', () => heatMapTests(suite));
-    describe('overview', () => overviewTests(suite));
-    describe('export', () => exportTests(suite));
-    describe('stream', () => streamTests(suite));
-    describe('parameters', () => parameterTests(suite));
-    describe('formats', () => formatTests(suite));
-    describe('outside /v1', () => siteTests(suite));
-    describe('pages', () => pageTests(suite));
-    describe.skipIf(!reach.plain)('malformed HTTP', () => malformedHttpTests(suite));
-    describe('access', () => accessTests(suite));
+    for (const part of parts)
+      describe.skipIf(part === 'malformed HTTP' && !reach.plain)(part, () => PARTS[part](suite));
   });
 }

@@ -131,7 +131,7 @@ test('an export as SQLite has every record in plain tables', async () => {
       const tables = tablesOf((await exported(temporary.archive, 'sqlite')).bytes);
       expect(tables).toEqual(expectedTables(expectedExport(lines)));
     }),
-    { seed: 20260416, numRuns: 12 },
+    { seed: 20260416, numRuns: 6 },
   );
 });
 

@@ -150,7 +150,7 @@ describe('gaps', () => {
           }
         },
       ),
-      { seed: 8, numRuns: 60 },
+      { seed: 8, numRuns: 25 },
     );
   });
 });

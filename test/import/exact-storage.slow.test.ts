@@ -12,7 +12,7 @@ import {
 } from '../support/sample-records.ts';
 import { serviceOf } from '../support/service.ts';
 
-const RUNS = { numRuns: 60, seed: 20_260_416 };
+const RUNS = { numRuns: 20, seed: 20_260_416 };
 const PATH = `/btc/markets/${CONDITION_ID}`;
 
 /** A decimal: digits · 10^-decimals. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { has, run } from './containers/made-archives.ts';
 import {
   mappingOfBooks,
   memoryOfImport,
@@ -13,6 +14,7 @@ import {
 } from './memory.ts';
 
 const FILES = 5000;
+const MEMBERS = 200;
 /** 20 MB of Parquet and more. */
 const ROWS = 30_000;
 
@@ -34,5 +36,17 @@ test.each([
 ] as const)(`an import of ${ROWS} books as %s by a mapping takes as little`, async (_, format, fill) => {
   const { mebibytes, report } = await memoryOfImport(fill, mappingOfBooks(format));
   expect(report).toContain(`${ROWS + 1} records read`);
+  expect(mebibytes).toBeLessThan(RESIDENT_MEBIBYTES_MAX);
+});
+
+test.skipIf(!has('zip', 'tar')).each([
+  ['zip', 'zip -qrm a.zip .'],
+  ['tar.gz', 'tar --hard-dereference -czf ../packed.tar.gz --remove-files * && mv ../packed.tar.gz .'],
+])('nor does it grow with the number and the size of the members of a %s', async (_, command) => {
+  const { mebibytes, report } = await memoryOfImport((directory) => {
+    writeCaptures(directory, MEMBERS);
+    run(directory, 'sh', '-c', command);
+  });
+  expect(report).toContain(`${MEMBERS + 1} records read from ${MEMBERS + 1} files`);
   expect(mebibytes).toBeLessThan(RESIDENT_MEBIBYTES_MAX);
 });

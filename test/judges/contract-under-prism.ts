@@ -53,7 +53,7 @@ const openUnderPrism: OpenTarget = async (records) => {
   };
 };
 
-contractSuite('the contract, under Prism', openUnderPrism, { ...HERE, plain: false });
+contractSuite('the contract, under Prism', openUnderPrism, { reach: { ...HERE, plain: false } });
 
 test('Prism found no violations in requests and answers', () => {
   const judged = tallies.reduce((sum, tally) => sum + tally.judged, 0);

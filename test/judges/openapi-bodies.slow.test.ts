@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { unpack } from 'msgpackr';
 import { seed } from '../../src/cli/seed.ts';
-import { captured } from '../cli/captured.ts';
 import { liveAnswers } from '../http/openapi-answers.ts';
-import { answersOf, apiDocument, describedPath, operationsOf } from '../support/api-document.ts';
+import { answersOf, apiDocument, operationsOf, pathFinder } from '../support/api-document.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { captured } from '../support/captured.ts';
 import { serviceOf } from '../support/service.ts';
 
 setDefaultTimeout(60_000);
@@ -23,6 +23,7 @@ interface Ajv {
 type AjvConstructor = new (options: object) => Ajv;
 
 const DOCUMENT = await apiDocument();
+const describedPath = pathFinder(DOCUMENT);
 const INSTALLED = join(import.meta.dir, 'node_modules');
 const IS_INSTALLED = existsSync(join(INSTALLED, 'ajv'));
 
@@ -110,7 +111,7 @@ describe.skipIf(!IS_INSTALLED)(
           const response = await app.handle(new Request(`http://localhost${request}`, { headers }));
           const bytes = new Uint8Array(await response.arrayBuffer());
           const body: unknown = accept.endsWith('json') ? JSON.parse(new TextDecoder().decode(bytes)) : unpack(bytes);
-          const judge = judgeOf(describedPath(DOCUMENT, request)!, response.status, accept);
+          const judge = judgeOf(describedPath(request)!, response.status, accept);
           expect(judge(body) || judge.errors, request).toBe(true);
           judged += 1;
           answered = body;

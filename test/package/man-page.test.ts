@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { manPage } from '../../src/package/man-page.ts';
-import { captured } from '../cli/captured.ts';
+import { captured } from '../support/captured.ts';
 
 function wordsOf(command: CommandUnknownOpts): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;

@@ -142,7 +142,7 @@ describe('the playback of a market', () => {
           expect(trades).toBe(later('trade'));
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -129,7 +129,7 @@ describe('a client of the market channel', () => {
           if (stepMs > 0) expect(client.hashesChecked.right).toBeGreaterThan(5);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 12 },
     );
   });
 
@@ -230,7 +230,7 @@ describe('a client of the market channel', () => {
           session.closed();
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 

@@ -137,7 +137,7 @@ describe('a segment of books', () => {
         const records = recordsOf([{ ...EMPTY, bidPrices, bidSizes: sizes }]);
         expect(decodeAll(bookCodec, encodeAll(bookCodec, records, SEGMENT_RECORDS_MAX))).toEqual(records);
       }),
-      { ...RUNS, numRuns: 3000 },
+      { ...RUNS, numRuns: 1000 },
     );
   });
 });

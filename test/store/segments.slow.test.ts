@@ -7,7 +7,7 @@ import { SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { checkRows, inTimeOrder, mergeBatch, pageOf, recordsIn, SeriesModel, seriesArchive } from './price-series.ts';
 
-const RUNS = { seed: 20260416, numRuns: 60 };
+const RUNS = { seed: 20260416, numRuns: 30 };
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 const { database, segments, newSeries } = seriesArchive();
@@ -103,7 +103,7 @@ describe('merging batches into a series', () => {
         expect(recordsIn(segments, seriesId)).toEqual([...model.records]);
         expect(checkRows(database, seriesId).records).toBe(model.records.length);
       }),
-      { ...RUNS, numRuns: 150 },
+      { ...RUNS, numRuns: 60 },
     );
   });
 
@@ -291,7 +291,7 @@ describe('the nearest record', () => {
           }
         },
       ),
-      { ...RUNS, numRuns: 100 },
+      { ...RUNS, numRuns: 50 },
     );
   });
 

@@ -13,7 +13,7 @@ import { marketStatement } from '../support/markets.ts';
 import { randomBooks, randomsOf } from '../support/random-books.ts';
 import { checkRows, inTimeOrder } from './price-series.ts';
 
-const RUNS = { seed: 20260416, numRuns: 60 };
+const RUNS = { seed: 20260416, numRuns: 30 };
 const ALL: PageQuery = { fromMs: 0, toMs: 1e12, order: 'asc', after: undefined, limit: 1e6 };
 
 const held = temporaryArchive();

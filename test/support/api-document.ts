@@ -111,12 +111,16 @@ export function answersOf(document: ApiDocument): readonly DescribedAnswer[] {
   );
 }
 
-/** The document's path for a request's path; undefined when it has none. */
-export function describedPath({ paths }: ApiDocument, path: string): string | undefined {
-  const requested = path.split('?')[0]!.replace(/(?<=.)\/$/, '');
-  return Object.keys(paths).find((template) =>
-    new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`).test(requested),
-  );
+/** Finds the document's path for a request's path; the finder returns undefined when it has none. */
+export function pathFinder({ paths }: ApiDocument): (path: string) => string | undefined {
+  const templates = Object.keys(paths).map((template) => {
+    const pattern = new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`);
+    return { template, pattern };
+  });
+  return (path) => {
+    const requested = path.split('?')[0]!.replace(/(?<=.)\/$/, '');
+    return templates.find(({ pattern }) => pattern.test(requested))?.template;
+  };
 }
 
 function named<T>(components: Readonly<Record<string, T>>, { $ref }: Reference): T {

@@ -1,6 +1,7 @@
 import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from './archive.ts';
+import { runCommand } from './command.ts';
 import { type Finished, runExecutable, startServer } from './executable.ts';
 import { LIGHT_MARKET, lightNdjson } from './light-recording.ts';
 
@@ -54,7 +55,7 @@ function emptyWorkspace(key: string): Workspace {
   return {
     path: cwd,
     key,
-    run: (...args) => runExecutable(args, { cwd }),
+    run: (...args) => runCommand(args, { cwd }),
     file: (name) => join(cwd, name),
     names: (name = '.') => readdirSync(join(cwd, name)).sort(),
     [Symbol.dispose]: () => directory[Symbol.dispose](),

@@ -132,7 +132,7 @@ describe('a sound archive', () => {
 });
 
 describe('one flipped bit', () => {
-  const ROUNDS = 120;
+  const ROUNDS = 60;
 
   /** Damages a row of every kind of series in turn, and restores it. */
   async function eachNamed(damage: (place: Verifiable, row: SegmentRow, random: () => number) => void): Promise<void> {
@@ -204,7 +204,7 @@ describe('one flipped bit', () => {
     const whole = readFileSync(place.path);
     const random = randomsOf(7);
     const rows = place.rows<SegmentRow>(SEGMENTS).filter(({ payload }) => payload.length > 60);
-    for (let round = 0; round < 80; round += 1) {
+    for (let round = 0; round < 40; round += 1) {
       const row = rows[Math.floor(random() * rows.length)]!;
       const bytes = Buffer.from(whole);
       // The digest comes before the payload.
@@ -243,7 +243,7 @@ describe('a damaged database', () => {
     const whole = readFileSync(place.path);
     const random = randomsOf(13);
     let found = 0;
-    for (let round = 0; round < 300; round += 1) {
+    for (let round = 0; round < 120; round += 1) {
       const bytes = Buffer.from(whole);
       // Most of them in the first pages, which hold the schema, the markets and the indexes.
       const length = round % 3 === 0 ? bytes.length : Math.min(bytes.length, 16 * 8192);
@@ -253,7 +253,7 @@ describe('a damaged database', () => {
       if (!ok) found += 1;
       for (const problem of problems) expect(sentenceOf(problem)).not.toMatch(/undefined|\[object|NaN/);
     }
-    expect(found).toBeGreaterThan(30);
+    expect(found).toBeGreaterThan(12);
   });
 
   test('that is cut off or empty is one problem', async () => {

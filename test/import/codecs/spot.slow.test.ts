@@ -163,7 +163,7 @@ describe('a spot price CSV', () => {
         expect(report.rejections).toEqual([]);
         expect(coinPricesOf(place.archive, 'btc', 'chainlink')).toEqual([[AT_MS, 12.5]]);
       }),
-      { numRuns: 25, seed: 20260608 },
+      { numRuns: 10, seed: 20260608 },
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { cpSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importPaths, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, tradesOf } from '../../support/imported.ts';
@@ -42,10 +42,18 @@ const PACKED: readonly (readonly [string, readonly string[], string])[] = [
   ['xz', ['xz'], 'cp -r in xz && xz xz/market-ws.jsonl'],
 ];
 
+/** Writes the beginning of the capture: another file than its whole takes no other way. */
+function writeCapture(directory: string): void {
+  mkdirSync(directory);
+  cpSync(join(CAPTURE!, 'markets.json'), join(directory, 'markets.json'));
+  const lines = readFileSync(join(CAPTURE!, 'market-ws.jsonl'), 'utf8').split('\n').slice(0, 1200);
+  writeFileSync(join(directory, 'market-ws.jsonl'), `${lines.join('\n')}\n`);
+}
+
 describe.skipIf(CAPTURE === undefined)('a real capture gives the same records', () => {
-  const plain = async () => {
+  const plain = async (directory: string) => {
     using place = temporaryArchive();
-    const { total } = await importPaths(place.archive, CAPTURE!);
+    const { total } = await importPaths(place.archive, directory);
     return { total, content: contentOf(place) };
   };
 
@@ -53,12 +61,12 @@ describe.skipIf(CAPTURE === undefined)('a real capture gives the same records', 
     test.skipIf(!has(...programs))(`as ${name}`, async () => {
       using directory = temporaryDirectory();
       using place = temporaryArchive();
-      cpSync(CAPTURE!, join(directory.path, 'in'), { recursive: true });
+      writeCapture(join(directory.path, 'in'));
       run(directory.path, 'sh', '-c', `chmod -R u+w in && ${command}`);
       const path = join(directory.path, name);
       const { total, files } = await importPaths(place.archive, path);
-      const expected = await plain();
-      expect(total.stored).toBeGreaterThan(5000);
+      const expected = await plain(join(directory.path, 'in'));
+      expect(total.stored).toBeGreaterThan(1000);
       expect(total).toEqual(expected.total);
       expect(contentOf(place)).toEqual(expected.content);
       expect(expected.content.records).toHaveLength(4);
@@ -75,7 +83,7 @@ describe.skipIf(CAPTURE === undefined)('a real capture gives the same records', 
   ])('as %s nothing is stored, and a sentence says what to do', async (name, command) => {
     using directory = temporaryDirectory();
     using place = temporaryArchive();
-    cpSync(CAPTURE!, join(directory.path, 'in'), { recursive: true });
+    writeCapture(join(directory.path, 'in'));
     run(directory.path, 'sh', '-c', `chmod -R u+w in && ${command}`);
     expect(importPaths(place.archive, join(directory.path, name))).rejects.toThrow(
       'it is compressed with bzip2: decompress it first, or use gzip, zstd or xz',

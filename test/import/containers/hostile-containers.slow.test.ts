@@ -211,9 +211,9 @@ describe('damage', () => {
 
 describe('bounds', () => {
   test('more than 50,000 members are refused before one is read', async () => {
-    const entries = numbers(100_000).map((index) => ({ name: `${index}`, content: '', method: 0 }));
+    const entries = numbers(50_001).map((index) => ({ name: `${index}`, content: '', method: 0 }));
     for (const [name, content] of [
-      ['a.zip', madeZip(entries.slice(0, 60_000))],
+      ['a.zip', madeZip(entries)],
       ['a.tar', madeTar(entries)],
     ] as const) {
       const { error, sizes } = await importNamed(name, content);

@@ -20,7 +20,7 @@ import {
   UP_ASSET,
 } from '../../support/sample-records.ts';
 
-const RUNS = { seed: 20_260_416, numRuns: 300 };
+const RUNS = { seed: 20_260_416, numRuns: 150 };
 
 /** The result of the scanner for a line, if it scanned it, and the result of `parseRecord`. */
 interface Reading {
@@ -173,7 +173,7 @@ describe('the result of the scanner', () => {
           if (scanned !== undefined) expect(scanned).toEqual(parsed as RecordedItem);
         }
       }),
-      { ...RUNS, numRuns: 2000 },
+      { ...RUNS, numRuns: 700 },
     );
   });
 
