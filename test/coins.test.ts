@@ -9,7 +9,7 @@ import { selectedCoins } from '../src/export/selection.ts';
 import { replayOptionsOf } from '../src/http/replay/replay-resource.ts';
 import { Replay } from '../src/replay/replay.ts';
 import { tierOf } from '../src/web/admin/tier-form.tsx';
-import { captured } from './cli/captured.ts';
+import { captured } from './support/captured.ts';
 import { importMapped } from './import/mapping/mapped-import.ts';
 import {
   importPaths,
