@@ -30,7 +30,7 @@ describe('every page', () => {
     },
   );
 
-  test.each(['manual', ...PAGE_NAMES])('%s is served as HTML and as Markdown', async (name) => {
+  test.each(['manual', ...PAGE_NAMES])('The executable has the manual as HTML and Markdown. (%s)', async (name) => {
     const markdown = await get(`/docs/${name}.md`);
     expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     const text = await markdown.text();
@@ -60,7 +60,7 @@ describe('every page', () => {
   });
 });
 
-test('the pages show every picture, and each is a PNG below 150 kB', async () => {
+test('The manual has at most three pictures, PNG files of less than 150 kB.', async () => {
   const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((.+)\)$/gm)].map(([, name]) => name!));
   expect(shown.toSorted()).toEqual(Object.keys(PICTURES));
   const html = (await Promise.all(PAGE_NAMES.map(async (name) => (await get(`/docs/${name}`)).text()))).join('');
@@ -93,7 +93,7 @@ test('the list of pages has every page, and so have the quick start and llms.txt
     expect(llms).toContain(`- [${title}](${service.origin}/docs/${name}.md): ${summary}\n`);
 });
 
-test('the table of formats has every codec with its input and its records', () => {
+test('The table of formats in the manual is generated from the codecs.', () => {
   const rows = textOf('recordings')
     .split('\n')
     .filter((line) => line.startsWith('| '));

@@ -40,7 +40,7 @@ async function whole(query: string, of: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-test.each(['parquet', 'ndjson', 'segments'])('an export as %s that is reset does no further step', async (format) => {
+test.each(['parquet', 'ndjson', 'segments'])('After a reset no step of an export begins. (%s)', async (format) => {
   using reads = new CountedReads(service.archive);
   await whole(`?format=${format}`, key);
   const before = await reads.settled();
@@ -71,7 +71,7 @@ test('every export that was reset gives its slot back, once', async () => {
   expect(statuses).toEqual([...Array.from({ length: EXPORTS_PER_KEY_MAX }, () => 200), 429]);
 });
 
-test('an export has its turns, whatever number of exports another key has', async () => {
+test('Keys take turns with exports, whatever number of exports another key has.', async () => {
   using reads = new CountedReads(service.archive);
   const other = keyOf(service);
   const { inCrowd, alone } = await readsInCrowd(

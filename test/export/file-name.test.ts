@@ -43,7 +43,7 @@ describe('the content of an export', () => {
     ],
     ['x.gz', ['csv', 'zstd'], "the name 'x.gz' says gzip compression, not zstd: change the name or leave out --zstd"],
     ['x.db', [undefined, 'gzip'], "the name 'x.db' says no compression, not gzip: change the name or leave out --gzip"],
-  ])('%s, requested as %j, is refused', (path, requested, sentence) => {
+  ])('A flag that contradicts the name of a file is refused. (%s, %j)', (path, requested, sentence) => {
     expect(() => content(path, requested)).toThrow(new DomainError('invalid-parameter', sentence));
   });
 });

@@ -70,7 +70,7 @@ ${more}`;
   test.each([
     ['', 1],
     ['distinct = true', 4],
-  ])('with %j are %d, and importing them again stores none', async (more, stored) => {
+  ])('Equal rows are two trades if a mapping says that rows are distinct. (%j: %d)', async (more, stored) => {
     using place = temporaryArchive();
     await importMapped(place.archive, mapping(more), ROWS);
     expect(tradesOf(place.archive, SLUG, 'up')).toHaveLength(stored);

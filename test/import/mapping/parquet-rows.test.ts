@@ -27,7 +27,7 @@ const leaf = (name: string, rest: Partial<SchemaElement>): SchemaElement => ({
 });
 
 describe('the rows of Parquet', () => {
-  test('have exact values, numbered over all groups of rows', async () => {
+  test('A float of 32 bits in Parquet has the value of its shortest decimal.', async () => {
     const { columns, rows } = await rowsOf(
       [
         { name: 'n', data: [1n, 9007199254740993n, -3n], type: 'INT64' },
@@ -47,7 +47,7 @@ describe('the rows of Parquet', () => {
     ]);
   });
 
-  test('have instants as ISO 8601 with all digits, and Z only if the file says UTC', async () => {
+  test('Instants of Parquet have Z only if the file says that they are UTC.', async () => {
     const logical = (unit: 'MILLIS' | 'MICROS' | 'NANOS', isAdjustedToUTC: boolean) =>
       ({ type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC, unit } }) as const;
     const { rows } = await rowsOf(
