@@ -80,6 +80,7 @@ campaign: build ## run the tests that take minutes: crashes, faults, proxies, ba
 check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral
 	$(BUN) run check
 	$(BUN) test/decisions.ts --check
+	$(BUN) test --only-failures test/imports.test.ts
 	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
 	$(BUN) src/main.ts openapi --replay >test/judges/node_modules/openapi-replay.json
 	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json node_modules/openapi-replay.json
