@@ -26,7 +26,7 @@ const get = (path: string, headers: Record<string, string> = {}) => fetch(`${ser
 const shownAt = (origin: string, { audience, text }: ManualPage) =>
   audience === 'operators' ? text : text.replaceAll('http://127.0.0.1:8080', origin);
 
-describe('every page', () => {
+describe('Every page of the manual is without scripts, and shows HTML as text.', () => {
   test.each(PAGES.map((page) => [page.name, page] as const))(
     '%s begins with its title and a sentence that sums it up',
     (_, { title, summary, text }) => {

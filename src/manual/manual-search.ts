@@ -24,7 +24,7 @@ export function searchManual(pages: readonly ManualPage[], search: string): read
     sectionsOf(page).flatMap(({ heading, anchor, text }) => {
       if (!words.every((word) => text.toLowerCase().includes(word))) return [];
       const line = text.split('\n').find((one) => one.toLowerCase().includes(first))!;
-      return { page, heading, anchor, line: line.trim().slice(0, LINE_LENGTH_MAX) };
+      return { page, heading, anchor, line: beginningOf(line.trim()) };
     }),
   );
 }
@@ -36,6 +36,9 @@ function sectionsOf(page: ManualPage) {
     return { anchor, heading: textOf(heading), text: textOf(html.replaceAll('</td>', ' ')) };
   });
 }
+
+const beginningOf = (line: string): string =>
+  line.length <= LINE_LENGTH_MAX ? line : `${line.slice(0, LINE_LENGTH_MAX).replace(/\s*\S*$/, '')} …`;
 
 function textOf(html: string): string {
   const text = html.replaceAll(/<[^>]*>/g, '');

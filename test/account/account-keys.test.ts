@@ -82,7 +82,7 @@ test.each<[number, ErrorKind | undefined]>([
   [RECENT_SIGN_IN_MS - 1, undefined],
   [RECENT_SIGN_IN_MS, 'sign-in-again'],
   [RECENT_SIGN_IN_MS * 1000, 'sign-in-again'],
-])('A person creates and rotates keys within 15 minutes after the sign-in. (%d ms: %p)', (ageMs, kind) => {
+])('A person creates and rotates within 15 minutes after sign-in, and revokes later. (%d ms: %p)', (ageMs, kind) => {
   using held = temporaryArchive();
   const now = person(held, 'ada@example.com');
   const { apiKey, key } = createOwnKey(now, UNNAMED);

@@ -216,7 +216,7 @@ test('With invited, a new address needs an admitted domain; closed admits every 
   expect(smtp.mails.map(({ to }) => to)).toEqual([['a@example.com']]);
 });
 
-test('Changes of address are limited together with sign-ins: per client, per recipient and per day.', async () => {
+test('Changes of address are limited together with sign-ins, and none starts after 2,000 mails of a day.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { signIn, emailChange } = held.service;

@@ -137,7 +137,7 @@ test('An address that may not sign in gets the same answer, cookie and rows, no 
   expect(await limited(ADA.toUpperCase())).toEqual(sentences);
 });
 
-test('With open every address gets an account, with invited those of the listed domains, with closed none.', async () => {
+test('With open every address gets an account, with invited those of the listed domains, with closed none; accounts of a command sign in with each.', async () => {
   await using smtp = await catchMails();
   const mail = { url: smtp.url, sender: SENDER, passwordFile: undefined };
   const cases = [
@@ -215,7 +215,7 @@ test('After 2,000 mails of a day only addresses with an account get one, and eve
   expect(smtp.mails.at(-1)!.to).toEqual(['late@example.com']);
 });
 
-test('Addresses are plain ASCII without quotes, names, comments or brackets, so none can split a header or hide another one.', async () => {
+test('Addresses are plain ASCII without quotes, names, comments or brackets, with the domain in lower case, and are compared without case.', async () => {
   const refused = [
     'ada@example.com\r\nBcc: eve@example.com',
     'ada@example.com\nBcc: eve@example.com',

@@ -176,7 +176,7 @@ describe('Sign-in at a provider', () => {
     expect(held.log.map((text) => line.test(text) || text)).toEqual(Array(12).fill(true));
   });
 
-  test('A callback of a provider is accepted once, in the browser that it was made for, and in time.', async () => {
+  test('A callback of a provider is accepted once, in time, in the browser whose cookie its state, nonce and verifier are derived from.', async () => {
     await using held = started();
     const { oidc } = held.service;
     const { asked, query, finish } = await signedInAt(held, VERIFIED);

@@ -139,7 +139,7 @@ describe('a change of a tier', () => {
   });
 });
 
-test('A retired tier is given to nobody, and accounts and keys that have it keep it.', () => {
+test('A retired tier is given to nobody, accounts and keys that have it keep it, and serve does not start with one for new accounts.', () => {
   using held = temporaryArchive();
   const { registry } = held;
   const admin = person(held, 'root@example.com', { role: 'admin' });

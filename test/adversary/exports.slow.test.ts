@@ -52,7 +52,7 @@ test.each(['parquet', 'ndjson', 'segments'])('After a reset no step of an export
   expect((await reads.settled()) - atReset).toBeLessThanOrEqual(READERS);
 });
 
-test('every export that was reset gives its slot back, once', async () => {
+test('Every export that was reset gives its slot back, once.', async () => {
   for (let burst = 0; burst < 10; burst += 1) {
     const sockets = await Promise.all(Array.from({ length: READERS }, () => requested('?format=parquet')));
     for (let turn = 0; turn < burst; turn += 1) await new Promise(setImmediate);

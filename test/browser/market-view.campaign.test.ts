@@ -235,7 +235,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
 });
 
 describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, test/judges)', () => {
-  test('When a key ends, what the page of a market has shown stays.', async () => {
+  test('When a key ends, what the page of a market has shown stays; the page of a replay reads the clock and never steers it.', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const port = String(await freePort());

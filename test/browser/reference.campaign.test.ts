@@ -46,7 +46,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     expect([...hosts]).toEqual([server.origin]);
   };
 
-  test('The pages load nothing from other hosts.', async () => {
+  test('The pages load nothing from other hosts: scripts are files of this one, and styles need a nonce or a hash.', async () => {
     await using watched = await open();
     const { page } = watched;
     const { paths } = (await (await fetch(`${server.origin}${ROUTES.openapi!.path}`)).json()) as Described;
@@ -96,7 +96,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     expect(watched.complaints).toEqual([expect.stringContaining('status of 401')]);
   });
 
-  test('The reference forgets the key when the page is closed: it is in no address, cookie or store.', async () => {
+  test('The reference requests JSON where a route has several types, and forgets the key when the page is closed.', async () => {
     await using watched = await open();
     const { page } = watched;
     await enterKey(page, key);

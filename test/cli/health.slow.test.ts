@@ -76,7 +76,7 @@ test('health is 1 without a server, and of something else', async () => {
   expect(none.stderr).toMatch(/^bookreel: no server answers at http:\S+: start it with 'bookreel serve', or .*\n$/);
 });
 
-test('health is 1 of a server that cannot read its database, and says why', async () => {
+test('health is 1 of a server that cannot read its database, and says why.', async () => {
   using directory = temporaryDirectory();
   const { server, env } = await serve(directory.path);
   await using _ = server;

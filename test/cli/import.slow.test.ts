@@ -146,7 +146,7 @@ describe('import', () => {
     expect(said).toEqual(report.rejections.map(({ path: name, line, reason }) => `${name}:${line}: ${reason}`));
   });
 
-  test('a named file that is not a recording is a failure before anything is read; in a directory it is skipped', async () => {
+  test('A named file that is not a recording is a failure, in a directory it is skipped, and a directory without any recording fails.', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
@@ -216,7 +216,7 @@ describe('import', () => {
     ]);
   });
 
-  test('The report of an import begins with the totals, also if it failed, and skipped files are counted by kind.', async () => {
+  test('The report of an import begins with the totals, also if it failed; skipped files are counted by kind, and --missing creates its file first.', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);

@@ -33,7 +33,7 @@ for (const command of ['serve', 'replay']) {
   });
 }
 
-test('serve behind a trusted proxy warns of nothing', async () => {
+test('A server with a trusted proxy does not warn of plain text.', async () => {
   const args = ['--host', '0.0.0.0', '--trusted-proxies', '10.0.0.1', '--port', '0', '--data', data];
   await using child = startChild([EXECUTABLE, 'serve', ...args]);
   await child.said(/(http:\/\/[^\s']+)/);

@@ -222,7 +222,7 @@ describe('a file that is wrong', () => {
     }
   });
 
-  test('leaves the commands that use no settings alone', async () => {
+  test('A wrong file leaves the commands alone that use no settings: version, manual, openapi and completion.', async () => {
     writeFileSync(FILE, 'prot = 1');
     expect(await run(['version', '--config', FILE], captured())).toBe(0);
     expect(await run(['manual', '--config', FILE], captured())).toBe(0);
@@ -250,7 +250,7 @@ describe('an unknown variable', () => {
     }
   });
 
-  test('may be one of the clients that the manual shows, or of the tests', async () => {
+  test('A variable that begins with BOOKREEL_ may be one of the clients that the manual shows, or of the tests.', async () => {
     process.env.BOOKREEL_KEY = 'br_live_x';
     process.env.BOOKREEL_URL = 'https://data.example.com';
     const root = join(import.meta.dir, '..');

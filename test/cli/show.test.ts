@@ -128,7 +128,7 @@ describe('bookreel show', () => {
     expect(stdout).toContain(text);
   });
 
-  test('show --json has all levels of a book, and with --depth that many of each side.', async () => {
+  test('show --json has all levels, or with --depth that many of each side, and --outcome is read in any case.', async () => {
     const { stdout } = await shown(SLUG, '--at', '2026-04-16T07:10:02Z', '--depth', '1');
     expect(stdout).toContain('-- mid 0.505, spread 0.01\n  0.5   0.1    0.1');
     expect(stdout).not.toContain('0.49');

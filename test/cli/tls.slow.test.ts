@@ -112,7 +112,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect(messagesOf(server).filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
-  test('A new certificate is shown to new connections, and open ones continue with the earlier one.', async () => {
+  test('A new certificate is shown to new connections; open ones continue with the earlier one, and their next answer ends them.', async () => {
     const { server, origin, port } = await serve();
     await using _ = server;
     const { key } = JSON.parse(await printed(['key', 'create', '--tier', 'enterprise', '--json', '--data', data])) as {

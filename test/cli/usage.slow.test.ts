@@ -240,7 +240,7 @@ describe('settings', () => {
 });
 
 describe('version and openapi', () => {
-  test('version names the program, Bun, SQLite and the schema', async () => {
+  test('The command version names the program, Bun, SQLite and the schema.', async () => {
     const { code, stdout, stderr } = await runExecutable(['version']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+ \(Bun \d+\.\d+\.\d+, SQLite \d+\.\d+\.\d+, schema \d+\)\n$/);

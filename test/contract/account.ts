@@ -45,7 +45,7 @@ export function accountTests(suite: Suite): void {
   });
 
   test.skipIf(!suite.reach.operated)(
-    'Usage has every request of a key at once, its route, its refusal and its bytes, also before it is stored.',
+    'Usage has every request of a key at once, its route, its refusal and its bytes, and one with an invalid key counts for no key.',
     async () => {
       const { id, key } = await suite.target.makeKey('starter', { rpm: 7 });
       const get = clientOf(suite.target.origin, key);

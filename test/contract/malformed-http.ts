@@ -311,7 +311,7 @@ export function malformedHttpTests(suite: Suite): void {
     });
   });
 
-  test('pipelined requests, also byte by byte, are answered in order, and HEAD without a body', async () => {
+  test('Pipelined requests are answered in order, also byte by byte, and HEAD without a body.', async () => {
     const asked: readonly [method: string, target: string, body: string][] = [
       ['HEAD', '/healthz', ''],
       ['POST', '/healthz', 'GET'],

@@ -113,7 +113,7 @@ export function marketFilterTests(suite: Suite): void {
     }
   });
 
-  test('search compares a text with slugs, anywhere, and with the beginnings of conditionIds, without regard to case.', async () => {
+  test('search compares a text with slugs, anywhere, and with the beginnings of conditionIds; a whole conditionId finds its market by the index.', async () => {
     const slugs = MARKETS.flatMap(({ slug }) => slug ?? []);
     const parts = slugs.flatMap((slug) => [slug, slug.slice(2, 7), slug.slice(-4).toUpperCase()]);
     const ids = MARKETS.flatMap(({ conditionId }) => [conditionId, conditionId.slice(0, 8), conditionId.slice(3, 9)]);

@@ -82,7 +82,7 @@ export function overviewTests(suite: Suite): void {
   const daysOf = async (path: string) => (await get(path)).json<{ data: Day[] }>().data;
   const midsOf = async (query: string) => (await get(`/v1/btc/midpoints?${query}`)).json<{ data: Midpoints[] }>().data;
 
-  test('A market belongs to the day (UTC) in which its window starts, with all of its snapshots.', async () => {
+  test('A market belongs to the day (UTC) in which its window starts; days without markets are left out, and at most 4,000 are sent.', async () => {
     const filters: DayFilter[] = [undefined, '5m', '15m', '4h'].flatMap((tf) =>
       [{}, { from: T0 }, { to: T0 - 1 }, { from: T0, to: T0 }, { from: T0 - 20 * MINUTE, to: T0 + 5 * MINUTE }].flatMap(
         (range) =>

@@ -323,7 +323,7 @@ export function resourceTests(suite: Suite): void {
     }
   });
 
-  test('A coin without a recorded market or price is a 404; a timeframe without markets is an empty list.', async () => {
+  test('A coin without a recorded market or price is a 404, a timeframe without markets is an empty list, and coin prices take no outcome.', async () => {
     for (const path of ['/v1/eth/markets?tf=24h', '/v1/xrp/markets']) {
       const reply = await get(path);
       expect(reply.status).toBe(200);

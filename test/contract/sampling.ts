@@ -105,7 +105,7 @@ export function samplingTests(suite: Suite): void {
     return records;
   }
 
-  test('interval keeps the last record of each bucket of each series, and carries no value forward.', async () => {
+  test('interval keeps the last record of each bucket of each series; buckets begin at multiples of it in Unix time, and none is filled.', async () => {
     const anyInstant = fc.integer({ min: T0 - 1000, max: T0 + 90_000 });
     const anyAsked = fc.record({
       series: fc.constantFrom(...SERIES),

@@ -169,7 +169,7 @@ describe('narrowed exports', () => {
       }));
   };
 
-  test('have only the selected records, by coin, timeframe, market, time, outcome, interval and depth', async () => {
+  test('A narrowed export has only the selected records, and prices of coins unless markets or timeframes narrow it.', async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       using temporary = temporaryArchive();
       const lines = generatedRecording(seed);

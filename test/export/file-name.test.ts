@@ -8,7 +8,7 @@ type Requested = readonly [format?: ExportFormat | undefined, compression?: Comp
 
 const content = (path: string, [format, compression]: Requested) => contentOf(path, { format, compression });
 
-describe('the content of an export', () => {
+describe('An export to a file has the format and the compression of its name.', () => {
   test.each<[path: string, requested: Requested, format: ExportFormat, compression: Compression | undefined]>([
     ['btc.parquet', [], 'parquet', undefined],
     ['x.ndjson', [], 'ndjson', undefined],

@@ -20,7 +20,7 @@ const anyKnownInstant = fc.oneof(
 );
 
 /** latest-instant.slow.test.ts shows that the limits of keys and services have the same effect as `asOf`. */
-test('No byte of an answer with asOf depends on later records: it has no ETag, and a gap appears once it has ended.', async () => {
+test('No byte of an answer with asOf depends on later records: no ETag, gaps only once they ended, and no format=segments.', async () => {
   using alone = await serviceWith(KNOWN);
   // One import each, which gives the ids: the later records come first, or last.
   using one = await serviceWith([...later(1), ...KNOWN]);

@@ -79,7 +79,7 @@ describe('the client of a request', () => {
     expect(clientOf('::ffff:127.0.0.1', {}, none)).toBe('127.0.0.1');
   });
 
-  test('The client’s address is the right-most one in X-Forwarded-For that is not a trusted proxy, whatever the client sends.', () => {
+  test('The client’s address is the right-most valid one in X-Forwarded-For that is not a trusted proxy; Forwarded is read only without it.', () => {
     const trusted = fc.constantFrom('10.0.0.1', '127.0.0.9', '::1', '2001:db8:ffff::7', '::ffff:10.2.3.4');
     const foreign = fc.constantFrom('192.0.2.1', '11.0.0.1', '2001:db8::7', '128.0.0.1');
     const junk = fc.oneof(

@@ -32,7 +32,7 @@ test.each([
 });
 
 describe('a key as of an instant', () => {
-  test('A key with --as-of gets byte for byte the answers of asOf, and a 403 for paths without that parameter.', async () => {
+  test('A key with --as-of gets byte for byte the answers of asOf, and a 403 for paths without it; a tier cannot have --as-of.', async () => {
     using client = await serviceWith(KNOWN, later(1));
     const statuses = new Set<number>();
     await fc.assert(

@@ -65,7 +65,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test('A silent stream is not cut off: a comment comes every 15 s, whatever --idle-seconds is.', async () => {
+test('A silent stream is not cut off: a comment comes every 15 s; it is never compressed, has no ETag, and ends its connection.', async () => {
   const from = LIGHT_START_MS + (SNAPSHOTS - 1) * 10;
   const events = eventsOf(await (await get(server, `${STREAM}?from=${from}&depth=1`)).text());
   expect(events.map(({ event }) => event)).toEqual(['snapshot', 'snapshot', 'end']);
@@ -84,7 +84,7 @@ test('a silent stream is released when its reader leaves', async () => {
   }
 });
 
-test('the connection closes after its stream', async () => {
+test('The connection closes after its stream.', async () => {
   const { socket, received } = connected(server, `?from=${LAST_MS}`);
   await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   expect(received()).toBeGreaterThan(500);

@@ -158,7 +158,7 @@ describe('gaps', () => {
 describe('pace', () => {
   const recorded = [sampleMarket(), ...[0, 10_000, 10_001, 40_000].map((ms) => snapshotAt(ms))];
 
-  test('The first event of a stream is sent at once, the others when they are due.', async () => {
+  test('The first event of a stream is sent at once, also after Last-Event-ID; without from it begins at the start of the window.', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '?speed=2');

@@ -106,7 +106,7 @@ function chunks<T>(values: readonly T[], sizes: readonly number[]): T[][] {
 }
 
 describe('importing', () => {
-  test('The records of a batch get their ids in the order of time, whatever series they belong to.', async () => {
+  test('The records of a batch get ids in the order of time, whatever their series; between batches ids are in the order of import.', async () => {
     await fc.assert(
       fc.asyncProperty(recording, async (records) => {
         using held = temporaryArchive();

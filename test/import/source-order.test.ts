@@ -24,7 +24,7 @@ function sizesIn(archive: Archive): number[] {
   return booksOf(archive, SLUG, 'up').map(({ book }) => book.bidSizes[0]!);
 }
 
-describe('within one instant', () => {
+describe('Within one instant a source’s order is kept: X, Y, X ends on X.', () => {
   test.each([
     { stated: [1, 2, 1], stored: [1, 2, 1] },
     { stated: [1, 2, 1, 2], stored: [1, 2, 1, 2] },

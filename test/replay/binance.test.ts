@@ -64,7 +64,7 @@ async function untilEnd({ clock }: Replay): Promise<void> {
 }
 
 describe('a client of Binance’s streams', () => {
-  test('A trade of Binance has the fields that were recorded, and E is T.', async () => {
+  test('A trade of Binance has the fields that were recorded, q and m if known, never t, b, a and M, and E is T.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { connection } = clientOf(replayed.replay, ['btcusdt@trade', 'ethusdt@trade']);

@@ -235,7 +235,7 @@ describe('a market at an instant', () => {
     expect(await server.json('/events/3001')).toEqual({ ...EVENT, markets: [MARKET] });
   });
 
-  test('The price of a market is up’s midpoint, or its last trade if the book is wider than 0.1.', async () => {
+  test('The price of a market is up’s midpoint, its last trade if the book is wider than 0.1, and 1 or 0 after its resolution.', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(START_MS + 6000);
     const wide = {
@@ -276,7 +276,7 @@ describe('a market at an instant', () => {
     expect((await server.ask('/markets/2001')).status).toBe(404);
   });
 
-  test('eventMetadata has the price at the end with the resolution and no sooner, and the market then has its winner.', async () => {
+  test('eventMetadata has the price at the start when the window is over, and that at the end, and a winner, with the resolution.', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(RESOLVED_AT) - 1);
     const { priceStart } = known;
@@ -304,7 +304,7 @@ describe('a market at an instant', () => {
     expect(await acceptsAt('2026-04-16T07:25:00Z')).toBe(false);
   });
 
-  test('With --rebase now slugs, times and hashes are those of the present, and the recorded slug is not found.', async () => {
+  test('With --rebase now slugs, times and hashes are those of the present, ids stay, and the recorded slug is not found.', async () => {
     await using server = await sampleServer();
     const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
     const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS).toISOString().replace('.000Z', 'Z');

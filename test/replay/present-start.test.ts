@@ -128,7 +128,7 @@ describe('a replay starts in the present', () => {
     expect([startOf(short), startOf([...short, ...later])]).toEqual([130_000, 430_000]);
   });
 
-  test('One shift moves all markets of a replay, and puts those of shorter timeframes on the venue’s grid before others.', () => {
+  test('One shift moves all markets of a replay: shorter timeframes are on the venue’s grid first, and the log warns of the rest.', () => {
     const startMs = Date.parse('2026-04-16T10:25:00Z');
     const windows = venueWindows(TIMEFRAMES, startMs - DAY_MS, startMs + 900_000).map((window) => ({
       ...window,

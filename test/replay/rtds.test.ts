@@ -115,7 +115,7 @@ function updatesIn(frames: readonly string[], topic?: string) {
 }
 
 describe('a client of RTDS', () => {
-  test('gets the bytes of the venue, without a precise value and with one name for all connections', async () => {
+  test('RTDS sends the bytes of the venue, without full_accuracy_value and with one connection_id.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
@@ -370,7 +370,7 @@ describe('a client of RTDS', () => {
     expect(slow.frames).toEqual(connection.frames);
   });
 
-  test('gets no byte that depends on later prices', async () => {
+  test('No byte of RTDS depends on later prices: a symbol without a recorded one gets nothing.', async () => {
     const latest = (seed: number) => [
       ...later(seed),
       price(KNOWN_MS - START_MS + seed, seed),

@@ -326,7 +326,7 @@ describe('a gap', () => {
     expect(disconnect).toBe(`{"type":"disconnect","exchange":"polymarket","localTimestamp":"${at(2000)}"}`);
   });
 
-  test('A gap of one market is a disconnect for all markets that are replayed together, and full books of all follow.', async () => {
+  test('A gap of one market is a disconnect for all markets replayed together; full books follow, its own with its next record.', async () => {
     const about = { conditionId: ETH.conditionId };
     const third = {
       ...ETH,

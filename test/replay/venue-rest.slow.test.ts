@@ -262,7 +262,7 @@ test('a batch with the venue’s maximum of assets is answered', async () => {
   expect(await server.json('/midpoints', batch)).toEqual({ [UP_ASSET]: '0.515' });
 });
 
-test('An asset has no order book before its first recorded one and after its resolution: a 404.', async () => {
+test('An asset has no order book before its first one and after its resolution (404), and ticks, trades and the market remain.', async () => {
   await using server = await sampleServer();
   const statuses = async (prefix = '') => {
     const paths = ['book', 'midpoint', 'spread'].map((path) => `${prefix}/${path}?token_id=${UP_ASSET}`);
@@ -506,7 +506,7 @@ test('a midpoint at the instant of a step counts from the next step on; an outco
   ]);
 });
 
-test('A trade of the other outcome counts with 1 minus its price and the opposite side, and a fee that is known is the last trade’s.', async () => {
+test('A trade of the other outcome counts with 1 minus its price and the opposite side; /fee-rate is the last trade’s, before it takerBaseFee.', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [

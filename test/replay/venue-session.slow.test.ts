@@ -90,7 +90,7 @@ function timestampsIn(text: string): number[] {
 }
 
 describe('a client of the market channel', () => {
-  test('Each changed level is one price_change with both outcomes, hash and best prices, and books rebuilt from these alone are right.', async () => {
+  test('Each changed level is one price_change with both outcomes, hash and best prices, removed ones first, and rebuilt books are right.', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -339,7 +339,7 @@ describe('a client of the market channel', () => {
     for (const session of sessions) session.closed();
   });
 
-  test('At speed max the clock waits for connected clients, but not for one without subscriptions.', async () => {
+  test('At speed max the clock waits for connected clients, REST is at the slowest one, and clients without subscriptions do not count.', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
     replay.clock.resume();

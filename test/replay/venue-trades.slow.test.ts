@@ -223,7 +223,7 @@ function manyMarkets(): object[] {
   }).flat();
 }
 
-test('Searches and /trades work a few milliseconds at a time, and other requests are answered meanwhile.', async () => {
+test('Searches and /trades work a few milliseconds at a time, others are answered meanwhile, and markets with too early records are not read.', async () => {
   using held = temporaryArchive();
   await importRecords(held.archive, manyMarkets());
   const others: string[] = [];

@@ -256,7 +256,7 @@ describe('coverage', () => {
     expect((await next).outcomes).toHaveLength(2);
   });
 
-  test('Keys take turns with coverage requests, of which a key may have 64 of the 256 open ones.', async () => {
+  test('Keys take turns with coverage requests; a key may have 64 of the 256 open ones (429), and all together no more (503).', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);

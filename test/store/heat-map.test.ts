@@ -146,7 +146,7 @@ describe('a heat map', () => {
     ]);
   });
 
-  test('Rows of a heat map are 0.01 apart, or 0.001 at the edges, and sum their levels exactly, of any number, in steps.', async () => {
+  test('Rows are 0.01 apart, or 0.001 below 0.04 and from 0.96 on for finer prices, and sum their levels exactly: at most 173.', async () => {
     const prices = Array.from({ length: 10_001 }, (_, i) => (10_000 - i) / 10_000);
     const snapshots = snapshotsOf(
       [1, 2, 3].map((size) => ({ bidPrices: prices, bidSizes: prices.map(() => size), askPrices: [], askSizes: [] })),

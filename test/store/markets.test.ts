@@ -307,7 +307,7 @@ describe('finding a market', () => {
     expect(it).toBe(conditionId);
   });
 
-  test('by a slug of several markets gives the latest of the coin', () => {
+  test('A slug of several markets of a coin is the latest one.', () => {
     expect([latest, ofEth]).toEqual([9000, 99_000]);
   });
 

@@ -41,7 +41,7 @@ async function recordings() {
 }
 
 describe('a database of an earlier version', () => {
-  test('A database of an earlier release is copied, and upgraded in one transaction by the first command that writes.', async () => {
+  test('A database of an earlier release is copied to ….schema-N, and upgraded in one transaction by the first command that writes.', async () => {
     using old = await recordings();
     const order: number[] = [];
     const later = laterRecordings(migrationsThat((index) => order.push(index)));

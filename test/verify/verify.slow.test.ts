@@ -540,7 +540,7 @@ describe('mirrored snapshots', () => {
     expect(markets[0]).toMatchObject({ sharedInstants: 50, unmirroredInstants: 5 });
   });
 
-  test('An arbitrage of the last recorded books of up and down is a contradiction, and is counted at every instant.', async () => {
+  test('An arbitrage of the last recorded books of up and down is counted at every instant; a crossed book and its mirror are one.', async () => {
     const book = (outcome: string, seconds: number, bid: number, ask: number) =>
       sampleSnapshot({
         ...{ outcome, timestamp: START_MS + 1000 * seconds },

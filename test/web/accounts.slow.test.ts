@@ -153,7 +153,7 @@ describe('The pages of accounts', () => {
     expect((await browser.open('/sign-in/oidc/other')).status).toBe(404);
   });
 
-  test('A form is accepted if Sec-Fetch-Site says same-origin, or without it, if Origin is the public URL.', async () => {
+  test('A form is accepted if Sec-Fetch-Site says same-origin, or without it if Origin is the public URL; the Host decides nothing.', async () => {
     const browser = await signedIn();
     const origin = server.origin.replace('127.0.0.1', 'localhost');
     for (const path of FORMS) {

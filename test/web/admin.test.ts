@@ -195,7 +195,7 @@ describe('The pages of administration', () => {
     expect(registry.accounts.find(id)?.role).toBe('user');
   });
 
-  test('A sign-in link that an admin makes is only in the answer to the form.', async () => {
+  test('A sign-in link that an admin makes is only in the answer to the form, and the audit names the admin.', async () => {
     const { id } = account('linked@example.com');
     const { status, text } = await change('/accounts/link', { account: id });
     const [link] = /http:[^<"]+\/sign-in\/link\?token=[\w-]+/.exec(text)!;

@@ -185,7 +185,7 @@ describe('a token of a signed-in browser', () => {
     expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
   });
 
-  test('is unknown to another process, and after a restart', async () => {
+  test('A token of a page is unknown to another process, and after a restart.', async () => {
     await using site = await startRecorded();
     await using other = await startRecorded();
     keyOf(site);

@@ -221,7 +221,7 @@ describe('a market', () => {
   );
 });
 
-describe('times', () => {
+describe('Times are cut to milliseconds.', () => {
   const cases: [written: unknown, ms: number][] = [
     ['2026-04-16T07:10:04.123Z', START_MS + 4123],
     [START_MS + 4123, START_MS + 4123],

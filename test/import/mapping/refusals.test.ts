@@ -139,7 +139,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
   });
 });
 
-describe('a row is rejected, with one reason, and the next one is stored:', () => {
+describe('A mapped row is rejected, with one reason, and the next one is stored: also a time before 2001 or after 2286.', () => {
   const cases: [values: Values, reason: string][] = [
     [{ ts: '' }, 'the time that the mapping'],
     [{ ts: 'soon' }, 'ts soon is not a number of ms since 1970'],

@@ -52,7 +52,7 @@ function innerPage(below: number): Buffer {
 const TABLE: SqliteSelection = { table: 't' };
 
 describe('the rows of SQLite', () => {
-  test('have exact values, in the order of the table, and the columns that are named', async () => {
+  test('A REAL of SQLite has the value of its shortest decimal, and rows have the order of the table.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'a file? with 100% #1.db');
     write(

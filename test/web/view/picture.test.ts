@@ -103,7 +103,7 @@ describe('the picture of a heat map', () => {
     }
   });
 
-  test('In a cell with bids and asks the larger size is shown.', () => {
+  test('In a cell with bids and asks the larger size is shown, and colours begin at a thousandth of the market’s largest.', () => {
     const map = mapOf(CENT_ROW_PRICES, [book([40, 30], [100, 1], [30, 40])]);
     const [band] = picturedBands(map, { palette, scale: 'log', largest: 100 });
     const at = (row: number) => band!.pixels[100 - row];
