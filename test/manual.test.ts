@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
+import { manualPage } from '../src/http/docs/manual-page.tsx';
 import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
 import { type ManualPage, manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
@@ -113,6 +114,7 @@ test('A search of the manual finds every section that has all words, and repeats
   expect(await (await get(`/docs/manual.md?search=${encodeURIComponent(hostile)}`)).text()).not.toContain('evil');
   const html = await (await get(`/docs/manual?search=${encodeURIComponent(hostile)}`)).text();
   expect(html).toContain('value="[x](//evil.example)&lt;b>&quot;"');
+  expect(manualPage('x', '', '<b>text</b>', false)).toContain('&lt;b&gt;text&lt;/b&gt;');
   const results = await (await get('/docs/manual?search=rate')).text();
   for (const [, path, anchor] of results.matchAll(/<li><a href="([^"#]+)#([^"]+)"/g))
     expect(await (await get(path!)).text()).toContain(` id="${anchor}"`);
