@@ -3,11 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
+import { MARKET_FIELDS } from '../src/domain/market-fields.ts';
 import { manualPage } from '../src/http/docs/manual-page.tsx';
 import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
 import { type ManualPage, manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
 import { searchManual } from '../src/manual/manual-search.ts';
+import { FLAT_COLUMNS } from '../src/record/flat-columns.ts';
 import { captured } from './cli/captured.ts';
 import { startReplaying } from './http/replay/replaying.ts';
 import { startService } from './http/service.ts';
@@ -158,6 +160,11 @@ test('The table of formats in the manual is generated from the codecs.', () => {
     });
     expect(rows).toContain(`| ${format} | ${input} | ${becomes} |`);
   }
+});
+
+test('the page on recordings names every column of the flat table', () => {
+  const ofMarkets = new Set<string>(MARKET_FIELDS.map(({ name }) => name));
+  for (const { name } of FLAT_COLUMNS) if (!ofMarkets.has(name)) expect(textOf('recordings')).toContain(`\`${name}\``);
 });
 
 test('the table of settings has every setting with its variable and default', () => {

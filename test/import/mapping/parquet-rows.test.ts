@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
 import { parquetRows } from '../../../src/import/mapping/parquet-rows.ts';
+import { csvRows } from '../../../src/import/mapping/text-rows.ts';
 import type { Fields } from '../../../src/record/fields.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 
@@ -45,6 +46,22 @@ describe('the rows of Parquet', () => {
       [2, { s: 'é', n: '9007199254740993', x: 1e-7, f: 0.1, b: false }],
       [3, { s: '[["0.4","5"]]', n: -3, x: undefined, f: 16_777_216, b: true }],
     ]);
+  });
+
+  test('may lack columns that are optional, as those of CSV may', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'rows.parquet');
+    const columnData: ColumnSource[] = [{ name: 'a', data: ['1'], type: 'STRING' }];
+    writeFileSync(path, Buffer.from(parquetWriteBuffer({ columnData })));
+    const bytes = async function* () {
+      yield Buffer.from('a\n1\n');
+    };
+    for (const source of [parquetRows(path), csvRows({ path, name: 'rows.csv', isJsonLines: false, bytes })]) {
+      const rows: Fields[] = [];
+      await source.read(['b', 'a'], ({ fields }) => rows.push(fields()), ['b']);
+      expect(rows).toEqual([{ b: undefined, a: '1' }]);
+      await expect(source.read(['b', 'a'], () => {})).rejects.toThrow('b');
+    }
   });
 
   test('Instants of Parquet have Z only if the file says that they are UTC.', async () => {
