@@ -23,7 +23,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := $(shell find src fixtures -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in pay token test check format picture fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
+.PHONY: help install build run sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -77,8 +77,10 @@ test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; T
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
 	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
 
-check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, and the API documents with Redocly and Spectral
+check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral
 	$(BUN) run check
+	$(BUN) test/decisions.ts --check
+	$(BUN) test --only-failures test/imports.test.ts
 	$(BUN) src/main.ts openapi >test/judges/node_modules/openapi.json
 	$(BUN) src/main.ts openapi --replay >test/judges/node_modules/openapi-replay.json
 	cd test/judges && REDOCLY_TELEMETRY=off $(abspath $(BUN)) node_modules/.bin/redocly lint --config redocly.yaml node_modules/openapi.json node_modules/openapi-replay.json
@@ -86,6 +88,9 @@ check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead cod
 
 format: install ## format the files and apply safe fixes
 	$(BUN) run format
+
+decisions: install ## write test/contract/DECISIONS.md from the titles of the tests
+	$(BUN) test/decisions.ts
 
 PICTURED := simulated-btc-updown-5m-1767868200
 picture: build ## draw the README's picture again

@@ -9,7 +9,6 @@ import { selectedCoins } from '../src/export/selection.ts';
 import { replayOptionsOf } from '../src/http/replay/replay-resource.ts';
 import { Replay } from '../src/replay/replay.ts';
 import { tierOf } from '../src/web/admin/tier-form.tsx';
-import { captured } from './support/captured.ts';
 import { importMapped } from './import/mapping/mapped-import.ts';
 import {
   importPaths,
@@ -19,6 +18,7 @@ import {
   temporaryArchive,
   temporaryDirectory,
 } from './support/archive.ts';
+import { captured } from './support/captured.ts';
 import { CONDITION_ID, START_MS, sampleCoinPrice, sampleMarket, sampleSnapshot } from './support/sample-records.ts';
 import { serviceOf } from './support/service.ts';
 

@@ -24,7 +24,7 @@ async function placeIn(cwd: string): Promise<Place> {
 }
 
 describe.skipIf(Bun.which('curl') === null)('every command (needs curl)', () => {
-  test('of the README works in a clone, as it is written and in order', async () => {
+  test('The commands of the README work in a clone, as they are written and in order.', async () => {
     using directory = temporaryDirectory();
     const clone = directory.path;
     const { stdout } = Bun.spawnSync(['git', 'ls-files', '-z'], { cwd: ROOT });

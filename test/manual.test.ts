@@ -3,9 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
 import { SETTINGS } from '../src/config.ts';
+import { MARKET_FIELDS } from '../src/domain/market-fields.ts';
+import { manualPage } from '../src/http/docs/manual-page.tsx';
 import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
-import { manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
+import { type ManualPage, manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
+import { searchManual } from '../src/manual/manual-search.ts';
+import { FLAT_COLUMNS } from '../src/record/flat-columns.ts';
+import { startReplaying } from './http/replay/replaying.ts';
 import { startService } from './http/service.ts';
 import { temporaryDirectory } from './support/archive.ts';
 import { captured } from './support/captured.ts';
@@ -13,13 +18,18 @@ import { HAS_EXECUTABLE, printed } from './support/executable.ts';
 import { ROUTES } from './support/routes.ts';
 
 const PAGES = manualPages(manualInserts());
-const textOf = (name: string) => PAGES.find((page) => page.name === name)!.text;
+const pageOf = (name: string) => PAGES.find((page) => page.name === name)!;
+const textOf = (name: string) => pageOf(name).text;
 
 const service = startService();
 afterAll(() => service[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${service.origin}${path}`, { headers });
 
-describe('every page', () => {
+/** The text of a page for a reader at an address: examples for customers have it. */
+const shownAt = (origin: string, { audience, text }: ManualPage) =>
+  audience === 'operators' ? text : text.replaceAll('http://127.0.0.1:8080', origin);
+
+describe('Every page of the manual is without scripts, and shows HTML as text.', () => {
   test.each(PAGES.map((page) => [page.name, page] as const))(
     '%s begins with its title and a sentence that sums it up',
     (_, { title, summary, text }) => {
@@ -30,11 +40,11 @@ describe('every page', () => {
     },
   );
 
-  test.each(['manual', ...PAGE_NAMES])('%s is served as HTML and as Markdown', async (name) => {
+  test.each(['manual', ...PAGE_NAMES])('The executable has the manual as HTML and Markdown. (%s)', async (name) => {
     const markdown = await get(`/docs/${name}.md`);
     expect(markdown.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     const text = await markdown.text();
-    if (name !== 'manual') expect(text).toBe(textOf(name));
+    if (name !== 'manual') expect(text).toBe(shownAt(service.origin, pageOf(name)));
     const page = await get(`/docs/${name}`);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -60,7 +70,7 @@ describe('every page', () => {
   });
 });
 
-test('the pages show every picture, and each is a PNG below 150 kB', async () => {
+test('The manual has at most three pictures, PNG files of less than 150 kB.', async () => {
   const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((.+)\)$/gm)].map(([, name]) => name!));
   expect(shown.toSorted()).toEqual(Object.keys(PICTURES));
   const html = (await Promise.all(PAGE_NAMES.map(async (name) => (await get(`/docs/${name}`)).text()))).join('');
@@ -73,6 +83,51 @@ test('the pages show every picture, and each is a PNG below 150 kB', async () =>
     const bytes = await answer.bytes();
     expect(Buffer.from(bytes.subarray(0, 8)).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
     expect(bytes.length).toBeLessThan(150_000);
+  }
+});
+
+test('Examples of the manual have the address by which the reader came, on a server and on a replay.', async () => {
+  const headers = { host: 'books.example', 'x-forwarded-proto': 'https' };
+  for (const page of ['interface', 'interface.md']) {
+    const text = await (await get(`/docs/${page}`, headers)).text();
+    expect(text).toContain('https://books.example/v1/btc/markets?limit=2');
+    expect(text).not.toMatch(/localhost|127\.0\.0\.1/);
+  }
+  await using replay = await startReplaying(async () => {});
+  const text = await (await replay.ask('GET', '/docs/replay.md', undefined, { host: 'localhost:9000' })).text();
+  expect(text).toContain('`ws://localhost:9000/ws/market`');
+  expect(text).not.toContain('127.0.0.1:8000');
+});
+
+test('A search of the manual finds every section that has all words, and repeats none of them in Markdown.', async () => {
+  const words = (text: string) => text.replaceAll(/[`|*\\]/g, '').toLowerCase();
+  for (const search of ['caddy', 'RATE limit', '<ADDRESS>', 'x-forwarded-for', 'nothinghasthis']) {
+    const found = searchManual(PAGES, search).map(({ page, heading }) => `${page.name} ${heading}`);
+    expect(found.length > 0).toBe(search !== 'nothinghasthis');
+    const html = await (await get(`/docs/manual?search=${encodeURIComponent(search)}`)).text();
+    expect(html.match(/<li>/g)?.length ?? 0).toBe(found.length);
+    const pages = PAGES.filter(({ text }) =>
+      search.split(' ').every((word) => words(text).includes(word.toLowerCase())),
+    );
+    if (!search.includes(' '))
+      expect([...new Set(found.map((one) => one.split(' ')[0]!))]).toEqual(pages.map(({ name }) => name));
+  }
+  const hostile = '[x](//evil.example)<b>"';
+  expect(await (await get(`/docs/manual.md?search=${encodeURIComponent(hostile)}`)).text()).not.toContain('evil');
+  const html = await (await get(`/docs/manual?search=${encodeURIComponent(hostile)}`)).text();
+  expect(html).toContain('value="[x](//evil.example)&lt;b>&quot;"');
+  expect(manualPage('x', '', '<b>text</b>', false)).toContain('&lt;b&gt;text&lt;/b&gt;');
+  const results = await (await get('/docs/manual?search=rate')).text();
+  for (const [, path, anchor] of results.matchAll(/<li><a href="([^"#]+)#([^"]+)"/g))
+    expect(await (await get(path!)).text()).toContain(` id="${anchor}"`);
+});
+
+test('The manual for customers and the manual for operators are two lists.', async () => {
+  const html = await (await get('/docs/manual')).text();
+  const [, customers, operators] = html.split('<article')[1]!.split('<h2');
+  for (const { name, audience } of PAGES) {
+    expect(customers!.includes(`href="/docs/${name}"`)).toBe(audience === 'customers');
+    expect(operators!.includes(`href="/docs/${name}"`)).toBe(audience === 'operators');
   }
 });
 
@@ -93,7 +148,7 @@ test('the list of pages has every page, and so have the quick start and llms.txt
     expect(llms).toContain(`- [${title}](${service.origin}/docs/${name}.md): ${summary}\n`);
 });
 
-test('the table of formats has every codec with its input and its records', () => {
+test('The table of formats in the manual is generated from the codecs.', () => {
   const rows = textOf('recordings')
     .split('\n')
     .filter((line) => line.startsWith('| '));
@@ -105,6 +160,11 @@ test('the table of formats has every codec with its input and its records', () =
     });
     expect(rows).toContain(`| ${format} | ${input} | ${becomes} |`);
   }
+});
+
+test('the page on recordings names every column of the flat table', () => {
+  const ofMarkets = new Set<string>(MARKET_FIELDS.map(({ name }) => name));
+  for (const { name } of FLAT_COLUMNS) if (!ofMarkets.has(name)) expect(textOf('recordings')).toContain(`\`${name}\``);
 });
 
 test('the table of settings has every setting with its variable and default', () => {
@@ -145,13 +205,21 @@ test('the tables of paths have every path with its route and parameters', () => 
 describe.skipIf(!HAS_EXECUTABLE)('bookreel manual (needs make build)', () => {
   test('lists every page with its summary', async () => {
     const lines = (await printed(['manual'])).trim().split('\n').slice(1);
-    expect(lines.map((line) => /^(\S+) +(.+)$/.exec(line)!.slice(1))).toEqual(
-      PAGES.map((page) => [page.name, page.summary]),
+    expect(lines.map((line) => /^(\S+) +(\S+) +(.+)$/.exec(line)!.slice(1))).toEqual(
+      PAGES.map((page) => [page.name, page.audience, page.summary]),
     );
     expect(JSON.parse(await printed(['manual', '--json']))).toEqual(PAGES.map(({ text: _, ...page }) => page));
   });
 
-  test('prints a page as the server has it', async () => {
+  test('lists the sections that a search finds', async () => {
+    const [section] = searchManual(PAGES, 'grafana dashboard');
+    expect(await printed(['manual', '--search', 'grafana dashboard'])).toContain(section!.line);
+    const found = JSON.parse(await printed(['manual', 'public', '--search', 'caddy', '--json'])) as { page: string }[];
+    expect(found.length).toBeGreaterThan(1);
+    expect(new Set(found.map(({ page }) => page))).toEqual(new Set(['public']));
+  });
+
+  test('prints a page with the addresses of the examples', async () => {
     for (const page of PAGES) expect(await printed(['manual', page.name])).toBe(page.text);
     expect(JSON.parse(await printed(['manual', 'limits', '--json']))).toEqual(
       PAGES.find(({ name }) => name === 'limits'),

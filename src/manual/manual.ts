@@ -23,27 +23,23 @@ export interface ManualPage {
   readonly title: string;
   /** One sentence. */
   readonly summary: string;
+  readonly audience: Audience;
   readonly text: string;
 }
 
-/** In the order of a first reading. */
+export type Audience = keyof typeof TEXTS;
+
+/** In the order of a first reading: for those who use a service or a replay, and for those who run one. */
 const TEXTS = {
-  interface: interfacePage,
-  recordings,
-  mappings,
-  viewer,
-  replay,
-  venue,
-  bots,
-  install,
-  configuration,
-  accounts,
-  payments,
-  public: publicPage,
-  operations,
-  limits,
-  segments,
+  customers: { interface: interfacePage, viewer, replay, venue, bots, segments, limits },
+  operators: { install, recordings, mappings, configuration, accounts, payments, public: publicPage, operations },
 };
+
+/** What a list of pages is called. */
+export const AUDIENCES: readonly (readonly [Audience, string])[] = [
+  ['customers', 'For customers'],
+  ['operators', 'For operators'],
+];
 
 /** The paths of the pictures in the executable, by the name that the pages use. `make screenshots` takes them. */
 export const PICTURES = {
@@ -52,7 +48,7 @@ export const PICTURES = {
   'dashboard-usage.png': usagePicture,
 };
 
-export const PAGE_NAMES: readonly string[] = Object.keys(TEXTS);
+export const PAGE_NAMES: readonly string[] = Object.values(TEXTS).flatMap((texts) => Object.keys(texts));
 
 /** Markdown that only the program knows: each text replaces the line `{{name}}` of a page. */
 export interface ManualInserts {
@@ -65,10 +61,12 @@ export interface ManualInserts {
 
 /** All pages. Each begins with its title as a heading and its summary as a paragraph of one line. */
 export function manualPages(inserts: ManualInserts): readonly ManualPage[] {
-  return Object.entries(TEXTS).map(([name, source]) => {
-    const [heading = '', , summary = ''] = source.split('\n', 3);
-    return { name, title: heading.replace('# ', ''), summary, text: withInserts(source, inserts) };
-  });
+  return AUDIENCES.flatMap(([audience]) =>
+    Object.entries(TEXTS[audience]).map(([name, source]) => {
+      const [heading = '', , summary = ''] = source.split('\n', 3);
+      return { name, title: heading.replace('# ', ''), summary, audience, text: withInserts(source, inserts) };
+    }),
+  );
 }
 
 function withInserts(source: string, inserts: ManualInserts): string {

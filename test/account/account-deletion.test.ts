@@ -47,7 +47,7 @@ const usageOf = ({ activity }: TemporaryArchive, keyId: string) =>
 const sessionsOf = ({ registry, activity }: TemporaryArchive, id: number) =>
   new Sessions(activity.database, registry.secret).list(id, NOW_MS).length;
 
-test('a deleted account has no key, session, grant, identity or name, and its address is free', async () => {
+test('A deleted account keeps its number and nothing that names a person, and its address is free at once.', async () => {
   using held = temporaryArchive();
   const { registry, activity } = held;
   const { ada, account, keys, identity } = inhabited(held);
@@ -96,7 +96,7 @@ test('no row of a deleted account has its address, its subject, or the name of a
   }
 });
 
-test('if the process ends between the two files, the account is out at once, and the next start of a server finishes', async () => {
+test('A deletion of an account is decided in accounts.db, and the next start of a server finishes its step in activity.db.', async () => {
   using held = temporaryArchive();
   const { registry, activity } = held;
   const { ada, account, keys } = inhabited(held);

@@ -56,7 +56,7 @@ test('a person creates, lists, rotates and revokes keys of their account, with t
   expect(() => rotateKey(ada, made.apiKey.id)).toThrow('was revoked, which is final');
 });
 
-test('a key of another account is refused like a key that does not exist, and nothing changes', () => {
+test('A key of another account is refused with the sentence for a key that does not exist.', () => {
   using held = temporaryArchive();
   const { registry } = held;
   const { apiKey, key } = createOwnKey(person(held, 'ada@example.com'), UNNAMED);
@@ -82,7 +82,7 @@ test.each<[number, ErrorKind | undefined]>([
   [RECENT_SIGN_IN_MS - 1, undefined],
   [RECENT_SIGN_IN_MS, 'sign-in-again'],
   [RECENT_SIGN_IN_MS * 1000, 'sign-in-again'],
-])('%d ms after the sign-in a new secret is refused as %p', (ageMs, kind) => {
+])('A person creates and rotates within 15 minutes after sign-in, and revokes later. (%d ms: %p)', (ageMs, kind) => {
   using held = temporaryArchive();
   const now = person(held, 'ada@example.com');
   const { apiKey, key } = createOwnKey(now, UNNAMED);
@@ -111,7 +111,7 @@ test('an account has as many valid keys as the setting allows; revoked and expir
   createOwnKey({ ...ada, nowMs: NOW_MS + 10 }, UNNAMED);
 });
 
-test('a person creates ten times as many keys a day as the account may have; commands are not limited', () => {
+test('A person creates at most ten times as many keys a day as the account may have; commands are not limited.', () => {
   using held = temporaryArchive();
   using registry = openRegistry(held.path, { create: false, keysPerAccount: 1 });
   const ada = { ...person(held, 'ada@example.com'), registry };
@@ -144,7 +144,7 @@ test('an account that was disabled since the request began gets no key', () => {
   expect(() => createOwnKey(ada, UNNAMED)).toThrow("'ada@example.com' is disabled: enable it first");
 });
 
-test('a command changes the fields of a key that it names, and the audit has all but the name', () => {
+test('key set changes only what it names, and the audit has all but the name of the key, which is removed with the account.', () => {
   using held = temporaryArchive();
   const { registry } = held;
   const change = { registry, nowMs: NOW_MS };
@@ -204,7 +204,7 @@ test('a refused change of a key changes none of its fields', () => {
   expect(registry.apiKeys.find(apiKey.id)).toEqual(revoked);
 });
 
-test('an expired key is valid again with a later end, unless its account has too many keys', () => {
+test('An expired key is valid again with a later end, unless its account has too many keys; a revoked key stays revoked.', () => {
   using held = temporaryArchive();
   using registry = openRegistry(held.path, { create: false, keysPerAccount: 2 });
   const request = { ...NEW_KEY, account: 'ada@example.com' };

@@ -36,7 +36,7 @@ function changes({ activity }: TemporaryArchive, id: number): Readonly<Record<st
   };
 }
 
-test('every change needs an admin who signed in recently, also when the role was lost since the request began', () => {
+test('The role of an admin is read again in the transaction of each change.', () => {
   using held = temporaryArchive();
   const { registry } = held;
   const ada = person(held, 'ada@example.com');
@@ -73,7 +73,7 @@ test('an account that is unknown or deleted is not found by any change', () => {
   }
 });
 
-test('each change is in the audit with the person who made it, and one that changes nothing is not', () => {
+test('Each change is in the audit with the person who made it, and a change that changes nothing is not.', () => {
   using held = temporaryArchive();
   const admin = person(held, 'root@example.com', { role: 'admin' });
   const { id } = person(held, 'ada@example.com').actor.account;
@@ -139,7 +139,7 @@ describe('the last admin', () => {
     deleteAccount: () => deleteAccount(change, id, held.activity),
   });
 
-  test.each(attempts)('cannot be lost by %s of a person, but by a command', (name) => {
+  test.each(attempts)('No admin can remove the last admin, but a command can. (%s)', (name) => {
     using held = temporaryArchive();
     const admin = person(held, 'root@example.com', { role: 'admin' });
     const { id } = admin.actor.account;

@@ -66,7 +66,7 @@ test('A link in a mail to the new address changes the address once, and the form
   expect(await refusal(() => emailChange.redeem(ada, mail!.link))).toMatch(/^this link is not valid/);
 });
 
-test('A link changes nothing when it is late, of another person, or the account has changed', async () => {
+test('A link that changes an address works for the person who asked for it, and not after another change of the account.', async () => {
   const cases: [string, (held: People, ada: SignedIn) => unknown, string][] = [
     ['in time', (held) => held.passTime(15 * MINUTE_MS - 1), 'done'],
     ['too late', (held) => held.passTime(15 * MINUTE_MS), 'forbidden'],
@@ -133,7 +133,7 @@ test('A link that a conflict refused works when the address is free again', asyn
   expect(service.emailChange.redeem(ada, link).email).toBe(NEW);
 });
 
-test('An address with an account gets the same answer and row, and a mail without a link that changes anything', async () => {
+test('If a new address has an account, the answer and the row are the same, and no mail names the other account.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { service, registry, activity } = held;
@@ -193,7 +193,7 @@ test('Links of sign-ins change no address, and links of changes sign nobody in',
   expect(await refusal(() => service.signIn.redeemLink(change.link, NEW_BROWSER))).toMatch(refused);
 });
 
-test('A change needs a mail server, a recent sign-in, and an address that the service admits', async () => {
+test('With invited, a new address needs an admitted domain; closed admits every new address.', async () => {
   await using smtp = await catchMails();
   await using alone = people();
   expect(await refusal(() => alone.service.emailChange.ask(signedIn(alone), NEW, CLIENT))).toMatch(/sends no mail/);
@@ -214,7 +214,7 @@ test('A change needs a mail server, a recent sign-in, and an address that the se
   expect(smtp.mails.map(({ to }) => to)).toEqual([['a@example.com']]);
 });
 
-test('Changes are limited together with sign-ins: per client, per recipient and per day', async () => {
+test('Changes of address are limited together with sign-ins, and none starts after 2,000 mails of a day.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: mailBy(smtp) });
   const { signIn, emailChange } = held.service;

@@ -12,7 +12,7 @@ const SENDER = 'bookreel@example.com';
 const ADA = 'ada@example.com';
 const MINUTE_MS = 60_000;
 
-test('A mail has a link and a code, and either signs in once', async () => {
+test('A mail goes to the spelling that the account has, with a link and a code, of which either signs in once.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry } = held;
@@ -92,7 +92,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   expect(registry.audit.list(10)).toEqual(Array(6).fill(expect.objectContaining(entry)));
 });
 
-test('The answer, the cookie and the rows are the same with an account and without', async () => {
+test('An address that may not sign in gets the same answer, cookie and rows, no mail, and each wrong code is in the audit.', async () => {
   await using smtp = await catchMails();
   await using held = people({
     mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
@@ -143,7 +143,7 @@ test('The answer, the cookie and the rows are the same with an account and witho
   expect(await limited(ADA.toUpperCase())).toEqual(sentences);
 });
 
-test('Only admitted addresses get an account', async () => {
+test('With open every address gets an account, with invited those of the listed domains, with closed none; accounts of a command sign in with each.', async () => {
   await using smtp = await catchMails();
   const mail = { url: smtp.url, sender: SENDER, passwordFile: undefined };
   const cases = [
@@ -177,7 +177,7 @@ test('An account that is disabled while the mail is on its way cannot sign in', 
   expect(await refusal(() => service.signIn.redeemLink(smtp.mails[0]!.link, NEW_BROWSER))).toMatch(/disabled/);
 });
 
-test('Sign-ins are limited per client, per recipient and per day', async () => {
+test('A client may start 20 sign-ins an hour, an e-mail address 5 an hour and 20 a day, also across restarts.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { signIn } = held.service;
@@ -197,7 +197,7 @@ test('Sign-ins are limited per client, per recipient and per day', async () => {
   signIn.ask(ADA, CLIENT);
 });
 
-test('After 2,000 mails of a day only accounts get one, and every address gets the same answer', async () => {
+test('After 2,000 mails of a day only addresses with an account get one, and every address gets the same answer.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
   const { service, registry, activity } = held;
@@ -221,7 +221,7 @@ test('After 2,000 mails of a day only accounts get one, and every address gets t
   expect(smtp.mails.at(-1)!.to).toEqual(['late@example.com']);
 });
 
-test('Addresses that could split a header or hide another address are refused', async () => {
+test('Addresses are plain ASCII without quotes, names, comments or brackets, with the domain in lower case, and are compared without case.', async () => {
   const refused = [
     'ada@example.com\r\nBcc: eve@example.com',
     'ada@example.com\nBcc: eve@example.com',
@@ -253,7 +253,7 @@ test('Addresses that could split a header or hide another address are refused', 
   expect(emailAddress('owner@localhost')).toBe('owner@localhost');
 });
 
-test('A mail server that is down or refuses is tried again, and logged without secrets', async () => {
+test('A mail is tried four times in 15 minutes, a reply of 500 or above is final, and the log has the code, not the text.', async () => {
   let rejected = 0;
   const smtp = await catchMails({
     onRcptTo({ address }, _, done) {
@@ -301,7 +301,7 @@ test('A mail whose link has expired is not sent', async () => {
   expect(log).toEqual(['a mail was not sent (too late, 0 of 4 tries): check the mail server']);
 });
 
-test('No more than 200 mails wait, and then every address gets the same answer', async () => {
+test('At most 200 mails wait; then every request for a mail is refused, whatever its address.', async () => {
   await using smtp = await catchMails();
   await using held = people({
     mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
@@ -328,7 +328,7 @@ test('Without a mail server only links by command sign in', async () => {
   expect(registry.audit.list(10).map(({ action }) => action)).toEqual(['session.sign-in', 'account.link']);
 });
 
-test('The password of the mail server is read from a file, and sent to no other machine without encryption', async () => {
+test('The connection to a mail server on another machine is encrypted, or no mail is sent.', async () => {
   const signedIn: string[] = [];
   await using smtp = await catchMails({
     authOptional: false,

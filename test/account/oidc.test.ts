@@ -49,7 +49,7 @@ describe('Sign-in at a provider', () => {
     };
   }
 
-  test('A verified address creates an account, and the identity finds it again', async () => {
+  test('An identity signs in to the account that it was linked to, whatever address the provider states later.', async () => {
     await using held = started();
     const { service, registry } = held;
     const { url } = await service.oidc.start('mock');
@@ -83,7 +83,7 @@ describe('Sign-in at a provider', () => {
     expect(await refusal((await signedInAt(closed, VERIFIED)).finish)).toMatch(/creates no account for this address/);
   });
 
-  test('An address that is not verified is proved by mail, in the same browser', async () => {
+  test('A link that also links an identity of a provider works only in the browser that asked for it.', async () => {
     for (const unverified of [false, 'true', undefined]) {
       await using held = started();
       const { service, registry } = held;
@@ -105,7 +105,7 @@ describe('Sign-in at a provider', () => {
     }
   });
 
-  test('A verified address whose account has another identity of the provider is proved by mail', async () => {
+  test('A verified address does not link a second identity of a provider to an account: it is proved by mail.', async () => {
     await using held = started();
     const { service, registry } = held;
     const first = await (await signedInAt(held, VERIFIED)).finish();
@@ -128,7 +128,7 @@ describe('Sign-in at a provider', () => {
     ]);
   });
 
-  test('A false statement of a provider is refused in each claim', async () => {
+  test('A false statement of a provider is refused in each claim, and so is an empty sub.', async () => {
     await using held = started();
     const nowSeconds = Math.floor(Date.now() / 1000);
     const falseClaims: [string, Readonly<Record<string, unknown>>][] = [
@@ -183,7 +183,7 @@ describe('Sign-in at a provider', () => {
     expect(held.log.map((text) => line.test(text) || text)).toEqual(Array(12).fill(true));
   });
 
-  test('A callback that is replayed, late, forged or of another browser is refused', async () => {
+  test('A callback of a provider is accepted once, in time, in the browser whose cookie its state, nonce and verifier are derived from.', async () => {
     await using held = started();
     const { oidc } = held.service;
     const { attemptToken, query, finish } = await signedInAt(held, VERIFIED);
@@ -246,7 +246,7 @@ describe('Sign-in at a provider', () => {
   });
 });
 
-test('A provider that is down, slow or not a provider gives one sentence, and is asked again later', async () => {
+test('A provider is discovered at the first sign-in, has 5 s and 1 MiB for an answer, and is asked again 5 s after a failure.', async () => {
   const connections: Socket[] = [];
   /** A server that accepts connections and writes this text, over and over if it is asked to. */
   const serverOf = async (text: string, isEndless = false) => {

@@ -13,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 const EMAILS = ['ann@example.com', 'bob@example.com', 'gone@example.com'];
 const ROUTES = ['/v1/coins', '/v1/{coin}/markets'];
 
-test('usage by account and by tier is that of a scan of all requests, whenever it was stored', async () => {
+test('Usage by tier counts a key for its tier of now, and deleted accounts are one row: it is what a scan of all requests finds.', async () => {
   const request = fc.record({
     key: fc.nat(5),
     route: fc.nat(1),
@@ -108,7 +108,7 @@ test('sums begin with the most requests, and are of 30 days by default and of 40
   expect([await days(), await days(0)]).toEqual([30, 400]);
 });
 
-test('the usage of 400 days by day is read from rows of days', () => {
+test('Usage is stored by hour and by day: 400 days by day are read from the rows of days.', () => {
   using held = temporaryArchive();
   const { usage } = held.activity;
   for (let day = 0; day <= 400; day += 1) {
@@ -125,7 +125,7 @@ test('the usage of 400 days by day is read from rows of days', () => {
   expect(new Set(total.intervals.slice(0, -1).map(([, { requests }]) => requests))).toEqual(new Set([2]));
 });
 
-test('other work is done while the usage of many keys is read', async () => {
+test('Usage of all accounts is read four keys at a time, and other requests are answered in between.', async () => {
   using held = temporaryArchive();
   const { registry, activity } = held;
   for (let key = 0; key < 40; key += 1) {

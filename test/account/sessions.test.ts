@@ -61,7 +61,7 @@ test('The last use is written every five minutes at most', async () => {
   expect(lastUsed()).toEqual({ last_used_ms: created + 5 * MINUTE_MS });
 });
 
-test('A disabled account has no session from the next request on, also after it is enabled again', async () => {
+test('A new sign-in ends the browser’s former session, and a disabled account has to sign in again when it is enabled.', async () => {
   await using held = people();
   const { service, registry } = held;
   const { account, token } = signedIn(held, 'ada@example.com');
@@ -73,7 +73,7 @@ test('A disabled account has no session from the next request on, also after it 
   expect(service.sessions.find(other.token)?.account.email).toBe('eve@example.com');
 });
 
-test('Commands that disable and enable an account while a person signs in leave no session', async () => {
+test('A session is opened in the transaction that finds the account enabled, so no command that disables it leaves one.', async () => {
   await using held = people();
   held.registry.database.write(() => held.registry.accounts.create({ email: 'ada@example.com' }, held.nowMs()));
   const token = held.createLink('ada@example.com');

@@ -139,7 +139,7 @@ describe('a change of a tier', () => {
   });
 });
 
-test('who has a retired tier keeps it until the grant ends or the key changes, and nobody else gets it', () => {
+test('A retired tier is given to nobody, accounts and keys that have it keep it, and serve does not start with one for new accounts.', () => {
   using held = temporaryArchive();
   const { registry } = held;
   const admin = person(held, 'root@example.com', { role: 'admin' });

@@ -40,7 +40,7 @@ async function whole(query: string, of: string): Promise<void> {
   await answer.arrayBuffer();
 }
 
-test.each(['parquet', 'ndjson', 'segments'])('an export as %s that is reset does no further step', async (format) => {
+test.each(['parquet', 'ndjson', 'segments'])('After a reset no step of an export begins. (%s)', async (format) => {
   using reads = new CountedReads(service.archive);
   await whole(`?format=${format}`, key);
   const before = await reads.settled();
@@ -52,7 +52,7 @@ test.each(['parquet', 'ndjson', 'segments'])('an export as %s that is reset does
   expect((await reads.settled()) - atReset).toBeLessThanOrEqual(READERS);
 });
 
-test('every export that was reset gives its slot back, once', async () => {
+test('Every export that was reset gives its slot back, once.', async () => {
   for (let burst = 0; burst < 10; burst += 1) {
     const sockets = await Promise.all(Array.from({ length: READERS }, () => requested('?format=parquet')));
     for (let turn = 0; turn < burst; turn += 1) await new Promise(setImmediate);
@@ -71,7 +71,7 @@ test('every export that was reset gives its slot back, once', async () => {
   expect(statuses).toEqual([...Array.from({ length: EXPORTS_PER_KEY_MAX }, () => 200), 429]);
 });
 
-test('an export has its turns, whatever number of exports another key has', async () => {
+test('Keys take turns with exports, whatever number of exports another key has.', async () => {
   using reads = new CountedReads(service.archive);
   const other = keyOf(service);
   const { inCrowd, alone } = await readsInCrowd(

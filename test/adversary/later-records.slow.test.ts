@@ -58,7 +58,7 @@ async function answer({ server }: Served, key: string, url: string, accept: stri
   };
 }
 
-test('two archives that differ only after an instant answer a key as of that instant alike, byte for byte', async () => {
+test('A replay has the details of a market from its listing on, and exports with asOf do not have them: later records change no byte.', async () => {
   const statuses = new Set<number>();
   const paths = new Set<string>();
   const ask = fc.asyncProperty(anyQuestion, fc.constantFrom(...MEDIA_TYPES), async ({ path, url }, accept) => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => replaying[Symbol.asyncDispose]());
 
-test('a replay has its turns, whatever number of replays another key has', async () => {
+test('Keys take turns with replays, whatever number of replays another key has.', async () => {
   using reads = new CountedReads(replaying.archive);
   const whole = async (key: string) => {
     const answer = await replaying.get(`/${NORMALIZED}`, key);

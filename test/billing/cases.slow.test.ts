@@ -101,13 +101,13 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     [1005, '1005000000'],
     [8191.57, '8191570000'],
     [999_999_999.99, '999999999990000'],
-  ])('for $%d is exactly %s units', async (usd, units) => {
+  ])('Amounts are exactly the digits of the price in the catalog. ($%d is %s)', async (usd, units) => {
     service.setPrice('starter', usd);
     const quote = await quoteOf(client(), 'starter');
     expect([quote.priceUsd, quote.priceAmount]).toEqual([usd, units]);
   });
 
-  test('for a tier that is retired is quoted no more, and a quote from before is granted', async () => {
+  test('A retired tier is not sold any more, and a quote from before is granted until its end.', async () => {
     const change = { registry: service.registry, nowMs: NOW_MS };
     createTier(change, { id: 'plus', name: 'Plus', requestsPerMinute: 1000, monthlyPriceUsd: 1 });
     const [buyer, other] = [client(), client()];
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('plus');
   });
 
-  test('of another account, of another quote and of an expired quote is refused: 404, 409, 410', async () => {
+  test('A payment is for one quote and one account: 404 for another account, 409 for another quote, 410 after the end.', async () => {
     const [buyer, other] = [client(), client()];
     const { challenge } = await quoteOf(buyer);
     const header = await signed(challenge);
@@ -153,7 +153,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('pro');
   });
 
-  test('that was made before the quote, and can be read on the chain, is granted to nobody', async () => {
+  test('A transfer that was mined before its quote is granted to nobody: anybody can read it with its signature.', async () => {
     const header = await signed((await quoteOf(client())).challenge);
     await broadcast(header);
     const thief = client();
@@ -173,7 +173,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('free');
   });
 
-  test('that the payer has cancelled fails only when its block stays', async () => {
+  test('A transfer that its payer has cancelled has failed when the cancellation has its confirmations.', async () => {
     await anvil.client.setAutomine(false);
     service.hurry(20);
     const buyer = client();
@@ -216,7 +216,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await state()).toBe('failed');
   });
 
-  test('that is not mined in time is pending, never failed, and granted when it is mined', async () => {
+  test('A payment that is not mined in time is pending (202), never failed, and granted when it is mined.', async () => {
     await anvil.client.setAutomine(false);
     service.hurry(20);
     const buyer = client();
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await settle(buyer, challenge, header)).toMatchObject({ status: 200, body: { id: answers[0]!.body.id } });
   }, 30_000);
 
-  test('in a block that a reorganisation removes is revoked after some blocks, and granted again when it is mined again', async () => {
+  test('A tier is granted when its payment is mined, revoked if the block is gone, and granted again when it is mined again.', async () => {
     const buyer = client();
     const { challenge } = await quoteOf(buyer);
     const header = await signed(challenge);
@@ -284,13 +284,13 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await quote('pro')).toEqual([409, expect.stringContaining('without an end')]);
   });
 
-  test('with a key of no account is not quoted', async () => {
+  test('Keys that were created without an account cannot buy: they may be of different persons.', async () => {
     const shared = { origin: service.origin, key: service.keyOf('owner@localhost') };
     expect((await post(shared, QUOTE, { tierId: 'pro', network: NETWORK, tokenSymbol: 'TUSD' })).status).toBe(403);
     expect((await post(shared, UPGRADE)).status).toBe(403);
   });
 
-  test('at the old price is granted after the price has changed', async () => {
+  test('A quote keeps its price until its end, also after the price has changed.', async () => {
     const buyer = client();
     const { challenge } = await quoteOf(buyer);
     service.setPrice('pro', 60);

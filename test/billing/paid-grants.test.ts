@@ -84,7 +84,7 @@ test('grants of an operator are not moved, and count as the tier that is bought'
   expect(account.startOf('pro', day(3))).toBe(Infinity);
 });
 
-test('at every instant the highest tier with paid time left is granted, also after payments were revoked', () => {
+test('A lower tier that was paid continues after a higher one, and one that is bought starts after it.', () => {
   const step = fc.record({
     days: fc.integer({ min: 0, max: 25 }),
     tier: fc.constantFrom(...TIERS),
@@ -137,7 +137,7 @@ test('a tier keeps its rank when it is retired', () => {
   ]);
 });
 
-test('the payments of a deleted account are kept, without its address', () => {
+test('Payments of a deleted account are kept for bookkeeping, with its number and without its address.', () => {
   using account = customer();
   const { accountId, activity, registry } = account;
   account.buy('pro', day(0));

@@ -84,7 +84,7 @@ describe.skipIf(!HAS_ANVIL)('an upgrade (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('pro');
   });
 
-  test('that is sent 50 times at once is one transfer and one grant', async () => {
+  test('A signed transfer pays once: 50 copies at once are one transfer and one grant.', async () => {
     const buyer = client('fifty@example.com');
     const before = (await anvil.transfers()).length;
     const { challenge } = await quoteOf(buyer);

@@ -72,7 +72,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
   const open = async (query = '') => void (await page.goto(`${server.origin}/view${query}`));
   const query = async () => await page.evaluate<string>('location.search');
 
-  test('the list is that of /v1, with the midpoint of each market, and choices and searches change it', async () => {
+  test('A search covers all days: it replaces a chosen day.', async () => {
     await open();
     const btc = await marketsOf('btc');
     await seeRows(page, btc);
@@ -95,7 +95,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(await query()).toBe('?coin=eth&tf=4h');
   });
 
-  test('the calendar counts as /v1 does, and a day has its markets', async () => {
+  test('A day of the list has the markets whose windows begin on it in UTC, as /v1 counts them.', async () => {
     await open('?coin=sol');
     const all = await marketsOf('sol');
     await seeRows(page, all);
@@ -121,7 +121,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.getByText(/^No market begins in January 2020/).waitFor();
   });
 
-  test('the keyboard chooses a day, moves in the list and opens a market', async () => {
+  test('The list is one stop of the key Tab, and keys move in it, choose a day and open a market.', async () => {
     await open('?coin=btc');
     const all = await marketsOf('btc');
     await seeRows(page, all);
@@ -171,7 +171,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     expect(watched.asked.filter((asked) => !asked.startsWith(server.origin))).toEqual([]);
   });
 
-  test('without a server, with a wrong, a small and a revoked key, a sentence says what to do, and the page recovers', async () => {
+  test('A key that was typed stays in the memory of one document, and a sentence says what to do when it is refused.', async () => {
     await open('?coin=btc');
     await seeRows(page, await marketsOf('btc'));
     await server.stop();

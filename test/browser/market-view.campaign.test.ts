@@ -65,7 +65,7 @@ describe.skipIf(!HAS_CHROMIUM).each(RECORDINGS)(
   'the page of a market of %s (needs Chromium, test/judges)',
   (_, path) => {
     test.skipIf(path === undefined).each(['server', 'worker'] as const)(
-      'has and draws the heat map of all snapshots at random windows, and the ladder before the instant (%s)',
+      'Up to 50,000 snapshots are drawn in a worker, more as heat maps of the server, and both are the brute-force grid. (%s)',
       async (source) => {
         using directory = temporaryDirectory();
         const data = join(directory.path, 'data');
@@ -237,7 +237,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
 });
 
 describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, test/judges)', () => {
-  test('a tier without snapshots sees the reference price, and what is missing; a revoked key leaves what is shown', async () => {
+  test('When a key ends, what the page of a market has shown stays; the page of a replay reads the clock and never steers it.', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const port = String(await freePort());

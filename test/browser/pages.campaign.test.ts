@@ -7,7 +7,7 @@ import { SCHEMES, SHOWN_PAGES, type ShownPage, SIZES, setAppearance, showPage } 
 /** The reference has tests of its own. */
 const OWN_PAGES = SHOWN_PAGES.filter(({ isForeign }) => !isForeign);
 
-describe.skipIf(!HAS_CHROMIUM)('every page (needs Chromium, test/judges)', () => {
+describe.skipIf(!HAS_CHROMIUM)('On every page axe finds nothing and Tab works. (needs Chromium, test/judges)', () => {
   let service: DemoService;
   let watched: WatchedPage;
   let before: ShownPage | undefined;

@@ -111,7 +111,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     await expectClean(watched);
   });
 
-  test.each([0, 3_600_000, -3_600_000])('a wallet pays, with a browser whose clock is off by %d ms', async (skewMs) => {
+  test.each([0, 3_600_000, -3_600_000])('A wallet signs with the server’s time. (clock off %d ms)', async (skewMs) => {
     const before = (await anvil.transfers()).length;
     const calls: string[] = [];
     await using watched = await signedIn(walletOf(calls));

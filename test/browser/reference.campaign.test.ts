@@ -46,7 +46,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     expect([...hosts]).toEqual([server.origin]);
   };
 
-  test('shows every operation, and asks no other host for anything', async () => {
+  test('The pages load nothing from other hosts: scripts are files of this one, and styles need a nonce or a hash.', async () => {
     await using watched = await open();
     const { page } = watched;
     const { paths } = (await (await fetch(`${server.origin}${ROUTES.openapi!.path}`)).json()) as Described;
@@ -96,7 +96,7 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     expect(watched.complaints).toEqual([expect.stringContaining('status of 401')]);
   });
 
-  test('keeps the key in the page alone: not in an address, a cookie or anything stored', async () => {
+  test('The reference requests JSON where a route has several types, and forgets the key when the page is closed.', async () => {
     await using watched = await open();
     const { page } = watched;
     await enterKey(page, key);

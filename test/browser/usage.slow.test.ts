@@ -62,7 +62,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
     return watched;
   }
 
-  test('draws a chart by key in the colours of the scheme, and needs nothing that its policy forbids', async () => {
+  test('A script draws the chart of usage by key, in the colours of the scheme, and needs nothing that its policy forbids.', async () => {
     await using watched = await signedIn();
     const { page } = watched;
     await page.goto(`${server.origin}/account/usage`);

@@ -96,7 +96,7 @@ describe('account', () => {
     expect(emails).toEqual(['You@example.com', 'Desk@example.com']);
   });
 
-  test('email changes the address; keys, tier and the audit stay with the account', async () => {
+  test('An account keeps keys, tier and audit when its address changes, and owner@localhost keeps its address.', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
     await run('account', 'create', EMAIL, '--name', 'Trading desk');
@@ -208,7 +208,7 @@ describe('a command for one account', () => {
   });
 });
 
-test('a key is rotated, changed and revoked while activity.db is damaged', async () => {
+test('A key is rotated, changed and revoked while activity.db, which only has its last use, is damaged.', async () => {
   using directory = temporaryDirectory();
   const { run, json } = commandsOn(directory.path);
   await run('key', 'create', '--tier', 'pro');
@@ -223,7 +223,7 @@ test('a key is rotated, changed and revoked while activity.db is damaged', async
   expect((await run('key', 'list')).stderr).toContain('activity.db');
 });
 
-test('an account may have ten valid keys, or as many as --keys-per-account allows', async () => {
+test('An account may have ten valid keys, or as many as --keys-per-account allows; keys without an account are not limited.', async () => {
   using directory = temporaryDirectory();
   const { run, json } = commandsOn(directory.path);
   const create = async (...args: string[]) => (await run('key', 'create', '--account', EMAIL, ...args)).code;
@@ -240,7 +240,7 @@ test('an account may have ten valid keys, or as many as --keys-per-account allow
   for (let i = 0; i < 2; i += 1) expect((await run('key', 'create', ...owned)).code).toBe(0);
 });
 
-test('accounts.db that was lost is not replaced by an empty one', async () => {
+test('If accounts.db is missing and activity.db is not, no empty accounts.db is created.', async () => {
   using directory = temporaryDirectory();
   const { run } = commandsOn(directory.path);
   await run('key', 'create', '--account', EMAIL);
@@ -258,7 +258,7 @@ test('accounts.db that was lost is not replaced by an empty one', async () => {
   expect(existsSync(join(directory.path, 'accounts.db'))).toBe(false);
 });
 
-test('keys of a disabled account are listed as such, and it gets no new ones', async () => {
+test('Keys of a disabled account are listed as such, and it gets no new ones.', async () => {
   using directory = temporaryDirectory();
   const { run } = commandsOn(directory.path);
   await run('key', 'create', '--account', EMAIL);

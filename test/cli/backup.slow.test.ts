@@ -205,7 +205,7 @@ describe('backup', () => {
     expect(workspace.names()).toEqual(['copy', 'data']);
   });
 
-  test('never replaces a file, a directory that is not a backup, or a backup with other files', async () => {
+  test('backup --force replaces a directory with our manifest, the databases and the key secret, and nothing else.', async () => {
     using workspace = await workspaces.archiveOf(3);
     await workspace.run('backup', 'copy', '--data', 'data');
     const other = { folder: ['notes'], project: ['app.js', 'manifest.json'], 'folder/notes': undefined };
@@ -250,7 +250,7 @@ describe('backup', () => {
     }
   });
 
-  test('never has files of two archives: while it runs, a restore is refused', async () => {
+  test('A backup never has files of two archives: a restore is refused while it runs.', async () => {
     using workspace = await workspaces.archiveOf(3);
     using other = await workspaces.archiveOf(4);
     const data = workspace.file('data');
@@ -328,7 +328,7 @@ describe('backup', () => {
     expect(workspace.names()).toEqual(['data']);
   });
 
-  test('of an archive whose recording contradicts itself succeeds: that is no damage', async () => {
+  test('Prices that contradict a winner are no damage: backup and restore accept the archive.', async () => {
     using workspace = await workspaces.archiveOf(3);
     const market = { ...LIGHT_MARKET, winner: 'down', priceStart: 1, priceEnd: 2 };
     await runExecutable(['import', '-', '--data', 'data'], {
@@ -383,7 +383,7 @@ describe('restore', () => {
     expect(await isServedTo(other.file('data'), other.key)).toBe(false);
   });
 
-  test('refuses a directory that is being served, and one that another command is using, with exit code 4', async () => {
+  test('restore refuses a directory that is served or used by another command, with exit code 4.', async () => {
     using workspace = await workspaces.withBackup();
     {
       await using _server = await startServer(workspace.file('data'));
@@ -405,7 +405,7 @@ describe('restore', () => {
     expect(workspace.names('data').filter((name) => name.includes('restore') || name.includes('partial'))).toEqual([]);
   });
 
-  test('of a backup that differs from its manifest creates no directory and ends with exit code 3', async () => {
+  test('restore refuses a backup that differs from its manifest, creates no directory, and ends with exit code 3.', async () => {
     using workspace = await workspaces.withBackup(300);
     const names = workspace.names('copy');
     const whole = new Map(names.map((name) => [name, readFileSync(workspace.file(`copy/${name}`))]));
@@ -451,7 +451,7 @@ describe('restore', () => {
     expect(workspace.names()).toEqual(['copy', 'data']);
   });
 
-  test('needs the key secret of a backup that has keys, and uses the one in the data directory if it is there', async () => {
+  test('restore accepts only the key secret that the manifest names, in the backup or in the data directory.', async () => {
     using workspace = await workspaces.withBackup();
     renameSync(workspace.file('copy/key-secret'), workspace.file('elsewhere'));
     expectRefusal(await workspace.run('restore', 'copy', '--data', 'again'), 1, "copy/key-secret' is missing");

@@ -31,7 +31,7 @@ describe('a clock before the time of the sources', () => {
     expect(() => refuseEarlyClock(0)).not.toThrow();
   });
 
-  test('keeps serve from starting, and config check says so; nothing is created', async () => {
+  test('serve refuses a clock more than a day before the last commit, other commands work, and config check says so.', async () => {
     using directory = temporaryDirectory();
     // Sources of the year 2100.
     const sources = [process.execPath, '--define', 'SOURCE_DATE_EPOCH=4102444800', join(ROOT, 'src', 'main.ts')];

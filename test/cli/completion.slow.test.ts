@@ -91,7 +91,7 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     expect(offered(shell, words)).toEqual([...expected]);
   });
 
-  test('has every command, option and choice of the program', () => {
+  test('Completion scripts are made from the commands: they have every command, option and choice.', () => {
     const names = namesBelow(createProgram(captured()));
     expect(names.size).toBeGreaterThan(100);
     const isMissing = (name: string) => !SCRIPTS[shell].includes(shell === 'fish' ? name.replace(/^--/, '-l ') : name);

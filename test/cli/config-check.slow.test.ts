@@ -92,7 +92,7 @@ describe('config check and serve refuse with the same sentence', () => {
   });
 });
 
-test('config check has a sentence for each of several problems, and --json lists them', async () => {
+test('config check refuses what serve would refuse at its start, in the same sentence, but lists everything.', async () => {
   using settings = place('new-account-tier = "gold"\nsign-up = "open"\nkey-file = "absent"\n');
   const { code, stderr } = await settings.check();
   expect(code).toBe(2);

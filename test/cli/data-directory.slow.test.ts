@@ -34,7 +34,7 @@ async function workspace() {
 }
 
 describe('a data directory that others may write to', () => {
-  test('is refused by every command, which names the command that fixes it', async () => {
+  test('A data directory that its group or all users may write to is refused by every command, which names the mending one.', async () => {
     using place = await workspace();
     const data = join(place.cwd, 'data');
     const refused = {
@@ -57,7 +57,7 @@ describe('a data directory that others may write to', () => {
     }
   });
 
-  test('of which each user may delete only own files needs a directory in it', async () => {
+  test('For a shared directory with the sticky bit, or of root, the message names a directory inside it.', async () => {
     using place = await workspace();
     mkdirSync(join(place.cwd, 'shared'));
     chmodSync(join(place.cwd, 'shared'), 0o1777);
@@ -67,7 +67,7 @@ describe('a data directory that others may write to', () => {
     expect(await place.run('import light.ndjson', 'shared/bookreel')).toMatchObject({ code: 0 });
   });
 
-  test.skipIf(!IS_ROOT)('because it is theirs is refused (needs root)', async () => {
+  test.skipIf(!IS_ROOT)('Data of root are accepted, those of another user refused. (needs root)', async () => {
     using place = await workspace();
     chownSync(join(place.cwd, 'data'), NOBODY, NOBODY);
     const { code, stderr } = await place.run('verify');

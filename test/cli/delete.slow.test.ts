@@ -46,7 +46,7 @@ const get = (path: string, more: Readonly<Record<string, string>> = {}) =>
 const remove = (...args: string[]) => runCommand(['delete', ...args, '--data', data]);
 const markets = async () => JSON.parse(await (await get('/btc/markets?limit=1000')).text()).data as { slug: string }[];
 
-test('after a deletion a running server has no answer, cursor, entity tag or stream of the market, and others stay', async () => {
+test('A deleted market is a 404 whatever cursor or entity tag the request has, and other markets stay.', async () => {
   const path = `/btc/markets/${MARKET}`;
   const page = await get(`${path}/snapshots?limit=1`);
   const { data: snapshots, nextCursor } = JSON.parse(await page.text());

@@ -38,7 +38,7 @@ describe('a deletion is refused', () => {
   test.each<[string, string[], number, RegExp]>([
     ['without a filter', [], 2, /name what to delete with --market, .*, or give --all/],
     ['of the whole archive', ['--coin', 'btc,eth'], 1, /this is the whole archive; add --all/],
-    ['of the whole archive, counted only', ['--before', '2027-01-01', '--dry-run'], 1, /add --all/],
+    ['A deletion of all markets needs --all, also to count.', ['--before', '2027-01-01', '--dry-run'], 1, /add --all/],
     ['that matches nothing', ['--coin', 'doge'], 1, /nothing matches, .* the coins btc, .* sources chainlink/],
     ['before all records', ['--before', '2020-01-01'], 1, /nothing matches/],
     ['of simulated markets without any', ['--source', 'simulated'], 1, /nothing matches/],
@@ -73,7 +73,7 @@ describe('a deletion is refused', () => {
   });
 });
 
-test('a dry run counts what a deletion takes, and deletes nothing', async () => {
+test('A deletion asks nothing and prints what it takes, and a dry run deletes nothing.', async () => {
   using place = await filled();
   const { code, stdout, stderr } = await remove(place.path, '--market', SLUG.toUpperCase(), '--dry-run');
   expect(stdout.split('\n')).toEqual([

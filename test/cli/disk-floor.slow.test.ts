@@ -61,7 +61,7 @@ describe('below the floor of free space', () => {
     },
   );
 
-  test('a server serves what is stored, keys are created, and its log says so', async () => {
+  test('Imports leave 64 MB of the disk free (--disk-floor), and below it a server serves and creates keys, and says so once.', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     writeLightRecording(join(directory.path, 'light.ndjson'), SNAPSHOTS);

@@ -184,7 +184,7 @@ describe('secrets', () => {
     expect((await place.findings()).secrets).toEqual([expect.stringContaining(`'${path}' is damaged`)]);
   });
 
-  test('that cannot be read, are empty, or can be read by others are findings', async () => {
+  test('doctor finds secrets that cannot be read, are empty, or can be read by others, and leaves files of root alone.', async () => {
     using place = await installation();
     const path = join(place.directory, 'secret');
     const args = [...PUBLIC, '--oidc-providers', `corp https://login.example.com id ${path}`];
@@ -246,7 +246,7 @@ test('the proxy has findings in these circumstances', async () => {
   }
 });
 
-test('a demo key and the admin of the demo are findings in a public service only, and the commands mend them', async () => {
+test('doctor finds keys and the admin of the demo only if the service is public, and names the commands that mend it.', async () => {
   using place = await installation();
   const { data } = place;
   expect((await command('account', 'create', 'demo@localhost', '--admin', '--data', data)).code).toBe(0);

@@ -69,7 +69,7 @@ describe('serve', () => {
     expect(requestsIn(server.stderr())).toEqual([]);
   });
 
-  test('logs requests at every --log-level', async () => {
+  test('--access-log does not depend on --log-level.', async () => {
     using directory = temporaryDirectory();
     const command = [EXECUTABLE, 'serve', '--port', '0', '--data', directory.path, '--access-log', 'on'];
     await using server = startChild([...command, '--log-level', 'error']);

@@ -101,7 +101,7 @@ describe('a sampled export', () => {
     [['--outcome', 'both'], 'it must be up or down'],
     [['-o', 'x.segments', '--interval', '1s'], '--format must not be segments with interval or depth'],
     [['--format', 'segments', '--depth', '5', '-o', 'x'], '--format must not be segments with interval or depth'],
-  ])('%j is refused', async (args, reason) => {
+  ])('Segments are exported as stored: an interval is refused. (%j)', async (args, reason) => {
     const { stdout, stderr, code } = await exported(data, args);
     expect([code, stdout.length]).toEqual([2, 0]);
     expect(stderr).toContain(reason);
@@ -189,7 +189,7 @@ describe('to a terminal', () => {
     [['--format', 'sqlite'], 'sqlite'],
     [['--zstd'], 'ndjson compressed with zstd'],
     [['--format', 'csv', '--gzip'], 'csv compressed with gzip'],
-  ])('%j is refused: it is not text', async (args, what) => {
+  ])('An export that is not text is never written to a terminal. (%j)', async (args, what) => {
     expect(await onTerminal(...args)).toEqual({
       code: 2,
       screen: `bookreel: a terminal cannot show ${what}: write it to a file with -o FILE\r\n`,

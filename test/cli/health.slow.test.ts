@@ -24,7 +24,7 @@ test.each(['127.0.0.1', '0.0.0.0', '::', 'localhost'])('health of a server on %s
   expect(JSON.parse(asJson.stdout)).toEqual({ address: origin, status: 'ready' });
 });
 
-test('health asks for the host that the server serves', async () => {
+test('health sends a host that the server serves.', async () => {
   using directory = temporaryDirectory();
   const allowed = { BOOKREEL_ALLOWED_HOSTS: 'api.example.com' };
   const { server, origin, env } = await serve(directory.path, allowed);
@@ -38,7 +38,7 @@ test('health asks for the host that the server serves', async () => {
   ]);
 });
 
-test.skipIf(LACKS_OPENSSL !== undefined)('health of a server with TLS is 0 (needs openssl)', async () => {
+test.skipIf(LACKS_OPENSSL !== undefined)('health trusts any certificate of this machine. (needs openssl)', async () => {
   using directory = temporaryDirectory();
   const { certPath, keyPath } = await createCertificate(directory.path, 'served');
   const tls = { BOOKREEL_TLS_CERT: certPath, BOOKREEL_TLS_KEY: keyPath };
@@ -77,7 +77,7 @@ test('health is 1 without a server, and of something else', async () => {
   expect(none.stderr).toMatch(/^bookreel: no server answers at http:\S+: start it with 'bookreel serve', or .*\n$/);
 });
 
-test('health is 1 of a server that cannot read its database, and says why', async () => {
+test('health is 1 of a server that cannot read its database, and says why.', async () => {
   using directory = temporaryDirectory();
   const { server, env } = await serve(directory.path);
   await using _ = server;

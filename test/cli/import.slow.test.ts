@@ -96,7 +96,7 @@ describe('import', () => {
     expect(finished.stdout).toContain('0 records read');
   });
 
-  test('rejected records are named by file and line, the others are imported, and the exit code is 1', async () => {
+  test('If records are rejected, the others are stored, and the exit code is 1.', async () => {
     using directory = temporaryDirectory();
     const good = (index: number) => JSON.stringify(lightSnapshot(index));
     const lines = [
@@ -147,7 +147,7 @@ describe('import', () => {
     expect(said).toEqual(report.rejections.map(({ path: name, line, reason }) => `${name}:${line}: ${reason}`));
   });
 
-  test('a named file that is not a recording is a failure before anything is read; in a directory it is skipped', async () => {
+  test('A named file that is not a recording is a failure, in a directory it is skipped, and a directory without any recording fails.', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
@@ -171,7 +171,7 @@ describe('import', () => {
     expect(named.stderr).toContain("notes.txt' is not a recording");
   });
 
-  test('a reason is printed once with its count and three examples, and missing markets once', async () => {
+  test('A reason for rejections is printed once, with the number of its records and the places of three.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'books.jsonl');
     const books = Array.from({ length: 9 }, (_, index) =>
@@ -217,7 +217,7 @@ describe('import', () => {
     ]);
   });
 
-  test('the summary comes first, also with failures; skipped files are counted by kind', async () => {
+  test('The report of an import begins with the totals, also if it failed; skipped files are counted by kind, and --missing creates its file first.', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
@@ -249,7 +249,7 @@ describe('import', () => {
     expect(existsSync(missing)).toBe(false);
   });
 
-  test('a file that was derived from the capture next to it is skipped with a note, unless it is named', async () => {
+  test('A file that was derived from the capture next to it is skipped with a note, unless it is named.', async () => {
     using directory = temporaryDirectory();
     const recordings = join(directory.path, 'recordings');
     mkdirSync(recordings);
@@ -319,7 +319,7 @@ describe('import', () => {
     expect(nowhere.stderr).toContain('exists already');
   });
 
-  test('--rejects never overwrites a file or follows a link, and leaves no empty file', async () => {
+  test('--rejects refuses an existing file, a device or a link, and removes a file without a rejected record.', async () => {
     using directory = temporaryDirectory();
     const recording = join(directory.path, 'light.ndjson');
     writeLightRecording(recording, 3);
@@ -346,7 +346,7 @@ describe('import', () => {
     expect(contentDigest(data)).toBe(archived);
   });
 
-  test('--dry-run reports what an import would do, and stores nothing', async () => {
+  test('A dry run imports everything in a transaction that it rolls back.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'light.ndjson');
     // More records than fit into a batch: the second copy of each repeats a record of an earlier batch.

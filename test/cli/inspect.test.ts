@@ -190,7 +190,7 @@ asks = { levels = "asks", price = 0, size = 1 }
     expect(out).toEndWith(`\nthe mapping candles fits table candles: bookreel import ${path} --map candles\n`);
   });
 
-  test('never states a unit, a zone or the meaning of a word', async () => {
+  test('inspect states in a mapping only what the values show: never a unit, a zone or the meaning of a word.', async () => {
     writeFileSync(
       pathOf('unclear.csv'),
       `time,seen_at,token_a,token_b,result,yes_bid,yes_ask,no_bid,no_ask\n2026-04-16 07:10:05,1776323405,${UP_TOKEN},${'2'.repeat(77)},YES,0.5,0.6,0.4,0.5\n2026-04-16 07:10:06,1776323406,${UP_TOKEN},${'2'.repeat(77)},NO,0.5,0.6,0.4,0.5\n`,

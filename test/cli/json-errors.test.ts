@@ -34,7 +34,7 @@ function onlyError(text: string): { error: string; kind: string } {
 }
 
 describe('with --json an error is one line of JSON on stderr', () => {
-  test('for wrong usage of every command', async () => {
+  test('With --json each error is one line of JSON on stderr with error and kind, also for wrong usage.', async () => {
     expect(COMMANDS.length).toBeGreaterThan(50);
     for (const { words } of COMMANDS) {
       const args = [...words, '--no-such-option', '--json'];

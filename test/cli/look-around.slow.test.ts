@@ -38,7 +38,7 @@ async function served<T>(path: string): Promise<T> {
 const jsonOf = async <T>(...args: string[]) => JSON.parse(await outputOf([...args, '--json', '--data', data])) as T;
 
 describe('status', () => {
-  test('has the totals of the coins that a server shows, and the gaps and records of an export', async () => {
+  test('status counts and lists as /v1/coins does, and counts quotes and prices only with --records.', async () => {
     const { coins, records, bytes, server: shown } = await jsonOf<Status>('status', '--records');
     expect(shown.running).toBe(true);
     expect(coins.map(({ gaps, ...coin }) => coin)).toEqual(await served('/v1/coins'));

@@ -120,7 +120,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     });
   });
 
-  test('every metric of the dashboard and of the rules is in a scrape', async () => {
+  test('Every metric of the dashboard and of the rules is in a scrape.', async () => {
     await (await ask(SILENT_STREAM.replace('speed=0.1', 'speed=max'))).text();
     expect((await ask('/v1/nothing')).status).toBe(404);
     const { names } = await scrape();
@@ -177,7 +177,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
   });
 });
 
-test('metrics are off unless a port is named', async () => {
+test('Metrics are off unless --metrics-port names a port, and then listen on 127.0.0.1.', async () => {
   using directory = temporaryDirectory();
   await using server = startChild([EXECUTABLE, 'serve', '--data', directory.path, '--port', '0']);
   await server.said(/ on (http:\/\/\S+) /);

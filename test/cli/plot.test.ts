@@ -71,7 +71,7 @@ describe('bookreel plot', () => {
     ['up', 60],
     ['down', 37],
     ['down', 1],
-  ] as const)('of %s in %d columns has the brute-force grid in its colours, and its gaps', async (outcome, columns) => {
+  ] as const)('Each darker colour is for twice the size. (%s in %d columns)', async (outcome, columns) => {
     const service = serviceOf(held.archive, held.registry);
     const dataOf = async <T>(path: string) =>
       ((await (await service.get(`/btc/markets/${CONDITION_ID}${path}`)).json()) as { data: T }).data;

@@ -81,7 +81,7 @@ test('warns if the clock cannot be in the present, and of markets that no bot fi
   ]);
 });
 
-test('names at most 50 markets at a time, and counts the others', async () => {
+test('The log names the recorded market of each rebased slug when its window opens, at most 50 a second.', async () => {
   const records = Array.from({ length: 60 }, (_, i) => market(i + 1, 0)).flat();
   const lines = await logOf(records, (replays) => replays.create(REBASED).resume());
   expect(lines).toHaveLength(52);

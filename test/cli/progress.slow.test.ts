@@ -104,7 +104,7 @@ describe('progress', () => {
     expect(text.split('\n')).toHaveLength(1 + 2 + 12_000 * 4 + 1);
   });
 
-  test('stays on one row at every width, also when the width of the terminal changes', async () => {
+  test('Progress is one line on a terminal, at every width.', async () => {
     using directory = temporaryDirectory();
     using recording = await slowRecording(join(directory.path, LONG_NAME));
     const { child, screen } = onTerminal(['import', LONG_NAME, '--data', 'data'], directory.path, 200);

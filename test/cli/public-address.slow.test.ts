@@ -25,7 +25,7 @@ for (const command of ['serve', 'replay']) {
     ['::', true],
     ['127.0.0.1', false],
     ['localhost', false],
-  ])(`${command} on %s warns that keys cross the network in plain text: %p`, async (host, isWarned) => {
+  ])(`Only a reachable address without TLS warns. (${command}, %s: %p)`, async (host, isWarned) => {
     await using child = startChild([EXECUTABLE, command, '--host', host, '--port', '0', '--data', data]);
     const [, origin] = await child.said(/(http:\/\/[^\s']+)/);
     expect((await fetch(`${origin}/healthz`)).status).toBe(200);
@@ -33,7 +33,7 @@ for (const command of ['serve', 'replay']) {
   });
 }
 
-test('serve behind a trusted proxy warns of nothing', async () => {
+test('A server with a trusted proxy does not warn of plain text.', async () => {
   const args = ['--host', '0.0.0.0', '--trusted-proxies', '10.0.0.1', '--port', '0', '--data', data];
   await using child = startChild([EXECUTABLE, 'serve', ...args]);
   await child.said(/(http:\/\/[^\s']+)/);

@@ -90,7 +90,7 @@ async function started({ prefix, data }: ReadOnly, command: string) {
 }
 
 describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
-  test.skipIf(!isPossible)('is exported, listed, verified, served and replayed, and stays as it is', async () => {
+  test.skipIf(!isPossible)('A database that cannot be written is opened to read it, by all commands.', async () => {
     using directory = temporaryDirectory();
     const { data, key } = await writable(directory.path);
     const args = ['export', '--data', data];

@@ -43,7 +43,7 @@ describe('a data directory that cannot be written', () => {
     },
   );
 
-  test('without activity.db refuses a link that would not sign in', async () => {
+  test('In a directory that cannot be written, a command that would create a key, an account or a link is refused.', async () => {
     using place = await readOnly([`account create ${ACCOUNT}`]);
     const refused = await place.command(`account link ${ACCOUNT} --public-url http://127.0.0.1:8080`);
     expect([refused.code, refused.stdout]).toEqual([1, '']);

@@ -155,7 +155,7 @@ describe('bookreel replay', () => {
     expect(replay.stderr()).not.toContain('"level":"warn"');
   });
 
-  test('runs along with a server, an import and another replay of the same data', async () => {
+  test('replay takes no lock: a server, imports and other replays of the same data run at the same time.', async () => {
     await using _server = await startServer(data);
     await using one = await startReplay('--coin', 'btc');
     await using other = await startReplay('--coin', 'eth');
@@ -220,7 +220,7 @@ describe('bookreel replay', () => {
     expect(made.status).toBe(201);
   });
 
-  test('a client that does not read does not delay the end', async () => {
+  test('SIGTERM closes sockets with 1001 and ends within seconds, also if a client does not read.', async () => {
     await using replay = await startReplay('--speed', 'max');
     const client = await RawSocket.open(replay.socket);
     client.send(JSON.stringify({ type: 'market', assets_ids: [UP_ASSET, DOWN_ASSET] }));
@@ -418,7 +418,7 @@ describe('stderr shows the clock and the connected clients', () => {
     await next('stopping: closing the sockets');
   });
 
-  test('as one line that is repainted in place at every width, on a terminal', async () => {
+  test('replay shows the clock and its clients on one line of a terminal, and elsewhere writes a line for each change.', async () => {
     let written = '';
     const decoder = new TextDecoder();
     const child = Bun.spawn([EXECUTABLE, 'replay', '--data', data, '--port', '0', '--market', SLUG], {

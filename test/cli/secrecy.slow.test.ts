@@ -79,7 +79,7 @@ function misplaced(key: string): { path: string; init?: RequestInit }[] {
   ];
 }
 
-test('no key, old or new, right, mistyped or misplaced, is in the data, an answer, the log, an export, a backup or the process', async () => {
+test('No key, old or new, right, mistyped or misplaced, is in the data, an answer, the log, an export, a backup or the process.', async () => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   const ids: string[] = [];
@@ -222,7 +222,7 @@ test('the search of this file finds a key that is present', () => {
   expect(reveals(Buffer.from(`${key.slice(0, PUBLIC_CHARS)}…`), key)).toBe(false);
 });
 
-test('an invalid key is hashed and looked up as often as a valid one', async () => {
+test('An invalid key is hashed and looked up as often as a valid one, so the time of an answer reveals nothing.', async () => {
   using place = temporaryArchive();
   const { database, secret, tiers, accountTiers } = place.registry;
   using query = spyOn(database, 'query');

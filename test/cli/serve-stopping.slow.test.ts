@@ -124,7 +124,7 @@ test('an export under way is sent completely, idle connections are closed, and n
   expect(messagesAfterStart(server.stderr())).toEqual([WAITING]);
 });
 
-test('a request that had begun is answered, and /readyz says that the server is stopping', async () => {
+test('After a signal the server finishes the answers to all requests that have begun, and /readyz says that it is stopping.', async () => {
   const { server, origin } = await serve();
   await using _ = server;
   const begun = new Connection(origin).send('GET /readyz HTTP/1.1\r\nHost: localhost\r\n');
@@ -154,7 +154,7 @@ test('a client that reads nothing delays the end by --drain-seconds at most', as
   dribble.leave();
 });
 
-test('a second signal ends it at once, with another exit code', async () => {
+test('A second signal ends the server at once with exit code 1.', async () => {
   const { server, origin } = await serve('--drain-seconds', '3600');
   await using _ = server;
   const stuck = new Connection(origin).ask(EXPORT, `Authorization: Bearer ${key}`);

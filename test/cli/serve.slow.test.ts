@@ -219,7 +219,7 @@ describe('serve --demo', () => {
     expect(await statusOfToken(open.address)).toBe(200);
   });
 
-  test('prints no link for a host of other machines, and accounts are off there', async () => {
+  test('serve --demo makes an admin and a sign-in link only on a loopback host.', async () => {
     using directory = temporaryDirectory();
     const { server, address, link } = await startDemo(directory.path, '--host', '0.0.0.0');
     await using _ = server;

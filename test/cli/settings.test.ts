@@ -151,7 +151,7 @@ describe.each(ALL_SETTINGS)('the setting %s', (name, setting) => {
     expect(await shown(...file, `--${key}`, inFlag)).toEqual([inFlag, 'flag', `--${key}`]);
   });
 
-  test('has a flag of the name of its key, and refuses an empty value', async () => {
+  test('A key of the configuration file has the name of its flag, and replay has keys of its own for --port and --url.', async () => {
     if (name !== 'replayPort' && name !== 'replayUrl') expect(flag).toBe(`--${keyOf(setting)}`);
     if (name === 'config') return;
     writeFileSync(FILE, `${keyOf(setting)} = ""\n`);
@@ -189,7 +189,7 @@ describe('a file that is wrong', () => {
     ['config = "x"', "there is no setting 'config': remove it, a file cannot name another one"],
   ];
 
-  test.each(cases)('%j is refused by every command in one sentence', async (toml, sentence) => {
+  test.each(cases)('A wrong value of the file is refused: values have types. (%j)', async (toml, sentence) => {
     writeFileSync(FILE, toml);
     for (const words of [['serve'], ['key', 'list'], ['replay', 'list']]) {
       const terminal = captured();
@@ -222,7 +222,7 @@ describe('a file that is wrong', () => {
     }
   });
 
-  test('leaves the commands that use no settings alone', async () => {
+  test('A wrong file leaves the commands alone that use no settings: version, manual, openapi and completion.', async () => {
     writeFileSync(FILE, 'prot = 1');
     expect(await run(['version', '--config', FILE], captured())).toBe(0);
     expect(await run(['manual', '--config', FILE], captured())).toBe(0);
@@ -236,7 +236,7 @@ describe('an unknown variable', () => {
     ['BOOKREEL_SMTP_PASSWORD', 'did you mean BOOKREEL_SMTP_PASSWORD_FILE?'],
     ['BOOKREEL_ALLOWED_HOST', 'did you mean BOOKREEL_ALLOWED_HOSTS?'],
     ['BOOKREEL_X', 'unset it'],
-  ])('%s is refused without its value', async (name, advice) => {
+  ])('An unknown variable is refused without its value. (%s)', async (name, advice) => {
     process.env[name] = 'hunter2';
     for (const words of [
       ['key', 'list'],
@@ -250,7 +250,7 @@ describe('an unknown variable', () => {
     }
   });
 
-  test('may be one of the clients that the manual shows, or of the tests', async () => {
+  test('A variable that begins with BOOKREEL_ may be one of the clients that the manual shows, or of the tests.', async () => {
     process.env.BOOKREEL_KEY = 'br_live_x';
     process.env.BOOKREEL_URL = 'https://data.example.com';
     const root = join(import.meta.dir, '..');
@@ -263,7 +263,7 @@ describe('an unknown variable', () => {
   });
 });
 
-test('the password of a URL is in no message and in no list', async () => {
+test('Messages name a refused variable but not its value, and a URL without its password.', async () => {
   const secret = 'hunter2/@x';
   const smtp = (place: string) => `smtp://user:${secret}@mail.example.com${place}`;
   for (const place of ['', '/path', ':99999']) {

@@ -128,7 +128,7 @@ describe('bookreel show', () => {
     expect(stdout).toContain(text);
   });
 
-  test('limits the levels', async () => {
+  test('show --json has all levels, or with --depth that many of each side, and --outcome is read in any case.', async () => {
     const { stdout } = await shown(SLUG, '--at', '2026-04-16T07:10:02Z', '--depth', '1');
     expect(stdout).toContain('-- mid 0.505, spread 0.01\n  0.5   0.1    0.1');
     expect(stdout).not.toContain('0.49');
@@ -141,7 +141,7 @@ describe('bookreel show', () => {
     expect(sidesOf((await shown(SLUG, ...at, '--depth', '1', '--outcome', 'UP')).stdout)).toEqual([1, 1]);
   });
 
-  test('follows the books until the last one, and shows the last one of an instant', async () => {
+  test('show --follow skips books within a tenth of a second, but never the last one of an instant or of all.', async () => {
     const followed = async (...words: string[]) =>
       (await shown(SLUG, '--json', '--follow', ...words)).stdout
         .split('\n')
@@ -190,7 +190,7 @@ describe('bookreel show', () => {
     [[SLUG, '--outcome', 'both'], 2, 'it must be up or down'],
     [[SLUG, '--at', 'noon'], 2, "'noon' is invalid"],
     [[SLUG, '--speed', '0'], 2, "'0' is invalid"],
-  ] as const)('%p is refused', async (words, code, sentence) => {
+  ] as const)('A slug of several coins’ markets is refused. (%p)', async (words, code, sentence) => {
     const refused = await shown(...words);
     expect(refused.code).toBe(code);
     expect(refused.stdout).toBe('');

@@ -60,7 +60,7 @@ describe('a table', () => {
     expect(table(on(20), columns, cells)).toBe('ID     a\nTIME   2026-01-08T10:31:40.479Z\nCOUNT  0\n');
   });
 
-  test('becomes a block for each row where its cells do not fit, broken at spaces, without empty cells', () => {
+  test('A table that is wider than its terminal becomes a block for each row, and no id is cut.', () => {
     expect(table(on(20), COLUMNS, ROWS)).toBe(
       [
         'ID    id_1',

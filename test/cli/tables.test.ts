@@ -5,8 +5,8 @@ import { createAccount, grantTier } from '../../src/account/administration.ts';
 import { changeTier } from '../../src/account/tier-catalog.ts';
 import { run } from '../../src/cli/program.ts';
 import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
-import { sampleCoinPrice, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { captured } from '../support/captured.ts';
+import { sampleCoinPrice, sampleGap, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 type Expected = Readonly<Record<string, (document: never) => unknown>>;

@@ -93,7 +93,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect((await fetch(`${origin}/healthz`, { tls: { ca: pairs[0]!.cert } })).status).toBe(200);
   });
 
-  test(`${RENEWALS} renewals under load lose no request, and new connections get the new certificate`, async () => {
+  test(`A certificate is replaced without a lost connection. (${RENEWALS} renewals under load)`, async () => {
     const { server, port } = await serve();
     await using _ = server;
     const clients = startTlsClients(port, { keeping: 8, opening: 8 });
@@ -114,7 +114,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect(messagesOf(server).filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
-  test('connections that were open continue: one that is silent, a stream, and one that asks again', async () => {
+  test('A new certificate is shown to new connections; open ones continue with the earlier one, and their next answer ends them.', async () => {
     const { server, origin, port } = await serve();
     await using _ = server;
     const { key } = JSON.parse(await outputOf(['key', 'create', '--tier', 'enterprise', '--json', '--data', data])) as {
@@ -144,7 +144,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     expect(await stream.text()).toContain('event: end');
   });
 
-  test('a server that is starting is not ended by SIGHUP, and begins with the new certificate', async () => {
+  test('SIGHUP during the start does not end a server with TLS, which begins with the new certificate.', async () => {
     use(pairs[0]!);
     const demo = join(directory.path, 'demo');
     const args = ['--data', demo, '--port', '0', '--tls-cert', certPath, '--tls-key', keyPath];
@@ -182,7 +182,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     for (const { key } of pairs) expect(server.stderr()).not.toContain(key.split('\n')[1]!);
   });
 
-  test('a port in use is refused, also by another server with TLS', async () => {
+  test('With TLS the port is shared by sockets of one process only: another program is refused.', async () => {
     const { server, port } = await serve();
     await using _ = server;
     const other = join(directory.path, 'other');
@@ -268,7 +268,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
   });
 });
 
-test('without TLS, SIGHUP does not end a server that is not on a terminal', async () => {
+test('Without TLS, SIGHUP ends a server on a terminal only.', async () => {
   using directory = temporaryDirectory();
   await using server = startChild([EXECUTABLE, 'serve', '--data', directory.path, '--port', '0']);
   const [, origin] = await server.said(/ on (http:\/\/\S+) /);

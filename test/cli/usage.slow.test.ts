@@ -121,7 +121,7 @@ describe('usage errors', () => {
     [['key', 'list', '--data', ''], 'must not be empty'],
   ];
 
-  test.each(cases)('%j is refused with exit code 2 and one sentence', async (args, reason) => {
+  test.each(cases)('Every error is one line that says what to do, with exit code 2. (%j)', async (args, reason) => {
     using directory = temporaryDirectory();
     const { code, stdout, stderr } = await runCommand(args, { cwd: directory.path });
     expect(code).toBe(2);
@@ -241,7 +241,7 @@ describe('settings', () => {
 });
 
 describe('version and openapi', () => {
-  test('version names the program, Bun, SQLite and the schema', async () => {
+  test('The command version names the program, Bun, SQLite and the schema.', async () => {
     const { code, stdout, stderr } = await runCommand(['version']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+ \(Bun \d+\.\d+\.\d+, SQLite \d+\.\d+\.\d+, schema \d+\)\n$/);
@@ -251,7 +251,7 @@ describe('version and openapi', () => {
     );
   });
 
-  test.each([['--version'], ['-V']])('%s prints the name and the version, as version does', async (flag) => {
+  test.each([['--version'], ['-V']])('--version prints the name and the version. (%s)', async (flag) => {
     const { code, stdout, stderr } = await runCommand([flag]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^bookreel \d+\.\d+\.\d+\n$/);
@@ -301,7 +301,7 @@ describe('working directory', () => {
     'package.json': '{"name":"planted","main":"planted.ts","imports":{"#*":"./planted.ts"}',
   };
 
-  test('no configuration file in it is loaded', async () => {
+  test('No configuration file is read without being named.', async () => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
     for (const [name, content] of Object.entries(planted)) await Bun.write(join(cwd, name), content);

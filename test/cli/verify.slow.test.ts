@@ -240,7 +240,7 @@ describe('verify', () => {
     ['has the view "gaps"', 'DROP TABLE gaps; CREATE VIEW gaps AS SELECT 1 AS market_key'],
     ['has the table "given_ids"', 'ALTER TABLE given_ids ADD COLUMN note TEXT'],
     ['lacks the index "markets_by_slug"', 'DROP INDEX markets_by_slug'],
-  ])('reports an archive that %s as its only problem, and restore refuses it', async (difference, sql) => {
+  ])('A schema that differs is the only problem, and restore refuses it. (%s)', async (difference, sql) => {
     using place = await lightArchive(3);
     change(place.path, sql);
     const sentence = `'${place.path}' ${difference}, unlike an archive of this program: restore from a backup that nobody changed`;

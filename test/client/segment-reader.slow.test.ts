@@ -154,7 +154,7 @@ describe('the snapshots of an export', () => {
     }
   });
 
-  test('are only those of the window, although segments are sent whole', async () => {
+  test('An export as segments has whole segments, and states which of their records belong to it.', async () => {
     using place = temporaryArchive();
     const books = randomBooks(7, 700, { priceScale: 2, sizes: 'cents', levelsMax: 20, changesMax: 2 });
     const records = [...recordsOf(books.slice(0, 400), 'up', 10), ...recordsOf(books.slice(400), 'down', 13)];
@@ -300,7 +300,7 @@ describe('a recording', () => {
     }
   });
 
-  test('with any byte flipped is refused', async () => {
+  test('Each digest in the format of segments covers everything before it: any flipped byte is refused.', async () => {
     const { bytes } = await shortRecording();
     for (let at = 0; at < bytes.length; at += 1) {
       const flipped = bytes.slice();

@@ -166,7 +166,7 @@ export function accessTests(suite: Suite): void {
       expect((await anonymous(MARKETS, { headers: { authorization } })).status).toBe(200);
     });
 
-    test.skipIf(!suite.reach.plain)('two Authorization headers are none', async () => {
+    test.skipIf(!suite.reach.plain)('Bearer may have any case; two Authorization headers are no key.', async () => {
       const authorization = `Authorization: Bearer ${suite.ampleKey}`;
       for (const pair of [
         [authorization, authorization],

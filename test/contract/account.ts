@@ -45,7 +45,7 @@ export function accountTests(suite: Suite): void {
   });
 
   test.skipIf(!suite.reach.operated)(
-    'usage has every request of a key at once: its route, its refusal, its bytes',
+    'Usage has every request of a key at once, its route, its refusal and its bytes, and one with an invalid key counts for no key.',
     async () => {
       const { id, key } = await suite.target.makeKey('starter', { rpm: 7 });
       const get = clientOf(suite.target.origin, key);
@@ -97,7 +97,7 @@ export function accountTests(suite: Suite): void {
   test.each([
     ['hour', 31],
     ['day', 400],
-  ])('usage by %s has at most %d days', async (interval, days) => {
+  ])('An answer has at most 31 days of usage by hour and 400 by day. (%s, %d)', async (interval, days) => {
     const reply = await suite.client(`/v1/account/usage?interval=${interval}&from=2020-01-01&to=2025-06-01T10:20Z`);
     const { from, to } = reply.json<UsageAnswer>().data;
     const rangeMs = Date.parse(to) - Date.parse(from);

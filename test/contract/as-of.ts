@@ -143,7 +143,7 @@ export function asOfTests(suite: Suite): void {
     });
   });
 
-  test('a market without a recorded creation is listed from the start of its window', async () => {
+  test('With asOf, a list has a market from its creation on, or from the start of its window, never more than 7 days before it.', async () => {
     expect(MARKETS).toContain(MINIMAL);
     expect((await get(`${of(MINIMAL)}?asOf=${T0 - 1}`)).status).toBe(404);
     const { data } = (await get(`${of(MINIMAL)}?asOf=${T0}`)).json<{ data: Record<string, unknown> }>();

@@ -53,7 +53,7 @@ export function coinTests(suite: Suite): void {
   });
 
   test.each(['free', 'starter', 'pro', 'enterprise'] as const)(
-    '%s sees what is recorded of its coins, and of no other coin',
+    '/v1/coins lists the coins that a key may see by name, with their timeframes, markets and snapshots, and has no ETag. (%s)',
     async (tier) => {
       const reply = await as(tier)('/v1/coins');
       expect(reply.status).toBe(200);
@@ -62,7 +62,7 @@ export function coinTests(suite: Suite): void {
     },
   );
 
-  test('a coin with reference prices only is listed, without markets', async () => {
+  test('A coin with prices but without markets is in the list of coins, with zeros.', async () => {
     const { data } = (await get('/v1/coins')).json<{ data: { symbol: string }[] }>();
     expect(data.find(({ symbol }) => symbol === 'xrp')).toEqual({
       ...{ symbol: 'xrp', timeframes: [] },
@@ -70,7 +70,7 @@ export function coinTests(suite: Suite): void {
     });
   });
 
-  test('as of an instant it counts the records known then, also between two snapshots', async () => {
+  test('With asOf, /v1/coins counts what was known at that instant.', async () => {
     const days = [-3, -1, 0, 1, 3].map((count) => T0 + count * 86_400_000);
     const seconds = [-1, 0, 1, 999, 1000, 1001, 1999, 2000, 2500, 9001, 30_000, 95_000].map((ms) => T0 + ms);
     for (const asOf of [0, T0 - 86_400_123, T0 - 86_400_124, ...days, ...seconds]) {

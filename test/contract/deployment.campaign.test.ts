@@ -37,7 +37,7 @@ if (deployment !== undefined) {
       return { code: await child.exited, pass: count('pass'), fail: count('fail'), skipped, said: `${out}${report}` };
     };
 
-    test('runs completely with an admin command, except for what needs a second service', async () => {
+    test('The contract tests need a service without recordings, and run completely with an admin command.', async () => {
       using directory = temporaryDirectory();
       await using server = await startServer(directory.path);
       const env = { CONTRACT_URL: `${server.origin}/`, CONTRACT_ADMIN: `'${EXECUTABLE}' --data '${directory.path}'` };

@@ -179,7 +179,7 @@ export function exportTests(suite: Suite): void {
     'depth=2',
     `interval=5s&depth=1&from=${T0 + 2001}&to=${T0 + 9000}`,
     `interval=1d&asOf=${T0 + 6000}`,
-  ])('%s selects the records of the pages, in every format', async (query) => {
+  ])('An export has the records of the pages with the same parameters, in every format. (%s)', async (query) => {
     for (const market of [BOOKS, RECORDED, NEAREST]) {
       const records: Line[] = [];
       for (const kind of ['snapshots', 'quotes', 'prices']) {
@@ -327,7 +327,7 @@ export function exportTests(suite: Suite): void {
     ['?format=segments&depth=10', 400, 'format'],
     ['?format=csv&depth=0', 400, 'depth'],
     ['?interval=99ms', 400, 'interval'],
-  ])('%s is refused with %d', async (query, status, name) => {
+  ])('SQLite is exported by the command only. (%s: %d)', async (query, status, name) => {
     for (const condition of [{}, { 'if-none-match': '*' }]) {
       const reply = await get(`${pathOf(BOOKS)}${query}`, { headers: condition });
       expect(reply.status).toBe(status);

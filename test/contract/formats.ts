@@ -75,20 +75,20 @@ export function formatTests(suite: Suite): void {
     ['image/png', false],
     ['*/*', false],
     ['', false],
-  ])('Accept: %s gets msgpack: %p', async (accept, isPacked) => {
+  ])('Of types accepted equally the first that is named is sent. (%s: %p)', async (accept, isPacked) => {
     const reply = await get(market, { headers: { accept } });
     expect(reply.status).toBe(200);
     expect(reply.headers.get('content-type')).toBe(isPacked ? 'application/msgpack' : 'application/json');
   });
 
-  test('a problem is problem+json for any Accept header', async () => {
+  test('Errors are JSON (problem+json), also for clients that accept msgpack.', async () => {
     const headers = { accept: 'application/msgpack', 'accept-encoding': 'zstd, gzip' };
     expect((await get('/v1/btc/markets?limit=0', { headers })).status).toBe(400);
     expect((await get('/v1/nothing', { headers })).status).toBe(404);
   });
 
   const decoders = { zstd: Bun.zstdDecompressSync, gzip: (bytes: Uint8Array<ArrayBuffer>) => Bun.gunzipSync(bytes) };
-  test.each(QUESTIONS)('%s compressed decodes to the plain bytes', async (path) => {
+  test.each(QUESTIONS)('Answers are compressed from 512 bytes (zstd) and 800 (gzip). (%s)', async (path) => {
     for (const accept of ['application/json', 'application/msgpack']) {
       const plain = await get(path, { headers: { accept } });
       expect(plain.headers.has('content-encoding')).toBe(false);
@@ -122,7 +122,7 @@ export function formatTests(suite: Suite): void {
     expect(reply.headers.get('content-encoding')).toBe(encoding);
   });
 
-  test.each(ABOUT_RESOLVED)('%s has a strong entity tag, and If-None-Match gets a 304', async (path) => {
+  test.each(ABOUT_RESOLVED)('A refusal goes before a 304, which an ETag gets. (%s)', async (path) => {
     const first = await get(path);
     const etag = first.headers.get('etag')!;
     expect(etag).toMatch(/^"[\x21\x23-\x7e]+"$/);

@@ -36,7 +36,7 @@ export function heatMapTests(suite: Suite): void {
     return data;
   };
 
-  test.each(MARKETS)('of $slug is the brute-force grid of its snapshots at random zooms', async (market) => {
+  test.each(MARKETS)('Columns of a heat map do not depend on asOf. ($slug at random zooms)', async (market) => {
     const random = randomsOf(market.conditionId.length + market.slug.length);
     const all: readonly WireSnapshot[] = expectedSnapshots(market);
     const times = all.map(({ timestamp }) => Date.parse(timestamp));
@@ -87,7 +87,7 @@ export function heatMapTests(suite: Suite): void {
     expect(traded).toBeGreaterThan(20);
   });
 
-  test.skipIf(!suite.reach.operated)('has no trades for a tier that does not grant prices', async () => {
+  test.skipIf(!suite.reach.operated)('Without the grant prices, the trades of a heat map are null.', async () => {
     const { key } = await suite.target.makeKey('free');
     const free = clientOf(suite.target.origin, key);
     const path = pathOf(RECORDED, 'heatmap?columns=3');
@@ -107,7 +107,7 @@ export function heatMapTests(suite: Suite): void {
     }
   });
 
-  test('left out, the outcome is up, and the window is the one of the market, in 300 columns', async () => {
+  test('Left out, the window of a heat map is that of the market, the outcome is up, and it has 300 columns.', async () => {
     const data = await heatMap(BOOKS, '');
     const snapshots = expectedSnapshots(BOOKS).filter(({ outcome }) => outcome === 'up');
     expect(data).toMatchObject(expectedGrid(snapshots, [], { ...windowOf(BOOKS), columns: 300 }));
@@ -116,7 +116,7 @@ export function heatMapTests(suite: Suite): void {
     expect(bySlug.json<HeatMapDocument>().data).toEqual(data);
   });
 
-  test('a column has the book that the nearest snapshot with mode=before has at its end', async () => {
+  test('A cell of a heat map is the size that rests at the end of its column, not a mean or a maximum.', async () => {
     const { columns, prices } = await heatMap(BOOKS, 'columns=60&outcome=down');
     const shown = columns.filter(({ id }) => id !== null);
     expect(shown.length).toBeGreaterThan(10);
@@ -130,7 +130,7 @@ export function heatMapTests(suite: Suite): void {
     }
   });
 
-  test.skipIf(!suite.reach.operated)('marks the gaps of the coverage, and shows no book within them', async () => {
+  test.skipIf(!suite.reach.operated)('A gap shows no book, and each column that it touches is marked.', async () => {
     const iso = (ms: number) => new Date(T0 + ms).toISOString();
     const gap = (from: number, to: number) => ({
       ...{ type: 'gap', conditionId: HAS_GAPS.conditionId, from: iso(from), to: iso(to) },

@@ -270,7 +270,7 @@ function expectHarmless(reply: RawReply, name: string): void {
 /** Requests that no HTTP library sends, over plain sockets. */
 export function malformedHttpTests(suite: Suite): void {
   test.each(TABLE)(
-    '$name: answered as it should be, never with a 5xx',
+    'Dot segments and backslashes are resolved before the access check, %2F separates nothing, and no answer is a 5xx. ($name)',
     async ({ name, target, headers, method, statuses }) => {
       const authorization = `Authorization: Bearer ${suite.ampleKey}`;
       const reply = await exchange(suite.target.origin, requestOf(target, [...headers, authorization], method));
@@ -298,7 +298,7 @@ export function malformedHttpTests(suite: Suite): void {
       if (target !== suite.target) await target[Symbol.asyncDispose]();
     });
 
-    test.concurrent.each(BROKEN)('$name: refused, and nothing after it is served', async ({ bytes }) => {
+    test.concurrent.each(BROKEN)('Two ways to read a length end the connection. ($name)', async ({ bytes }) => {
       const statuses = await statusesUntilClosed(target.origin, `${bytes}${SMUGGLED}`);
       // A chunk may be found to be none when its message's head is answered: a second refusal, and the end.
       expect(statuses.length).toBeLessThanOrEqual(2);
@@ -311,7 +311,7 @@ export function malformedHttpTests(suite: Suite): void {
     });
   });
 
-  test('pipelined requests, also byte by byte, are answered in order, and HEAD without a body', async () => {
+  test('Pipelined requests are answered in order, also byte by byte, and HEAD without a body.', async () => {
     const asked: readonly [method: string, target: string, body: string][] = [
       ['HEAD', '/healthz', ''],
       ['POST', '/healthz', 'GET'],
@@ -349,7 +349,7 @@ export function malformedHttpTests(suite: Suite): void {
     expect(reply.body).toStartWith('HTTP/1.1 200 OK\r\n');
   });
 
-  test('HTTP/1.0 works with a Host; the refusal without one says that it is missing', async () => {
+  test('A request of HTTP/1.0 needs a Host header too, and the refusal says so.', async () => {
     const key = `Authorization: Bearer ${suite.ampleKey}`;
     const ask = (...headers: readonly string[]) =>
       exchange(suite.target.origin, ['GET /v1/billing/tiers HTTP/1.0', key, ...headers, '', ''].join('\r\n'));
@@ -365,7 +365,7 @@ export function malformedHttpTests(suite: Suite): void {
     ['a page', 'snapshots?limit=1000'],
     ['an export', 'export'],
     ['a stream', 'stream?speed=max'],
-  ])('a request sent ahead of the end of %s is answered whole, or not at all', async (_, resource) => {
+  ])('A request sent ahead of the end is answered whole, or not at all. (%s)', async (_, resource) => {
     const { origin } = suite.target;
     const headers = [HOST, `Authorization: Bearer ${suite.ampleKey}`];
     const target = `/v1/btc/markets/${BOOKS.conditionId}/${resource}`;
@@ -389,7 +389,7 @@ export function malformedHttpTests(suite: Suite): void {
     }
   });
 
-  test('a malformed request counts against its address, with any key', async () => {
+  test('A malformed URL or Host is refused before the key is read, and counts against its address, with any key.', async () => {
     const authorization = `Authorization: Bearer ${suite.ampleKey}`;
     const ask = () => exchange(suite.target.origin, requestOf('/v1/btc/markets?x=%ZZ', [HOST, authorization]));
     const [first, second] = [await ask(), await ask()];

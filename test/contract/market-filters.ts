@@ -84,7 +84,7 @@ export function marketFilterTests(suite: Suite): void {
     return reply.json<MarketList>();
   };
 
-  test('any combination of filters has the markets that a scan finds, with their number of snapshots', async () => {
+  test('Filters of the market list can be combined: a market must match all of them.', async () => {
     let found = 0;
     for (const filter of FILTERS) {
       const search = searchOf(filter);
@@ -116,7 +116,7 @@ export function marketFilterTests(suite: Suite): void {
     }
   });
 
-  test('search finds parts of slugs and beginnings of conditionIds, with any other filter, as a scan does', async () => {
+  test('search compares a text with slugs, anywhere, and with the beginnings of conditionIds; a whole conditionId finds its market by the index.', async () => {
     const slugs = MARKETS.flatMap(({ slug }) => slug ?? []);
     const parts = slugs.flatMap((slug) => [slug, slug.slice(2, 7), slug.slice(-4).toUpperCase()]);
     const ids = MARKETS.flatMap(({ conditionId }) => [conditionId, conditionId.slice(0, 8), conditionId.slice(3, 9)]);
@@ -140,7 +140,7 @@ export function marketFilterTests(suite: Suite): void {
     expect((await get(`/v1/btc/markets?search=${text}`)).status).toBe(400);
   });
 
-  test('include=counts adds snapshotCount to one market, and nothing is added without it', async () => {
+  test('A market has snapshotCount only with include=counts.', async () => {
     for (const market of [BOOKS, RECORDED, NEAREST, EMPTY, ETH, SOL]) {
       const expected = expectedMarket(market);
       const counted = (await get(`${of(market)}?include=counts`)).json<{ data: Fields }>();

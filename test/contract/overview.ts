@@ -82,7 +82,7 @@ export function overviewTests(suite: Suite): void {
   const daysOf = async (path: string) => (await get(path)).json<{ data: Day[] }>().data;
   const midsOf = async (query: string) => (await get(`/v1/btc/midpoints?${query}`)).json<{ data: Midpoints[] }>().data;
 
-  test('days count markets, recorded ones and snapshots as a scan does, with every filter', async () => {
+  test('A market belongs to the day (UTC) in which its window starts; days without markets are left out, and at most 4,000 are sent.', async () => {
     const filters: DayFilter[] = [undefined, '5m', '15m', '4h'].flatMap((tf) =>
       [{}, { from: T0 }, { to: T0 - 1 }, { from: T0, to: T0 }, { from: T0 - 20 * MINUTE, to: T0 + 5 * MINUTE }].flatMap(
         (range) =>
@@ -103,7 +103,7 @@ export function overviewTests(suite: Suite): void {
     expect(counted).toBeGreaterThan(40);
   });
 
-  test.skipIf(!suite.reach.operated)('a day has the markets with gaps that touch their windows', async () => {
+  test.skipIf(!suite.reach.operated)('A day counts markets with gaps in their window, not missing time.', async () => {
     const { conditionId } = HAS_GAPS;
     const gap = (from: string, to: string) => ({ type: 'gap', conditionId, from, to, reason: 'recorder restarted' });
     const outside = gap('2026-05-02T23:00:00.000Z', '2026-05-02T23:49:59.999Z');
@@ -119,7 +119,7 @@ export function overviewTests(suite: Suite): void {
   });
 
   test.each([1, 2, 7, 32, 100])(
-    '%d midpoints are those that the prices have at the end of each part',
+    'Midpoints of a coin are those of its prices at the end of each part, and parts after asOf are null. (%d parts)',
     async (points) => {
       const records = [BOOKS, RECORDED, NEAREST, EMPTY];
       for (const outcome of ['up', 'down', undefined] as const) {
@@ -148,7 +148,7 @@ export function overviewTests(suite: Suite): void {
     },
   );
 
-  test('midpoints are in the requested order, 32 of each market, and markets that are not recorded are left out', async () => {
+  test('Of the markets that a request for midpoints names, those that are not recorded are left out.', async () => {
     const found = await midsOf(`markets=${NEAREST.slug},no-such-market,${BOOKS.slug.toUpperCase()},${NEAREST.slug}`);
     const ids = [NEAREST, BOOKS, NEAREST].map(({ conditionId }) => conditionId.toLowerCase());
     expect(found.map(({ conditionId }) => conditionId)).toEqual(ids);

@@ -175,7 +175,7 @@ export function pageTests(suite: Suite): void {
     }
   });
 
-  test('/llms.txt has every path, parameter and field of the document, and no other path', async () => {
+  test('/llms.txt is made from the API document: it has every path, parameter and field, and no other path.', async () => {
     const text = await llms();
     const { paths, components } = (await get('/openapi.json')).json<Described>();
     const isKeyed = (path: string) => path.startsWith('/v1/');

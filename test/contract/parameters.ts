@@ -208,7 +208,7 @@ export function parameterTests(suite: Suite): void {
     expect(pagination.skip).toBe(skip);
   });
 
-  test('an escaped spelling equals the decoded one', async () => {
+  test('A plus sign in a query is a plus sign, and white space around a value is not removed.', async () => {
     const plain = await get(`${market}/snapshots?outcome=up&limit=2`);
     const escaped = await get(`${market}/snapshots?%6futcome=%75P&limi%74=%32`);
     expect(escaped.text).toBe(plain.text);

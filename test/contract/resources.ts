@@ -308,7 +308,7 @@ export function resourceTests(suite: Suite): void {
     },
   );
 
-  test('limit and skip cut the list anywhere, and hasMore is right', async () => {
+  test('pagination.count is the number of markets in the answer, and limit and skip cut the list anywhere.', async () => {
     for (const tf of [undefined, '5m']) {
       const all = expectedMarkets('btc', tf);
       for (let limit = 1; limit <= all.length + 1; limit += 1) {
@@ -323,7 +323,7 @@ export function resourceTests(suite: Suite): void {
     }
   });
 
-  test('a timeframe without markets, and a coin with prices only, are empty lists', async () => {
+  test('A coin without a recorded market or price is a 404, a timeframe without markets is an empty list, and coin prices take no outcome.', async () => {
     for (const path of ['/v1/eth/markets?tf=24h', '/v1/xrp/markets']) {
       const reply = await get(path);
       expect(reply.status).toBe(200);

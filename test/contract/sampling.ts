@@ -105,7 +105,7 @@ export function samplingTests(suite: Suite): void {
     return records;
   }
 
-  test('interval: the last record of each bucket of each series, for any window, order and page', async () => {
+  test('interval keeps the last record of each bucket of each series; buckets begin at multiples of it in Unix time, and none is filled.', async () => {
     const anyInstant = fc.integer({ min: T0 - 1000, max: T0 + 90_000 });
     const anyAsked = fc.record({
       series: fc.constantFrom(...SERIES),
@@ -227,7 +227,7 @@ export function samplingTests(suite: Suite): void {
     }
   });
 
-  test('at many instants: each answer equals that of its instant alone, in the requested order, with its distance', async () => {
+  test('At many instants each gets the answer of a request of its own, and next is the first instant without one.', async () => {
     const packr = new Packr({ useRecords: false });
     await fc.assert(
       fc.asyncProperty(

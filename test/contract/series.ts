@@ -90,7 +90,7 @@ export function seriesTests(suite: Suite): void {
     expect(Math.min(...sides)).toBe(0);
   });
 
-  test.each(SERIES)('$name: pages of any size return each record once, by (timestamp, id)', async (one) => {
+  test.each(SERIES)('Recorded quotes and midpoints replace the derived ones. ($name)', async (one) => {
     const { path, records, hasOutcomes } = one;
     const outcomes = hasOutcomes ? ([undefined, 'up', 'down'] as const) : [undefined];
     for (const limit of [undefined, 37, 1000]) {
@@ -224,7 +224,7 @@ export function seriesTests(suite: Suite): void {
     }
   });
 
-  test('a cursor is refused in any other request', async () => {
+  test('A cursor is refused with another order, outcome, interval, from or to, and works with any limit.', async () => {
     const path = of(BOOKS, 'snapshots');
     const to = T0 + 60_000;
     const asked = `outcome=up&from=${T0}&to=${to}&order=desc`;

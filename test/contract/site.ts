@@ -112,7 +112,7 @@ export function siteTests(suite: Suite): void {
     }
   });
 
-  test('a script of another name is not found, and the answer is not cached', async () => {
+  test('A script of the reference has a digest in its name, and any other name is not found.', async () => {
     const path = await scriptOf();
     const old = [path.replace(/[0-9a-f]{16}/, '0123456789abcdef'), path.replace('.js', ''), '/docs/reference.js'];
     for (const name of old) {
@@ -135,7 +135,7 @@ export function siteTests(suite: Suite): void {
     }
   });
 
-  test('the API document has the routes of the service and no others', async () => {
+  test('The API document has the routes of the service and no others; it lists GET, and says what HEAD and OPTIONS do.', async () => {
     const described = await document();
     const { openapi, paths } = described;
     expect(openapi).toStartWith('3.1');
@@ -245,7 +245,7 @@ export function siteTests(suite: Suite): void {
     if (path !== '/') expect((await get(`${path}/`)).status).toBe(200);
   });
 
-  test('answers outside /v1 count against their address, except health checks', async () => {
+  test('Requests outside /v1 count against the limit of their address, except /healthz and /readyz.', async () => {
     const remaining = async () => Number((await get('/healthz')).headers.get('x-ratelimit-remaining'));
     const before = await remaining();
     for (const path of ['/healthz', '/readyz']) await get(path);

@@ -95,7 +95,7 @@ export function streamTests(suite: Suite): void {
     expect(eventsIn(await stream(BOOKS, '', ''))).toEqual(events);
   });
 
-  test('an id of another stream, or an invented one, is refused', async () => {
+  test('The id of an event is refused in any other stream; speed and asOf may differ.', async () => {
     const { id } = eventsIn(await stream(BOOKS, ''))[3]!;
     const forged = [...id.slice(0, -1), id.endsWith('A') ? 'B' : 'A'].join('');
     const cursor = (await get(`${pathOf(BOOKS)}/snapshots?limit=1`)).json<{ nextCursor: string }>().nextCursor;
@@ -208,7 +208,7 @@ export function streamTests(suite: Suite): void {
       expect([await ask(), await ask()]).toEqual([99, 98]);
     });
 
-    test('a key that is revoked, or loses the grant of snapshots, gets no more events and no end', async () => {
+    test('A stream ends within a second if its key is revoked or loses the grant of snapshots.', async () => {
       const ways = [
         async (id: string) => await suite.target.revokeKey(id),
         async () => await suite.target.setTier('starter', { routes: ['markets', 'prices'] }),

@@ -5,7 +5,7 @@ setDefaultTimeout(120_000);
 
 const KILLS = 20;
 
-test('a killed deletion leaves whole markets, and the next one the archive that never had the records', async () => {
+test('After kill -9 each market is whole or gone, and the next deletion finishes.', async () => {
   using whole = await wholeArchive();
   const tally = noDeletions();
   await killDeletions(whole, KILLS, 20_260_416, tally);

@@ -36,7 +36,7 @@ function afterAll(statements: readonly MarketStatement[], stored?: StatedMarket)
 }
 
 describe('statements about one market', () => {
-  test('change nothing when they are repeated', () => {
+  test('Of two statements about a market the resolved one wins, then the later updatedAt, and a repetition changes nothing.', () => {
     fc.assert(
       fc.property(fc.array(statement, { minLength: 1, maxLength: 8 }), (statements) => {
         const once = afterAll(statements);

@@ -88,7 +88,7 @@ describe('the settlement source’s ticks', () => {
     );
   });
 
-  test('judge markets that settle by them, until the venue began to settle by averages', () => {
+  test('Winners are compared with single reference prices up to 2026-08-06, the day before the venue began to settle by averages.', () => {
     const wrong = (fields: Parameters<typeof marketStatement>[1]) => {
       const judged = market({ winner: 'up', ...fields });
       return judgeByTicks(judged, {

@@ -39,7 +39,7 @@ function expectSameRecords(found: readonly unknown[], expected: readonly object[
 }
 
 describe('an export', () => {
-  test('has everything that was recorded and nothing that was derived, in the documented order', async () => {
+  test('An export has what was recorded and nothing derived, in the documented order: also lastTradePrice, which /v1 leaves out.', async () => {
     await fc.assert(
       fc.asyncProperty(seeds, async (seed) => {
         using temporary = temporaryArchive();
@@ -81,7 +81,7 @@ describe('an export', () => {
     );
   });
 
-  test('has only the fields of a market that were stated', async () => {
+  test('An export leaves out fields that import does not need, and market fields that no recording stated.', async () => {
     using temporary = temporaryArchive();
     const minimal = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     await importCleanly(temporary.archive, [minimal]);
@@ -169,7 +169,7 @@ describe('narrowed exports', () => {
       }));
   };
 
-  test('have only the selected records, by coin, timeframe, market, time, outcome, interval and depth', async () => {
+  test('A narrowed export has only the selected records, and prices of coins unless markets or timeframes narrow it.', async () => {
     for (const seed of [1, 2, 3, 4, 5]) {
       using temporary = temporaryArchive();
       const lines = generatedRecording(seed);
@@ -217,7 +217,7 @@ describe('narrowed exports', () => {
     );
   });
 
-  test('sample the mirrored and the recorded books of an outcome together', async () => {
+  test('A bucket of an interval that has mirrored and recorded books has one record, the last one.', async () => {
     using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     const mirrored = [0, 400, 1100].map((ms) => sampleSnapshot({ timestamp: START_MS + ms, mirrored: true }));
@@ -245,7 +245,7 @@ describe('narrowed exports', () => {
     ]);
   });
 
-  test('keep a named market without records in the window, and leave out others', async () => {
+  test('A market without a record in the window is left out of an export unless it is named.', async () => {
     using temporary = temporaryArchive();
     const market = sampleMarket({ createdAt: '2026-04-15T00:00:00.000Z' });
     await importCleanly(temporary.archive, [market, sampleSnapshot(), sampleGap()]);

@@ -8,7 +8,7 @@ type Requested = readonly [format?: ExportFormat | undefined, compression?: Comp
 
 const content = (path: string, [format, compression]: Requested) => contentOf(path, { format, compression });
 
-describe('the content of an export', () => {
+describe('An export to a file has the format and the compression of its name.', () => {
   test.each<[path: string, requested: Requested, format: ExportFormat, compression: Compression | undefined]>([
     ['btc.parquet', [], 'parquet', undefined],
     ['x.ndjson', [], 'ndjson', undefined],
@@ -43,7 +43,7 @@ describe('the content of an export', () => {
     ],
     ['x.gz', ['csv', 'zstd'], "the name 'x.gz' says gzip compression, not zstd: change the name or leave out --zstd"],
     ['x.db', [undefined, 'gzip'], "the name 'x.db' says no compression, not gzip: change the name or leave out --gzip"],
-  ])('%s, requested as %j, is refused', (path, requested, sentence) => {
+  ])('A flag that contradicts the name of a file is refused. (%s, %j)', (path, requested, sentence) => {
     expect(() => content(path, requested)).toThrow(new DomainError('invalid-parameter', sentence));
   });
 });

@@ -25,7 +25,7 @@ const MIB = 1024 * 1024;
 
 fault(
   {
-    what: `${CLIENTS} connections to a server that may have ${FILES_MAX} files open, each with half a request`,
+    what: `While the process has reached its limit of open files, new connections are refused. (${CLIENTS}, of ${FILES_MAX} files)`,
     expected:
       'it continues, completes running answers, uses almost no CPU, and accepts connections again after the clients left',
     lacks: Bun.which('prlimit') === null ? 'prlimit' : undefined,

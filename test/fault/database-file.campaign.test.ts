@@ -71,7 +71,7 @@ const noise = () => crypto.getRandomValues(new Uint8Array(PAGE_BYTES));
 
 fault(
   {
-    what: 'every fourth page of the recorded books is overwritten with noise while they are served',
+    what: 'Every fourth page of the recorded books is noise: /readyz stays 200, and only requests that need one get a 503.',
     expected: 'each answer is the recorded book or a 503; the service stays ready; verify and backup report the damage',
   },
   async () => {
@@ -177,7 +177,7 @@ fault(
 
 fault(
   {
-    what: 'the database is moved away while it is served, and moved back',
+    what: 'The database is moved away and back: answers are 503 and it is not ready, then it is served again.',
     expected: '503 and not ready until it is back, then served without a restart',
   },
   async () => {

@@ -80,7 +80,7 @@ describe('the access log', () => {
     );
   });
 
-  test('never has a key, valid or not, from any part of a request', async () => {
+  test('The access log names a valid key by its id, and masks every other text that could be a key.', async () => {
     const kept = keptLog();
     await using service = startEdge({ accessLog: kept.accessLog });
     for (const key of [service.key, generateKey()]) {

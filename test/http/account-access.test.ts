@@ -24,7 +24,7 @@ function keyOf({ registry }: Service, more: { tier?: string; expiresMs?: number 
   return createKey(registry, NOW_MS, { ...request, ...more });
 }
 
-test('a grant that ends while nothing is written ends with the next request', async () => {
+test('The end of a grant is compared with the clock at every request, and nothing is written.', async () => {
   await using service = startService();
   const { registry } = service;
   const { key, apiKey } = keyOf(service);
@@ -48,7 +48,7 @@ test('a grant that ends while nothing is written ends with the next request', as
   expect(bytes()).toEqual(before);
 });
 
-test('an expired key, and every key of a disabled account, get the 401 of an unknown key', async () => {
+test('An expired key, and every key of a disabled account, get the 401 of an unknown key.', async () => {
   await using service = startService();
   const { origin } = service;
   using other = openRegistry(service.registry.database.path.replace(/\/[^/]*$/, ''), { create: false });
@@ -72,7 +72,7 @@ test('an expired key, and every key of a disabled account, get the 401 of an unk
   expect(await bodyOf(expiring.key)).toEqual(unknown);
 });
 
-test('a flush of usage keeps cached keys and cached answers', async () => {
+test('Storing usage does not empty the caches of keys and answers.', async () => {
   await using service = startService();
   const { archive, registry, usage } = service;
   const { key } = keyOf(service);
@@ -104,7 +104,7 @@ test('an hour of sign-ins and flushes keeps cached answers', async () => {
   expect(state()).toEqual(before);
 });
 
-test('usage of another account is not found, and not part of the own usage', async () => {
+test('Usage of a key of another account is not found, and not part of the own usage.', async () => {
   await using service = startService();
   const [own, other] = ['ann@example.com', 'bob@example.com'].map((account) =>
     createKey(service.registry, NOW_MS, { account, name: undefined, tier: 'pro', requestsPerMinute: 100_000 }),
@@ -116,7 +116,7 @@ test('usage of another account is not found, and not part of the own usage', asy
   expect(await answer.json()).toMatchObject({ data: { keys: [{ keyId: own!.apiKey.id, requests: 1, failed: 1 }] } });
 });
 
-test('keys that were created without an account see only themselves', async () => {
+test('Keys that were created without an account may be of different persons: each sees only its own usage.', async () => {
   await using service = startService();
   const [own, other] = ['owner@localhost', 'OWNER@localhost'].map((account) =>
     createKey(service.registry, NOW_MS, { account, name: undefined, tier: 'pro', requestsPerMinute: 100_000 }),

@@ -94,7 +94,7 @@ test('an address whose two limits are used up waits for the one that ends last',
 });
 
 describe.each(FAMILIES)('66,700 requests of $family in 4 seconds', ({ address, attacker, hostsMax }) => {
-  test('from one network are allowed 2,400 times, and start no more windows', () => {
+  test('Without a key, one network (/24, IPv6: /48) is allowed 2,400 requests, and requests with a valid key are not affected.', () => {
     const budgets = new AddressBudgets();
     expect(attack(budgets, (index) => address(1, index % hostsMax))).toBe(2400);
     expect(budgets.size).toBe(Math.min(hostsMax, 2400) + 1);
@@ -116,7 +116,7 @@ describe.each(FAMILIES)('66,700 requests of $family in 4 seconds', ({ address, a
     expect(attack(budgets, addressOf)).toBe(0);
   });
 
-  test('from many networks leave every other address its limit, and use bounded memory', () => {
+  test('When too many addresses are counted, those with the fewest requests start again, and networks and preflights have tables of their own.', () => {
     const budgets = new AddressBudgets();
     chargeTimes(budgets, address(101, 1), 600);
     chargeTimes(budgets, address(102, 1), 100);

@@ -20,7 +20,7 @@ const anyKnownInstant = fc.oneof(
 );
 
 /** latest-instant.slow.test.ts shows that the limits of keys and services have the same effect as `asOf`. */
-test('no byte of an answer depends on later records', async () => {
+test('No byte of an answer with asOf depends on later records: no ETag, gaps only once they ended, and no format=segments.', async () => {
   using alone = await serviceWith(KNOWN);
   // One import each, which gives the ids: the later records come first, or last.
   using one = await serviceWith([...later(1), ...KNOWN]);
@@ -44,7 +44,7 @@ test('no byte of an answer depends on later records', async () => {
   ).toHaveLength(QUESTIONS.length);
 }, 120_000);
 
-test('mirrored books are served as of their time, also if the outcome was recorded later', async () => {
+test('As of an instant before the first recorded book of an outcome, its mirrored books are served.', async () => {
   const isOfDown = (record: object) => 'outcome' in record && record.outcome === 'down';
   const oneSided = KNOWN.filter((record) => !isOfDown(record));
   using alone = await mirroredServiceWith(oneSided);

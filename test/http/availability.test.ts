@@ -52,7 +52,7 @@ test.each(GONE)('/readyz is a 503 without a table of the %s, %s', async (file, t
   expect(JSON.parse(ready.text)).toEqual({ status: 'database unavailable' });
 });
 
-test('a damaged segment is logged, and the client gets no details', async () => {
+test('A request that needs a damaged segment gets a 503, never a wrong book, and no details, which are in the log.', async () => {
   await using service = startService();
   const { archive } = service;
   const nowMs = 1_776_323_400_000;

@@ -70,7 +70,7 @@ test('an address without a valid key has its own window of a minute', async () =
   expect((await ask(service, null)).status).toBe(401);
 });
 
-test('a rotated key keeps its limit', async () => {
+test('A rotated key keeps its id, its count and its minute, which began with the first request.', async () => {
   await using service = startService();
   await useUp(service);
   const { registry } = service;

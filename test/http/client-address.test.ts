@@ -77,7 +77,7 @@ describe('the client of a request', () => {
     expect(clientOf('::ffff:127.0.0.1', {}, [])).toBe('127.0.0.1');
   });
 
-  test('is the right-most address that is not a trusted proxy, whatever the client sends', () => {
+  test('The client’s address is the right-most valid one in X-Forwarded-For that is not a trusted proxy; Forwarded is read only without it.', () => {
     const trusted = fc.constantFrom('10.0.0.1', '127.0.0.9', '::1', '2001:db8:ffff::7', '::ffff:10.2.3.4');
     const foreign = fc.constantFrom('192.0.2.1', '11.0.0.1', '2001:db8::7', '128.0.0.1');
     const junk = fc.oneof(
@@ -111,7 +111,7 @@ describe('through a trusted proxy', () => {
   const edge = { trustedProxies: TRUSTED };
   const remaining = (response: Response) => Number(response.headers.get('x-ratelimit-remaining'));
 
-  test('each client has its own limit, and IPv6 clients one per /64', async () => {
+  test('Each client has its own limit, and all IPv6 addresses of one /64 without a key share one.', async () => {
     await using service = startEdge(edge);
     const from = (address: string) => service.get('/v1/x', { headers: { 'x-forwarded-for': address } });
     expect(remaining(await from('192.0.2.1'))).toBe(599);

@@ -98,7 +98,7 @@ describe('a preflight', () => {
   const preflight = (service: EdgeService, path: string) =>
     ask(service, APP, path, { method: 'OPTIONS', headers: PREFLIGHT }, false);
 
-  test('needs no key on any path, and counts against the address', async () => {
+  test('A preflight of CORS needs no key on any path, and counts against a limit of its address that other requests do not use.', async () => {
     await using service = startEdge({ cors: new Cors([APP]) });
     const paths = ['/v1/btc/markets', '/v1/nothing', '/healthz', '/nothing'];
     for (const [index, path] of paths.entries()) {

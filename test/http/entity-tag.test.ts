@@ -53,7 +53,7 @@ const differencesOf = (before: readonly string[], after: readonly string[]) =>
 const all = (tags: readonly string[], differs: boolean) => tags.map(() => differs);
 
 describe('an entity tag', () => {
-  test('does not change with records that the tier does not grant, and changes with those that it grants', async () => {
+  test('An entity tag does not change with records that the tier does not grant.', async () => {
     await using service = startService();
     const { archive, registry } = service;
     registry.database.write(() => registry.tiers.update({ ...registry.tiers.find('starter')!, routes: ['snapshots'] }));

@@ -129,7 +129,7 @@ describe('a server with an export of more than 100 MB', () => {
     expect(reader.received()).toBeGreaterThan(whole.bytes);
   });
 
-  test('limits open exports, in total and per key, serves other requests, and releases those whose readers leave', async () => {
+  test('A key may have 16 of the 64 open exports: beyond that it gets a 429, beyond the total a 503.', async () => {
     // Of the last 16 slots a key gets half of those that are free: 8, 4, 2, 1 and 1.
     const counts = [EXPORTS_PER_KEY_MAX, EXPORTS_PER_KEY_MAX, EXPORTS_PER_KEY_MAX, 8, 4, 2, 1, 1];
     const keys = await Promise.all(counts.map(async () => (await issueKey(data)).key));
@@ -172,7 +172,7 @@ describe('an export whose market changes or cannot be read', () => {
     await work(service, createKey(service.registry, NOW_MS, request).key);
   }
 
-  test('is cut off when a record of its market is imported', async () => {
+  test('An export over HTTP is cut off when its market changes, so that no client takes a part for the whole.', async () => {
     await withLargeMarket(async ({ origin, archive, log }, key) => {
       for (const query of ['', '?format=msgpack', '?format=csv']) {
         const reader = await openReader(origin, key, query, true);
@@ -186,7 +186,7 @@ describe('an export whose market changes or cannot be read', () => {
     });
   });
 
-  test('is cut off when its key is revoked, loses its tier, or its account is disabled', async () => {
+  test('An export checks access at each step: it is cut off when its key is revoked, loses its tier, or its account is disabled.', async () => {
     await withLargeMarket(async ({ origin, registry, log }) => {
       const { database, accounts, apiKeys } = registry;
       const losses = [

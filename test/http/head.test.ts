@@ -6,7 +6,7 @@ import { startService } from './service.ts';
 
 const HOST = 'Host: localhost';
 
-test('a refused HEAD has the headers of GET and no body, in process and over a socket', async () => {
+test('No answer to HEAD has a body, with any status, in process and over a socket.', async () => {
   await using service = startService();
   const { app, registry, origin } = service;
   const request = { account: 'test@localhost', name: undefined, tier: 'free', requestsPerMinute: 1000 };

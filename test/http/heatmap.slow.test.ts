@@ -80,7 +80,7 @@ describe('a large heat map', () => {
     expect(turns).toBeGreaterThan(50);
   });
 
-  test('of one key delays those of no other key, and is refused if too many are open', async () => {
+  test('A key may have 8 of the 32 large heat maps that are made at a time, and delays those of no other key.', async () => {
     const other = askOf(service);
     const asked = Array.from({ length: 3 * HEAT_MAPS_PER_KEY_MAX }, (_, i) => ask(`${LARGE}&asOf=${WINDOW.toMs - i}`));
     expect((await other(`${LARGE}&asOf=${WINDOW.toMs - 100}`)).status).toBe(200);
@@ -96,7 +96,7 @@ describe('a large heat map', () => {
   });
 });
 
-test('a market that changes while its heat map is made is shown in one state, under the tag of that state', async () => {
+test('A large heat map is made in turns, and shows one state of the market under the tag of that state.', async () => {
   await using service = startService();
   const ask = askOf(service);
   await importRecords(service.archive, [resolvedMarket, ...snapshots(SNAPSHOTS - 200)]);

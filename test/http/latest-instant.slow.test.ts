@@ -32,7 +32,7 @@ test.each([
 });
 
 describe('a key as of an instant', () => {
-  test('gets byte for byte the answers of asOf, on every route', async () => {
+  test('A key with --as-of gets byte for byte the answers of asOf, and a 403 for paths without it; a tier cannot have --as-of.', async () => {
     using client = await serviceWith(KNOWN, later(1));
     const statuses = new Set<number>();
     await fc.assert(
@@ -60,7 +60,7 @@ describe('a key as of an instant', () => {
     expect([...statuses].sort()).toEqual([200, 400, 404]);
   }, 60_000);
 
-  test('may request an earlier instant; a later one is limited to its own', async () => {
+  test('Of an asOf, that of the key and the clock of a replay the earliest is used, and a later one is no error.', async () => {
     using client = await serviceWith(KNOWN, later(1));
     await fc.assert(
       fc.asyncProperty(
@@ -154,7 +154,7 @@ describe('a service with the limit of a clock', () => {
   const walks = ['snapshots', 'quotes', 'prices'].map((kind) => `${MARKET_PATH}/${kind}`);
 
   test.each([...walks, '/v1/btc/prices'])(
-    'a walk through %s continues while the clock runs, and misses nothing',
+    'A cursor works with any asOf, so a walk continues while the clock of a replay moves. (%s)',
     async (path) => {
       using client = await serviceWith(KNOWN);
       const all = await everythingOf(client, path, () => undefined);

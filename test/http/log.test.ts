@@ -26,7 +26,7 @@ describe('the log', () => {
     expect(log.counts).toEqual({ error: 1, warn: 1, info: 2 });
   });
 
-  test('has one JSON object per line, also of messages with several lines', async () => {
+  test('The log has one line per message, JSON unless standard error is a terminal; the announcement on standard output stays as it is.', async () => {
     const { log, text } = logOf('info', 'json');
     log.error('first\n    at second\r\nthird "quoted" \u001b[31m');
     log.info('next');

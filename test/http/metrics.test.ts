@@ -35,7 +35,7 @@ two_total{a="",b="x"} +Inf
 `);
   });
 
-  test('leaves a metric out that cannot be read, and reports it', () => {
+  test('A metric that cannot be read is left out of a scrape, and the log says why.', () => {
     const failed: string[] = [];
     const metrics = new Metrics((name, error) => failed.push(`${name}: ${(error as Error).message}`));
     metrics.add(
@@ -100,7 +100,7 @@ describe('the metrics of requests', () => {
 
   const count = (labels: Record<string, string>) => scraped.sum('bookreel_http_requests_total', labels);
 
-  test('count each answer once, with the template of its route, status and tier', () => {
+  test('Each answer is counted once, with the template of its route, its status, and the tier of its key, also for a refusal.', () => {
     const tiers = { route: '/v1/billing/tiers', tier: 'pro' };
     expect(count({ ...tiers, method: 'HEAD', status: '200' })).toBe(1);
     expect(count({ ...tiers, method: 'GET', status: '429' })).toBe(1);
@@ -112,7 +112,7 @@ describe('the metrics of requests', () => {
     expect(count({ route: '/docs/{page}', status: '200' })).toBe(2);
   });
 
-  test('have one route for all paths that do not exist, so that no client invents one', () => {
+  test('All unknown paths have one route in the metrics, so no client invents one.', () => {
     expect(count({ route: 'unmatched', status: '404' })).toBe(2);
     expect(count({ route: '/v1/*', status: '404' })).toBe(1);
     expect(scraped.text).not.toContain('made-up');

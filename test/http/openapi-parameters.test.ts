@@ -25,7 +25,7 @@ function isSpelling(text: string, { anyOf, type, minimum = 0, maximum = 0, patte
   return (words === undefined || words.includes(text)) && (pattern === undefined || new RegExp(pattern).test(text));
 }
 
-test('a parameter’s schema matches exactly the accepted spellings', () => {
+test('The schema of a parameter accepts exactly the spellings that the service accepts, but for those that words describe.', () => {
   const differing = PARAMETER_ROWS.filter(({ parameter, spelling, status }) => {
     const schema = SCHEMAS.get(parameter.split(' ')[0]!)!;
     return isSpelling(spelling, schema) !== (status === 200);

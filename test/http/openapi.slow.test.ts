@@ -36,7 +36,7 @@ test.skipIf(!HAS_EXECUTABLE)(
   },
 );
 
-test.skipIf(!HAS_ANVIL)('every example is the answer of a live service (needs anvil)', async () => {
+test.skipIf(!HAS_ANVIL)('Examples in the API document are answers of a live service. (needs anvil)', async () => {
   const live = await liveAnswers();
   expect(withoutRequestIds(recordsOf(live))).toEqual(withoutRequestIds(recorded));
   const shown = new Map<string, unknown>();

@@ -33,7 +33,7 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
     [{ host: 'books.example', 'x-forwarded-proto': 'http' }, 'http://books.example'],
     [{ host: 'books.example', 'x-forwarded-proto': "javascript'&" }, 'http://books.example'],
     [{ host: 'books.example', 'x-forwarded-host': 'evil.example' }, 'http://books.example'],
-  ])('with %j ask %p, where the client found the service', async (headers, origin) => {
+  ])('Commands have the Host that the client used, with a proxy’s https. (%j, %p)', async (headers, origin) => {
     expect(originsIn(await shown(service.origin, path, headers))).toEqual(new Set([origin ?? service.origin]));
   });
 
@@ -48,7 +48,7 @@ describe.each(['/', '/llms.txt'])('lines to copy from %s', (path) => {
 });
 
 describe('the coins on /', () => {
-  test('are the recorded ones, and the lines to copy are about one with order books', async () => {
+  test('The page / lists the recorded coins, and its commands request a coin that has order books.', async () => {
     await using recorded = startService();
     const eth = { conditionId: `0x${'ee'.repeat(32)}`, slug: 'eth-1', symbol: 'eth', clobTokenIds: ['8', '9'] };
     // No tier but the largest one grants the coin with books.

@@ -87,7 +87,7 @@ describe('cached responses', () => {
   });
 });
 
-test('a cached response equals the first one, with all headers, in every format', async () => {
+test('An answer that is requested twice is cached until the archive changes, up to 32 MiB, and access is checked for each request.', async () => {
   using place = temporaryArchive();
   const snapshots = Array.from({ length: 40 }, (_, i) =>
     sampleSnapshot({ timestamp: START_MS + i, bids: [{ price: 0.5, size: i + 1 }] }),

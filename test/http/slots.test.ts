@@ -17,7 +17,7 @@ test('a key gets as many slots as are free, and at most its own maximum', () => 
   expect(counts).toEqual([16, 16, 16, 8, 4, 2, 1, 1, 0]);
 });
 
-test('keys that return slots and take all they get leave some for another key', () => {
+test('A key that has as many open slots as are still free gets a 503, so a few keys together cannot keep all.', () => {
   const slots = new Slots('exports', { max: 64, perKeyMax: 16 });
   const taken = new Map<string, (() => void)[]>();
   for (let round = 0; round < 100; round += 1) {

@@ -33,7 +33,7 @@ const LATER = [
   sampleSnapshot({ conditionId: AGAIN, timestamp: START_MS + YEAR_MS + 1000 }),
 ];
 
-test('as of an instant, a repeated slug is the market that had it then', async () => {
+test('With asOf, a slug of several markets is the one that was listed last at that instant.', async () => {
   using then = await serviceWith(THEN);
   using later = await serviceWith([...THEN, ...LATER]);
   for (const path of [

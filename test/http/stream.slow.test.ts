@@ -76,7 +76,7 @@ const whenOf = ({ event, data }: StreamedEvent) => {
 };
 
 describe('gaps', () => {
-  test('are sent at their end, before the book of that instant', async () => {
+  test('A gap is sent as an event when it ends, before the book of that instant.', async () => {
     await using service = startService();
     const { key } = keyFor(service);
     await importRecords(service.archive, [
@@ -158,7 +158,7 @@ describe('gaps', () => {
 describe('pace', () => {
   const recorded = [sampleMarket(), ...[0, 10_000, 10_001, 40_000].map((ms) => snapshotAt(ms))];
 
-  test('the first event is sent immediately, the others when they are due', async () => {
+  test('The first event of a stream is sent at once, also after Last-Event-ID; without from it begins at the start of the window.', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '?speed=2');
@@ -199,7 +199,7 @@ describe('pace', () => {
     expect(stream.reader.events).toHaveLength(1);
   });
 
-  test('records imported after its position are sent, records before it are not', async () => {
+  test('An import does not end a stream: imported records after its position are sent.', async () => {
     await using service = startService();
     await importRecords(service.archive, recorded);
     await using stream = await listen(service.origin, keyFor(service).key, '');
@@ -228,7 +228,7 @@ describe('the rate limit', () => {
   const remaining = async (service: Service, key: string) =>
     Number((await tiers(service, key)).headers.get('x-ratelimit-remaining'));
 
-  test('counts each 1,000 snapshots and gaps as one request, and the stream pauses until the next minute', async () => {
+  test('Each 1,000 snapshots and gaps of a stream count as one request, and above the limit it pauses.', async () => {
     await using service = startService();
     await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(3499), gapOf(1, 1500)]);
     const { key } = keyFor(service, 'enterprise', 3);
@@ -256,7 +256,7 @@ describe('the rate limit', () => {
     expect(await remaining(service, key)).toBe(0);
   });
 
-  test('counts one request for a stream of 1,000 snapshots, and one when it is continued', async () => {
+  test('A stream that continues after Last-Event-ID counts as one request, and so does a HEAD of one.', async () => {
     await using service = startService();
     await importRecords(service.archive, [sampleMarket(), ...snapshotsOf(1000)]);
     const { key } = keyFor(service, 'enterprise', 3);
@@ -320,7 +320,7 @@ describe('an end without an end', () => {
     expect(stream.reader.events.map(whenOf)).toEqual(['snapshot 0']);
   });
 
-  test('follows when the limit of answers moves back, and nothing later is sent', async () => {
+  test('A stream ends at the latest instant that its client could see at first, and without end if the clock goes back.', async () => {
     using client = await serviceWith(KNOWN);
     client.holdTo(KNOWN_MS);
     const whole = eventsOf((await client.ask(`${PATH}?speed=max`)).body);

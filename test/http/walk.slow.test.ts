@@ -14,7 +14,7 @@ interface Page {
   readonly nextCursor: string | null;
 }
 
-test('a cursor whose source was replaced is refused', async () => {
+test('A client that is paging through derived quotes gets a 400 when an import has replaced them by recorded ones.', async () => {
   using held = temporaryArchive();
   const snapshots = Array.from({ length: 30 }, (_, i) =>
     sampleSnapshot({ timestamp: START_MS + i, bids: [{ price: 0.5, size: i + 1 }] }),
@@ -47,7 +47,7 @@ describe('pages of enormous books', () => {
   test.each([
     ['the same levels', (_: number) => 0, 4],
     ['other sizes each time', (nth: number) => nth, 10],
-  ])('of %s end early and lose nothing', async (_, shift, pagesMin) => {
+  ])('A page ends early at 6 MiB or 40,000 changed levels. (%s)', async (_, shift, pagesMin) => {
     using held = temporaryArchive();
     const books = Array.from({ length: count }, (_, i) =>
       sampleSnapshot({

@@ -68,7 +68,7 @@ describe('a book of one source that differs from the archive’s of the same ins
     expect(snapshotsOf(again)).toMatchObject({ stored: 0, duplicate: 2, contradicted: 2 });
   });
 
-  test('is stored if its sequence begins with the archive’s, and continues it', async () => {
+  test('Snapshots that contradict another source’s at one instant are not stored, but a sequence that continues the archive’s is.', async () => {
     using place = temporaryArchive();
     await importFiles(place.archive, [
       [0, 1],
@@ -159,7 +159,7 @@ describe('books of one instant of one source', () => {
     .array(fc.tuple(fc.nat({ max: 2 }), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 24 })
     .map((made): Book[] => made.toSorted(([a], [b]) => a - b));
 
-  test('are all kept, in any cut of the recording into files of one command, and once', async () => {
+  test('Consecutive files of one command continue an instant: a recording that is cut is as the whole one.', async () => {
     await fc.assert(
       fc.asyncProperty(books, fc.array(fc.nat({ max: 24 }), { maxLength: 3 }), async (recorded, places) => {
         const cuts = [0, ...places.map((at) => at % (recorded.length + 1)).toSorted((a, b) => a - b), recorded.length];

@@ -48,7 +48,7 @@ describe('a file that is not text is refused by its format, and not searched for
     );
   });
 
-  test('one in a directory is skipped with the same sentence, and the others are imported', async () => {
+  test('A binary file is refused by the name of its format, and skipped in a directory with the same sentence.', async () => {
     using place = temporaryArchive();
     using directory = temporaryDirectory();
     writeFileSync(join(directory.path, 'a.arrow'), `ARROW1\0\0\n${FRAME}\n`);

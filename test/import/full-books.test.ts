@@ -86,7 +86,7 @@ async function imported(files: readonly (readonly [name: string, bytes: string |
 describe('full books without changes', () => {
   const expected = imported([FORMATS['Parquet of book messages']!]);
 
-  test.each(Object.keys(FORMATS))('are stored alike from %s: every one, and no gap', async (format) => {
+  test.each(Object.keys(FORMATS))('Full books without changes are all kept, and open no gap. (%s)', async (format) => {
     const { report, books, gaps } = await imported([FORMATS[format]!]);
     expect(report.rejections).toEqual([]);
     expect(gaps).toBe(0);

@@ -106,7 +106,7 @@ function chunks<T>(values: readonly T[], sizes: readonly number[]): T[][] {
 }
 
 describe('importing', () => {
-  test('gives ids in the order of time across the series of an import', async () => {
+  test('The records of a batch get ids in the order of time, whatever their series; between batches ids are in the order of import.', async () => {
     await fc.assert(
       fc.asyncProperty(recording, async (records) => {
         using held = temporaryArchive();
@@ -328,7 +328,7 @@ describe('the ids of records', () => {
     expect(await idsOf(place.archive)).toEqual(['5', '6', '9']);
   });
 
-  test('are still given out when the largest possible one is taken', async () => {
+  test('An id of a recording is kept if it is free, also when the largest possible one is taken.', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, Number.MAX_SAFE_INTEGER)]);
     await importRecords(place.archive, [snapshotAt(1, undefined), snapshotAt(2, undefined), snapshotAt(3, 2)]);

@@ -66,7 +66,7 @@ describe('an import keeps the details of a market', () => {
     });
   });
 
-  test('in a market of the CLOB, where values of another kind are unknown', async () => {
+  test('Details of another kind of value are unknown in the venue’s objects, and refused in our own format.', async () => {
     using held = temporaryArchive();
     const tokens = [UP_ASSET, DOWN_ASSET].map((token_id, i) => ({ token_id, outcome: ['Up', 'Down'][i] }));
     const { total } = await importFile(
@@ -102,7 +102,7 @@ describe('an import keeps the details of a market', () => {
   });
 });
 
-test('details are joined: a repetition stores nothing, and a later statement replaces them', async () => {
+test('A statement that outranks what is known of a market replaces its details, any other adds those that are unknown.', async () => {
   using held = temporaryArchive();
   const put = async (fields: Parameters<typeof sampleMarket>[0]) =>
     (await importRecords(held.archive, [sampleMarket(fields)])).total.stored;

@@ -115,7 +115,7 @@ describe('--mirror', () => {
     expect((await importMirrored(place.archive)).mirrored).toBe(0);
   });
 
-  test('keeps mirrored books before the first recorded one, whenever that is imported', async () => {
+  test('--mirror derives the books of an outcome from the other one until the first of its own, and recorded ones replace mirrored ones.', async () => {
     const times = (archive: Archive, isMirrored: boolean) => {
       const recordedMs = archive.snapshots.recordedFromMs(archive.markets.findByConditionId(CONDITION_ID)!, 'up');
       const ofUp = booksIn(archive, 'up').map(({ timestampMs }) => timestampMs);

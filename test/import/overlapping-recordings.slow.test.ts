@@ -35,7 +35,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     [0.05, 99],
     [0.2, 1234],
   ])(
-    'a perfect one and one that missed a part of the changes (%d, seed %d) are the perfect one, in any order',
+    'A recording that lacks changes alters nothing of a perfect one, in any order. (%d, seed %d)',
     async (part, seed) => {
       const poor = missing(frames, part, seed);
       const orders: readonly Command[][] = [[[frames], [poor]], [[poor], [frames]], [[poor, frames]]];
@@ -52,7 +52,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     [0.05, 22],
     [0.2, 33],
   ])(
-    'of two that missed different changes (%d, seed %d) every book is right that one of them has, gaps cover the others, and the order does not matter',
+    'Where recordings lack different changes, every book is right that one of them has, and gaps cover the others. (%d, seed %d)',
     async (part, seed) => {
       const [one, other] = [missing(frames, part, seed), missing(frames, part, seed + 1000)];
       const found = await imported([one], [other]);
@@ -87,7 +87,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
   });
 
   test.each([1, 2])(
-    'one that is cut anywhere, with a command for each part in any order, is the whole one (seed %d)',
+    'A recording that is cut anywhere, with a command for each part in any order, is the whole one. (seed %d)',
     async (seed) => {
       const parts = shuffled(cut(frames, 6, seed), seed);
       expect((await imported(...parts.map((part) => [part]))).exported).toEqual(perfect.exported);

@@ -250,7 +250,7 @@ async function compare(
 
 for (const [name, directory] of RECORDINGS) {
   test.skipIf(directory === undefined)(
-    `${name}: at any instant the snapshot is the one that a linear scan finds`,
+    `A request with asOf for one market finds it from its first record on, even before it is listed. (${name})`,
     async () => {
       using place = await recorded(directory!);
       const { markets } = place;

@@ -1,9 +1,12 @@
 import { expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Packr } from 'msgpackr';
 import { allCodecs } from '../../src/import/codecs.ts';
 import { openSource } from '../../src/import/opened-source.ts';
+import { temporaryDirectory } from '../support/archive.ts';
 import { realRecording } from '../support/real-recordings.ts';
+import { sampleMarket } from '../support/sample-records.ts';
 
 const FORMATS: readonly (readonly [file: string, format: string | undefined])[] = [
   ['README.md', undefined],
@@ -45,4 +48,16 @@ test.skipIf(REAL === undefined)('no real file is recognised as two formats', asy
   // 213 of them are Parquet of one format.
   const sampled = files.filter(({ name }, index) => !name.endsWith('.parquet') || index % 40 === 0);
   for (const { parentPath, name } of sampled) expect((await formatsOf(join(parentPath, name))).length).toBeLessThan(2);
+});
+
+test('records in msgpack are recognised, and every format is named by a test', async () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'records');
+  writeFileSync(path, new Packr({ useRecords: false }).pack(sampleMarket()));
+  expect(await formatsOf(path)).toEqual(['bookreel msgpack']);
+  const tests = readdirSync(import.meta.dir, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const text = tests.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8')).join();
+  for (const { format } of allCodecs()) expect([format, text.includes(format)]).toEqual([format, true]);
 });

@@ -91,7 +91,7 @@ describe('the figures of a report add up, and its records are those of the archi
     );
   });
 
-  test('records in any order, doubled, with mistakes, before and after their market', async () => {
+  test('The figures of a report add up for each kind, type of record and file, and in total.', async () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(sizes, fc.nat({ max: 30 }), fc.boolean(), async (made, at, isPacked) => {

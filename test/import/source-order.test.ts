@@ -24,7 +24,7 @@ function sizesIn(archive: Archive): number[] {
   return booksOf(archive, SLUG, 'up').map(({ book }) => book.bidSizes[0]!);
 }
 
-describe('within one instant', () => {
+describe('Within one instant a source’s order is kept: X, Y, X ends on X.', () => {
   test.each([
     { stated: [1, 2, 1], stored: [1, 2, 1] },
     { stated: [1, 2, 1, 2], stored: [1, 2, 1, 2] },
@@ -70,7 +70,7 @@ ${more}`;
   test.each([
     ['', 1],
     ['distinct = true', 4],
-  ])('with %j are %d, and importing them again stores none', async (more, stored) => {
+  ])('Equal rows are two trades if a mapping says that rows are distinct. (%j: %d)', async (more, stored) => {
     using place = temporaryArchive();
     await importMapped(place.archive, mapping(more), ROWS);
     expect(tradesOf(place.archive, SLUG, 'up')).toHaveLength(stored);

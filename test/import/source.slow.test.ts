@@ -174,7 +174,7 @@ describe('a recording that was cut off or damaged', () => {
 });
 
 describe('a directory', () => {
-  test('is read recursively and by name, parts by their numbers, its market records first', async () => {
+  test('Files of a directory are read by name, numbers in names by value, so part 10 follows part 9.', async () => {
     using directory = temporaryDirectory();
     write(directory.path, {
       'z.ndjson': '',

@@ -42,7 +42,7 @@ describe('a stand-in for a conditionId', () => {
     ],
   ];
   test.each(orders)(
-    'is replaced by the real one that arrives %s, and every record stays with the market',
+    'A market without a conditionId gets a stand-in, which the real id replaces with every record. (arrives %s)',
     async (_, imports) => {
       using place = temporaryArchive();
       for (const records of imports) {

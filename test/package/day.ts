@@ -422,7 +422,7 @@ function remove(): void {
 
 const has = new Set(proxies.split(','));
 const STEPS: readonly (readonly [string, () => void | Promise<void>, string?])[] = [
-  ['install the package', install],
+  ['The service starts when the package is installed, on loopback, and again with each upgrade.', install],
   ["start with the unit's command line and limits", limit],
   ['configure by file', configureByFile],
   ['make a key', makeKey],
@@ -439,7 +439,7 @@ const STEPS: readonly (readonly [string, () => void | Promise<void>, string?])[]
   ['back up every day', backUpByTimer],
   ['upgrade with the data', upgrade],
   ['restore elsewhere', restoreElsewhere],
-  ['remove without losing data', remove],
+  ['apt purge deletes the settings, keeps the data, and prints the command that deletes them.', remove],
 ];
 
 const counts = { passed: 0, failed: 0, skipped: 0 };

@@ -49,7 +49,7 @@ describe.skipIf(LACKS !== '')(`make release${LACKS === '' ? '' : ` (needs ${LACK
     expect(lines).toEqual(files.map((name) => `${digestOf(name)}  ${name}`).sort());
   });
 
-  test('writes the same bytes in another directory', () => {
+  test('The same sources give the same packages, in any directory.', () => {
     const [here, elsewhere] = built.map((tree) => readFileSync(join(releaseOf(tree), 'SHA256SUMS'), 'utf8'));
     expect(elsewhere).toBe(here!);
   });

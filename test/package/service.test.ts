@@ -22,7 +22,7 @@ describe('the service', () => {
     });
   });
 
-  test('limits memory, but no addresses and no machine code, which the JavaScript engine needs', () => {
+  test('The service may map machine code, which the JavaScript engine writes, and has a limit of memory, not of addresses.', () => {
     expect(UNIT.MemoryMax).toEqual(['1G']);
     for (const name of ['LimitAS', 'MemoryDenyWriteExecute']) expect(UNIT[name]).toBeUndefined();
   });

@@ -23,7 +23,7 @@ for (const name of PROXIES) {
       afterAll(async () => await proxied[Symbol.asyncDispose]());
 
       test.each(['1.1', '2'] as const)(
-        'HTTP/%s is answered, and the log has the proxy’s id and the client’s address',
+        'The configurations of nginx and Caddy in the manual work as they are printed. (HTTP/%s, with the proxy’s id in the log)',
         async (http) => {
           const from = `127.0.0.${http === '2' ? 2 : 1}1`;
           const forged = ['X-Forwarded-For: 192.0.2.6', 'Forwarded: for=192.0.2.7', 'X-Request-Id: forged'];

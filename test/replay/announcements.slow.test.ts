@@ -38,7 +38,7 @@ async function announced(replay: Replay): Promise<Json[]> {
   return found();
 }
 
-test.skipIf(SESSION === undefined)('every real new_market is sent with its fields', async () => {
+test.skipIf(SESSION === undefined)('In new_market active is false, as the venue sends it.', async () => {
   using held = temporaryArchive();
   await importPaths(held.archive, SESSION!);
   const real = readFileSync(SESSION!, 'utf8')
@@ -82,7 +82,7 @@ const RECORDS = [
   }),
 ];
 
-test('announcements have the ids and texts of Gamma, in a rebased replay too', async () => {
+test('Announcements have the ids and texts of Gamma, with --rebase now too.', async () => {
   await using server = await filledServer([RECORDS]);
   const span = { fromMs: START_MS - 120_000, toMs: RESOLVED_MS + 1000 };
   const plain = anotherReplay(server, span, span.fromMs);

@@ -64,7 +64,7 @@ async function untilEnd({ clock }: Replay): Promise<void> {
 }
 
 describe('a client of Binance’s streams', () => {
-  test('gets the recorded fields of each trade, with the decimals of Binance', async () => {
+  test('A trade of Binance has the fields that were recorded, q and m if known, never t, b, a and M, and E is T.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { connection } = clientOf(replayed.replay, ['btcusdt@trade', 'ethusdt@trade']);
@@ -207,7 +207,7 @@ describe.skipIf(SESSIONS === undefined)('recorded frames of Binance', () => {
   }
   const runs = SESSIONS === undefined ? [] : readdirSync(SESSIONS);
 
-  test.each(runs)('%s: are sent again with the same texts, at the time of the trade', async (run) => {
+  test.each(runs)('Two trades of a time and price are two if sizes or sides differ. (%s)', async (run) => {
     using place = temporaryArchive();
     await importPaths(place.archive, join(SESSIONS!, run));
     const frames = readFileSync(join(SESSIONS!, run, 'raw_messages.jsonl'), 'utf8')

@@ -35,7 +35,7 @@ function capturedOf(directory: string, kind: string): RecordedBook[] {
 }
 
 test.skipIf(CAPTURE === undefined)(
-  'the venue’s messages are sent again: at every full book of a capture the client has that book',
+  'Size, taker’s side, fee and transaction of a trade are stored and replayed: a client has the book of a capture at every full one.',
   async () => {
     const directory = CAPTURE!;
     using place = temporaryArchive();

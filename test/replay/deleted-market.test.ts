@@ -46,7 +46,7 @@ async function filled() {
   return place;
 }
 
-test('a socket that is subscribed to a deleted market is closed, and sends nothing of the market that came after it', async () => {
+test('A socket of a replay is closed with 1011 when its market is deleted, and sends nothing that came after it.', async () => {
   using place = await filled();
   let nowMs = 0;
   const clocks = { monotonicMs: () => nowMs, wallMs: () => 0 };

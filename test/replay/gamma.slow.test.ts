@@ -37,7 +37,7 @@ describe.skipIf(RESOLVED === undefined || OPEN === undefined || EVENTS === undef
   /** Recordings have another value than the venue: here a market is listed when it is created. */
   const NEAR = new Set(['startDate', 'startDateIso']);
 
-  test('that are resolved have the fields of the venue’s own ones', async () => {
+  test('The fields of a resolved market in Gamma are equal to those of the venue’s own object.', async () => {
     using held = temporaryArchive();
     await importPaths(held.archive, RESOLVED!);
     await using server = venueServer(held.archive);
@@ -229,13 +229,13 @@ const MARKET = {
 };
 
 describe('a market at an instant', () => {
-  test('has the fields that were known then, and no others', async () => {
+  test('Gamma’s objects leave out what no recording states, and volume and liquidity, and ignore filters by these.', async () => {
     await using server = await sampleServer();
     expect(await server.json('/markets/2001')).toEqual({ ...MARKET, events: [EVENT] });
     expect(await server.json('/events/3001')).toEqual({ ...EVENT, markets: [MARKET] });
   });
 
-  test('has the price of its last trade if the book is wide, before the first trade the midpoint', async () => {
+  test('The price of a market is up’s midpoint, its last trade if the book is wider than 0.1, and 1 or 0 after its resolution.', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(START_MS + 6000);
     const wide = {
@@ -276,7 +276,7 @@ describe('a market at an instant', () => {
     expect((await server.ask('/markets/2001')).status).toBe(404);
   });
 
-  test('is closed from its resolution on, with its winner, and stays active as the venue’s do', async () => {
+  test('eventMetadata has the price at the start when the window is over, and that at the end, and a winner, with the resolution.', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(RESOLVED_AT) - 1);
     const { priceStart } = known;
@@ -294,7 +294,7 @@ describe('a market at an instant', () => {
     });
   });
 
-  test('takes orders for five minutes after its window where its end was not recorded', async () => {
+  test('A market takes orders until its resolution, or for five minutes after its window where none is recorded.', async () => {
     await using server = await sampleServer();
     const acceptsAt = async (time: string) => {
       server.replay.clock.seek(Date.parse(time));
@@ -304,7 +304,7 @@ describe('a market at an instant', () => {
     expect(await acceptsAt('2026-04-16T07:25:00Z')).toBe(false);
   });
 
-  test('has the slug and the times of the present in a rebased replay, and its recorded slug is not found', async () => {
+  test('With --rebase now slugs, times and hashes are those of the present, ids stay, and the recorded slug is not found.', async () => {
     await using server = await sampleServer();
     const replay = anotherReplay(server, { rebase: true }, START_MS + 4000);
     const moved = (ms: number) => new Date(ms + PRESENT_MS - START_MS).toISOString().replace('.000Z', 'Z');
@@ -403,7 +403,7 @@ test.each(MARKET_LISTS)('markets with %p are %p', async (query, slugs) => {
   expect(slugsOf(await server.json(`/markets?${query}`))).toEqual([...slugs]);
 });
 
-test('lists of markets leave out closed ones unless a query wants them, lists of events do not', async () => {
+test('/markets of Gamma lists open markets unless closed is requested, and /events lists all.', async () => {
   await using server = await sampleServer();
   server.replay.clock.seek(Date.parse(RESOLVED_AT));
   expect(slugsOf(await server.json('/markets'))).toEqual([SOL, NEXT]);
@@ -433,7 +433,7 @@ const SEARCHES: readonly (readonly [query: string, slugs: readonly string[], tot
   ['q=up&events_tag=crypto', [], 0],
 ];
 
-test('is searched by the beginnings of words in titles and slugs', async () => {
+test('/public-search finds events by the beginnings of words in title and slug, open ones first.', async () => {
   await using server = await sampleServer();
   server.replay.clock.seek(Date.parse(RESOLVED_AT));
   for (const [query, slugs, totalResults] of SEARCHES) {

@@ -102,7 +102,7 @@ describe('the price of the last trade that a book states', () => {
     expect(prices).toEqual(['', '0.510', '0.510']);
   });
 
-  test('at any time in a playback is what a scan of all records says', async () => {
+  test('The price of the last trade is the last one that a book of either outcome states, or a trade more than 250 ms later.', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
         const random = randomsOf(seed);

@@ -69,7 +69,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
 }
 
 describe('the playback of a market', () => {
-  test('has all records after any instant, in order, and the archive’s state at each', async () => {
+  test('In a replay an outcome has the later of its own book and the other’s mirrored one, its own first; with recorded only before its own.', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -170,7 +170,7 @@ describe('the playback of a market', () => {
     }
   });
 
-  test('the tick becomes finer with the first price that needs it, stays so, and comes before that book', async () => {
+  test('Ticks are derived from the books: 0.001 from the first price with three decimals on.', async () => {
     using place = temporaryArchive();
     const snapshot = (ms: number, price: number) => ({
       type: 'snapshot',

@@ -166,7 +166,7 @@ describe.skipIf(REAL_BOOKS === undefined)('a market whose outcomes were recorded
     expect(Number(up) + Number(down)).toBeGreaterThanOrEqual(1);
   });
 
-  test('is followed by a socket and by tardis-machine with the books of the raw messages, and valid hashes', async () => {
+  test('Sockets, REST, Gamma and tardis-machine’s interface send the same books, and /v1 what was recorded.', async () => {
     await using server = venueServer(place.archive, { speed: 'max', fromMs: undefined, toMs: undefined });
     await using tardis = tardisServer(place.archive);
     const options = { exchange: 'polymarket', from: '2026-04-16T07:00:00Z', to: '2026-04-16T09:00:00Z' };
@@ -203,7 +203,7 @@ describe.skipIf(REAL_BOOKS === undefined)('a market whose outcomes were recorded
     }
   });
 
-  test('has best_bid_ask of both outcomes exactly when their best prices change', async () => {
+  test('A client with custom features gets best_bid_ask of each outcome exactly when its best prices change.', async () => {
     await using server = venueServer(place.archive, { speed: 'max', fromMs: undefined, toMs: undefined });
     const frames = await framesOf(server.replay, clobTokenIds, true);
     const sent: string[] = [];

@@ -108,7 +108,7 @@ describe('a replay starts in the present', () => {
     ['10:33:00', '07:01:00', '07:09:00', '07:03:00', 0],
     ['10:33:00', '07:20:00', '07:50:00', '07:23:00', 0],
     ['10:33:00', '07:20:00', '07:21:00', '07:20:00', -180_000],
-  ])('at %s with one market from %s to %s: at %s, %d ms after the present', (present, from, to, start, aheadMs) => {
+  ])('A market has the window of the present. (at %s: %s to %s, %s, %d ms)', (present, from, to, start, aheadMs) => {
     const recorded = (time: string) => Date.parse(`2026-04-16T${time}Z`);
     const span = { fromMs: recorded(from), toMs: recorded(to) };
     const { instantMs, shiftMs } = presentStart(one, span, at(present));
@@ -128,7 +128,7 @@ describe('a replay starts in the present', () => {
     expect([startOf(short), startOf([...short, ...later])]).toEqual([130_000, 430_000]);
   });
 
-  test('of several timeframes in a short recording, the shorter ones have the windows of the present, others the nearest slug', () => {
+  test('One shift moves all markets of a replay: shorter timeframes are on the venue’s grid first, and the log warns of the rest.', () => {
     const startMs = Date.parse('2026-04-16T10:25:00Z');
     const windows = venueWindows(TIMEFRAMES, startMs - DAY_MS, startMs + 900_000).map((window) => ({
       ...window,
@@ -161,7 +161,7 @@ describe('a replay starts in the present', () => {
 });
 
 describe('slugs of the present', () => {
-  test('are never equal: of markets with one window the first that was listed has the slug, and later ones do not change it', () => {
+  test('No two moved slugs are equal: the market that was listed first has the slug, later ones -2, -3 and so on.', () => {
     const startMs = Date.parse('2026-04-16T07:10:00Z');
     const [window] = venueWindows(['5m'], startMs, startMs + 1) as [Window];
     const listed = (key: number, listedMs: number, conditionId: string) => ({ ...window, key, listedMs, conditionId });

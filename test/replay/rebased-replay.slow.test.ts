@@ -53,7 +53,7 @@ test.each([
   ['2026-04-15T16:00:00Z', ['2026-11-23T10:32:10Z', '2026-07-01T15:59:59Z', '2026-11-01T05:10:00Z']],
   ['2026-01-08T17:00:00Z', ['2026-11-23T23:59:59Z', '2026-07-01T16:00:00Z', '2026-03-08T07:00:00Z']],
 ])(
-  'recorded from %s on, a bot finds the open market of each coin and timeframe by its clock',
+  'A rebased replay starts in the present’s place in a window, so a bot finds the open market by its clock. (recorded from %s on)',
   async (recorded, presents) => {
     const fromMs = Date.parse(recorded);
     using held = temporaryArchive();
@@ -92,7 +92,7 @@ test.each([
   },
 );
 
-test('starts in the present when it starts and when it jumps; pauses, speeds and steps leave its slugs as they are', async () => {
+test('A rebased replay moves to the present when it starts and when it jumps; pauses, speeds and steps leave its slugs.', async () => {
   const fromMs = Date.parse('2026-04-15T16:00:00Z');
   using held = temporaryArchive();
   const markets = Array.from({ length: 8 }, (_, i) => fiveMinutes(fromMs + i * 300_000, i)).flat();

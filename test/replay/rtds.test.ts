@@ -115,7 +115,7 @@ function updatesIn(frames: readonly string[], topic?: string) {
 }
 
 describe('a client of RTDS', () => {
-  test('gets the bytes of the venue, without a precise value and with one name for all connections', async () => {
+  test('RTDS sends the bytes of the venue, without full_accuracy_value and with one connection_id.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
@@ -140,7 +140,7 @@ describe('a client of RTDS', () => {
     ]);
   });
 
-  test('gets each topic from the prices of its source, and averages with their window', async () => {
+  test('Coin prices are sent for the coins of the replay’s markets, at the publisher’s time.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
@@ -252,7 +252,7 @@ describe('a client of RTDS', () => {
     ['comments', '*'],
     ['activity', 'trades'],
     ['crypto_prices', 'trades'],
-  ])('is refused topic %s with type %s, which no recording has, and gets the others', async (topic, type) => {
+  ])('A topic of RTDS that no recording has is refused alone. (%s, %s)', async (topic, type) => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
@@ -268,7 +268,7 @@ describe('a client of RTDS', () => {
     expect(updatesIn(connection.frames.slice(1))).toEqual([['btcusdt', 1000, 16]]);
   });
 
-  test('gets PONG for PING, and nothing for the pings of clients that do not wait for it', async () => {
+  test('RTDS answers PING, and not the pings of clients that wait for no answer.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { connection } = clientOf(replayed.replay, 'PING', 'ping', '{"type":"PING"}');
@@ -370,7 +370,7 @@ describe('a client of RTDS', () => {
     expect(slow.frames).toEqual(connection.frames);
   });
 
-  test('gets no byte that depends on later prices', async () => {
+  test('No byte of RTDS depends on later prices: a symbol without a recorded one gets nothing.', async () => {
     const latest = (seed: number) => [
       ...later(seed),
       price(KNOWN_MS - START_MS + seed, seed),
@@ -409,7 +409,7 @@ describe.skipIf(SESSIONS === undefined)('recorded frames of RTDS', () => {
       .map((line) => JSON.parse((JSON.parse(line) as { payload: string }).payload) as Update | History);
   const runs = SESSIONS === undefined ? [] : readdirSync(SESSIONS).filter((run) => run.includes('rtds'));
 
-  test.each(runs)('%s: are sent again: the same updates at their time, and the same histories', async (run) => {
+  test.each(runs)('A filtered RTDS subscription begins with the last minute. (%s)', async (run) => {
     using place = temporaryArchive();
     await importPaths(place.archive, join(SESSIONS!, run));
     const frames = framesIn(run);

@@ -15,7 +15,7 @@ async function assetsOf(ask: (path: string) => Promise<string>): Promise<string[
   return JSON.parse(market!.clobTokenIds) as string[];
 }
 
-test('an asset without a recorded id has a stand-in, the same in every archive, of 77 digits below 2^256', async () => {
+test('An asset without a recorded id has a stand-in, the same in every archive, of 77 digits below 2^256.', async () => {
   const found: string[][] = [];
   const other = { conditionId: `0x${'cd'.repeat(32)}`, slug: 'eth-updown-5m-1776323400', symbol: 'eth' };
   for (const records of [

@@ -80,7 +80,7 @@ function timeOf(text: string): number {
   return Math.max(0, ...digits, local === undefined ? 0 : Date.parse(local));
 }
 
-test('no byte of a stream depends on records later than its position, in both mirror modes', async () => {
+test('No byte of the market channel or of tardis-machine’s streams depends on later records, in both mirror modes.', async () => {
   let later = 0;
   for (const [nth, { known, ...density }] of CASES.entries()) {
     const { market, kept } = recordingOf(40 + nth, density);

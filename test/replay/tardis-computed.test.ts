@@ -70,7 +70,7 @@ describe('a grouped snapshot', () => {
     }
   });
 
-  test('sums sizes exactly, and has no empty group', () => {
+  test('Grouped snapshots and volumes are exact, and empty groups are removed.', () => {
     const asks = [level(0.51, 0.1), level(0.52, 0.2), level(0.61, 3)];
     const gone = [level(0.61, 0)];
     const [first, second] = computed('book_snapshot_3_grouped0.1_0ms', [

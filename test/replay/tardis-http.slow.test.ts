@@ -152,7 +152,7 @@ describe('a whole archive', () => {
     }
   });
 
-  test('in ranges has the same records, each range beginning with the current books', async () => {
+  test('From and to are instants to the millisecond, where tardis-machine takes whole minutes.', async () => {
     await using server = await filledTardisServer(randomRecording(4, styleOf(4)).lines);
     const ask = async (from: string, to: string) =>
       await server.lines('/replay-normalized', {
@@ -200,7 +200,7 @@ describe('a whole archive', () => {
     expect(parts).toEqual(whole);
   });
 
-  test('is empty in windows without records', async () => {
+  test('Without symbols, a market is sent from its first record to its last, and a named asset gets its last book, however old.', async () => {
     await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     for (const window of [
       { from: '2020-01-01', to: '2021-01-01' },
@@ -326,7 +326,7 @@ describe('a gap', () => {
     expect(disconnect).toBe(`{"type":"disconnect","exchange":"polymarket","localTimestamp":"${at(2000)}"}`);
   });
 
-  test('of one market sends the books of all again, and a gap of several markets does so once', async () => {
+  test('A gap of one market is a disconnect for all markets replayed together; full books follow, its own with its next record.', async () => {
     const about = { conditionId: ETH.conditionId };
     const third = {
       ...ETH,
@@ -404,7 +404,7 @@ describe('an error', () => {
       404,
       'asset 98',
     ],
-  ])('%# is answered in the format of tardis-machine', async (path, status, sentence) => {
+  ])('Errors have tardis-machine’s format, with 400 or 404. (%#)', async (path, status, sentence) => {
     await using server = await filledTardisServer([sampleMarket(), sampleSnapshot()]);
     const answer = await server.ask(path);
     expect(answer.status).toBe(status);
@@ -414,7 +414,7 @@ describe('an error', () => {
     expect(body.message).toContain(sentence);
   });
 
-  test('a change of a market cuts its stream off, and no other stream', async () => {
+  test('If a market changes during its replay, its stream is cut off, and no other one.', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, FIXTURES);
     const slug = 'simulated-btc-updown-5m-1767868200';
@@ -508,7 +508,7 @@ describe('an error', () => {
   });
 });
 
-test('a server that stops cuts off replays, also those that have sent nothing yet', async () => {
+test('A server that stops cuts off replays without a proper end, so that no client takes a part for the whole.', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [
     sampleMarket(),
@@ -549,7 +549,7 @@ test('HEAD has the headers of GET, and no body', async () => {
   ]);
 });
 
-test('several options are merged by time, each with its own types', async () => {
+test('If a request has several options, each gets the types that it requested.', async () => {
   // Records of one time, and of many.
   for (const seed of [1, 2]) {
     await using server = await filledTardisServer(randomRecording(seed, styleOf(seed)).lines);

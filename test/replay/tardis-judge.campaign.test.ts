@@ -121,7 +121,7 @@ function comparable(records: readonly string[]): string[] {
   );
 }
 
-describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our native messages', () => {
+describe.skipIf(TARDIS_DEV === undefined)('tardis-dev makes our records of our native messages, in order.', () => {
   for (const [name, path, slug] of RECORDINGS) {
     test.skipIf(path === undefined)(`on a market of ${name}, record by record`, async () => {
       await using server = await filledTardisServer(path!);

@@ -219,7 +219,7 @@ describe('a session', () => {
     expect(member.filters.map(({ assetIds }) => assetIds)).toEqual(CHANNELS.map(() => [DOWN_ASSET]));
   });
 
-  test('waits for a socket that reads nothing, and continues without it when it leaves', async () => {
+  test('All sockets of a session wait for the slowest one, and continue without it when it leaves.', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);

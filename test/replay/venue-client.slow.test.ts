@@ -21,7 +21,7 @@ const asVenue = (levels: readonly { readonly price: number; readonly size: numbe
 describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
   for (const { name, isHere, slugs, load } of VENUE_RECORDINGS) {
     test.skipIf(!isHere)(
-      `${name}: gets books whose hashes its own function confirms, and prices that agree with them`,
+      `The venue’s own client confirms the hash of every book of REST, and its prices agree. (${name})`,
       async () => {
         using held = temporaryArchive();
         await load(held.archive);
@@ -119,7 +119,7 @@ describe.skipIf(!HAS_VENUE_CLIENT)('the venue’s own client', () => {
   });
 
   const capture = VENUE_RECORDINGS[0]!;
-  test.skipIf(!capture.isHere)('finds markets, follows them, and asks about many at once', async () => {
+  test.skipIf(!capture.isHere)('/markets/{conditionId} and ?next_cursor are the CLOB’s, others Gamma’s.', async () => {
     using held = temporaryArchive();
     await capture.load(held.archive);
     await using server = venueServer(held.archive);

@@ -9,7 +9,7 @@ const ROWS = [...text.matchAll(/^\| `(GET|POST) (\S+)`(?: with `(.+?)`)? \| (\d{
   ([, method, path, body, status, answer, source]) => ({ method, path: path!, body, status, answer, source: source! }),
 );
 
-test('every refusal in the manual is the answer of a replay, and says where it is from', async () => {
+test('The manual lists every refusal of the venue’s interfaces, and says where it is from or that no source was found.', async () => {
   await using server = await filledServer([[sampleMarket(), sampleSnapshot()]]);
   server.replay.clock.seek(START_MS + 60_000);
   expect(ROWS.length).toBe(text.split('## Refusals')[1]!.match(/^\| `/gm)!.length);

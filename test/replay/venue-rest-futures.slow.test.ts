@@ -62,7 +62,7 @@ function laterWithoutIds(seed: number): readonly object[] {
   return later(seed).map((record) => ({ ...record, marketId: undefined, eventId: undefined, details: undefined }));
 }
 
-test('no byte of any answer depends on later records', async () => {
+test('No byte of the venue’s REST or of Gamma depends on later records.', async () => {
   const random = randomsOf(17);
   // One import gives the ids of all records, or of each part.
   await using first = await filledServer([[...laterWithoutIds(1), ...KNOWN]]);
@@ -83,7 +83,7 @@ test('no byte of any answer depends on later records', async () => {
   expect(sent.size).toBeGreaterThan(250);
 });
 
-test('no byte of a rebased replay depends on later records', async () => {
+test('No byte of a rebased replay depends on later records, nor does its start.', async () => {
   const random = randomsOf(18);
   let wallMs = 0;
   const serverOf = (...batches: readonly object[][]) => filledServer(batches, { rebase: true }, () => wallMs);

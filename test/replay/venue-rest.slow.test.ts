@@ -143,7 +143,7 @@ async function sampleServer() {
   return server;
 }
 
-test('a side without levels is a bid of 0 or an ask of 1, and a crossed book has a spread below zero', async () => {
+test('The price for BUY is the best bid and the price for SELL the best ask, and a side without levels is a bid of 0 or an ask of 1.', async () => {
   await using server = await sampleServer();
   const sent = async () => {
     const [mid, spread, bid, ask] = await Promise.all([
@@ -262,7 +262,7 @@ test('a batch with the venue’s maximum of assets is answered', async () => {
   expect(await server.json('/midpoints', batch)).toEqual({ [UP_ASSET]: '0.515' });
 });
 
-test('an asset that is not listed yet, not selected, without a book yet or resolved has no order book', async () => {
+test('An asset has no order book before its first one and after its resolution (404), and ticks, trades and the market remain.', async () => {
   await using server = await sampleServer();
   const statuses = async (prefix = '') => {
     const paths = ['book', 'midpoint', 'spread'].map((path) => `${prefix}/${path}?token_id=${UP_ASSET}`);
@@ -379,7 +379,7 @@ test('a rebased replay shifts the time, books with their hashes and price histor
 });
 
 test.skipIf(REAL_BOOKS === undefined)(
-  'a price history has the midpoint in force at each step, and ends with the one at the clock’s instant',
+  'A price history has the latest midpoint at each multiple of fidelity, and at its end.',
   async () => {
     using held = temporaryArchive();
     await VENUE_RECORDINGS[1]!.load(held.archive);
@@ -420,7 +420,7 @@ test.skipIf(REAL_BOOKS === undefined)(
   },
 );
 
-test('a price history ends with the midpoint of /midpoint, also of books with one side and without any', async () => {
+test('The midpoints of a price history are those of /midpoint, also of books with one side and without any.', async () => {
   await using server = await sampleServer();
   for (const [afterMs, up] of [
     [0, 0.515],
@@ -506,7 +506,7 @@ test('a midpoint at the instant of a step counts from the next step on; an outco
   ]);
 });
 
-test('a trade has its taker’s side and its fee; for the other outcome it has the opposite side', async () => {
+test('A trade of the other outcome counts with 1 minus its price and the opposite side; /fee-rate is the last trade’s, before it takerBaseFee.', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [

@@ -90,7 +90,7 @@ function timestampsIn(text: string): number[] {
 }
 
 describe('a client of the market channel', () => {
-  test('rebuilds books from price_change alone that equal the archive at every timestamp, with valid hashes, however slow it is', async () => {
+  test('Each changed level is one price_change with both outcomes, hash and best prices, removed ones first, and rebuilt books are right.', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),
@@ -339,7 +339,7 @@ describe('a client of the market channel', () => {
     for (const session of sessions) session.closed();
   });
 
-  test('a client without subscriptions does not move a clock at speed max', async () => {
+  test('At speed max the clock waits for connected clients, REST is at the slowest one, and clients without subscriptions do not count.', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     const replay = replayOf(place.archive);
     replay.clock.resume();
@@ -417,7 +417,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('announcements wait for a client that does not read, and the clock for them', async () => {
+  test('Announcements wait for a client that does not read, and so does a clock at speed max.', async () => {
     const MARKETS = 100;
     const listed = Array.from({ length: MARKETS }, (_, nth) =>
       sampleMarket({
@@ -472,7 +472,7 @@ describe('a client of the market channel', () => {
     session.closed();
   });
 
-  test('is served in any order of frames, unless the replay is strict: then it is refused as by the venue', async () => {
+  test('A session is served in any order of frames, unless the replay is strict: then it is refused as by the venue.', async () => {
     using place = await archiveOf(randomRecording(9, STYLE).lines);
     for (const strict of [false, true]) {
       const replay = replayOf(place.archive, { strict });

@@ -83,7 +83,7 @@ function costOf({ size = 0, price }: Shown | TradeFields): number {
   return (Math.round(Number(size) * 10) * Math.round(Number(price) * 1000)) / 10_000;
 }
 
-test('the Data API has the recorded trades until the clock, the newest first, as each query wants them', async () => {
+test('/trades has each recorded trade once, the newest first, with the outcome it was recorded for and no unknown wallet.', async () => {
   await using server = await filledServer([[...MARKETS, ...tradeRecords()]]);
   // Its cost is more than the product of the two doubles.
   const inexact = tradeFields().find((trade) => trade.size! * trade.price < costOf(trade))!;
@@ -123,7 +123,7 @@ test('the Data API has the recorded trades until the clock, the newest first, as
   expect([first.timestamp, first.price]).toEqual([Math.floor((timestamp + moved.shiftMs) / 1000), price]);
 });
 
-test('the CLOB has the last hundred trades of a market, with an empty user', async () => {
+test('The last 100 trades of a market are sent, and their user is an empty object, whose fields clients read.', async () => {
   await using server = await filledServer([[...MARKETS, ...tradeRecords()]]);
   const nowMs = START_MS + 40_000;
   server.replay.clock.seek(nowMs);
@@ -188,7 +188,7 @@ test('a market has the recorded fees and rewards; /fee-rate is takerBaseFee befo
   expect(await feeRate()).toEqual({ base_fee: 700 });
 });
 
-test('a recorded question is sent; moved to another time it is made again, and texts with the date are left out', async () => {
+test('With --rebase now question and title are made of the moved window, and texts that may have its date are left out.', async () => {
   const details: MarketDetails = { question: 'Higher?', title: 'An event', description: 'On 16 April.', icon: 'i' };
   await using server = await filledServer([[sampleMarket({ details })]]);
   server.replay.clock.seek(START_MS);
@@ -223,7 +223,7 @@ function manyMarkets(): object[] {
   }).flat();
 }
 
-test('the last trades of many markets are found in the last markets, and long searches let other requests through', async () => {
+test('Searches and /trades work a few milliseconds at a time, others are answered meanwhile, and markets with too early records are not read.', async () => {
   using held = temporaryArchive();
   await importRecords(held.archive, manyMarkets());
   const others: string[] = [];

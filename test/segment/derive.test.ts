@@ -67,7 +67,7 @@ describe('a book that loses a side and gets it back', () => {
     expect(deriveQuotes(undefined, records).map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test('has a mid at first and when it is two-sided again, not when both sides move apart', () => {
+  test('A derived quote or midpoint has the id of its snapshot, and a midpoint is stored again when a side is back.', () => {
     expect(deriveMids(undefined, records)).toEqual([
       { timestampMs: 0, id: 1, price: 0.5 },
       { timestampMs: 2, id: 3, price: 0.5 },

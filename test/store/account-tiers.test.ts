@@ -7,7 +7,7 @@ import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 
 const RANKED = DEFAULT_TIERS.map(({ id }) => id);
 
-test('at every instant an account and its keys have the highest tier of its grants, else the tier of new accounts', () => {
+test('A key has the tier that it is pinned to, else the highest one of its account’s grants, else that of new accounts, at every instant.', () => {
   using held = temporaryArchive();
   using registry = openRegistry(held.path, { create: false, newAccountTier: 'starter' });
   const { database, accounts, accountTiers, grants, keyDirectory } = registry;

@@ -43,7 +43,7 @@ test('an account may have many keys, whatever the case of its address', () => {
 });
 
 test.each([0, 1, NOW_MS - 1, 253_402_300_799_999])(
-  'a key keeps its instant %d when it is rotated and revoked',
+  'A rotated or revoked key keeps its --as-of, and no command changes it. (%d)',
   (asOfMs) => {
     using held = temporaryArchive();
     const { database, apiKeys } = held.registry;

@@ -91,7 +91,7 @@ describe('coverage', () => {
     expect(gaps).toEqual([{ fromMs: START_MS + 60_000, toMs: START_MS + 90_500, reason: 'recorder restarted' }]);
   });
 
-  test('lists a limited number of gaps and counts all', async () => {
+  test('Coverage counts every gap and lists the first 10,000.', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [sampleMarket()]);
@@ -209,7 +209,7 @@ describe('coverage', () => {
     await expect(coverages.of(marketOf(archive, LIGHT_CONDITION_ID))).rejects.toThrow('a stored segment is damaged');
   });
 
-  test('is of one state of the market, also during an import, and lets other requests run', async () => {
+  test('Coverage describes one state of the market, and is computed in steps between other requests.', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const snapshots = (from: number, count: number) =>
@@ -256,7 +256,7 @@ describe('coverage', () => {
     expect((await next).outcomes).toHaveLength(2);
   });
 
-  test('is counted for another key after one question of a key that has sixty', async () => {
+  test('Keys take turns with coverage requests; a key may have 64 of the 256 open ones (429), and all together no more (503).', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     await importRecords(archive, [LIGHT_MARKET, ...Array.from({ length: 200 }, (_, index) => lightSnapshot(index))]);
@@ -275,7 +275,7 @@ describe('coverage', () => {
     expect(answered).toHaveLength(63);
   });
 
-  test('is one answer for every instant from the last record on, also if that is the end of a gap', async () => {
+  test('Every asOf from a market’s last record on has one answer of coverage.', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const lastMs = START_MS + 90_500;
@@ -314,7 +314,7 @@ describe('the longest silence', () => {
     return longest;
   }
 
-  test('is the longest time between two snapshots, or a snapshot and an edge of the window', () => {
+  test('The longest silence may begin at the start of the window or end at its end.', () => {
     const time = fc.integer({ min: 0, max: 60 });
     fc.assert(
       fc.property(fc.array(time, { maxLength: 12 }), time, time, time, (unsorted, a, b, nowMs) => {

@@ -72,7 +72,7 @@ describe('a deletion', () => {
     expect(keys).toEqual([1, 2, 3, 4]);
   });
 
-  test('leaves the archive that never had the deleted records, and a smaller file', async () => {
+  test('A deletion takes whole markets, by --before, by --source or as simulated, and leaves the archive that never had them.', async () => {
     let effective = 0;
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const { lines, deleted } = anyDeletion(seed);
@@ -109,7 +109,7 @@ describe('a deletion', () => {
     expect(effective).toBeGreaterThan(SEEDS / 3);
   });
 
-  test('gives no id or key again: a deleted market that is imported again has new ones', async () => {
+  test('Ids of deleted records are never given again, not even to the same records.', async () => {
     using place = temporaryArchive();
     const records = [sampleMarket(), sampleSnapshot({ id: '7' })];
     await importRecords(place.archive, records);
@@ -124,7 +124,7 @@ describe('a deletion', () => {
     expect(linesOfNdjson(bytes).at(-1)).toEqual({ ...sampleSnapshot({ id: '8' }), mirrored: undefined });
   });
 
-  test('keeps the last price until the instant, and those that a later market of the coin needs', async () => {
+  test('delete --before keeps the prices that a later market of the coin needs, and the last one until then.', async () => {
     using place = temporaryArchive();
     const priceAt = (timestamp: string, symbol = 'btc') => sampleCoinPrice({ symbol, timestamp });
     await importRecords(place.archive, [
@@ -163,7 +163,7 @@ describe('a deletion', () => {
     expect(left).toEqual([150, 50, 0]);
   });
 
-  test('gives the pages of a file of 0.2.0 back after it was written again', async () => {
+  test('A file of 0.2.0 is written again after its first deletion if the disk has room for it.', async () => {
     using directory = temporaryDirectory();
     const released = join(import.meta.dir, '../../fixtures/released/0.2.0/bookreel.db.zst');
     writeFileSync(join(directory.path, 'bookreel.db'), Bun.zstdDecompressSync(readFileSync(released)), { mode: 0o600 });
@@ -187,7 +187,7 @@ describe('a deletion', () => {
 });
 
 describe('an import of a market that is deleted meanwhile', () => {
-  test('refuses the records of the batch, and later ones', async () => {
+  test('An import rejects the remaining records of a market that is deleted meanwhile, and does not store the market again.', async () => {
     using place = temporaryArchive();
     using files = temporaryDirectory();
     await importRecords(place.archive, [sampleMarket()]);

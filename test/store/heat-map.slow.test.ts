@@ -146,7 +146,7 @@ describe('a heat map', () => {
     ]);
   });
 
-  test('of books with 10,001 levels on a side sums them in rows, in many steps', async () => {
+  test('Rows are 0.01 apart, or 0.001 below 0.04 and from 0.96 on for finer prices, and sum their levels exactly: at most 173.', async () => {
     const prices = Array.from({ length: 10_001 }, (_, i) => (10_000 - i) / 10_000);
     const snapshots = snapshotsOf(
       [1, 2, 3].map((size) => ({ bidPrices: prices, bidSizes: prices.map(() => size), askPrices: [], askSizes: [] })),
@@ -165,7 +165,7 @@ describe('a heat map', () => {
     }
   });
 
-  test('has exact sums of trades, also of many, at random zooms, in steps of thousands', async () => {
+  test('Columns of a heat map have the trades of the outcome itself, and a trade without a size is not in the sum of shares.', async () => {
     const random = randomsOf(12);
     const trades = Array.from({ length: 9000 }, () => ({
       ms: START_MS + Math.floor(random() ** 2 * 60_000),
@@ -231,7 +231,7 @@ test('columns divide a window without overlap, differ by a millisecond at most, 
   );
 });
 
-test('a sum of decimals is rounded once', () => {
+test('A sum of more than 15 significant digits is the nearest double.', () => {
   expect(sumOfDecimals([])).toBe(0);
   expect(sumOfDecimals([0.1, 0.2])).toBe(0.3);
   expect(sumOfDecimals([1e14, 1e-12])).toBe(1e14);

@@ -40,7 +40,7 @@ describe('backups of which a number is kept', () => {
     }
   });
 
-  test('leave everything alone that is not such a backup', async () => {
+  test('backup --keep proves each new backup by a restore, and never deletes a directory with anything that is not of a backup.', async () => {
     using place = await archive();
     using directory = temporaryDirectory();
     const own = ['bookreel-monday', nameOf(NOW_MS - 9 * DAY_MS), 'notes'];

@@ -29,7 +29,7 @@ const RESOLUTION = {
 } as const;
 
 describe('a market record', () => {
-  test('that is new is stored, and fields that it leaves out have the values of an unresolved market', () => {
+  test('A recording that does not state createdAt or updatedAt gets the times when the archive stored and changed the market.', () => {
     const [put] = putAll(marketStatement(1));
     expect(put!.changed).toBe(true);
     expect(put!.market).toEqual({
@@ -143,7 +143,7 @@ describe('a market record', () => {
       { marketId: '7', marketIdMs: 10, eventId: '8', eventIdMs: 10, updatedMs: 20, changed: true },
     ],
     [
-      'another id, later',
+      'A market keeps its first marketId and eventId, known from the record that states them.',
       [
         { marketId: '7', eventId: '8', updatedMs: 10 },
         { marketId: '70', eventId: '80', updatedMs: 20 },
@@ -307,7 +307,7 @@ describe('finding a market', () => {
     expect(it).toBe(conditionId);
   });
 
-  test('by a slug of several markets gives the latest of the coin', () => {
+  test('A slug of several markets of a coin is the latest one.', () => {
     expect([latest, ofEth]).toEqual([9000, 99_000]);
   });
 

@@ -5,7 +5,7 @@ import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 const DAY_MS = 86_400_000;
 const KEPT_MAX = 100_000;
 
-test('Attempts are kept for a day, and at most the newest 100,000', () => {
+test('Attempts to sign in are kept for a day, at most the newest 100,000.', () => {
   using held = temporaryArchive();
   const { database } = held.activity;
   const add = (rows: number, createdMs: number) =>

@@ -41,7 +41,7 @@ async function recordings() {
 }
 
 describe('a database of an earlier version', () => {
-  test('is copied, and upgraded by all migrations in order; it is not upgraded again', async () => {
+  test('A database of an earlier release is copied to ….schema-N, and upgraded in one transaction by the first command that writes.', async () => {
     using old = await recordings();
     const order: number[] = [];
     const later = laterRecordings(migrationsThat((index) => order.push(index)));
@@ -98,7 +98,7 @@ describe('a database of an earlier version', () => {
     expect(contentOf(`${old.file}.schema-${V}`)).toEqual(more);
   });
 
-  test('is refused where it is only read, with what to do, and not changed', async () => {
+  test('verify and backup change nothing, so they refuse a database that is not upgraded yet, with what to do.', async () => {
     using old = await recordings();
     const error = thrownBy(() => Database.openToRead(old.file, LATER));
     expect(error).toMatchObject({ kind: 'conflict' });
@@ -124,7 +124,7 @@ describe('a database of an earlier version', () => {
     }
   });
 
-  test('that another process has open is refused, and upgraded when it is closed', async () => {
+  test('A database that another process has open is not upgraded (exit code 4), until it is closed.', async () => {
     using old = await recordings();
     // This connection is idle, as that of a server without requests.
     const server = Bun.spawn(
@@ -195,7 +195,7 @@ describe('after kill -9', () => {
   test.each([
     ['between the copy and the first migration', 0],
     ['in the middle of the migrations', 2],
-  ])('%s the database is as before, for both versions', async (_, index) => {
+  ])('After kill -9 a database has its earlier schema or the newest one. (%s)', async (_, index) => {
     using old = await recordings();
     const child = Bun.spawn(
       [process.execPath, join(import.meta.dir, 'upgraded-by-child.ts'), old.path, String(index)],

@@ -61,7 +61,7 @@ test('whenever it is flushed, usage is that of a list of all requests, by hour a
   );
 });
 
-test('flushed usage and last uses are there after a restart; usage older than 400 days is deleted', () => {
+test('Usage is kept for 400 days, and a clock that jumps ahead while the server runs deletes none.', () => {
   using held = temporaryArchive();
   const { usage } = held.activity;
   usage.count('key_a', '/v1/coins', 200, 5, NOW_MS);

@@ -24,7 +24,7 @@ test.each(table)('the title of %s, %s, from %s to %s is %s', (symbol, timeframe,
   expect(marketTitle({ symbol, timeframe, startMs: Date.parse(start), endMs: Date.parse(end) })).toBe(title);
 });
 
-test.skipIf(GAMMA === undefined)('every real market of a coin, and its event, has this title', () => {
+test.skipIf(GAMMA === undefined)('Titles that no recording states are made of coin and window, as the venue’s.', () => {
   const [live] = JSON.parse(readFileSync(`${GAMMA}/gamma_event_crypto_updown.json`, 'utf8'));
   const markets = [...gammaMarkets(GAMMA!), { ...live.markets[0], events: [live] }];
   let compared = 0;

@@ -80,7 +80,7 @@ test.each<[string, string, string[]]>([
     ],
   ],
 ])(
-  'after %p in accounts.db and %p in activity.db, verify reports each broken reference',
+  'SQLite checks no reference between the databases: verify reports each broken one. (%p in accounts.db, %p in activity.db)',
   async (accounts, activity, expected) => {
     expect(await problemsAfter({ accounts, activity })).toEqual(expected);
   },

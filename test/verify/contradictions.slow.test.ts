@@ -43,7 +43,7 @@ async function archiveOf(change: (archive: Archive) => void) {
 }
 
 describe('instants with different books', () => {
-  test('of two imports are one problem for each outcome, which counts them and says what to do', async () => {
+  test('Instants that contradict are one problem of verify for each outcome, which counts them and says what to do.', async () => {
     using place = await archiveOf((archive) => {
       const market = marketOf(archive, SLUG);
       for (const outcome of OUTCOMES) storeAsBefore(archive, market, outcome, booksAt(40, 10));
@@ -76,7 +76,7 @@ describe('instants with different books', () => {
     expect((await verified(place.path)).problems).toEqual([]);
   });
 
-  test('that a merge has judged are none, and those that it left to another recording are found', async () => {
+  test('What a merge has judged does not contradict, and what it left to another recording may.', async () => {
     const found = async (statements: readonly Statement[]) => {
       using place = await archiveOf((archive) => {
         const market = marketOf(archive, SLUG);
@@ -117,7 +117,7 @@ describe('gaps with books inside', () => {
     return markets[0]!.outcomes.map(({ coveredGaps }) => coveredGaps);
   };
 
-  test('are noted for the market, and no problem', async () => {
+  test('A gap of a rebuild with rebuilt books inside is noted, and no problem.', async () => {
     using place = await archiveWith([]);
     expect(await covered(place.path)).toEqual([1, 0]);
     const { markets } = await verified(place.path);

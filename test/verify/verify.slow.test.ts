@@ -531,7 +531,7 @@ describe('mirrored snapshots', () => {
     ).toHaveLength(2);
   });
 
-  test('recorded ones that contradict each other are counted, and are no problem', async () => {
+  test('Recorded books of up and down that contradict each other are counted, and only a wrong mirrored book is a problem.', async () => {
     const [one, two] = [5, 6].map((seed) => bothOutcomes(CONDITION_ID, START_MS, seed, 50));
     const mixed = one!.map((record, i) => (i % 20 === 1 ? { ...two![i]! } : record));
     using place = await verifiable([sampleMarket(), ...mixed]);
@@ -540,7 +540,7 @@ describe('mirrored snapshots', () => {
     expect(markets[0]).toMatchObject({ sharedInstants: 50, unmirroredInstants: 5 });
   });
 
-  test('recorded ones that are an arbitrage are counted at every instant', async () => {
+  test('An arbitrage of the last recorded books of up and down is counted at every instant; a crossed book and its mirror are one.', async () => {
     const book = (outcome: string, seconds: number, bid: number, ask: number) =>
       sampleSnapshot({
         ...{ outcome, timestamp: START_MS + 1000 * seconds },
@@ -668,7 +668,7 @@ describe('observations', () => {
   test.each([
     ['a minute of one book is frozen', [0, 20_000, 60_000], 60_000],
     ['a millisecond less is not', [0, 20_000, 59_999], 0],
-    ['silence alone is not, for nothing says the book stayed', [0], 0],
+    ['A time without any records is not a frozen book: nothing says that the book stayed.', [0], 0],
     ['what lies before the window does not count', [-50_000, 0, 59_000], 0],
     ['what lies after it does not either', [200_000, 270_000, 330_000], 100_000],
   ])('%s', async (_, offsets, frozenMs) => {

@@ -97,7 +97,7 @@ describe('The pages of accounts', () => {
     expect(stale.headers.get('location')).toBe('/sign-in');
   });
 
-  test('A link signs in with a button, and opening it changes nothing', async () => {
+  test('Opening a link of a mail shows the address and a button, and changes nothing: mail scanners may open it.', async () => {
     const count = smtp.mails.length;
     await newBrowser().post('/sign-in/email', { email: ADA });
     const { link } = await smtp.nth(count);
@@ -131,7 +131,7 @@ describe('The pages of accounts', () => {
     expect([split.status, split.text]).toEqual([400, expect.stringContaining('That is not an e-mail address')]);
   });
 
-  test('A person signs in at a provider and comes back', async () => {
+  test('A person signs in at a provider and comes back, and another site cannot start that.', async () => {
     const browser = newBrowser();
     for (const site of ['cross-site', 'same-site']) {
       // It would replace the cookie of a sign-in by mail.
@@ -153,7 +153,7 @@ describe('The pages of accounts', () => {
     expect((await browser.open('/sign-in/oidc/other')).status).toBe(404);
   });
 
-  test('Every form of another site is refused', async () => {
+  test('A form is accepted if Sec-Fetch-Site says same-origin, or without it if Origin is the public URL; the Host decides nothing.', async () => {
     const browser = await signedIn();
     const origin = server.origin.replace('127.0.0.1', 'localhost');
     for (const path of FORMS) {
@@ -209,7 +209,7 @@ describe('The pages of accounts', () => {
     expect((await eve.open('/account')).status).toBe(200);
   });
 
-  test('Commands list and end sessions, and disable an account at once', async () => {
+  test('account disable ends the sessions of an account, and account sessions --end and --end-all end them without that.', async () => {
     const browser = await signedIn();
     const listed = JSON.parse((await command('account', 'sessions', ADA, '--json')).stdout) as {
       id: string;
@@ -379,7 +379,7 @@ test.each<[string[], string]>([
     ['--public-url', 'https://a.example', '--oidc-providers', 'a https://b.example id /f,a https://c.example id /f'],
     'have the same name',
   ],
-])('serve %j is refused', async (args, reason) => {
+])('Settings of sign-in that do not fit together create no data. (serve %j)', async (args, reason) => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   const refused = await runExecutable(['serve', '--port', '0', '--data', data, ...args]);

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { printed, startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
-test('a running server uses every change by an admin with the next request', async () => {
+test('A running server uses every change by an admin with the next request.', async () => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   const port = String(await freePort());

@@ -219,7 +219,7 @@ describe('The pages of administration', () => {
     expect(registry.accounts.find(id)?.role).toBe('user');
   });
 
-  test('show a new sign-in link once, which signs in to the account', async () => {
+  test('A sign-in link that an admin makes is only in the answer to the form, and the audit names the admin.', async () => {
     const { id } = account('linked@example.com');
     const { status, text } = await change('/accounts/link', { account: id });
     const [link] = /http:[^<"]+\/sign-in\/link\?token=[\w-]+/.exec(text)!;
@@ -232,7 +232,7 @@ describe('The pages of administration', () => {
     expect((await change('/accounts/link', { account: 999 })).status).toBe(404);
   });
 
-  test('delete an account, and show it without anything to change', async () => {
+  test('The page of a deleted account is kept for its audit, without forms.', async () => {
     const { id } = account('gone@example.com');
     const { apiKey } = key('gone@example.com');
     expect((await change('/accounts/delete', { account: id })).headers.get('location')).toBe(`/admin/accounts/${id}`);
@@ -313,7 +313,7 @@ describe('The pages of administration', () => {
     [{ place: '1.5' }, 'the place in the catalog must be'],
     [{ 'all-routes': '' }, 'routes must be'],
     [{ route: 'charts', 'all-routes': '' }, 'routes must be'],
-  ])('refuse a tier with %j, keep what was typed, and change nothing', async (fields, sentence) => {
+  ])('A refused form of an admin keeps what was typed, and a tier has a route. (%j)', async (fields, sentence) => {
     const before = registry.tiers.all();
     const typed = new URLSearchParams(tier({ id: 'silver', name: 'Silver', ...fields }));
     if (fields['all-routes'] === '') typed.delete('all-routes');

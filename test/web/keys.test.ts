@@ -57,7 +57,7 @@ test.skipIf(Bun.which('curl') === null).each<[string[] | undefined, string[] | u
   [['eth'], ['markets'], '/v1/coins'],
   [undefined, ['prices'], '/v1/account'],
 ])(
-  'The command for a tier of the coins %j and routes %j works as it is pasted: %s (needs curl)',
+  'The command that is shown with a new key asks for what its tier grants, and works as pasted. (coins %j, routes %j: %s, needs curl)',
   async (coins, routes, path) => {
     await using site = startSite();
     await importBytes(site.archive, lightNdjson(4));
@@ -81,7 +81,7 @@ test('A key is shown also while the archive cannot be read', async () => {
   expect(textOf(text, 'key')).toStartWith(keysOf(site)[0]!.prefix);
 });
 
-test('A form that is sent twice creates one key and rotates it once', async () => {
+test('A form that creates or rotates a key is accepted once: it states the number of keys, or the prefix of the key.', async () => {
   await using site = startSite();
   const ada = await site.signedIn(ADA);
   const form = { keysBefore: fieldValue((await ada.open('/account/keys/new')).text, 'keysBefore') };
@@ -126,7 +126,7 @@ test('A key is rotated and revoked at once', async () => {
   expect((await ada.open(`/account/keys/${id}`)).status).toBe(404);
 });
 
-test('Creating and rotating need a recent sign-in, and the person comes back', async () => {
+test('The page to create a key asks for the sign-in before the person fills it in, and the person comes back to it.', async () => {
   await using site = startSite();
   const ada = await site.signedIn(ADA);
   await create(ada);

@@ -47,6 +47,6 @@ test.each([
   'javascript:alert(1)',
   'data:text/html,x',
   '__proto__',
-])('%j is ignored', (path) => {
+])('The page after a sign-in is one of a fixed list of paths, in exactly its spelling. (%j)', (path) => {
   expect(nextPage(path)).toBe('/account');
 });

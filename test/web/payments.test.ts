@@ -98,7 +98,7 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     ]);
   });
 
-  test('Offers and receipts of another account are not found, and pay nothing', async () => {
+  test('Offers and receipts of another account are not found, and only a wallet needs a script.', async () => {
     await using site = paidSite();
     const [ada, eve] = [await site.signedIn(ADA), await site.signedIn(EVE)];
     const offer = await choose(ada);

@@ -6,6 +6,7 @@ import { ACCOUNT_FORMS, ACCOUNT_PAGES } from '../../src/web/account/routes.ts';
 import { ADMIN_FORMS, ADMIN_PAGES } from '../../src/web/admin/routes.ts';
 import { SIGN_IN_FORMS } from '../../src/web/sign-in/routes.ts';
 import { catchMails } from '../account/smtp-catcher.ts';
+import { SHOWN_PAGES } from '../browser/shown-pages.ts';
 import { PlainBrowser } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -187,4 +188,20 @@ test('A form that is still being received when its session ends changes nothing'
   const shown = (await Promise.all(answers)).map(({ status, headers }) => [status, headers.get('location')]);
   expect(shown).toEqual(forms.map(() => [303, '/sign-in']));
   expect(rowsOf(site)).toEqual(before);
+});
+
+test('every page of a person is among those that are checked in a browser', () => {
+  const service = {
+    origin: 'http://a',
+    replayOrigin: 'http://b',
+    accountId: () => 1,
+    signInLink: async () => '',
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const shown = SHOWN_PAGES.map(({ path }) => new URL(path(service)).pathname);
+  // Left out: paths with a parameter, files, /admin, which leads to /admin/accounts, links of mails, and payments, which need anvil.
+  const paths = Object.keys({ ...ACCOUNT_PAGES, ...ADMIN_PAGES }).filter(
+    (path) => !/:|csv$|^\/admin$|link$|payments$/.test(path),
+  );
+  for (const path of paths) expect(shown).toContain(path);
 });

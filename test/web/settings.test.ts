@@ -47,7 +47,7 @@ test('Without mail the page says who changes the address', async () => {
   expect((await ada.post('/account/settings/email', { email: NEW })).status).toBe(404);
 });
 
-test('An account is deleted when its address is typed, after a recent sign-in', async () => {
+test('A person deletes the account by typing its address, after a recent sign-in.', async () => {
   await using site = startSite();
   const { registry, passTime, createLink } = site.people;
   const ada = await site.signedIn(ADA);

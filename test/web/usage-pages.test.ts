@@ -80,7 +80,7 @@ test.each([
   ['from=2026-05-20&to=2026-05-24', 'hour', -12 * DAY_MS, -7 * DAY_MS - 1],
   ['from=2026-05-20&to=2026-05-24&by=day', 'day', -12 * DAY_MS, -7 * DAY_MS - 1],
   ['from=2026-04-25&to=2026-06-09&by=hour', 'hour', -31 * DAY_MS, 0],
-])('the usage of "%s" is that of a scan, by %s', async (query, interval, fromMs, toMs) => {
+])('Pages of usage have every figure in tables. ("%s" by %s)', async (query, interval, fromMs, toMs) => {
   const ofAda = requests.filter(({ keyId, startMs }) => {
     return keyId !== keyIds[10] && startMs >= NOW_MS + fromMs && startMs <= NOW_MS + toMs;
   });
@@ -112,7 +112,7 @@ test.each([
   expect(splits.map(({ series }) => series.length)).toEqual([8, 5]);
 });
 
-test('the file has the figures of the page by key, route and interval, and no cell that a spreadsheet calculates', async () => {
+test('The file of usage has the figures of the page, and an apostrophe before a cell that a spreadsheet would calculate.', async () => {
   const file = (query: string) => opened(`/account/usage/csv?${query}`);
   const [heading, ...lines] = (await file('last=24h')).trimEnd().split('\n');
   expect(heading).toBe('keyId,keyName,route,start,requests,forbidden,limited,failed,bytes');
@@ -153,7 +153,7 @@ test.each([
   }
 });
 
-test('a range by hour that is too long says what is shown', async () => {
+test('The page of usage shows the last 31 days of a longer range by hour, and says so.', async () => {
   const page = (by: string) => opened(`/account/usage?from=2026-04-25&to=2026-06-09&by=${by}`);
   expect(await page('hour')).toContain('By hour, at most 31 days are shown: this is the usage since');
   expect(await page('day')).not.toContain('class="notice');

@@ -51,7 +51,7 @@ test.each([
   expect(page.headers.get('content-type')).toBe('application/problem+json');
 });
 
-test('no page repeats a key in its path or its query', async () => {
+test('The pages at /view have no data, and repeat no text of their path or query, which may be a key.', async () => {
   const key = 'br_live_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmno';
   for (const path of [`/view?key=${key}`, `/view/btc/${key}`, `/view/${key}/slug`]) {
     expect((await open(path)).text).not.toContain('br_live_abc');

@@ -63,7 +63,7 @@ async function startRecorded(): Promise<Site> {
 }
 
 describe('a token of a signed-in browser', () => {
-  test('stands for the key that sees most, or for the one that the person chooses', async () => {
+  test('A token of a page is for one key: the one that sees most, or the one that the person chooses.', async () => {
     await using site = await startRecorded();
     const browser = await site.signedIn(ADA);
     const limited = keyOf(site, { name: 'limited', asOfMs: Date.UTC(2026, 3, 16, 7, 11) });
@@ -106,7 +106,7 @@ describe('a token of a signed-in browser', () => {
     expect(uses.get(apiKey.id)).toBe(NOW_MS);
   });
 
-  test('only reads /v1', async () => {
+  test('A token may only read /v1: a POST with it gets a 401.', async () => {
     await using site = await startRecorded();
     keyOf(site);
     const { token } = await tokenOf(site, await site.signedIn(ADA));
@@ -151,7 +151,7 @@ describe('a token of a signed-in browser', () => {
         ),
     ],
   ];
-  test.each(ENDS)('ends with %s', async (_, end) => {
+  test.each(ENDS)('A token ends with its session, its key, its account and after 10 minutes. (%s)', async (_, end) => {
     await using site = await startRecorded();
     const browser = await site.signedIn(ADA);
     const id = keyOf(site);
@@ -185,7 +185,7 @@ describe('a token of a signed-in browser', () => {
     expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
   });
 
-  test('is unknown to another process, and after a restart', async () => {
+  test('A token of a page is unknown to another process, and after a restart.', async () => {
     await using site = await startRecorded();
     await using other = await startRecorded();
     keyOf(site);
@@ -296,7 +296,7 @@ describe('a demo', () => {
     expect((await ask(site, undefined)).status).toBe(409);
   });
 
-  test('gives none to other sites, to names that resolve to this machine, and through proxies', async () => {
+  test('serve --demo gives a token without a session to this machine only: by address, Host and Origin, and through no proxy.', async () => {
     await using site = startSite({}, undefined, demoKeyOf);
     const rebound = { host: 'evil.example', origin: 'http://evil.example' };
     const refused: readonly Readonly<Record<string, string | undefined>>[] = [
@@ -330,7 +330,7 @@ describe('a demo', () => {
   });
 });
 
-test('tokens are bounded: the oldest of an owner end first, then the oldest of all', () => {
+test('A person has at most 32 tokens of a session, and a server 4,096: the oldest end.', () => {
   const tokens = new ViewTokens();
   const issue = (owner: string, nowMs = 0) => tokens.issue({ keyId: 'key', owner, isOpen: () => true }, nowMs).token;
   const first = issue('ada');

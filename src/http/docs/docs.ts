@@ -20,6 +20,8 @@ import { referencePage, referencePolicy } from './reference-page.tsx';
 import { ReferenceScript } from './reference-script.ts';
 
 const NONCE_BYTES = 16;
+/** Further characters of a search of the manual are ignored. */
+const SEARCH_LENGTH_MAX = 200;
 /** Not in the API document: the name of the script changes with every release. */
 const SCRIPTS = '/docs/scripts';
 
@@ -115,17 +117,18 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
       })
       .get(
         '/docs/:page',
-        ({ params, set }) => {
+        ({ params, request, set }) => {
           const name = params.page.replace(/\.md$/, '');
-          const markdown = manualMarkdown(name);
-          if (name !== params.page) return text(set, markdown, 'text/markdown');
-          return respond(set, manualPage(name, markdown, hasAccounts), publicPageHeaders());
+          const search = new URL(request.url).searchParams.get('search')?.slice(0, SEARCH_LENGTH_MAX) ?? '';
+          const markdown = manualMarkdown({ name, search, origin: originOf(request), isReplay });
+          if (name !== params.page) return text(set, markdown, 'text/markdown', 'private, no-cache');
+          return respond(set, manualPage(name, search, markdown, hasAccounts), publicPageHeaders("'self'"));
         },
         {
           params: t.Object({ page: PATH.page }),
           detail: described('manual', {
             summary: 'A page of the manual',
-            description: `For browsers, or as Markdown if the name ends with .md. ${manualPath()} lists the pages.`,
+            description: `For browsers, or as Markdown if the name ends with .md. ${manualPath()} lists the pages, and with ?search= the sections that have all of the given words. Examples have the host of the request.`,
             content: { 'text/html': Text, 'text/markdown': Text },
             headers: PAGE_HEADERS,
           }),

@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
 import { manualInserts } from '../../import/manual-inserts.ts';
-import { type ManualPage, manualPages } from '../../manual/manual.ts';
+import { AUDIENCES, type ManualPage, manualPages } from '../../manual/manual.ts';
+import { MARKDOWN, searchManual } from '../../manual/manual-search.ts';
 import { htmlDocument } from '../pages/document.tsx';
 
 const INDEX = 'manual';
@@ -10,25 +11,64 @@ export function manualPath(name = INDEX): string {
   return `/docs/${name}`;
 }
 
-/** A page of the manual, or the list of pages. Throws DomainError 'not-found'. */
-export function manualMarkdown(name: string): string {
-  const pages = manualPages(manualInserts());
-  if (name === INDEX) return indexOf(pages);
+/** What a reader asked for. */
+export interface ManualRequest {
+  /** Of a page, or `manual` for the list of pages. */
+  readonly name: string;
+  /** Words to search for, instead of the list of pages. */
+  readonly search: string;
+  /** The origin in the reader's URL. */
+  readonly origin: string;
+  readonly isReplay: boolean;
+}
+
+/**
+ * A page of the manual with the reader's address in its examples, the list of pages, or the sections that a search finds. Throws
+ * DomainError 'not-found'.
+ */
+export function manualMarkdown({ name, search, origin, isReplay }: ManualRequest): string {
+  const pages = manualPages(manualInserts()).map((page) => ({ ...page, text: addressed(page, origin, isReplay) }));
+  if (name === INDEX) return search.trim() === '' ? indexOf(pages) : foundIn(pages, search);
   const page = pages.find((candidate) => candidate.name === name);
   if (page !== undefined) return page.text;
   throw new DomainError('not-found', `the manual has no such page: ${manualPath()} lists its pages`);
 }
 
-function indexOf(pages: readonly ManualPage[]): string {
-  const lines = pages.map(({ name, title, summary }) => `- [${title}](${name}.md): ${summary}`);
-  return `# The manual of bookreel\n\n${lines.join('\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
+/** The text of a page. Pages for operators show the defaults of settings. */
+function addressed({ audience, text }: ManualPage, origin: string, isReplay: boolean): string {
+  if (audience === 'operators') return text;
+  const example = isReplay ? '127.0.0.1:8000' : '127.0.0.1:8080';
+  return text
+    .replaceAll(`http://${example}`, () => origin)
+    .replaceAll(`ws://${example}`, () => origin.replace('http', 'ws'));
 }
 
-/** A page for browsers. HTML in the Markdown is shown as text; links to other pages lead to their HTML, and pictures have absolute paths. */
-export function manualPage(name: string, markdown: string, hasAccounts: boolean): string {
+function indexOf(pages: readonly ManualPage[]): string {
+  const lists = AUDIENCES.map(([audience, heading]) => {
+    const listed = pages.filter((page) => page.audience === audience);
+    return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md): ${summary}`).join('\n')}`;
+  });
+  return `# The manual of bookreel\n\n${lists.join('\n\n')}\n\nEvery path and parameter: the [API reference](/docs).\n`;
+}
+
+/** The searched words are not repeated: in Markdown they could be a link. */
+function foundIn(pages: readonly ManualPage[], search: string): string {
+  const found = searchManual(pages, search);
+  const lines = found.map(({ page, heading, anchor, line }) => {
+    const title = heading === page.title ? heading : `${page.title}: ${heading}`;
+    return `- [${title}](${page.name}.md#${anchor}): \`${line.replaceAll('`', "'")}\``;
+  });
+  return `# Found in the manual\n\n${lines.length === 0 ? 'No section has all of these words.' : lines.join('\n')}\n`;
+}
+
+/**
+ * A page for browsers, with a search of the manual. HTML in the Markdown is shown as text; links to other pages lead to their HTML, and pictures
+ * have absolute paths.
+ */
+export function manualPage(name: string, search: string, markdown: string, hasAccounts: boolean): string {
   let tables = 0;
   const html = Bun.markdown
-    .html(markdown, { headings: { ids: true }, noHtmlBlocks: true, noHtmlSpans: true })
+    .html(markdown, MARKDOWN)
     .replaceAll('<table>', () => {
       tables += 1;
       return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table>`;
@@ -46,22 +86,39 @@ export function manualPage(name: string, markdown: string, hasAccounts: boolean)
     hasAccounts,
     children: (
       <div class="with-menu">
-        <Contents current={name} />
+        <Contents current={name} search={search} />
         <article class="prose" dangerouslySetInnerHTML={{ __html: html }} />
       </div>
     ),
   });
 }
 
-function Contents({ current }: { readonly current: string }) {
-  const links = [{ name: INDEX, title: 'Contents' }, ...manualPages(manualInserts())];
+function Contents({ current, search }: { readonly current: string; readonly search: string }) {
+  const pages = manualPages(manualInserts());
   return (
-    <nav class="menu" aria-label="Manual">
-      {links.map(({ name, title }) => (
-        <a key={name} href={manualPath(name)} aria-current={name === current ? 'page' : undefined}>
-          {title}
-        </a>
+    <div class="menus">
+      <form method="get" action={manualPath()}>
+        <input
+          class="input"
+          type="search"
+          name="search"
+          value={search}
+          placeholder="Search"
+          aria-label="Search the manual"
+        />
+      </form>
+      {AUDIENCES.map(([audience, heading]) => (
+        <nav key={audience} class="menu" aria-label={heading}>
+          <span class="label">{heading}</span>
+          {pages
+            .filter((page) => page.audience === audience)
+            .map(({ name, title }) => (
+              <a key={name} href={manualPath(name)} aria-current={name === current ? 'page' : undefined}>
+                {title}
+              </a>
+            ))}
+        </nav>
       ))}
-    </nav>
+    </div>
   );
 }

@@ -19,9 +19,9 @@ export function pageHeaders(allowed: readonly string[]): Record<string, string> 
   };
 }
 
-/** The headers of a page for everyone, without scripts and forms. */
-export function publicPageHeaders(): Record<string, string> {
-  return pageHeaders([STYLE, "form-action 'none'"]);
+/** The headers of a page for everyone, without scripts, and without forms unless these may be sent to this service. */
+export function publicPageHeaders(formAction: "'none'" | "'self'" = "'none'"): Record<string, string> {
+  return pageHeaders([STYLE, `form-action ${formAction}`]);
 }
 
 /** The headers of a page about a person: it is not stored, and its forms are sent only to this service. */

@@ -8,6 +8,9 @@ import type { SourceItem } from '../source-item.ts';
 import { parseRecord } from './ndjson.ts';
 
 export const FLAT_NAMES: readonly string[] = FLAT_COLUMNS.map(({ name }) => name);
+/** The columns of the first exports that were imported: these are recognised by them, and may lack columns that were added after. */
+export const FIRST_NAMES = FLAT_NAMES.slice(0, FLAT_NAMES.indexOf('transactionHash') + 1);
+const ADDED_NAMES = FLAT_NAMES.slice(FIRST_NAMES.length);
 const FLAT_TYPES = new Map<string, FlatType>(FLAT_COLUMNS.map(({ name, type }) => [name, type]));
 /** The columns that say which record a row belongs to. */
 const LABELS = ['type', 'conditionId', 'outcome', 'timestamp', 'id'];
@@ -33,7 +36,7 @@ export class FlatRecords {
 
   /** Reads the rows of a file. They may lack columns that none of their types has. Throws as `RowSource.read`. */
   async read(source: RowSource, columns: readonly string[] = FLAT_NAMES): Promise<void> {
-    await source.read(columns, ({ number, fields }) => this.#take(number, fields));
+    await source.read(columns, ({ number, fields }) => this.#take(number, fields), ADDED_NAMES);
     this.#end();
   }
 

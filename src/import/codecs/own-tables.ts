@@ -9,7 +9,7 @@ import { withBreaks, withMarkedBreaks } from '../parse/quoted-breaks.ts';
 import { isSqlite } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
-import { FLAT_NAMES, FlatRecords, WITHOUT_DETAILS } from './flat-records.ts';
+import { FIRST_NAMES, FLAT_NAMES, FlatRecords, WITHOUT_DETAILS } from './flat-records.ts';
 
 const BECOMES =
   'Every type of record, with the ids that they had; markets without texts and fees. The rows of a book are one snapshot.';
@@ -17,7 +17,7 @@ const BECOMES =
 /** bookreel's own exports as CSV, one row per level (flat-columns.ts). */
 export function bookreelCsv(): Codec {
   return ownTable('bookreel CSV export', 'An [export](#export) as CSV', {
-    recognises: (sample) => hasColumns(sample, FLAT_NAMES),
+    recognises: (sample) => hasColumns(sample, FIRST_NAMES),
     sources: (file, sink) => [{ source: csvRowsWithBreaks(file, sink), columns: FLAT_NAMES }],
   });
 }
@@ -25,7 +25,7 @@ export function bookreelCsv(): Codec {
 /** The same as Parquet. */
 export function bookreelParquet(): Codec {
   return ownTable('bookreel Parquet export', 'An [export](#export) as Parquet', {
-    recognises: ({ columns }) => columns !== undefined && FLAT_NAMES.every((name) => columns.has(name)),
+    recognises: ({ columns }) => columns !== undefined && FIRST_NAMES.every((name) => columns.has(name)),
     sources: ({ path }) => [{ source: parquetRows(path), columns: FLAT_NAMES }],
   });
 }
@@ -85,8 +85,8 @@ function csvRowsWithBreaks(file: RecordingFile, sink: RecordSink): RowSource {
   const rows = csvRows(marked, { onHeader: () => sink.ignore('header') });
   return {
     ...rows,
-    read: (columns, take) =>
-      rows.read(columns, ({ number, fields }) => take({ number, fields: () => restored(fields()) })),
+    read: (columns, take, optional) =>
+      rows.read(columns, ({ number, fields }) => take({ number, fields: () => restored(fields()) }), optional),
   };
 }
 

@@ -28,13 +28,15 @@ export function parquetRows(path: string, copy?: string): RowSource {
   return {
     columns: async () =>
       columnsOf((await ParquetFile.open(path, copy)).metadata.schema).map(({ element }) => element.name),
-    read: async (columns, take) => {
+    read: async (wanted, take, optional = []) => {
       const file = await ParquetFile.open(path, copy);
       const { schema } = file.metadata;
+      const has = (column: string) => columnsOf(schema).some(({ element }) => element.name === column);
+      const columns = wanted.filter((column) => !optional.includes(column) || has(column));
       const read = columns.map((name) => ({ name, convert: converterOf(columnNamed(path, schema, name)) }));
       const options = { parsers: PARSERS, utf8: false, metadata: { ...file.metadata, schema: schema.map(asStored) } };
       for (const range of file.ranges(columns, READ_ROWS)) {
-        const rows = await file.read(range, [...columns], options);
+        const rows = await file.read(range, columns, options);
         for (const [index, row] of rows.entries()) {
           take({ number: range.start + index + 1, fields: () => converted(row, read) });
         }

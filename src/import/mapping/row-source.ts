@@ -19,7 +19,8 @@ export interface RowSource {
   columns(): Promise<readonly string[] | undefined>;
   /**
    * Calls `take` for each row, in the order of the file, with the values of at least `columns`; what `take` throws ends it. Throws
-   * DomainError 'unreadable', in one sentence, if the file lacks one of `columns` or has it twice, and where it is damaged.
+   * DomainError 'unreadable', in one sentence, if the file lacks one of `columns` or has it twice, and where it is damaged. CSV and
+   * Parquet may lack those that are `optional` too.
    */
-  read(columns: readonly string[], take: (row: Row) => void): Promise<void>;
+  read(columns: readonly string[], take: (row: Row) => void, optional?: readonly string[]): Promise<void>;
 }

@@ -15,17 +15,18 @@ interface CsvRowOptions {
 export function csvRows(file: RecordingFile, { delimiter, onHeader }: CsvRowOptions = {}): RowSource {
   return {
     columns: () => columnsOf(file, delimiter),
-    read: async (columns, take) => {
+    read: async (columns, take, optional = []) => {
       let indexes: readonly number[] | undefined;
-      await visitRows(file, { required: columns, delimiter, onHeader }, (number, fields, names) => {
+      const required = columns.filter((column) => !optional.includes(column));
+      await visitRows(file, { required, delimiter, onHeader }, (number, fields, names) => {
         indexes ??= columns.map((column) => names.indexOf(column));
         const places = indexes;
         take({
           number,
           fields: () => {
             const values = fields();
-            const row: Record<string, string> = {};
-            for (let i = 0; i < columns.length; i += 1) row[columns[i]!] = values[places[i]!]!;
+            const row: Record<string, string | undefined> = {};
+            for (let i = 0; i < columns.length; i += 1) row[columns[i]!] = values[places[i]!];
             return row;
           },
         });

@@ -77,7 +77,7 @@ describe('on loopback', () => {
   });
 
   test.each(['rebound.example', 'rebound.example:8000', '127.0.0.1.nip.example', '192.168.1.1', 'localhost.example'])(
-    'the Host %s is refused: another name for this machine opens nothing',
+    'Without keys, a replay answers only Hosts of this machine or of --allowed-hosts. (%s)',
     async (host) => {
       for (const path of ['/time', '/v1/btc/markets', REPLAYS, '/', '/healthz']) {
         expect({ path, status: await statusOf(replaying, path, { host }) }).toEqual({ path, status: 400 });
@@ -87,7 +87,7 @@ describe('on loopback', () => {
     },
   );
 
-  test('pages of other origins neither steer, nor listen, nor read', async () => {
+  test('Pages of other origins neither steer a replay, nor open its sockets, nor read its answers.', async () => {
     const { host } = new URL(replaying.origin);
     const [replay] = replaying.replays.list();
     for (const origin of [
@@ -176,7 +176,7 @@ describe('where others can connect', () => {
   const opened = (path: string, key: string) =>
     RawSocket.open(`${replaying.origin.replace('http', 'ws')}${path}`, [`Authorization: Bearer ${key}`]);
 
-  test('every path needs a key, except those that show nothing of a recording', async () => {
+  test('Elsewhere than on loopback every path of a replay needs a key, except those that show nothing of a recording.', async () => {
     for (const path of paths) {
       for (const headers of [{}, bearer(`br_live_${randomUUID()}`), { authorization: replaying.keyOf('pro') }]) {
         const response = await replaying.ask('GET', path, undefined, headers);
@@ -226,7 +226,7 @@ describe('where others can connect', () => {
     expect(await opens(replaying, '/ws/market', [`Authorization: Bearer ${key}`])).toBe('429');
   });
 
-  test('a key needs all coins of a replay: without one it neither lists, nor listens to, nor steers it', async () => {
+  test('A key may use a replay if it may see all of it: every coin, and up to its end.', async () => {
     const pro = replaying.registry.tiers.find('pro')!;
     replaying.registry.database.write(() => replaying.registry.tiers.update({ ...pro, coins: ['btc'] }));
     try {
@@ -267,7 +267,7 @@ describe('where others can connect', () => {
     expect(((await (await replaying.get(page, early)).json()) as { data: object[] }).data).toHaveLength(0);
   });
 
-  test('a socket is closed when its key is revoked, or its tier no longer grants the replay', async () => {
+  test('A socket is closed with 1008 within a second when its key is revoked or no longer grants the replay.', async () => {
     const pro = replaying.registry.tiers.find('pro')!;
     const setTier = (change: Partial<typeof pro>) =>
       replaying.registry.database.write(() => replaying.registry.tiers.update({ ...pro, ...change }));

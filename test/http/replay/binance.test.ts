@@ -28,7 +28,7 @@ async function asked({ get }: Replaying, path: string) {
 const refused = (code: number, msg: unknown) => [400, { code, msg }];
 const INVALID_SYMBOL = refused(-1121, 'Invalid symbol.');
 
-test('the REST interface has the latest price at the clock, and none before the first', async () => {
+test('A symbol of Binance has no price before its first recorded one: -1121.', async () => {
   await using replaying = await startReplaying(fill);
   const { clock, id } = replaying.replays.create(OPTIONS);
   const btc = (text: string) => ({ symbol: 'BTCUSDT', price: text });
@@ -108,7 +108,7 @@ test('raw and combined sockets get the trades of the streams in their address', 
   for (const socket of sockets) socket.close();
 });
 
-test('a socket of streams that no recording has is refused, and one without a key where keys are needed', async () => {
+test('A stream of Binance that no recording has is refused: in an address with 400, in a frame as by Binance.', async () => {
   await using replaying = await startReplaying(fill, { needsKeys: true });
   replaying.replays.create({ ...OPTIONS, selection: { ...OPTIONS.selection, coins: ['btc', 'eth'] } });
   const [free, pro] = [replaying.keyOf('free'), replaying.keyOf('pro')];

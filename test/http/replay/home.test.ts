@@ -66,7 +66,7 @@ test('programs get the same as JSON', async () => {
   });
 });
 
-test('where keys are needed, neither shows anything that a key is needed for', async () => {
+test('The page / of a replay shows its replays, clocks and markets, or only addresses where keys are needed.', async () => {
   await using replaying = await startReplaying(fill, { needsKeys: true });
   const replay = replaying.replays.create(EVERYTHING);
   for (const headers of [PAGE, {}]) {

@@ -145,7 +145,7 @@ describe('a replay', () => {
     }
   });
 
-  test('is listed in the order of creation until it is stopped', async () => {
+  test('Paths without /replays/{replay} are those of the first replay, and a 404 if there is none.', async () => {
     const replays = [await created(), await created({ coins: ['eth'] }), await created()];
     expect((await listed()).map(({ id, isFirst }) => [id, isFirst])).toEqual([
       [replays[0]!.id, true],
@@ -189,7 +189,7 @@ describe('without from a replay begins', () => {
     sampleSnapshot({ ...at(3), conditionId: ETH_ID }),
   ];
   test.each([
-    ['at the first book of its markets, of either outcome', [trade, ...books], { coins: ['btc'] }, 5],
+    ['A replay starts at its first book, or its first record without one.', [trade, ...books], { coins: ['btc'] }, 5],
     ['at the first book of several markets', [trade, ...books], {}, 3],
     ['at the first record where there is no book', [trade, sampleQuote(at(2)), books[2]!], { coins: ['btc'] }, 1],
     ['at the first record where the first book comes after its end', [trade, ...books], { to: START_MS + 2000 }, 1],
@@ -203,7 +203,7 @@ describe('without from a replay begins', () => {
 });
 
 describe('its clock', () => {
-  test('runs, pauses, resumes, changes its speed, jumps and steps, as a PATCH states', async () => {
+  test('One PATCH changes fields of a replay in this order: now, speed, paused, step; a refused one changes nothing.', async () => {
     const replay = await created({ markets: [CONDITION_ID], from: START_MS });
     replaying.passTime(1500);
     expect(await changed(replay.id, { paused: true })).toMatchObject({
@@ -273,7 +273,7 @@ describe('the API of a process that replays', () => {
     `/btc/markets/${CONDITION_ID}/export?format=ndjson`,
   ];
 
-  test('shows nothing later than the clock, also after a jump back: the answers of a service with asOf', async () => {
+  test('The /v1 of a replay answers as with asOf at the clock’s instant, also after the clock went back.', async () => {
     const replay = await created({ from: START_MS, paused: true });
     const service = serviceOf(replaying.archive);
     for (const offsetMs of [0, 60_000, 299_000, 30_000, 3000, 120_000, 0]) {
@@ -444,7 +444,7 @@ describe('methods', () => {
   });
 });
 
-test('tardis-machine’s interface has the mirror mode of the first replay', async () => {
+test('The interface of tardis-machine has the mirror mode of the first replay.', async () => {
   const options = {
     ...{ exchange: 'polymarket', from: formatInstant(START_MS), to: formatInstant(START_MS + 30_000) },
     filters: [{ channel: 'price_change' }],

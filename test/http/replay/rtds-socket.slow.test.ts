@@ -25,7 +25,7 @@ const expectedOf = (value: number) => Array.from({ length: 15 }, (_, i) => value
 
 describe.skipIf(!HAS_RTDS_CLIENTS)('unmodified clients of RTDS', () => {
   test.each(['', '/replays/ID/rtds'])(
-    'the venue’s own client gets histories and updates of both topics at %p',
+    'RTDS is at /rtds, and for a WebSocket also at the root, where its own client looks for it. (%p)',
     async (path) => {
       const { RealTimeDataClient } = await rtdsLibraries();
       await using replaying = await startReplaying(fill);
@@ -123,7 +123,7 @@ describe('a WebSocket', () => {
     }
   });
 
-  test('at a path without one is refused, and a plain request of its path too', async () => {
+  test('A WebSocket at a path without one is a 404, and a plain request of its path too.', async () => {
     await using replaying = await startReplaying(fill);
     const { id } = replaying.replays.create(OPTIONS);
     for (const path of SOCKETS) expect([path, await opens(replaying, path)]).toEqual([path, 'opens']);

@@ -83,7 +83,7 @@ describe('a client that does not read', () => {
     client.leave();
   });
 
-  test('is cut off if its sender continues, and costs a bounded amount of memory', async () => {
+  test('A client that does not read stops only its own messages, and is closed when 16 MiB would wait for it.', async () => {
     const text = 'x'.repeat(1024 * 1024);
     let connection: Connection | undefined;
     let closes = 0;
@@ -147,7 +147,7 @@ test('a request that cannot become a socket is refused, and takes no room', asyn
   client.leave();
 });
 
-test('a session gets every frame exactly as it was sent', async () => {
+test('A socket gets each frame of its client exactly as it was sent, also if it is JSON.', async () => {
   const frames = [
     ...['PING', '"PING"', '12345678901234567890123', '007', '1e3', 'true', 'null', '', ' ', '{', '[1,', '"open'],
     ...['{"assets_ids":[12345678901234567890123]}', ' {"a": 1,  "a": 2}', '/x', 'Grüße \u0000 😀'],

@@ -53,7 +53,7 @@ class Listener {
   }
 }
 
-test('two replays of one archive give the same frames, each to all of its clients, each by its own clock', async () => {
+test('The same recording gives the same frames to every client of every replay, each by its own clock.', async () => {
   await using replaying = await startReplaying(fill);
   const max = { ...EVERYTHING, fromMs: START_MS, speed: 'max' as const };
   const [one, other] = [replaying.replays.create(max), replaying.replays.create(max)];

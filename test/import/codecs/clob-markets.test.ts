@@ -77,7 +77,7 @@ describe('markets of the CLOB', () => {
     expect(marketOf(place.archive, 'eth-updown-5m-1776323400')).toMatchObject({ winner: undefined, closed: true });
   });
 
-  test('of other kinds are ignored and counted, one with another window is rejected', async () => {
+  test('Markets of other kinds are ignored and counted, and a market whose window differs from its slug is rejected.', async () => {
     using place = temporaryArchive();
     const wrong = market({ condition_id: '0x4', market_slug: 'btc-updown-7m-1776323400' });
     const report = await importFile(place.archive, 'markets.json', JSON.stringify([other, market(), other, wrong]));

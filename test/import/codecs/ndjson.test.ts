@@ -212,7 +212,7 @@ describe('a market', () => {
   );
 
   test.each(['account', 'billing', 'Coins', 'replays'])(
-    'is refused with the coin %s, which is a path of the API',
+    'Import refuses the coins account, billing, coins and replays, which are paths of the API. (%s)',
     (symbol) => {
       const refusal = `symbol ${symbol.toLowerCase()} is a path of the API: a coin needs another name`;
       expect(refusalOf(JSON.stringify(sampleMarket({ symbol })))).toContain(refusal);
@@ -221,7 +221,7 @@ describe('a market', () => {
   );
 });
 
-describe('times', () => {
+describe('Times are cut to milliseconds.', () => {
   const cases: [written: unknown, ms: number][] = [
     ['2026-04-16T07:10:04.123Z', START_MS + 4123],
     [START_MS + 4123, START_MS + 4123],
@@ -413,7 +413,7 @@ describe('rejected, with a reason that names the field', () => {
   );
 });
 
-describe('a text that a spreadsheet would run is rejected', () => {
+describe('A text that a spreadsheet would run as a formula is a rejected record.', () => {
   const reason = 'begins with =, +, -, @, a tab or a carriage return, which spreadsheets run: begin it otherwise';
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1'])('%j', (text) => {
     expect(refusalOf(JSON.stringify(sampleGap({ reason: text })))).toBe(`reason ${reason}`);
@@ -427,7 +427,7 @@ describe('a text that a spreadsheet would run is rejected', () => {
   });
 });
 
-test.each([1_776_323_400, '1776323400'])('an integer time in seconds is rejected: %p', (timestamp) => {
+test.each([1_776_323_400, '1776323400'])('Integers that look like seconds are no time. (%p)', (timestamp) => {
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp })))).toContain('looks like Unix seconds');
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp: 1000 })))).toBeUndefined();
 });

@@ -251,7 +251,7 @@ describe('the real snapshots', () => {
     expect(countsOf(again.total)).toEqual({ read: 1408, stored: 0, duplicate: 1408, rejected: 0, ignored: 527 });
   });
 
-  test.skipIf(REAL === undefined)('are stored level for level and price for price', async () => {
+  test.skipIf(REAL === undefined)('One-second snapshots of five levels a side are stored as snapshots.', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, REAL!);
     for (const outcome of OUTCOMES) {

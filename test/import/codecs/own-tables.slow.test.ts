@@ -16,7 +16,7 @@ const FORMATS = ['csv', 'parquet', 'sqlite'] as const;
 const NAMES = { csv: 'bookreel CSV export', parquet: 'bookreel Parquet export', sqlite: 'bookreel SQLite export' };
 
 describe.each(FORMATS)('an export as %s', (format) => {
-  test('is recognised, and gives the same archive, ids too', async () => {
+  test('Exports as CSV, Parquet and SQLite are imported again, ids too, but for texts and fees of markets, as a note says.', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 30 }), async (seed) => {
         using first = temporaryArchive();

@@ -58,7 +58,7 @@ test('messages of any spelling are read alike, whether they are scanned as bytes
   }
 });
 
-test('the price of the last trade is the one that a message states, or that its hash proves, however it is spelled', async () => {
+test('The price of the last trade of a book message is the one that its hash proves, else the one that it states, however spelled.', async () => {
   using directory = temporaryDirectory();
   const bids = [{ price: '0.4', size: '1.5' }];
   const head = { market: CONDITION_ID, asset_id: UP_ASSET };

@@ -169,7 +169,7 @@ describe('an hour of PMXT', () => {
     );
   });
 
-  test('rows of unknown markets are skipped, wherever they are', async () => {
+  test('PMXT rows of unknown markets are skipped, wherever they are.', async () => {
     const other = (offsetMs: number) =>
       change(offsetMs, 'BUY', '0.5000', '1', { market: OTHER_MARKET, asset_id: '77' });
     const rows = [other(0), FIRST, other(1), change(5, 'BUY', '0.4900', '1'), other(9), other(9)];

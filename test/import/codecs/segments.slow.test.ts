@@ -56,7 +56,7 @@ describe('export, import into an empty archive, export', () => {
     );
   });
 
-  test('splits segments again where records came late, once', async () => {
+  test('An import of segments checks every record, and may divide them into segments differently than the exporting archive.', async () => {
     using place = temporaryArchive();
     using second = temporaryArchive();
     using third = temporaryArchive();

@@ -167,7 +167,7 @@ describe('a spot price CSV', () => {
     );
   });
 
-  test.skipIf(SPOT === undefined)('of a real day is stored price for price', async () => {
+  test.skipIf(SPOT === undefined)('A price is stored from value, to which full_accuracy_value agrees.', async () => {
     using place = temporaryArchive();
     const report = await importPaths(place.archive, SPOT!);
     const rows = gunzipSync(readFileSync(SPOT!)).toString().trimEnd().split('\n').slice(1);

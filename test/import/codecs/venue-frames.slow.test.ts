@@ -221,7 +221,7 @@ describe('changes', () => {
     expect(up).toEqual([FIRST_SEEN]);
   });
 
-  test('before the first book are duplicates if the book follows at once, else rejected', async () => {
+  test('A change before the first book of its asset is rejected, unless that book follows at once and contains it.', async () => {
     const followed = await read([[change(-5, buy('0.48', '30')), FIRST]]);
     expect(followed.reasons).toEqual([]);
     expect(followed.up).toEqual([FIRST_SEEN]);
@@ -336,7 +336,7 @@ describe('frames without records', () => {
   });
 });
 
-test('a trade becomes a price; best prices and ticks are not stored', async () => {
+test('A trade becomes a price, and best_bid_ask, which has no sizes, is compared with the book and not stored.', async () => {
   const { sink, notes } = await read([
     [
       FIRST,
@@ -457,7 +457,7 @@ describe('markets in the stream', () => {
 describe('a recorded book that differs from the rebuilt one', () => {
   const OTHER = book(50, '0.47:1', ASKS);
 
-  test('opens a gap from the last confirmation of the book, and replaces it', async () => {
+  test('A recorded book that differs from the rebuilt one replaces it, and a gap begins at the last time when both were equal.', async () => {
     const { up, gaps, sink } = await read([
       [
         FIRST,
@@ -515,7 +515,7 @@ describe('a recorded book that differs from the rebuilt one', () => {
     ]);
   });
 
-  test('is rejected when its hash matches the rebuilt one, which is then right: no gap opens', async () => {
+  test('A recorded book with the hash of the rebuilt one but other levels is damaged: it is rejected and opens no gap.', async () => {
     const right = book(50, '0.4:10 0.48:31', ASKS);
     const damaged = book(50, '0.4:10 0.48:13', ASKS, { hash: venueHash(right, { lastTrade: '0.130' }) });
     const { gaps, reasons, up } = await read([
@@ -603,7 +603,7 @@ describe('full books without changes', () => {
     expect(up).toHaveLength(4);
   });
 
-  test('open the gaps between them once a change follows, however late', async () => {
+  test('Whole books are complete while no change of their outcome is known, and open gaps once one follows, however late.', async () => {
     const { gaps, sink } = await read([
       [
         ...BOOKS,
@@ -680,7 +680,7 @@ describe('the hash of a change', () => {
     ]);
   });
 
-  test('leaves out the books that no order of the changes explains, up to the next match, and a gap says so', async () => {
+  test('A book that no order of the changes around it explains by its hash is left out up to the next match, and a gap says so.', async () => {
     const { up, gaps } = await read([[FIRST, ...changes(1, 8, (second) => second !== 4 && second !== 5)]]);
     expect(gaps).toEqual([
       { from: 3000, to: 6000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
@@ -716,7 +716,7 @@ describe('messages that arrive late', () => {
     expect(bestBids(up)).toBe('0 0.48:30, 501 0.48:1, 1500 0.48:2, 2000 0.48:3, 2400 0.48:4');
   });
 
-  test('are applied at their own time, however late they are', async () => {
+  test('A change of a book is applied at its own time, however late it arrives.', async () => {
     const frames = [
       FIRST,
       change(700, buy('0.48', '1')),
@@ -730,7 +730,7 @@ describe('messages that arrive late', () => {
     expect(up).toEqual((await read([frames])).up);
   });
 
-  test('a level beyond the maximum is rejected and opens a gap; changes of other levels are applied', async () => {
+  test('A book has at most 10,001 levels a side; a level beyond that is rejected and opens a gap.', async () => {
     const deep = Array.from({ length: LEVELS_MAX - 1 }, (_, index): Level => [((index + 1) / 1e6).toFixed(6), '1']);
     const { up, gaps, reasons } = await read([
       [
@@ -796,7 +796,7 @@ describe('recordings of one market that overlap', () => {
     [40, 18],
     [58, 57],
     [59, 51],
-  ])('of %d messages, and of all from message %d on, give the same as one recording', async (end, start) => {
+  ])('A change that another recording brought is a duplicate, at any lateness. (%d, %d)', async (end, start) => {
     const whole = await read([quiet]);
     expect(whole.up).toHaveLength(60);
     const parted = await read([quiet.slice(0, end), quiet.slice(start)]);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { SchemaElement } from 'hyparquet';
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
 import { parquetRows } from '../../../src/import/mapping/parquet-rows.ts';
+import { csvRows } from '../../../src/import/mapping/text-rows.ts';
 import type { Fields } from '../../../src/record/fields.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 
@@ -27,7 +28,7 @@ const leaf = (name: string, rest: Partial<SchemaElement>): SchemaElement => ({
 });
 
 describe('the rows of Parquet', () => {
-  test('have exact values, numbered over all groups of rows', async () => {
+  test('A float of 32 bits in Parquet has the value of its shortest decimal.', async () => {
     const { columns, rows } = await rowsOf(
       [
         { name: 'n', data: [1n, 9007199254740993n, -3n], type: 'INT64' },
@@ -47,7 +48,23 @@ describe('the rows of Parquet', () => {
     ]);
   });
 
-  test('have instants as ISO 8601 with all digits, and Z only if the file says UTC', async () => {
+  test('may lack columns that are optional, as those of CSV may', async () => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, 'rows.parquet');
+    const columnData: ColumnSource[] = [{ name: 'a', data: ['1'], type: 'STRING' }];
+    writeFileSync(path, Buffer.from(parquetWriteBuffer({ columnData })));
+    const bytes = async function* () {
+      yield Buffer.from('a\n1\n');
+    };
+    for (const source of [parquetRows(path), csvRows({ path, name: 'rows.csv', isJsonLines: false, bytes })]) {
+      const rows: Fields[] = [];
+      await source.read(['b', 'a'], ({ fields }) => rows.push(fields()), ['b']);
+      expect(rows).toEqual([{ b: undefined, a: '1' }]);
+      await expect(source.read(['b', 'a'], () => {})).rejects.toThrow('b');
+    }
+  });
+
+  test('Instants of Parquet have Z only if the file says that they are UTC.', async () => {
     const logical = (unit: 'MILLIS' | 'MICROS' | 'NANOS', isAdjustedToUTC: boolean) =>
       ({ type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC, unit } }) as const;
     const { rows } = await rowsOf(

@@ -166,7 +166,7 @@ describe('pmxt-v1', () => {
       writeFileSync(path, Buffer.from(parquetWriteBuffer({ columnData })));
     };
 
-  test('gives the books of known markets, and counts the rest', async () => {
+  test('PMXT’s first version is read for its books only, and rows of unknown markets are counted.', async () => {
     using place = temporaryArchive();
     const report = await importShipped(
       place.archive,

@@ -35,7 +35,7 @@ async function importFiles(
   return await new Importer(place.archive, options).run(select(directory.path));
 }
 
-test('of a directory the mapping reads the files that it fits, the others are recognised by their content', async () => {
+test('With --map, files of a directory that do not fit the mapping, and the file of --markets, are recognised by their content.', async () => {
   const report = await importFiles({
     [`${SLUG}/1.csv`]: rows(0.5, 0.51),
     [`${SLUG}/2.csv.zst`]: zstdCompressSync(rows(0.5, 0.51, 0.52)),

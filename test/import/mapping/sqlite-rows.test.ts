@@ -52,7 +52,7 @@ function innerPage(below: number): Buffer {
 const TABLE: SqliteSelection = { table: 't' };
 
 describe('the rows of SQLite', () => {
-  test('have exact values, in the order of the table, and the columns that are named', async () => {
+  test('A REAL of SQLite has the value of its shortest decimal, and rows have the order of the table.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'a file? with 100% #1.db');
     write(
@@ -132,7 +132,7 @@ describe('the rows of SQLite', () => {
   });
 });
 
-describe('a SQLite file is refused in one sentence', () => {
+describe('Nothing that a SQLite file defines runs, and a refusal is one sentence.', () => {
   const hostile = temporaryDirectory();
   beforeAll(() => {
     write(
@@ -219,7 +219,7 @@ describe('a SQLite file is refused in one sentence', () => {
     file.refuseChange();
   });
 
-  test('with changes in its write-ahead log, or open in another program', async () => {
+  test('A SQLite file is refused while it is locked, in WAL mode, or with changes in a -wal or -journal file.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'live.db');
     using writer = new Database(path);

@@ -112,7 +112,7 @@ describe('the picture of a heat map', () => {
     }
   });
 
-  test('shows the larger size where bids and asks are at one price', () => {
+  test('In a cell with bids and asks the larger size is shown, and colours begin at a thousandth of the market’s largest.', () => {
     const map = mapOf(CENT_ROW_PRICES, [book([40, 30], [100, 1], [30, 40])]);
     const shading = { scale: 'log', shades: SHADES, largest: 100 } as const;
     const [band] = picturedBands(map, palette, shading);

@@ -147,7 +147,7 @@ test('rows that wait for midpoints are not asked for at another coin', async () 
   expect(asked.filter((path) => path.includes('/eth/midpoints'))).toEqual([]);
 });
 
-test('a market that is recorded meanwhile moves the list: the days are counted again, once in a while', async () => {
+test('When rows show that a market was added, the days are counted again, at most every 30 s.', async () => {
   const { recordings, served, settle, rows, asked } = started();
   await settle();
   served.btc!.unshift({ conditionId: 'new', startTime: '2026-01-04T00:00:00.000Z', snapshotCount: 1 });
@@ -168,7 +168,7 @@ test('a tier without quotes gets the list, and no request for midpoints', async 
   expect(asked.some((path) => path.includes('midpoints'))).toBe(false);
 });
 
-test('a service that does not answer is asked again, and a refusal only when the person says so', async () => {
+test('A service that does not answer is asked again every 5 s, and after a refusal only when the person says so.', async () => {
   const { recordings, timers, service, settle, rows, asked } = started();
   service.refusal = new RequestRefused('The server does not answer.', 'unreachable');
   await settle();

@@ -41,7 +41,7 @@ test('a window has the rows that overlap the visible part, and those around it',
   );
 });
 
-test('a list that is higher than browsers draw reaches from its first row to its last, without a hole', () => {
+test('A list that is higher than browsers draw is scrolled in larger steps, from its first row to its last.', () => {
   fc.assert(
     fc.property(HIGH, fc.double({ min: 0, max: 1, noNaN: true }), (size, at) => {
       expect(contentPx(size)).toBe(CONTENT_PX_MAX);

@@ -55,7 +55,7 @@ test('loads what is shown first at once, in batches, a few at a time', async () 
   expect(changes()).toBe(3);
 });
 
-test('what is scrolled past is not loaded, and a load that nobody needs is aborted', async () => {
+test('What is scrolled past is not requested, since requests of a key are limited.', async () => {
   const { values, timers, loads } = started();
   values.show(['a']);
   await loads[0]!.answer();

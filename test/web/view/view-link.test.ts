@@ -20,7 +20,7 @@ test('a link has the window, the prices, the instant, the outcome and the scale'
   expect(searchOf(AT_FIRST)).toBe('');
 });
 
-test('every link is read as it was written', () => {
+test('The address of the page of a market has what is shown, never a key, and what it does not understand is left out.', () => {
   const instant = fc.integer({ min: 0, max: 4_102_444_800_000 });
   const price = fc.integer({ min: 0, max: 10_000 }).map((units) => units / 10_000);
   const span = (value: fc.Arbitrary<number>, shortest: number) =>
