@@ -27,7 +27,7 @@ interface ReplaySelection {
 
 /** Whether a gap in the recording closes the connections that are subscribed to its market. */
 export const GAP_MODES = ['disconnect', 'ignore'] as const;
-export type GapMode = (typeof GAP_MODES)[number];
+type GapMode = (typeof GAP_MODES)[number];
 
 export interface ReplayOptions {
   readonly selection: ReplaySelection;
