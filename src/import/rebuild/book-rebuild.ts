@@ -39,8 +39,6 @@ export interface UnionMoment {
   readonly foreign: OrderBook | undefined;
   /** The messages of this import. */
   readonly added: StatedMoment | undefined;
-  /** They state levels that the archive does not have of this time. */
-  readonly isExtended: boolean;
 }
 
 /**
@@ -378,9 +376,9 @@ export class BookRebuild {
   }
 
   /** A book of the archive with changes of its time that another recording has: these are later ones if their hash proves it. */
-  #extended({ isExtended, isAlone, levels, timestampMs }: UnionMoment, anchor: OrderBook): OrderBook | undefined {
+  #extended({ isAlone, levels, timestampMs }: UnionMoment, anchor: OrderBook): OrderBook | undefined {
     const hashes = hashesOf(levels);
-    if (!isExtended || isAlone || hashes.length === 0) return undefined;
+    if (isAlone || hashes.length === 0) return undefined;
     const later = EditableBook.of(anchor);
     for (const level of levels) later.set(level.isBid, level.price, lastSize(level));
     for (const book of [this.#book, later]) {

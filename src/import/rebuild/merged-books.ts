@@ -25,7 +25,7 @@ import { RebuildChecks } from './checks.ts';
 import type { FoundGap } from './gap-tracker.ts';
 import type { HashSearch } from './hash-search.ts';
 import type { MarketTrades } from './market-trades.ts';
-import { hashesOf, isContested, levelsOf, sameLevels, unionOf, withoutHashes } from './stated-levels.ts';
+import { hashesOf, isContested, levelsOf, unionOf, withoutHashes } from './stated-levels.ts';
 import type { StatedMoment } from './stated-moments.ts';
 import { type StoredMoment, StoredMoments } from './stored-moments.ts';
 
@@ -361,10 +361,9 @@ function unionMoment(
   ownProved: OrderBook | undefined,
 ): UnionMoment {
   const levels = added === undefined ? [] : levelsOfSources(added.sources);
-  const union = stored === undefined ? levels : unionOf(stored.levels, levels);
   return {
     timestampMs,
-    levels: union,
+    levels: stored === undefined ? levels : unionOf(stored.levels, levels),
     anchor: stored?.anchor,
     ownProved,
     isProved: stored?.isProved ?? false,
@@ -372,7 +371,6 @@ function unionMoment(
     isAlone: false,
     foreign: stored?.isForeign === true ? stored.snapshots.at(-1)?.book : undefined,
     added,
-    isExtended: stored !== undefined && levels.length > 0 && !sameLevels(union, stored.levels),
   };
 }
 

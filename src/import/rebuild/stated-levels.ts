@@ -71,19 +71,6 @@ export function unionOf(a: readonly StatedLevel[], b: readonly StatedLevel[]): r
   return union;
 }
 
-/** Returns true if two sets of levels state the same, in whatever order the levels are. */
-export function sameLevels(a: readonly StatedLevel[], b: readonly StatedLevel[]): boolean {
-  return a.length === b.length && isPart(a, b) && isPart(b, a);
-}
-
-/** Returns true if every order of `a` is a part of one of `b`. */
-function isPart(a: readonly StatedLevel[], b: readonly StatedLevel[]): boolean {
-  return a.every((level) => {
-    const other = b.find((one) => one.isBid === level.isBid && one.price === level.price);
-    return other !== undefined && level.orders.every((order) => other.orders.some((one) => isWithin(order, one)));
-  });
-}
-
 /** The last size of a level, by the longest order. Of equally long ones by the larger size: no other recording decides it. */
 export function lastSize({ orders }: StatedLevel): number {
   return orders[0]!.at(-1)!.size;
