@@ -174,7 +174,11 @@ test.each<[args: string, rowsOf: (document: never) => readonly unknown[], Expect
   [
     'manual',
     (list: readonly unknown[]) => list,
-    { page: ({ name }: Document) => name, about: ({ summary }: Document) => summary },
+    {
+      page: ({ name }: Document) => name,
+      for: ({ audience }: Document) => audience,
+      about: ({ summary }: Document) => summary,
+    },
   ],
   [
     'show btc-updown-5m-1776323400',

@@ -16,11 +16,13 @@ export const CAPTURE = realRecording('ws-capture-5m');
 /** Frames as lines, in the order in which a recorder wrote them. */
 export type Recording = readonly string[];
 
-/** The frames of the market in the capture that was open, and its slug. */
-export function capturedMarket(): { readonly slug: string; readonly frames: Recording } {
+/** The frames of the market in the capture that was open, of its first `lengthMs`, and its slug. */
+export function capturedMarket(lengthMs = Infinity): { readonly slug: string; readonly frames: Recording } {
   const { slug, conditionId } = JSON.parse(readFileSync(join(CAPTURE!, 'markets.json'), 'utf8')).current;
   const lines = readFileSync(join(CAPTURE!, 'market-ws.jsonl'), 'utf8').trimEnd().split('\n');
-  return { slug, frames: lines.filter((line) => line.includes(conditionId)) };
+  const frames = lines.filter((line) => line.includes(conditionId));
+  const endMs = timeOf(frames[0]!) + lengthMs;
+  return { slug, frames: frames.filter((frame) => timeOf(frame) < endMs) };
 }
 
 /** The last book of each instant of each outcome, by `up 1776808414710`, and the gaps. */
