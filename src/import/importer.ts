@@ -99,8 +99,6 @@ const UNREAD = 'unknown';
 const COLLECT_EVERY_ITEMS = 512;
 /** Maximum number of assets whose intervals are open. With more, that of the asset whose last message is oldest ends. */
 const INTERVAL_ASSETS_MAX = 4096;
-/** Messages about books that are merged at once: each may become a snapshot of a hundred levels. */
-const BATCH_MESSAGES = 4096;
 /** Further binary files in directories are only counted as skipped. */
 const BINARY_NOTES_MAX = 20;
 /** Corrections of further markets are only counted, to keep the report readable. */
@@ -378,7 +376,7 @@ export class Importer implements RecordSink {
     this.#books.add(target, event);
     this.#withBooks.add(target.conditionId);
     if (event.kind === 'book') this.#file.droppedLevels += event.message.droppedLevels;
-    if (this.#books.events < BATCH_MESSAGES) return;
+    if (!this.#books.isFull) return;
     this.#addIntervals(false);
     this.#commit();
   }

@@ -159,7 +159,9 @@ export class BookMerge {
     if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region.afterMs));
     const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
     following.sort((a, b) => a.timestampMs - b.timestampMs);
-    const own = stored.length === 0 ? NOTHING_PROVED : this.#ownProved(region, moments);
+    // The next batch of a recording overlaps the one before only shortly.
+    const isOverlapping = (stored.at(-1)?.timestampMs ?? -1) > moments[0]!.timestampMs + HISTORY_MS;
+    const own = isOverlapping ? this.#ownProved(region, moments) : NOTHING_PROVED;
     return rebuild.run(unionMoments(stored, moments, region.isChannel, own), following);
   }
 

@@ -7,6 +7,9 @@ import { type StatedMoment, StatedMoments } from './stated-moments.ts';
 /** Maximum number of assets whose last prices are tried first. With more, the asset that was added first is forgotten. */
 const ASSETS_MAX = 4096;
 const MARKETS_MAX = 4096;
+/** Numbers of messages, and of levels of whole books, that are merged at a time. Each merge begins at a known book before. */
+const EVENTS_MAX = 16_384;
+const LEVELS_MAX = 500_000;
 /** With more moments that wait for further messages, none waits. */
 const WAITING_MAX = 65_536;
 
@@ -34,13 +37,17 @@ export class StatedBooks {
   readonly #assets = new Map<string, Asset>();
   /** By conditionId. */
   readonly #trades = new Map<string, MarketTrades>();
+  /** Those that were added since `take`. */
   #events = 0;
+  #levels = 0;
 
   add(target: AssetTarget, event: AssetEvent): void {
     const { assetId } = target;
     const asset = this.#assets.get(assetId) ?? this.#newAsset(target);
     asset.moments.add(event);
     this.#events += 1;
+    if (event.kind === 'book')
+      this.#levels += event.message.book.bidPrices.length + event.message.book.askPrices.length;
   }
 
   /** Notes the price of a trade, on which the hashes of its market's books depend. */
@@ -48,14 +55,15 @@ export class StatedBooks {
     this.#tradesOf(conditionId).add(timestampMs, price);
   }
 
-  /** Messages that were added since `take`. */
-  get events(): number {
-    return this.#events;
+  /** They should be merged before more are added. */
+  get isFull(): boolean {
+    return this.#events >= EVENTS_MAX || this.#levels >= LEVELS_MAX;
   }
 
   /** Removes and returns what is stated, see StatedMoments.take. */
   take(isLast: boolean): StatedAsset[] {
     this.#events = 0;
+    this.#levels = 0;
     let waiting = 0;
     for (const { moments } of this.#assets.values()) waiting += moments.size;
     const taken = [...this.#assets.values()].map((asset) => {
