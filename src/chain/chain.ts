@@ -6,7 +6,7 @@ export interface Token {
   /** Its address: hex in lower case. */
   readonly asset: string;
   readonly decimals: number;
-  /** Of its EIP-712 domain. */
+  /** The name and the version of its EIP-712 domain. */
   readonly name: string;
   readonly version: string;
 }
@@ -22,8 +22,8 @@ export interface SignedTransfer extends Transfer {
 }
 
 /**
- * What became of a transfer, at the block `head`. unused: it is not mined. transferred: exactly its amount, in `block`. void: it
- * can never be mined, since it has expired or the payer has cancelled it, so many blocks ago that this stays. unknown: it is used,
+ * The outcome of a transfer at the block `head`. unused: it is not mined. transferred: exactly its amount, in `block`. void: it can
+ * never be mined, since it has expired or the payer has cancelled it, so many blocks ago that this is final. unknown: it is used,
  * and the node has no log of it; nodes may have a block before they have its logs.
  */
 export type Outcome =
@@ -44,7 +44,7 @@ export interface Chain {
   readonly network: string;
   readonly name: string;
   readonly tokens: readonly Token[];
-  /** After this number of blocks a block stays. */
+  /** The number of later blocks after which a block is final. */
   readonly confirmations: number;
   /** The number of the latest block. */
   head(): Promise<number>;

@@ -7,7 +7,7 @@ const VALID_SECONDS = 300;
 export const Address = (description: string) => Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description });
 export const Digits = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,77})$', description });
 
-/** What a client must sign (x402 version 2, scheme "exact" on EVM networks). */
+/** The transfer that a client must sign (x402 version 2, scheme "exact" on EVM networks). */
 export const PaymentRequirements = Type.Object(
   {
     scheme: Type.Literal('exact', { description: 'Always exact: the payer transfers this amount.' }),
@@ -56,7 +56,7 @@ const DOMAIN_TYPE = [
   { name: 'verifyingContract', type: 'address' },
 ] as const;
 
-/** What a wallet signs (EIP-712), as eth_signTypedData_v4 takes it, without `from` and `validBefore`. */
+/** The message that a wallet signs (EIP-712), as eth_signTypedData_v4 takes it, without `from` and `validBefore`. */
 export function transferToSign({ network, asset, amount, payTo, extra }: PaymentRequirements, nonce: string) {
   return {
     domain: { ...extra, chainId: Number(network.slice('eip155:'.length)), verifyingContract: asset },

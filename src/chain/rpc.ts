@@ -11,7 +11,7 @@ import { DomainError } from '../domain/errors.ts';
 /** An RPC node that does not answer for this long is unavailable. */
 const TIMEOUT_MS = 10_000;
 
-/** Whether a contract has refused a call, or does not have the function. */
+/** Returns true if a contract has refused the call, or does not have the function. */
 function isRefusal(cause: unknown): boolean {
   return cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError;
 }
@@ -22,7 +22,7 @@ export class Rpc {
   readonly chainId: number;
   readonly #name: string;
 
-  /** `name`: of the network. `url` may have credentials. */
+  /** `name`: the name of the network. `url` may have credentials. */
   constructor(url: string, chainId: number, name: string) {
     const transport = http(url, { timeout: TIMEOUT_MS, retryCount: 0 });
     // A remembered block number would hide payments.

@@ -4,7 +4,7 @@ import { QueuedTask, TASK_MS, type WorkQueue } from './fair-queue.ts';
 import type { Replay } from './replay.ts';
 import type { Follower } from './replay-clock.ts';
 
-/** What every session on a replay needs. */
+/** The dependencies of every session on a replay. */
 export interface SessionDeps {
   readonly replay: Replay;
   readonly connection: Connection;
@@ -70,7 +70,7 @@ export class ClockedSender {
     return this.#follower !== undefined;
   }
 
-  /** Whether the client does not keep up: nothing more should be sent for now. */
+  /** True if the client does not keep up: nothing more should be sent for now. */
   get isBlocked(): boolean {
     return this.#isBlocked;
   }

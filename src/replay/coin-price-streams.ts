@@ -48,7 +48,7 @@ export class CoinPriceStreams implements ClockedMessages {
 
   /** Subscribes to further streams, which begin at the position of the client. It keeps those that it has. */
   add(streams: ReadonlyMap<string, CoinPriceStream>): void {
-    // Prices that are due go to the earlier subscriptions only.
+    // Due prices are sent to the earlier subscriptions only.
     this.sender.sendDue();
     if (this.sender.isClosed) return;
     if (!this.sender.isFollowing) this.sender.startAtClock();

@@ -5,7 +5,7 @@ export const TASK_MS = 4;
 /** The longest delay that setTimeout takes. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
-/** Where work waits for its turn. */
+/** A queue in which work waits for its turn. */
 export interface WorkQueue {
   /** Calls `work` once when it is its turn; work that is waiting already keeps its place. */
   add(work: () => void): void;

@@ -122,7 +122,7 @@ export class MarketPlayback {
     return event;
   }
 
-  /** Applies what is no event, up to an instant: no event before it may be left. */
+  /** Applies the records that are no events up to an instant, inclusive. No event before that instant may be left. */
   reach(instantMs: InstantMs): void {
     for (const outcome of OUTCOMES) {
       const statements = this.#statements[outcome];

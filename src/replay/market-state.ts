@@ -12,18 +12,18 @@ export interface KnownBook {
   readonly book: OrderBook;
   /** The time of its record. */
   readonly timestampMs: InstantMs;
-  /** Whether it was recorded for this outcome; otherwise it is the other outcome's book, mirrored. */
+  /** True if it was recorded for this outcome; otherwise it is the other outcome's book, mirrored. */
   readonly isOwn: boolean;
 }
 
 /** The price of the last trade of an outcome. A trade of the other outcome counts at the complement of its price. */
 export interface LastTrade extends Pick<PriceRecord, 'price' | 'timestampMs' | 'trade'> {
-  /** Whether it was recorded for this outcome. */
+  /** True if it was recorded for this outcome; otherwise its price is the complement of the other outcome's. */
   readonly isOwn: boolean;
 }
 
 /**
- * Which book an outcome has, since up and down are one book at the venue. 'fresh': the later one of its own book and the other
+ * The rule for the book of an outcome, since up and down are one book at the venue. 'fresh': the later one of its own book and the other
  * outcome's, mirrored; of two with one timestamp its own. 'recorded': its own, and the other's only before its first own one.
  */
 export const MIRROR_MODES = ['fresh', 'recorded'] as const;

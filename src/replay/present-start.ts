@@ -9,7 +9,7 @@ export interface RecordedWindow extends Pick<Market, 'timeframe' | 'startMs' | '
   readonly firstMs: InstantMs;
 }
 
-/** Where a rebased replay starts: at a recorded instant, and with this many milliseconds added to recorded times. */
+/** The start of a rebased replay: a recorded instant, and the milliseconds that are added to recorded times. */
 interface PresentStart {
   readonly instantMs: InstantMs;
   readonly shiftMs: number;
@@ -85,7 +85,7 @@ function firstOpenMs(windows: readonly RecordedWindow[], { fromMs, toMs }: Span)
   return earliestMs <= toMs ? earliestMs : fromMs;
 }
 
-/** The number of windows of each timeframe that are not on the venue's grid when they are moved; without those of which all are. */
+/** The number of windows of each timeframe that are not on the venue's grid after the move; timeframes without one are left out. */
 export function misplacedWindows(windows: readonly RecordedWindow[], shiftMs: number): ReadonlyMap<Timeframe, number> {
   const counts = TIMEFRAMES.map((timeframe) => {
     const own = distinctWindows(windows.filter((window) => window.timeframe === timeframe));
@@ -129,7 +129,7 @@ function isBetter(a: Rating, b: Rating): boolean {
   return (a.open - b.open || a.misplacedOpen - b.misplacedOpen || a.misplaced - b.misplaced) < 0;
 }
 
-/** Whether the window has begun, has not ended, and has a record. */
+/** Returns true if at an instant the window has begun, has not ended, and has a record. */
 function isOpen({ startMs, endMs, firstMs }: RecordedWindow, instantMs: InstantMs): boolean {
   return Math.max(startMs, firstMs) <= instantMs && instantMs < endMs;
 }

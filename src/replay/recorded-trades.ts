@@ -16,7 +16,7 @@ const PAGE_TRADES = 100;
 
 /**
  * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id).
- * A market is read when its trades may be the next ones. Undefined stands for work without a trade, so that the caller can
+ * A market is read when its trades may be the next ones. Gives undefined after work without a trade, so that the caller can
  * pause: each step is short. Call each step within Database.readShared.
  */
 export function* recordedTrades(
@@ -40,7 +40,7 @@ export function* recordedTrades(
     if (candidate !== undefined && (newest === undefined || candidate.untilMs >= newest.next.timestampMs)) {
       waiting.pop();
       const market = replay.marketByKey(candidate.key);
-      // Deleted since the replay was created.
+      // It was deleted after the replay was created.
       if (market === undefined) continue;
       const rest = tradesOf(replay.archive, market, fromMs, candidate.untilMs);
       const first = rest.next();

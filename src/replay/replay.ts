@@ -25,7 +25,7 @@ interface ReplaySelection {
   readonly timeframes: readonly Timeframe[];
 }
 
-/** Whether a gap in the recording closes the connections that are subscribed to its market. */
+/** The effect of a gap in the recording: it closes the connections that are subscribed to its market, or has none. */
 export const GAP_MODES = ['disconnect', 'ignore'] as const;
 type GapMode = (typeof GAP_MODES)[number];
 
@@ -38,9 +38,9 @@ export interface ReplayOptions {
   readonly speed: Speed;
   readonly gaps: GapMode;
   readonly mirror: MirrorMode;
-  /** Whether sockets refuse what the venue refuses, although a client could be served. */
+  /** True if sockets refuse all that the venue refuses, also requests that could be answered. */
   readonly strict: boolean;
-  /** Whether times and slugs are moved to the present when the replay starts or jumps, see presentStart. */
+  /** True if times and slugs are moved to the present when the replay starts or jumps, see presentStart. */
   readonly rebase: boolean;
 }
 
@@ -49,9 +49,9 @@ export interface ReplayClocks {
   readonly wallMs: () => number;
 }
 
-/** What a replay knows of a market from the beginning on: its window, when it was listed, and its first and last records. */
+/** The times of a market, read when the replay is created: its window, its listing, and its first and last records. */
 interface MarketTimes extends NamedWindow {
-  /** Without records Infinity. */
+  /** The time of the first record; Infinity without records. */
   readonly firstMs: InstantMs;
   readonly lastMs: InstantMs;
 }
@@ -82,9 +82,9 @@ export class Replay {
   readonly standIns: number;
   /** By market key, in the order of their windows' starts. */
   readonly #markets = new Map<number, MarketTimes>();
-  /** The same, in a list. */
+  /** The same markets as a list. */
   readonly #windows: readonly MarketTimes[];
-  /** In order. */
+  /** Ordered by time. */
   readonly announcements: readonly Announcement[];
   readonly #stopListeners = new Set<() => void>();
   /** The number of sockets that are connected to it. */
@@ -92,9 +92,9 @@ export class Replay {
   readonly #wallMs: () => number;
   #shiftMs = 0;
   #aheadMs = 0;
-  /** The slugs of a rebased replay by market key, once they were needed since the last shift. */
+  /** The slugs of a rebased replay by market key; undefined until they are needed after a shift. */
   #slugs: ReadonlyMap<number, string> | undefined;
-  /** Where the replay was asked to start, until it starts; a rebased one starts there or later. */
+  /** The instant that was asked for since the replay last ran; undefined if none was. A rebased replay starts there or later. */
   #wantedMs: InstantMs | undefined;
 
   /** It starts paused. Throws 'not-found' if no market is selected or a coin is unknown, and 'invalid-parameter' as the clock does. */
@@ -176,7 +176,7 @@ export class Replay {
     return market && withAssetIds(market);
   }
 
-  /** Whether this replay has the market, and it is listed at `instantMs`. */
+  /** Returns true if this replay has the market and it is listed at `instantMs`. */
   hasListed(market: Pick<StoredMarket, 'key'>, instantMs: InstantMs): boolean {
     return this.listedMsOf(market) <= instantMs;
   }
@@ -213,7 +213,7 @@ export class Replay {
     this.clock.resume();
   }
 
-  /** Jumps to an instant, see ReplayClock.seek; a rebased replay to the first one from there on that can be the present. */
+  /** Jumps to an instant, see ReplayClock.seek. A rebased replay jumps to a later one if that fits the present, see presentStart. */
   seek(instantMs: InstantMs): void {
     this.clock.checkWithin(instantMs);
     this.#wantedMs = instantMs;
@@ -234,13 +234,13 @@ export class Replay {
     for (const listener of [...this.#stopListeners]) listener();
   }
 
-  /** Goes to the next event of its markets, or to the end, and pauses there; returns the instant. */
+  /** Moves the clock to the next event of its markets, or to the end, and pauses it there. Returns the instant. */
   step(): InstantMs {
     const { nowMs, span } = this.clock;
     const announcement = this.announcements[this.announcementAfter(nowMs)];
     let earliestMs = Math.min(span.toMs, announcement?.timestampMs ?? Infinity);
     for (const [key, { firstMs, lastMs }] of this.#markets) {
-      // Most markets have ended, or have not begun; one that was deleted has no events.
+      // Most markets have ended or not begun yet. A deleted market has no events.
       if (firstMs >= earliestMs || lastMs <= nowMs) continue;
       const market = this.marketByKey(key);
       if (market === undefined) continue;
@@ -257,7 +257,7 @@ export class Replay {
     return this.#slugs.get(key) ?? slug;
   }
 
-  /** Until the replay has started, its start follows the present. */
+  /** Moves a rebased replay to the present: it starts at the wanted instant or later. Does nothing without a wanted instant. */
   #moveToPresent(): void {
     if (!this.options.rebase || this.#wantedMs === undefined) return;
     const span = { fromMs: this.#wantedMs, toMs: this.clock.span.toMs };

@@ -9,7 +9,7 @@ export const REPLAYS_MAX = 64;
 
 /** The replays of a process, in the order of creation. Paths without a replay's id are about the first one. */
 export class Replays {
-  /** Shared by the clients of all replays, and other long work. */
+  /** The queue that the clients of all replays share with other long work. */
   readonly queue = new FairQueue();
   readonly clients = new Clients();
   readonly #archive: Archive;
@@ -41,7 +41,7 @@ export class Replays {
     return () => this.#steerListeners.delete(listener);
   }
 
-  /** Of replays that have no id, as tardis-machine's: that of the first one. */
+  /** The mirror mode of the first replay, for paths that name no replay, such as tardis-machine's; 'fresh' without one. */
   get mirror(): MirrorMode {
     return this.list()[0]?.options.mirror ?? 'fresh';
   }

@@ -28,7 +28,7 @@ export function spreadText(best: BestPrices): string {
   return spread < 0 ? `-${decimalText(-spread)}` : decimalText(spread);
 }
 
-/** Whether a best price changed; sizes do not count. */
+/** Returns true if a best price changed; sizes do not count. */
 export function isNewTop(before: BestPrices, after: OrderBook): boolean {
   const { bid, ask } = bestPricesOf(after);
   return before.bid !== bid || before.ask !== ask;

@@ -4,9 +4,9 @@ import { isFields } from '../record/fields.ts';
 import { ByteBuffer } from '../segment/byte-buffer.ts';
 import { type BestPrices, bestPricesOf } from './best-prices.ts';
 
-/** Of the longest digest: Bun takes no shorter array. */
+/** The number of bytes of the longest digest: Bun accepts no shorter array for any digest. */
 const DIGEST_BYTES_MAX = 64;
-/** Of a book with a hundred levels. */
+/** The initial size of the buffer, in bytes: enough for a book with a hundred levels. */
 const WHOLE_BYTES = 8192;
 const AFTER_TIMESTAMP = Buffer.from('","hash":"","bids":[');
 const BETWEEN_SIDES = Buffer.from('],"asks":[');
@@ -53,7 +53,7 @@ class LastEncoded {
   }
 }
 
-/** The hash of one book at a time for every price of the last trade: what comes before the price is hashed once. */
+/** Hashes one book at a time, with any price of the last trade: the text before the price is hashed once. */
 export class BookHasher {
   /** Used for all books, because one for each would take a third more time. */
   readonly #head = new Bun.CryptoHasher('sha1');

@@ -47,7 +47,7 @@ export interface HashClaim {
   readonly hashed: HashedBook;
   readonly tickSize: string | undefined;
   readonly lastTradePrice: string | undefined;
-  /** Whether the message states all inputs of the hash: if so, a book that does not match is damaged. */
+  /** True if the message states all inputs of the hash: then a book that does not match is damaged. */
   readonly isComplete: boolean;
 }
 

@@ -13,10 +13,10 @@ export type ChannelRequest =
   | { readonly kind: 'ping' }
   | {
       readonly kind: 'subscribe';
-      /** Whether it is a first frame, which has a `type` instead of an `operation`. */
+      /** True for a first frame, which has a `type` instead of an `operation`. */
       readonly isOpening: boolean;
       readonly assetIds: readonly string[];
-      /** Whether to send the books first; undefined: unchanged (true in a new connection). */
+      /** True to send the books first; undefined: unchanged (true in a new connection). */
       readonly initialDump: boolean | undefined;
       /** Undefined: unchanged (false in a new connection). */
       readonly custom: boolean | undefined;

@@ -5,7 +5,7 @@ import { venueDetails } from './detail-fields.ts';
 import { byOutcome, marketWindow, noMarket, timeField, tokensByLabel } from './metadata-fields.ts';
 import { slugField, windowOfSlug } from './slug.ts';
 
-/** Whether a value is a market of the venue's CLOB: `{condition_id, market_slug, tokens: [{token_id, outcome, winner}, …]}`. */
+/** Returns true if a value is a market of the venue's CLOB: `{condition_id, market_slug, tokens: [{token_id, outcome, winner}, …]}`. */
 export function isClobMarket(value: unknown): value is Fields {
   if (!isFields(value)) return false;
   return 'condition_id' in value && 'market_slug' in value && Array.isArray(value.tokens);

@@ -38,9 +38,9 @@ function rewardsOf({ rewardsMinSize: min_size, rewardsMaxSpread: max_spread }: M
 }
 
 /**
- * What the CLOB's `/clob-markets/{condition_id}` returns about a market (docs.polymarket.com, Get CLOB market info): its assets
- * (`t`), minimum order and tick sizes (`mos`, `mts`), base fees of makers and takers (`mbf`, `tbf`), fee curve (`fd`), rewards
- * (`r`), and whether it takes orders (`ao`). Details that no recording states are left out, rewards are null then.
+ * A market as the CLOB's `/clob-markets/{condition_id}` returns it (docs.polymarket.com, Get CLOB market info): its assets (`t`),
+ * minimum order and tick sizes (`mos`, `mts`), base fees of makers and takers (`mbf`, `tbf`), fee curve (`fd`), rewards (`r`), and
+ * whether it takes orders (`ao`). Details that no recording states are left out; rewards are null then.
  */
 export function clobMarketInfo(market: ListedMarket, status: MarketStatus): object {
   const { makerBaseFee, takerBaseFee, feeRate, feeExponent, feeTakerOnly } = market.details;

@@ -19,12 +19,12 @@ export class EditableBook implements OrderBook {
     return copy;
   }
 
-  /** A number that is another one after each change of the bids. */
+  /** A number that differs after each change of the bids. */
   get bidChanges(): number {
     return this.#bidChanges;
   }
 
-  /** The same of the asks. */
+  /** A number that differs after each change of the asks. */
   get askChanges(): number {
     return this.#askChanges;
   }
@@ -81,7 +81,7 @@ export class EditableBook implements OrderBook {
     for (const { isBid, price, size } of changes) this.set(isBid, price, size);
   }
 
-  /** Whether the side has a level at `price` or room for one. */
+  /** Returns true if the side has a level at `price`, or fewer than LEVELS_MAX levels. */
   hasRoomFor(isBid: boolean, price: number): boolean {
     const prices = isBid ? this.bidPrices : this.askPrices;
     return prices.length < LEVELS_MAX || prices.includes(price);

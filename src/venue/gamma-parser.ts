@@ -42,7 +42,7 @@ interface MarketObjects {
   readonly recorder: Fields;
 }
 
-/** Whether a value is a Gamma object or has one in `raw`. */
+/** Returns true if a value is a Gamma object or has one in `raw`. */
 export function isGamma(value: unknown): boolean {
   if (!isFields(value)) return false;
   if (isRecorderObject(value)) return true;
@@ -137,12 +137,12 @@ function statementOf({ market, event, recorder }: MarketObjects): MarketStatemen
   };
 }
 
-/** Whether the venue still listed the market as not closed more than STALE_AFTER_MS after its window. */
+/** Returns true if the venue still listed the market as not closed more than STALE_AFTER_MS after its window. */
 export function isStale({ closed, endMs, updatedMs }: MarketStatement): boolean {
   return closed === false && isOver(endMs, updatedMs);
 }
 
-/** Whether the venue updated the market more than STALE_AFTER_MS after its window. */
+/** Returns true if the venue updated the market more than STALE_AFTER_MS after its window. */
 function isOver(endMs: number, updatedMs: number | undefined): boolean {
   return updatedMs !== undefined && updatedMs - endMs > STALE_AFTER_MS;
 }

@@ -5,7 +5,7 @@ import { standInId } from './stand-in-id.ts';
 /** The venue's series of the markets of one coin and timeframe. */
 export interface GammaSeries {
   readonly slug: string;
-  /** The venue's, or a stand-in if that is not known. */
+  /** The venue's id of the series, or a stand-in if that is not known. */
   readonly id: string;
 }
 

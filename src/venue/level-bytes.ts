@@ -36,7 +36,7 @@ export class LevelBytes {
 /** The levels of one side, the best one last, each with a comma after it. */
 class SideBytes {
   readonly #bytes = new ByteBuffer(INITIAL_BYTES);
-  /** Of the levels that are written, in their order; `#ends`: of their bytes. */
+  /** Prices and sizes of the written levels, in the order of their bytes; `#ends` has the end of each level in the bytes. */
   readonly #prices: number[] = [];
   readonly #sizes: number[] = [];
   readonly #ends: number[] = [];

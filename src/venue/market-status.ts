@@ -10,7 +10,7 @@ export const FIRST_TICK_SIZE = '0.01';
 /** The texts and details of a market; `question` and `title` are made of coin and window if no recording states them (market-title.ts). */
 export interface MarketTexts {
   readonly question: string;
-  /** Of its event. */
+  /** The title of its event. */
   readonly title: string;
   readonly details: MarketDetails;
 }
@@ -32,7 +32,7 @@ export interface MarketStatus {
   readonly bestBid: number | undefined;
   readonly bestAsk: number | undefined;
   readonly spread: number | undefined;
-  /** Of up; undefined before the first trade. */
+  /** The last price of up; undefined before the first trade. */
   readonly lastTradePrice: number | undefined;
   readonly tickSize: number;
 }

@@ -12,7 +12,7 @@ import { venueIdsOf } from './stand-in-id.ts';
 /** The venue's names of the outcomes. */
 export const VENUE_OUTCOMES: Readonly<Record<Outcome, string>> = { up: 'Up', down: 'Down' };
 
-/** What messages about a market as such have, as Gamma has it; `market` has the slug that is sent. */
+/** The fields that the messages about a market itself share, with Gamma's values; `market` has the slug that is sent. */
 function textsOf(market: Market, { question, title, details }: MarketTexts) {
   const { marketId, eventId } = venueIdsOf(market);
   const { slug } = market;

@@ -151,7 +151,7 @@ function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   return byLocalTime === '4h' || byLocalTime === '24h' ? byLocalTime : undefined;
 }
 
-/** The error for a market of another kind. The venue lists all its markets together, so these are no faults of a recording. */
+/** The error for a market of another kind. The venue lists all its markets together, so such a market is no fault of a recording. */
 export class OtherMarket extends DomainError {
   constructor(message: string) {
     super('rejected-record', message);

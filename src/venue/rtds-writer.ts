@@ -11,7 +11,7 @@ export interface RtdsTopic {
   readonly name: string;
   /** Follows the coin in a symbol. */
   readonly quote: string;
-  /** Of a topic of averages: the length of their window. */
+  /** The length of the window of averages, in seconds; left out for a topic of prices. */
   readonly windowSeconds?: number;
 }
 

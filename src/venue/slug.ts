@@ -77,8 +77,8 @@ export function slugOf({ symbol, timeframe, startMs, endMs }: SlugWindow): strin
 }
 
 /**
- * Whether windows of a timeframe start at an instant: at multiples of 5m, 15m and 1h, every four hours from midnight in New
- * York, and at noon there.
+ * Returns true if windows of a timeframe start at an instant: those of 5m, 15m and 1h at multiples of their length, those of 4h
+ * every four hours from midnight in New York, those of 24h at noon there.
  */
 export function isWindowStart(timeframe: Timeframe, instantMs: number): boolean {
   if (instantMs % Math.min(WINDOW_MS[timeframe], HOUR_MS) !== 0) return false;

@@ -102,7 +102,7 @@ export class MarketFrames {
     }
   }
 
-  /** `other` are the entries of the other outcome, whose changes are mostly of the same sizes. */
+  /** `other`: the entries of the other outcome, whose changes mostly have the same sizes. */
   #entriesOf(outcome: Outcome, change: OutcomeChange | undefined, other: Entries | undefined): Entries {
     const book = this.#books[outcome];
     if (change === undefined) return NO_ENTRIES;

@@ -23,7 +23,7 @@ export type BookSide = 'BUY' | 'SELL';
 /** A trade in the venue's format; fields that were not recorded are undefined. */
 export interface QuotedTrade {
   readonly price: string;
-  /** The taker's. */
+  /** The side of the taker. */
   readonly side: BookSide | undefined;
   readonly feeRateBps: number | undefined;
 }
@@ -80,8 +80,8 @@ export class VenueQuotes {
   }
 
   /**
-   * Also of a resolved market; undefined before the first trade. A trade of the other outcome has the opposite side. If a book states
-   * another trade since, its price as it is, without a side.
+   * The last trade, also of a resolved market; undefined before the first trade. A trade of the other outcome has the opposite side. If
+   * a book states a newer trade, the result has the price in the book, and no side.
    */
   lastTrade(assetId: string): QuotedTrade | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
@@ -111,7 +111,7 @@ export class VenueQuotes {
     return this.lastTrade(assetId)?.feeRateBps ?? details?.takerBaseFee;
   }
 
-  /** Also for a resolved market, and before its first book. */
+  /** The tick size, also of a resolved market, and before its first book. */
   tickSize(assetId: string): string | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
     return found && this.#replay.ticks.at(found.market, this.#nowMs);
@@ -133,7 +133,7 @@ export class VenueQuotes {
   }
 }
 
-/** Whether a book states another trade than the last recorded one. A book may have the price of either outcome. */
+/** Returns true if a book states a newer trade than `last`: it is not older, and its price, which may be of either outcome, differs. */
 function isNewer(stated: PriceRecord, last: LastTrade): boolean {
   return (
     stated.timestampMs >= last.timestampMs && stated.price !== last.price && stated.price !== complement(last.price)

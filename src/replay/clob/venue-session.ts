@@ -45,7 +45,7 @@ export class VenueSession implements ClockedMessages {
   /** The index of the next announcement. */
   #announcement = 0;
   #rank = 0;
-  /** Of the archive, when the subscribed markets were looked up. */
+  /** The version of the archive when the subscribed markets were last looked up. */
   #version: number | undefined;
 
   constructor(deps: SessionDeps) {
@@ -90,7 +90,7 @@ export class VenueSession implements ClockedMessages {
   #subscribe({ isOpening, assetIds, initialDump, custom }: Extract<ChannelRequest, { kind: 'subscribe' }>): void {
     this.#hasSubscribed = true;
     this.#hasOpened ||= isOpening;
-    // Events that are due go to the earlier subscriptions only.
+    // Due events are sent to the earlier subscriptions only.
     this.#sender.sendDue();
     if (this.#sender.isClosed) return;
     if (!this.#sender.isFollowing) this.#sender.startAtClock();
@@ -180,7 +180,7 @@ export class VenueSession implements ClockedMessages {
       // At one time announcements come first.
       if (this.#announcementMs === timestampMs) this.#announce();
       else isGap = this.#sendEvent();
-      // Nothing else of this time is left.
+      // No other message of this time is left.
       if (this.nextMs > timestampMs) this.#sender.moveTo(timestampMs);
       if (isGap && this.#replay.options.gaps === 'disconnect') {
         // A client that connects again begins after all events of this time, and does not meet the same gap again.
@@ -215,7 +215,7 @@ export class VenueSession implements ClockedMessages {
     this.#sender.send(frameOf(market, marketTexts(archive, market, shiftMs), timestampMs + shiftMs));
   }
 
-  /** Whether a subscribed market was deleted: its playback would look like that of a market without further records. */
+  /** Closes the connection and returns true if a subscribed market was deleted: its playback would seem to have no more records. */
   #closesForDeletion(): boolean {
     const { database, markets } = this.#replay.archive;
     const { version } = database;

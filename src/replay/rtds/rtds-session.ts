@@ -20,7 +20,7 @@ const TOPICS: readonly RecordedTopic[] = [
   { name: 'crypto_prices_twap_sixty', quote: '/usd', source: chainlinkTwap(60), windowSeconds: 60 },
 ];
 const TYPES: ReadonlySet<string> = new Set(['*', 'update']);
-/** The venue's histories have the prices of the last minute. Of more prices than this number they have the latest. */
+/** The venue's histories have the prices of the last minute; if there are more than this number, the latest ones. */
 const HISTORY_MS = 60_000;
 const HISTORY_PRICES_MAX = 10_000;
 /** The venue's words (rs-clob-client-v2#108). */
@@ -60,14 +60,14 @@ export class RtdsSession {
     this.#streams.sender.closed();
   }
 
-  /** Together: at speed max one after the other would be sent to its end before the next begins. */
+  /** Changes all subscriptions at once: one by one, at speed max, each would be sent to its end before the next one begins. */
   #change(kind: 'subscribe' | 'unsubscribe', subscriptions: readonly RtdsSubscription[]): void {
     const streams = new Map<string, CoinPriceStream>();
     let isRefused = false;
     for (const { topic: name, type, symbols } of subscriptions) {
       const topic = TOPICS.find((known) => known.name === name);
       if (topic === undefined || !TYPES.has(type)) isRefused = true;
-      // Of two entries about a symbol the first counts.
+      // The first of two entries about a symbol counts.
       else for (const [key, stream] of this.#streamsOf(topic, symbols)) streams.getOrInsert(key, stream);
     }
     if (isRefused) this.#refuse(UNRECORDED);
@@ -75,7 +75,7 @@ export class RtdsSession {
     else this.#streams.remove(streams.keys());
   }
 
-  /** Those of the symbols that are coins of the replay, by topic and symbol. */
+  /** The streams of those symbols that are coins of the replay, by topic and symbol. */
   #streamsOf(topic: RecordedTopic, symbols: readonly string[] | undefined): Map<string, CoinPriceStream> {
     const streams = new Map<string, CoinPriceStream>();
     for (const coin of this.#replay.coins) {

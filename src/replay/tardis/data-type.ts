@@ -15,9 +15,9 @@ export interface SnapshotType {
 export interface BarType {
   readonly kind: 'trade_bar';
   readonly name: string;
-  /** Whether a bar has the trades of a range of time, a number of trades, or a number of shares. */
+  /** The measure of a bar's length: time, the number of trades, or the number of shares. */
   readonly barKind: 'time' | 'tick' | 'volume';
-  /** Milliseconds, trades, or shares. */
+  /** The length of a bar in milliseconds, trades, or shares. */
   readonly interval: number;
 }
 

@@ -12,7 +12,7 @@ import { withAssetIds } from '../stand-in-assets.ts';
 import type { Window } from './options.ts';
 import type { TardisSource } from './source.ts';
 
-/** Any event except a gap. */
+/** Any recorded event except a gap. */
 type RecordedEvent = Exclude<PlaybackEvent, { kind: 'gap' }>;
 
 /**
@@ -32,7 +32,7 @@ export type FeedEvent = { readonly localMs: InstantMs } & (
     }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'listed' | 'resolved'; readonly market: StoredMarket }
-  /** No event yet: gives other work a turn. */
+  /** No event yet: other work gets a turn. */
   | { readonly kind: 'rest' }
 );
 

@@ -34,7 +34,7 @@ export interface Trade extends OfAsset {
   readonly price: number;
   /** Shares; 0 if no size is recorded, as in tardis' record of a message without a size. */
   readonly amount: number;
-  /** The taker's. */
+  /** The side of the taker. */
   readonly side: 'buy' | 'sell' | 'unknown';
 }
 
@@ -71,9 +71,9 @@ export interface TradeBar extends OfAsset, Readonly<Record<BarFigure, number>> {
 interface Disconnect {
   readonly type: 'disconnect';
   readonly exchange: typeof EXCHANGE;
-  /** Of the last record before it. */
+  /** The time at which the last record before it was sent. */
   readonly localTimestamp: Date;
-  /** Those of the options; undefined if the options are for all symbols. */
+  /** The symbols of the options; undefined if the options are for all symbols. */
   readonly symbols: readonly string[] | undefined;
 }
 

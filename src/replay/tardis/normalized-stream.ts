@@ -36,7 +36,7 @@ class NormalizedStream implements TardisStream {
   readonly #texts = new RecordTexts();
   /** The time of the last record that was used. */
   #lastMs: InstantMs | undefined;
-  /** Whether nothing was sent since the last disconnect. */
+  /** True if nothing was sent since the last disconnect. */
   #isDisconnected = false;
   readonly #items = this.#play();
 
@@ -92,7 +92,7 @@ class NormalizedStream implements TardisStream {
     return made;
   }
 
-  /** For a client that wants disconnects, computations start again; others continue with the books of the new connection. */
+  /** Starts computations again if the client wants disconnects; otherwise they continue with the books of the new connection. */
   #disconnect(): StreamItem | undefined {
     const localMs = this.#lastMs;
     if (!this.#options.withDisconnects || localMs === undefined || this.#isDisconnected) return undefined;
