@@ -277,7 +277,7 @@ export const SETTINGS = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type SettingName = keyof typeof SETTINGS;
-/** What each setting means, as its `read` returns it. */
+/** Words with hyphens in camel case, as the parser names options. */
 type CamelCase<Words extends string> = Words extends `${infer Word}-${infer Rest}`
   ? `${Word}${Capitalize<CamelCase<Rest>>}`
   : Words;
@@ -287,6 +287,7 @@ type SettingOptions<Name extends SettingName> = {
   readonly [Each in Name as OptionName<(typeof SETTINGS)[Each]['flag']>]: SettingValues[Each];
 };
 
+/** The value of each setting, as its `read` returns it. */
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
 
 /** All settings by their names, in the order of the table. Object.entries would forget the names. */
@@ -314,7 +315,7 @@ export function addSettings<
   return command as Command<Args, Own & SettingOptions<Name>, Global>;
 }
 
-/** Undefined for the word that means no value. */
+/** The value of a text; undefined for the word that means no value. */
 function unless<T>(word: string, text: string, read: (text: string) => T): T | undefined {
   return text === word ? undefined : read(text);
 }

@@ -52,7 +52,7 @@ export function takenMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicU
   ]);
 }
 
-/** The mail to the former address. It does not name the new one: the former address may belong to somebody else by now. */
+/** The mail to the former address. It does not name the new one: the former address may belong to somebody else now. */
 export function changedMail({ from, publicUrl }: Pick<AddressChange, 'from' | 'publicUrl'>): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(from, `Your address at bookreel at ${host} was changed`, [

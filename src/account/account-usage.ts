@@ -42,7 +42,7 @@ export function summedTime(range: UsageRange, nowMs: InstantMs): SummedTime {
   return { fromMs: from - (from % lengthMs), toMs, intervalMs: lengthMs };
 }
 
-/** The usage of keys, requests that are not stored yet too. */
+/** The usage of keys, including requests that are not stored yet. */
 export function usageOf(usage: Usage, keyIds: readonly string[], range: UsageRange, nowMs: InstantMs): AccountUsage {
   const { fromMs, toMs, intervalMs } = summedTime(range, nowMs);
   const rows = usage.list(keyIds, fromMs, toMs, intervalMs);

@@ -19,7 +19,7 @@ export type ServiceSeries = NamedUsage<string | undefined>;
 /** Keys that are read in one turn of the event loop: a year of them takes about 5 ms. */
 const KEYS_A_TURN = 4;
 
-/** The usage of each account and of each tier: of the keys that have it at `nowMs`. Other requests are answered in between. */
+/** The usage of each account and tier: a key counts for those that it has at `nowMs`. Other requests are answered in between. */
 export async function serviceUsage(
   registry: Registry,
   usage: Usage,

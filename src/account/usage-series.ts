@@ -15,7 +15,7 @@ export class UsageSeries {
     return [...this.#intervals].sort(([a], [b]) => a - b);
   }
 
-  /** `startMs`: of the interval. */
+  /** `startMs`: the start of the interval. */
   add(startMs: InstantMs, counts: UsageCounts): void {
     const interval = this.#intervals.getOrInsertComputed(startMs, () => ({ ...NO_USAGE }));
     addUsage(interval, counts);
@@ -23,7 +23,7 @@ export class UsageSeries {
   }
 }
 
-/** A series for each name: of a key, a route, an account or a tier. */
+/** A series for each name, which is that of a key, a route, an account or a tier. */
 export class UsageByName<Name> {
   readonly #series = new Map<Name, UsageSeries>();
 

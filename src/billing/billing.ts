@@ -38,7 +38,7 @@ const VALID_SECONDS_MAX = 24 * 3600;
 const SEND_MS = 5000;
 const WAIT_MS = 10_000;
 const LOOK_MS = 250;
-/** The same if sending failed: it may be on its way all the same. */
+/** The time to wait for a block if sending failed: the transfer may have reached the network nevertheless. */
 const LOST_MS = 1000;
 /** A transfer that is not mined is sent again after this time, if the client asks again. */
 const RESEND_MS = 60_000;
@@ -61,7 +61,7 @@ export class Billing {
     return this.#deps.chains;
   }
 
-  /** The address that sells a tier. `requestUrl`: of the request. */
+  /** The address that sells a tier. `requestUrl`: the URL of the request. */
   urlOf(tierId: string, requestUrl: string): string {
     return `${this.#deps.publicUrl ?? new URL(requestUrl).origin}/v1/billing/x402/upgrade/${tierId}`;
   }
@@ -219,7 +219,7 @@ export class Billing {
       await chain.send(signed);
       return true;
     } catch (error) {
-      // It may be on its way all the same. The next request sends it again.
+      // The transfer may have reached the network nevertheless. The next request sends it again.
       this.#sentMs.delete(payment.id);
       logError(`payment ${payment.id} was not sent to ${chain.name}: ${kindOf(error)}`);
       return false;
@@ -236,7 +236,7 @@ export class Billing {
       });
       const isLost = look instanceof DomainError;
       const seen = isLost ? payment : this.#reconciliation.apply(payment, look);
-      // A node that does not answer takes long.
+      // A look at a node that does not answer takes long.
       waitedMs += isLost ? WAIT_MS / 2 : LOOK_MS;
       if (seen.state === 'pending' && waitedMs < waitMs) continue;
       if (isLost) logError(`payment ${payment.id} waits: ${look.message}`);

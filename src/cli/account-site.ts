@@ -2,7 +2,7 @@ import type { AccountServiceDeps, AccountSettings } from '../account/account-ser
 import type { AppDeps } from '../http/app.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
 
-/** What is served. */
+/** The parts of a server that accounts and metrics use. */
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &
   Pick<AccountServiceDeps, 'activity'> & { readonly billing: AppDeps['billing'] };
 /** The pages of accounts, and the mails on their way. */

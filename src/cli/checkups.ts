@@ -26,7 +26,7 @@ import {
   secretProblems,
 } from './start-checks.ts';
 
-/** What one check found: sentences that say what to do. */
+/** The findings of one check: sentences that say what to do. */
 export interface Checkup {
   readonly check: string;
   readonly findings: readonly string[];
@@ -42,11 +42,11 @@ const OWN_FILES = [
 const FOR_OTHERS = 0o077;
 /** SQLite begins a log again at 8 MB, unless a reader or a killed process keeps it from that. */
 const WAL_BYTES_MAX = 64e6;
-/** Of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the log needs, does not work there. */
+/** Types of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the write-ahead log needs, does not work there. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];
 /** The largest private networks, 10.0.0.0/8 and fc00::/7. Shorter prefixes have a large part of the internet. */
 const PREFIX_MIN = { ipv4: 96 + 8, ipv6: 7 };
-/** Clocks are corrected by so much in usual operation. */
+/** Corrections of a clock in usual operation are smaller. */
 const CLOCK_SLACK_MS = 60_000;
 
 /** All checks in their order, each with what it found. Changes nothing. */
@@ -85,7 +85,7 @@ function certificateFindings(values: SettingValues, nowMs: InstantMs): string[] 
   return warning === undefined ? certificateProblems(values) : [warning];
 }
 
-/** Files that are damaged, of another program, or of another version of this one. */
+/** Files that are damaged, or belong to another program or another version of this one. */
 function databaseFindings(directory: string): string[] {
   return DATABASES.flatMap((file) => {
     const path = join(directory, file.name);
@@ -127,7 +127,7 @@ function permissionFindings(directory: string): string[] {
   });
 }
 
-/** Secrets of the settings. Files of another owner are left to that one: containers and systemd show files of root. */
+/** Reports files with secrets that others may read. It skips files of other owners: containers and systemd show files of root. */
 function readableSecrets(values: SettingValues): string[] {
   const paths = [...secretFilesOf(values), values.tlsKey, values.payments];
   return paths
@@ -138,7 +138,7 @@ function readableSecrets(values: SettingValues): string[] {
     });
 }
 
-/** Undefined for a file that does not exist, or that this user cannot find: reading it says so elsewhere. */
+/** Undefined for a file that does not exist, or that this user cannot find: another check reads it and reports that. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -209,7 +209,7 @@ function isOfLoopback({ address, bits }: IpNetwork): boolean {
   return address === 1n || (isIpv4(address) && bits >= PREFIX_MIN.ipv4 && ((address >> 24n) & 255n) === 127n);
 }
 
-/** What `serve --demo` created gives everybody with its output access to a service that is public by now. */
+/** Reports keys and an admin of `serve --demo` in a service that is public now: everybody who has seen its output has access. */
 function demoFindings({ data, host, publicUrl, trustedProxies }: SettingValues, nowMs: InstantMs): string[] {
   const hasPublicUrl = publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname);
   const isPublic = !isLoopback(host) || hasPublicUrl || trustedProxies.length > 0;

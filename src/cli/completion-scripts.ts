@@ -1,4 +1,4 @@
-/** What a shell offers at a place: these words, names of files or directories, or nothing, since any text is right. */
+/** The completions that a shell offers: these words, names of files or directories, or nothing, since any text is valid. */
 export type Expected = readonly string[] | 'files' | 'directories' | 'nothing';
 
 interface CompletedOption {
@@ -15,7 +15,7 @@ export interface CompletedCommand {
   /** The words that call it: `bookreel key create`. */
   readonly words: string;
   readonly commands: readonly { readonly name: string; readonly about: string }[];
-  /** Of all its arguments: none has two that expect different things. */
+  /** The completions for its arguments: no command has two arguments with different ones. */
   readonly argument: Expected;
   readonly options: readonly CompletedOption[];
 }

@@ -47,7 +47,7 @@ function completedCommands(command: CommandUnknownOpts, above = ''): CompletedCo
   return [own, ...command.commands.flatMap((child) => completedCommands(child, `${words} `))];
 }
 
-/** By the name of an argument or of an option's value. */
+/** The completions for an argument or for an option's value, by its name. */
 function expected(name: string, choices: readonly string[] | undefined): Expected {
   if (choices !== undefined) return choices;
   if (name === 'file' || name === 'path') return 'files';

@@ -11,7 +11,7 @@ export interface ConfigFile {
   readonly problems: readonly string[];
 }
 
-/** What the file can set. */
+/** The settings that the file can have, by their keys. */
 const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
   ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[1]), entry]),
 );

@@ -67,7 +67,7 @@ Examples:
   return config;
 }
 
-/** What is wrong with settings, and if nothing is, what keeps `serve` from starting with them. */
+/** A sentence for each problem of the settings; if there is none, for each reason why `serve` would not start with them. */
 async function allProblems({ problems, values }: GivenSettings, nowMs: number): Promise<readonly string[]> {
   return problems.length > 0 ? problems : await startProblems(values, nowMs);
 }

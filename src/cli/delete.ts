@@ -140,7 +140,7 @@ async function deleteCounted(terminal: Terminal, deletion: Deletion, total: Dele
   return done;
 }
 
-/** Writes a file that cannot give its pages back again, if there is space for that. */
+/** Rewrites a database file that cannot return its free pages to the disk, if there is space for that. */
 function rebuild(terminal: Terminal, { database }: Archive): void {
   const { used, free } = database.pageBytes();
   if (free === 0) return;
@@ -154,7 +154,7 @@ function rebuild(terminal: Terminal, { database }: Archive): void {
   try {
     database.rebuild();
   } catch (error) {
-    // What was deleted is deleted; the next deletion tries again.
+    // The deletion itself is complete. The next one tries to rebuild the file again.
     if (!(error instanceof DomainError)) throw error;
     terminal.err(`the database keeps ${free} bytes for later imports: ${printable(error.message)}\n`);
   }

@@ -164,7 +164,7 @@ function samplingOf({ outcome, interval: intervalMs, depth }: ExportOptions): Sa
   return { outcome, intervalMs, depth };
 }
 
-/** What matters most comes first: a narrow terminal cuts the end off. */
+/** The most important figures come first: a narrow terminal cuts the end off. */
 function progressLine(
   { counts, marketsPassed }: ExportTally,
   marketsTotal: number,

@@ -5,7 +5,7 @@ import { type ConfigFile, readConfigFile, refusalOf } from './config-file.ts';
 import { type Environment, unknownVariables } from './environment.ts';
 import { withoutPasswords } from './terminal.ts';
 
-/** Where the value of a setting is from. */
+/** The place where the value of a setting was given. */
 export type Origin = 'flag' | 'variable' | 'file' | 'default';
 
 export interface GivenSetting {
@@ -22,7 +22,7 @@ export interface GivenSettings {
   readonly settings: readonly GivenSetting[];
   /** One sentence for each file, key, variable or value that is refused. */
   readonly problems: readonly string[];
-  /** What the settings mean, with the default for each value that is refused. */
+  /** The values of the settings, with the default for each that is refused. */
   readonly values: SettingValues;
 }
 
@@ -40,7 +40,7 @@ export function addEverySetting<Declared extends CommandUnknownOpts>(command: De
 
 const OF_PROGRAM: readonly SettingName[] = ['data', 'config'];
 
-/** All settings, with everything that is wrong in them. `command`: of `addEverySetting`, parsed. */
+/** All settings, with everything that is wrong in them. `command`: one that `addEverySetting` returned, parsed. */
 export function givenSettings(command: CommandUnknownOpts, environment: Environment): GivenSettings {
   const flags = command.optsWithGlobals() as Readonly<Record<string, string | undefined>>;
   const isFlag = (name: SettingName) => command.getOptionValueSourceWithGlobals(name) === 'cli';

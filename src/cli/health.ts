@@ -34,7 +34,7 @@ Examples:
     );
 }
 
-/** Where a server with these settings listens. Throws 'invalid-parameter' for port 0. */
+/** The origin at which this machine reaches a server with these settings. Throws 'invalid-parameter' for port 0. */
 function addressOf({ host, port, tlsCert }: HealthOptions): string {
   if (port !== 0) return originOf(host, port, tlsCert !== undefined);
   throw new DomainError(

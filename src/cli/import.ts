@@ -387,7 +387,7 @@ export function isClean(report: ImportReport): boolean {
   );
 }
 
-/** What matters most comes first: a narrow terminal cuts the end off. */
+/** The most important figures come first: a narrow terminal cuts the end off. */
 function progressLine(progress: ImportProgress, elapsedMs: number): string {
   const { fileNumber, files, read, stored, bytesRead, bytesTotal } = progress;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);

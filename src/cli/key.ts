@@ -20,7 +20,7 @@ const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 interface SetOptions {
   readonly tier?: string;
   readonly name?: string;
-  /** A `value` of undefined removes it. */
+  /** The new limit; a `value` of undefined removes it. */
   readonly rpm?: { readonly value: number | undefined };
   readonly expires?: { readonly value: InstantMs | undefined };
 }

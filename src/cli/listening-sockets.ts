@@ -1,7 +1,7 @@
 import { dlopen, ptr } from 'bun:ffi';
 import { readdirSync, readlinkSync } from 'node:fs';
 
-/** Of Linux: asm-generic/socket.h, linux/bpf_common.h. */
+/** Constants of Linux: asm-generic/socket.h, linux/bpf_common.h. */
 const SOL_SOCKET = 1;
 const SO_ACCEPTCONN = 30;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
@@ -44,7 +44,7 @@ export class ListeningSockets<Owner> {
     this.#chooseNewest();
   }
 
-  /** Whether the newest gets all new connections. Not on systems other than Linux with glibc. */
+  /** True if the newest socket gets all new connections, which it does only on Linux with glibc. */
   get isNewestChosen(): boolean {
     return this.#newest !== undefined;
   }

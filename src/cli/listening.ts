@@ -150,7 +150,7 @@ export class Listener {
     }
   }
 
-  /** On a connection with an earlier certificate. */
+  /** Answers a request on a connection with an earlier certificate, and closes the connection. */
   #lastAnswer(request: Request): Response | Promise<Response> {
     const close = (answer: Response) => {
       answer.headers.set('connection', 'close');
@@ -176,7 +176,7 @@ export class Listener {
   }
 
   #leave(server: Server): void {
-    // Not by the router, which would forget the server: responses under way still ask it for their clients' addresses.
+    // The router must not stop it: it would forget the server, which responses under way still ask for their clients' addresses.
     const stopped = server.stop(false).then(() => void this.#leaving.delete(server));
     this.#leaving.set(server, stopped);
   }
@@ -201,7 +201,7 @@ export class Listener {
   }
 }
 
-/** Whether this process may open SPARE_FILES more files. */
+/** Returns true if this process can open SPARE_FILES more files. */
 function areFilesFree(): boolean {
   const opened: number[] = [];
   try {

@@ -9,7 +9,7 @@ const CHECK_MS = 1000;
 /** Maximum number of markets that are named each time. */
 const NAMED_MAX = 50;
 
-/** What the log has of a replay: its windows up to an instant, since its times were moved. */
+/** The part of a replay that the log has: with this shift, the windows that start up to `untilMs`, inclusive. */
 interface Logged {
   readonly shiftMs: number;
   readonly untilMs: InstantMs;

@@ -11,7 +11,7 @@ export type GlobalOptions = {
 
 export type NoOptions = Record<never, never>;
 
-/** The options of the command that a function declares, with those of the commands around it. */
+/** The options of the command that a function declares, with those of the commands above it. */
 export type OptionsOf<Declare extends (...given: never[]) => Pick<CommandUnknownOpts, 'optsWithGlobals'>> = Readonly<
   ReturnType<ReturnType<Declare>['optsWithGlobals']>
 >;

@@ -102,7 +102,7 @@ export function serveCommand(terminal: Terminal): CommandUnknownOpts {
   });
 }
 
-/** What a file that cannot be written means for a server. */
+/** The effect on a server of each file that cannot be written. */
 const UNWRITABLE: readonly (readonly [file: DatabaseFile, effect: string])[] = [
   [RECORDINGS, 'nothing can be imported'],
   [ACCOUNTS, 'keys and tiers cannot be changed'],
@@ -269,7 +269,7 @@ function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void 
   }
 }
 
-/** Whether settings say that clients of other machines arrive through a proxy. */
+/** Returns true if a setting suggests that clients of other machines connect through a proxy. */
 function mayBeProxied({ publicUrl, trustedProxies = [], allowedHosts }: ServeOptions): boolean {
   return publicUrl !== undefined || trustedProxies.length > 0 || allowedHosts !== undefined;
 }
@@ -295,7 +295,7 @@ export function edgeOf(
   };
 }
 
-/** `key`, `link`: of the demo. */
+/** `key`, `link`: those of the demo. */
 function announce(
   { out }: Terminal,
   { data, json: isJson }: ServeOptions,

@@ -10,7 +10,7 @@ import type { Listener } from './listening.ts';
 import type { ServedCertificate } from './tls.ts';
 import { VERSION } from './version.ts';
 
-/** What metrics are read from. */
+/** The parts of a server that the metrics are read from. */
 export interface Measured {
   readonly served: Served;
   readonly site: AccountSite | undefined;

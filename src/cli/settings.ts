@@ -38,7 +38,7 @@ function refuseFirst([problem]: readonly string[]): void {
   if (problem !== undefined) throw new DomainError('invalid-parameter', problem);
 }
 
-/** From the command to the program. */
+/** The command and all commands above it, up to the program. */
 function withAncestors(command: CommandUnknownOpts): CommandUnknownOpts[] {
   return command.parent === null ? [command] : [command, ...withAncestors(command.parent)];
 }

@@ -56,7 +56,7 @@ export function secretFilesOf({ smtpPasswordFile, oidcProviders, keyFile }: Sett
   return paths.filter((path) => path !== undefined);
 }
 
-/** Whether others may write to the data directory or own it, or this user may not read it. */
+/** Returns a sentence if others may write to the data directory or own it, or if this user may not read it. */
 export function directoryProblems({ data }: SettingValues): string[] {
   return problemOf(() =>
     explained(data, () => {

@@ -6,7 +6,7 @@ const ERASE_TO_END = '\u001b[J';
 const [WRAP_OFF, WRAP_ON] = ['\u001b[?7l', '\u001b[?7h'];
 
 /**
- * Replaces the last line of a terminal by as much of `text` as fits: it never scrolls, at any width. Off a terminal it does nothing.
+ * Replaces the last line of a terminal by as much of `text` as fits: it never scrolls, at any width. Without a terminal it does nothing.
  * The cursor stays at the beginning of the line: where a narrower terminal breaks the line into several rows, it is on the first of
  * them, so the next line replaces them all.
  */

@@ -10,14 +10,14 @@ export interface Terminal {
   readonly outIsTerminal: boolean;
   /** The width of that terminal at this moment. */
   readonly outColumns: () => number;
-  /** Whether `err` is a terminal that a line can be rewritten on. */
+  /** True if `err` is a terminal, where a line can be rewritten. */
   readonly errIsTerminal: boolean;
   /** The width of that terminal at this moment. */
   readonly errColumns: () => number;
-  /** Whether text of `out` and of `err` may have colours. */
+  /** True if text on `out` may have colours; the next one is the same for `err`. */
   readonly outHasColour: boolean;
   readonly errHasColour: boolean;
-  /** Whether errors are JSON: the command has --json. */
+  /** True if errors are printed as JSON: the command has --json. */
   readonly errorsAreJson?: boolean;
   /** Unix milliseconds. */
   readonly clock: () => number;
@@ -43,7 +43,7 @@ export function withoutPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:@/]*):\S*@/g, '$1:…@');
 }
 
-/** Of errors without a kind of their own: `failed`: the command did not do all of its work; `internal`: a defect. */
+/** The kind of an error that a command prints. `failed`: the command did not do all of its work. `internal`: a defect. */
 export type FailureKind = ErrorKind | 'failed' | 'internal';
 
 /**

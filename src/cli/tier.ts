@@ -148,7 +148,7 @@ function editOf({ name, rpm, coins, routes, price, note, place }: TierOptions): 
   };
 }
 
-/** A tier and who has it. */
+/** Prints a tier, and the accounts and keys that have it. */
 function printAffected(terminal: Terminal, options: GlobalOptions, { registry, nowMs }: Change, id: string): void {
   const { accounts, keys, isOfNewAccounts } = affectedByTier(registry, nowMs, id);
   const tier = registry.tiers.named(id);

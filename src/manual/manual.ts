@@ -35,7 +35,7 @@ const TEXTS = {
   operators: { install, recordings, mappings, configuration, accounts, payments, public: publicPage, operations },
 };
 
-/** What a list of pages is called. */
+/** The headings of the two lists of pages, in their order. */
 export const AUDIENCES: readonly (readonly [Audience, string])[] = [
   ['customers', 'For customers'],
   ['operators', 'For operators'],

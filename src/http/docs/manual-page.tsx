@@ -11,9 +11,9 @@ export function manualPath(name = INDEX): string {
   return `/docs/${name}`;
 }
 
-/** What a reader asked for. */
+/** The request of a reader. */
 export interface ManualRequest {
-  /** Of a page, or `manual` for the list of pages. */
+  /** The name of a page, or `manual` for the list of pages. */
   readonly name: string;
   /** Words to search for, instead of the list of pages. */
   readonly search: string;

@@ -1,6 +1,6 @@
 export type Labels = Readonly<Record<string, string>>;
 
-/** A value of a metric. `suffix`: of a histogram's name. */
+/** A value of a metric. `suffix`: the end of a histogram's name. */
 export interface Sample {
   readonly value: number;
   readonly labels?: Labels;
@@ -20,8 +20,8 @@ export interface Metric {
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * The metrics of a process in the text format of Prometheus, version 0.0.4. The format is short, so no library writes it: what is
- * counted per request must be cheap, and what the stores know is read when it is scraped.
+ * The metrics of a process in the text format of Prometheus, version 0.0.4. The format is short, so no library writes it. Counting a
+ * request must be cheap, and figures of the stores are read only when they are scraped.
  */
 export class Metrics {
   readonly #metrics: Metric[] = [];

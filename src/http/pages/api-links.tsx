@@ -1,4 +1,4 @@
-/** Items of a list: what describes the interface. Every process that serves it has these paths. */
+/** Items of a list: links to descriptions of the interface. Every process that serves it has these paths. */
 export function ApiLinks() {
   return (
     <>

@@ -26,7 +26,7 @@ const CANONICAL = /^Bearer [A-Za-z0-9._~+/-]+=*$/;
  */
 export function keepWellFormedKey({ headers }: Request): void {
   const authorization = headers.get('authorization');
-  // To write a header takes several times as long as to read it.
+  // Writing a header takes several times as long as reading it.
   if (authorization === null || CANONICAL.test(authorization)) return;
   const token = AUTHORIZATION.exec(authorization)?.[1];
   if (token === undefined) headers.delete('authorization');

@@ -17,7 +17,7 @@ const SHOWN: ReadonlySet<string> = new Set(Object.keys(QUERY).filter((name) => n
 /** Short words between separators, as in slugs and instants. */
 const WORDS = '(?:[A-Za-z0-9]{1,19}[.:-])*[A-Za-z0-9]{0,19}';
 const PARAMETER = `(?:${[...SHOWN].join('|')})=(?=[^&]{0,40}(?:&|$))${WORDS}`;
-/** Targets that nothing is masked of: nearly all. To recognise one takes a fifth of the time of masking it. */
+/** Targets in which nothing is masked: nearly all. Recognising one takes a fifth of the time of masking it. */
 const ORDINARY = new RegExp(
   `^(?:/(?:0x[0-9a-f]{64}|${WORDS}))+(?:\\?${PARAMETER}(?:&${PARAMETER}){0,${PARAMETERS_MAX - 1}})?$`,
 );

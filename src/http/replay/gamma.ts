@@ -20,7 +20,7 @@ const PREFIXES = ['', '/gamma'] as const;
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
 const CURSOR_DIGITS = /^\d{1,15}$/;
-/** Lists of what no recording has, and documents with such a list. A tag or a comment is asked for by its id or slug. */
+/** Lists of objects that no recording has, and documents with such a list. Clients ask for a tag or a comment by its id or slug. */
 const EMPTY: readonly (readonly [path: string, answer: string])[] = [
   ...['/tags', '/tags/:id/related-tags', '/tags/:id/related-tags/tags'].map((path) => [path, '[]'] as const),
   ...['/tags/slug/:slug/related-tags', '/tags/slug/:slug/related-tags/tags'].map((path) => [path, '[]'] as const),

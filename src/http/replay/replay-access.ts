@@ -11,7 +11,7 @@ import { refuseUngranted } from '../plugins/authorization.ts';
 /** The parts of a replay that decide which keys may access it. */
 export interface ReplayScope {
   readonly coins: readonly string[];
-  /** Its end. */
+  /** The end of the replay. */
   readonly toMs: InstantMs;
 }
 
@@ -44,7 +44,7 @@ export function callerPlugin(accessDeps: AccessDeps) {
     plugin,
     /** The id of a request's key; undefined if no key is needed. */
     keyIdOf: (request: Request) => senders.get(request)?.keyId,
-    /** For sockets: whether the sender of a request may still access a replay. */
+    /** Returns true if the sender of a request may still access a replay; for sockets. */
     mayListen(request: Request, scope: ReplayScope): boolean {
       const caller = callerNow(accessDeps, request, senders.get(request)?.token);
       return caller !== undefined && mayAccess(caller, scope);

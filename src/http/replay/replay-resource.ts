@@ -103,7 +103,7 @@ export const ReplayRequest = Type.Partial(
 );
 
 type ReplayRequest = Static<typeof ReplayRequest>;
-/** The same, with fields that may also be undefined. */
+/** The same request, with fields that may also be undefined. */
 export type AskedReplay = {
   readonly [Field in keyof ReplayRequest]?: Readonly<ReplayRequest[Field]> | undefined;
 };

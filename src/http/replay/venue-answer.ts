@@ -12,7 +12,7 @@ export interface VenueDeps {
   readonly replays: Replays;
   /** One for all paths: it caches the markets of each replay. */
   readonly catalog: GammaCatalog;
-  /** Where the work of a request waits for its turn. */
+  /** The queue in which the work of a request waits for its turn. */
   readonly queueOf: (request: Request) => WorkQueue;
 }
 

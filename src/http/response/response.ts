@@ -12,13 +12,13 @@ export interface RequestObserver {
   tier: string;
   /** The public id of a valid key. */
   keyId: string | undefined;
-  /** `bytes`: of the body; null for a stream. */
+  /** `bytes`: the length of the body; null for a stream. */
   answered(status: number, bytes: number | null): void;
   /** A part of a streamed body was sent. */
   sent(bytes: number): void;
   /** A streamed body begins, or ends. */
   opened(change: 1 | -1): void;
-  /** `kind`: of the problem. */
+  /** `kind`: the kind of the problem. */
   refused(kind: string): void;
 }
 

@@ -4,8 +4,8 @@ import type { Exchange } from '../response/response.ts';
 import type { ControllerDeps } from './controller.ts';
 
 /**
- * Answers about a coin with `{data}`, which `stepsOf` makes in steps of a few milliseconds: others have their turn between them, and each
- * is in a view of its own. If the first step is the last one, all of it happens at once.
+ * Answers about a coin with `{data}`, which `stepsOf` makes in steps of a few milliseconds: other requests have their turn between them,
+ * and each step has a view of its own. If the first step is the last one, the answer is made at once.
  */
 export function answerAboutCoin(
   { archive: { database }, lookup, responder, nextTurn }: ControllerDeps,

@@ -8,7 +8,7 @@ import { QUERY } from '../parameters/query.ts';
 import { negotiate } from '../response/responder.ts';
 import type { ControllerDeps } from './controller.ts';
 
-/** To count the segments of this number of markets before an instant takes a few milliseconds. */
+/** Counting the segments of this number of markets before an instant takes a few milliseconds. */
 const MARKETS_AT_ONCE = 50;
 
 const CoinList = dataOf(

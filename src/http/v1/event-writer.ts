@@ -95,7 +95,7 @@ export class EventWriter {
     this.#write(`id: ${eventId(position, scope)}\nevent: gap\ndata: ${data}\n\n`);
   }
 
-  /** Without an id, so that a client that connects again continues after its last record. */
+  /** Writes the end event, without an id, so that a client that connects again continues after its last record. */
   writeEnd(snapshots: number, gaps: number): void {
     this.#write(`event: end\ndata: ${JSON.stringify({ snapshots, gaps })}\n\n`);
   }

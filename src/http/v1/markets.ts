@@ -37,11 +37,11 @@ const MarketListAnswer = Type.Object(
 );
 const MarketAnswer = dataOf('MarketAnswer', 'One market.', MarketOfEither);
 
-/** To skip this number of markets takes a few milliseconds. A longer skip takes several steps. */
+/** Skipping this number of markets takes a few milliseconds. A longer skip takes several steps. */
 const SKIPPED_AT_ONCE_MAX = 50_000;
 /** The same with `asOf`, where each skipped market is read. */
 const SKIPPED_AT_ONCE_AS_OF = 5000;
-/** To filter this number of markets takes a few milliseconds. */
+/** Filtering this number of markets takes a few milliseconds. */
 const WALKED_AT_ONCE = 2000;
 /** The same where the segments of each market before an instant are counted. */
 const COUNTED_AT_ONCE_AS_OF = 100;

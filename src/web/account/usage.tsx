@@ -20,7 +20,7 @@ import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
 export const USAGE_PATH = '/account/usage';
 
-/** The usage that a query asks for: of one key or of all of the account. Throws 'malformed-request' and 'not-found'. */
+/** The usage that a query asks for: that of one key or of all keys of the account. Throws 'malformed-request' and 'not-found'. */
 async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Person, { query }: PageRequest) {
   const range = chosenRange(query, nowMs());
   const all = registry.database.read(() => registry.apiKeys.ofAccount(account.id));

@@ -46,7 +46,7 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
 
 /**
  * Makes the change, and shows the account: if the change was refused, with the reason and what was typed. An admin who became a user sees
- * the own account.
+ * their own account.
  */
 function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
   return async (deps, person, request) => {

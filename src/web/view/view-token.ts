@@ -59,7 +59,7 @@ export async function viewTokenAnswer(deps: ViewTokenDeps, context: RequestConte
   return respondJson(set, { data }, NO_STORE);
 }
 
-/** Who asks, and the person's valid keys, the one that sees most first. */
+/** The owner of a new token, and the owner's valid keys, the one with the widest access first. */
 function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
   const { service, registry, nowMs } = deps;
   const { request } = context;
@@ -105,8 +105,8 @@ function keyResource({ key: { id, name, prefix, asOfMs }, tier }: KeyHolder) {
 }
 
 /**
- * Whether a page of this service in a browser of this machine sent the request. A page of another name that resolves to this machine has
- * that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
+ * Returns true if a page of this service in a browser of this machine sent the request. A page under another name that resolves to this
+ * machine has that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
  */
 function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestContext): boolean {
   const { headers } = request;

@@ -43,12 +43,12 @@ export function listPart(days: readonly DayResource[], date: string): ListPart {
   return { skip, count: totalsOf(days, date).markets };
 }
 
-/** 0 for nothing recorded, else 1 to LEVELS by the part of `most`. */
+/** Returns 0 if nothing is recorded, else 1 to LEVELS, in proportion to `most`. */
 export function levelOf(recorded: number, most: number): number {
   return recorded === 0 ? 0 : Math.min(LEVELS, Math.max(1, Math.ceil((recorded / most) * LEVELS)));
 }
 
-/** The most recorded markets on one day of these. */
+/** The largest number of recorded markets on one of these days. */
 export function mostRecorded(days: readonly DayTotals[]): number {
   return days.reduce((most, { recordedMarkets }) => Math.max(most, recordedMarkets), 0);
 }

@@ -135,7 +135,7 @@ export class Explorer {
     return state.kind === 'ready' ? (state.with?.key.id ?? '') : undefined;
   });
 
-  /** Loads the market whenever requests can be sent, and keeps the rest as the person changes the view. The result ends it. */
+  /** Loads the market whenever requests can be sent, and the rest as the person changes the view. Returns a function that ends it. */
   start(): () => void {
     const ends = [
       effect(() => {
@@ -156,7 +156,7 @@ export class Explorer {
     };
   }
 
-  /** The whole recording of the market; undefined if it cannot be had, which the notice explains. */
+  /** The whole recording of the market; undefined if it cannot be loaded, which the notice explains. */
   async segments(): Promise<Blob | undefined> {
     const { signal } = this.#work;
     try {

@@ -25,7 +25,7 @@ const WHEEL_PER_ZOOM = 500;
 const LINE_PIXELS = 16;
 const PRESS_PIXELS_MAX = 4;
 
-/** Wheel, drag and pinch on an element. Actions are called at most once a frame. Returns what ends it. */
+/** Listens to wheel, drag and pinch on an element. Calls actions at most once a frame. Returns a function that ends it. */
 export function listenToGestures(element: HTMLElement, actions: GestureActions): () => void {
   const pointers = new Map<number, Place>();
   let begun: Place | undefined;

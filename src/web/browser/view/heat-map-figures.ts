@@ -1,11 +1,11 @@
 import type { ColumnBook, HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
 import { drawnPrices } from '../../../domain/heat-map-picture.ts';
 
-/** The imbalance is of the shares whose price is this close to the best one. */
+/** The imbalance counts the shares whose price is at most this far from the best one. */
 const NEAR = 0.05;
 const ROUNDING = 1e-9;
 
-/** Shares of bids minus those of asks as a part of both, from -1 to 1, of levels up to 0.05 from the best price; undefined without any. */
+/** (bids - asks) / (bids + asks) in shares, from -1 to 1, over levels up to NEAR from the best price; undefined without any. */
 export function imbalanceOf({ prices }: HeatMap, { bids, asks, bidPrice, askPrice }: ColumnBook): number | undefined {
   let [bidShares, askShares] = [0, 0];
   for (const [nth, row] of bids.rows.entries()) {

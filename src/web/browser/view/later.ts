@@ -1,4 +1,4 @@
-/** Calls `run` after a delay, and returns what prevents the call. */
+/** Calls `run` after a delay, and returns a function that prevents the call. */
 export type Later = (run: () => void, delayMs: number) => () => void;
 
 export const later: Later = (run, delayMs) => {

@@ -119,7 +119,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
         <tbody style={{ height: `${contentPx(size)}px` }}>
           {Array.from({ length: end - first }, (_, i) => first + i).map((index) => (
             <MarketRow
-              // A row that leaves becomes one that enters: an element is changed faster than it is made.
+              // The element of a row that leaves is used for one that enters: changing it is faster than creating another.
               key={index % pool}
               index={index}
               topPx={topPx + (index - first) * rowPx}

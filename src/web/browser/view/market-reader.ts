@@ -20,7 +20,7 @@ export class MarketReader {
   /** The version that was read last. */
   #version: string | undefined;
 
-  /** `path`: of the market, by its slug or its conditionId. */
+  /** `path`: the path of the market, by its slug or its conditionId. */
   constructor(connection: Connection, path: string) {
     this.#connection = connection;
     this.#path = path;

@@ -83,7 +83,7 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
     hooks: {
       drawClear: [
         ({ ctx, bbox }) => {
-          // What uPlot remembers of the context stays true.
+          // uPlot caches the settings of the context, so they are restored below.
           ctx.save();
           ctx.strokeStyle = colours.line;
           ctx.lineWidth = 1;

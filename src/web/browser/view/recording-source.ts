@@ -49,7 +49,7 @@ export class RecordingSource implements MarketSource {
   readonly #open = new Map<number, OpenQuestion>();
   #count = 0;
 
-  /** `url`: of `workerUrl`. */
+  /** `url`: a result of `workerUrl`. */
   constructor(url: string) {
     this.#worker = new Worker(url, { type: 'module' });
     this.#worker.addEventListener('message', ({ data: { id, value, error } }: MessageEvent<WorkerAnswer>) => {

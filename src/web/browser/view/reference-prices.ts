@@ -34,7 +34,7 @@ export class ReferenceFeed {
     this.#coin = coin;
   }
 
-  /** Loads the prices of a window. The result aborts it. */
+  /** Loads the prices of a window. Returns a function that aborts the load. */
   load(window: Span, onError: (error: unknown) => void): () => void {
     const work = new AbortController();
     const load = async () => {
@@ -46,7 +46,7 @@ export class ReferenceFeed {
   }
 }
 
-/** The coin's reference prices around a window, at most about 1,000 of each publisher: of the one with most of them. */
+/** The coin's reference prices in a window, from the publisher with the most of them: at most about 1,000 of each are read. */
 async function referencePrices(
   connection: Connection,
   coin: string,

@@ -5,7 +5,7 @@ import { MarketExplorer } from './market-explorer.tsx';
 import { ReplayClock } from './replay-clock.ts';
 import { keepAddress } from './view-address.ts';
 
-/** Shows the market of the address. `workerUrl`: as Explorer takes it. The result ends it. */
+/** Shows the market of the address. `workerUrl`: as Explorer takes it. Returns a function that ends it. */
 export function showMarket(root: HTMLElement, connection: Connection, workerUrl: string): () => void {
   const [, , coin = '', market = ''] = location.pathname.split('/');
   const isOfReplay = connection.settings.prefix !== '';

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { later } from './later.ts';
 import { Recordings } from './recordings.ts';
 
-/** Shows the list of recordings as the address says. The result ends it. */
+/** Shows the list of recordings as the address says. Returns a function that ends it. */
 export function showRecordings(root: HTMLElement, connection: Connection): () => void {
   const recordings = new Recordings(readBrowseQuery(location.search), { connection, later });
 

@@ -18,7 +18,7 @@ export function shownRequests(
   };
 }
 
-/** `hasTrades`: whether the trades of its columns are known. */
+/** `hasTrades`: true if the trades of its columns are known. */
 interface ShownHeatMap {
   readonly heatMap: HeatMap;
   readonly hasTrades: boolean;

@@ -2,7 +2,7 @@ import { timeText } from '../../texts.ts';
 import type { ConnectedKey, Connection } from './connection.ts';
 import type { Link } from './request-refused.ts';
 
-/** A sentence about what a key does not show. */
+/** A sentence about data that a key does not show. */
 export interface TierNote {
   readonly sentence: string;
   readonly link: Link | undefined;
@@ -14,7 +14,7 @@ const SHOWN = [
   ['snapshots', 'Markets cannot be opened.'],
 ] as const;
 
-/** Sentences about what a key does not show in the list of recordings: late data, midpoints, markets. */
+/** Sentences about data that a key does not show in the list of recordings: late data, midpoints, markets. */
 export function tierNotes(
   connection: Pick<Connection, 'grants' | 'lackOf'>,
   connected: ConnectedKey | undefined,

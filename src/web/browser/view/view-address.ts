@@ -12,7 +12,7 @@ export function linkSearch(link: ViewLink): string {
   return replay === null ? search : `${search === '' ? '?' : `${search}&`}replay=${encodeURIComponent(replay)}`;
 }
 
-/** Makes the address of the page a link to what is shown, until the result is called. */
+/** Makes the address of the page a link to what is shown. Returns a function that ends it. */
 export function keepAddress({ shown }: Explorer): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = effect(() => {

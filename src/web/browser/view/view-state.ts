@@ -62,7 +62,7 @@ export class ViewState {
     return this.#prices.value.from <= PRICE_LIMITS.from && this.#prices.value.to >= PRICE_LIMITS.to;
   }
 
-  /** More of the market is recorded now. */
+  /** Sets new limits, after more of the market was recorded. */
   widen({ from, to }: Span): void {
     const limits = this.#limits.value;
     if (from === limits.from && to === limits.to) return;
