@@ -7,7 +7,7 @@ export type Role = 'user' | 'admin';
 /** The account of all keys that were created without the name of an account. They may be of different persons. */
 export const OPERATOR_EMAIL = 'owner@localhost';
 
-/** Whether an account is of one person or service: its keys see each other's usage, and their number is limited. */
+/** Returns true if an account is of one person or service: its keys see each other's usage, and their number is limited. */
 export function hasOneOwner(email: string): boolean {
   return email.toLowerCase() !== OPERATOR_EMAIL;
 }

@@ -11,7 +11,7 @@ export interface HeatMapQuery {
   readonly columns: number;
   /** No later snapshot is shown, and no gap that ends later; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
-  /** Whether columns have the trades in them. */
+  /** True if columns have the trades in them. */
   readonly hasTrades?: boolean | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface HeatMap {
 }
 
 export interface HeatMapColumn extends ColumnRange {
-  /** Whether a recorded gap touches it. */
+  /** True if a recorded gap touches the column. */
   readonly hasGap: boolean;
   /** Undefined if the book is not known at the end of the column. Columns that show the same snapshot share it. */
   readonly book: ColumnBook | undefined;

@@ -66,7 +66,7 @@ export function judgeByTicks(market: Market, { start, end, afterStart, afterEnd 
   return ageMs <= TICK_AGE_SURE_MS && !mayAgree ? 'contradict' : 'doubt';
 }
 
-/** What the price of an instant may be: that of its own tick; otherwise it may have changed since the last tick. */
+/** The possible prices at an instant: that of a tick at it; else those of the last tick and of a next one that follows soon. */
 function possiblePrices(last: CoinTick, next: CoinTick | undefined, atMs: InstantMs): readonly number[] {
   const isSure = last.timestampMs === atMs || next === undefined || next.timestampMs - atMs > TICK_AGE_MAX_MS;
   return isSure ? [last.price] : [last.price, next.price];

@@ -56,9 +56,9 @@ export interface ImportOptions {
   readonly dryRun?: boolean;
   /** Adds mirrored books of an outcome before its first recorded one, see `mirroredBooks`. */
   readonly mirror?: boolean;
-  /** How often recorded changes become snapshots; 'change' by default. */
+  /** The pace at which recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;
-  /** Reads the files that were named with it, and those found in directories that it fits. Others are recognised by their content. */
+  /** The mapping that reads the named files, and files of directories that it fits. Other files are recognised by their content. */
   readonly mapping?: Mapping;
 }
 
@@ -87,7 +87,7 @@ interface CountedItem extends SourceItem {
   stored: boolean;
   contradicted: boolean;
   refused: boolean;
-  /** Why it waits for the second reading. */
+  /** The reason why it waits for the second reading; undefined if it does not wait. */
   late: string | undefined;
 }
 

@@ -171,7 +171,7 @@ export class ApiKeys {
   }
 }
 
-/** Whether a key is neither revoked nor expired. */
+/** Returns true if a key is neither revoked nor expired. */
 export function isUsable({ revokedMs, expiresMs = Infinity }: ApiKey, nowMs: number): boolean {
   return revokedMs === undefined && nowMs < expiresMs;
 }

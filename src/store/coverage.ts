@@ -18,7 +18,7 @@ interface OutcomeInstant extends ContradictingInstant {
   readonly outcome: Outcome;
 }
 
-/** How much of a market is recorded, in one state of the archive. */
+/** The recorded part of a market, in one state of the archive. */
 export interface MarketCoverage {
   readonly market: StoredMarket;
   /** Up, then down; an outcome without snapshots is included. */
@@ -31,7 +31,7 @@ export interface MarketCoverage {
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
-  /** When the market's last snapshot was recorded or its last gap ended, also if that is later than `asOfMs`; 0 without any. */
+  /** The later of the market's last snapshot and the end of its last gap, even if it is after `asOfMs`; 0 without any. */
   readonly lastMs: InstantMs;
 }
 

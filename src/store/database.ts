@@ -41,7 +41,7 @@ export class Database {
   readonly #commit: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
   #isDryRun = false;
-  /** Whether the view of `readShared` is open, and its start. */
+  /** True while the view of `readShared` is open; `#sharedSinceMs` is its start. */
   #isShared = false;
   #sharedSinceMs = 0;
   #state = 0;
@@ -403,8 +403,8 @@ function isMissing(path: string): boolean {
 }
 
 /**
- * Whether an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not that
- * the disk is full, or the file in use or not accessible.
+ * Returns true if an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not
+ * that the disk is full, or that the file is in use or not accessible.
  */
 export function saysDamaged(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.cause : error;
@@ -513,7 +513,7 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** Whether a database is still empty. Throws if it belongs to another program, or has a schema that this one cannot upgrade. */
+/** Returns true if a database is still empty. Throws if it belongs to another program, or has a schema that this one cannot upgrade. */
 function isNew(sqlite: Sqlite, path: string, file: DatabaseFile): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');

@@ -29,7 +29,7 @@ export function refuseLowDisk(directory: string, floor: DiskFloor): void {
   );
 }
 
-/** What a user without special rights may still write. */
+/** The number of bytes that a user without special rights may still write to the disk of a directory. */
 export function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;

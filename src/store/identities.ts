@@ -14,7 +14,7 @@ export interface LinkedIdentity extends Identity {
 export const LIST_IDENTITIES =
   'SELECT issuer, subject, created_ms AS linkedMs FROM identities WHERE account_id = ? ORDER BY issuer, subject';
 
-/** Which account an identity signs in to. */
+/** The links of identities to the accounts that they sign in to. */
 export class Identities {
   readonly #sql;
 

@@ -22,7 +22,7 @@ interface DayRow extends ListPosition {
   readonly key: number;
   readonly isListed: number;
   readonly isRecorded: number;
-  /** Whether all of its snapshots are counted. */
+  /** 1 if all of its snapshots are counted, else 0. */
   readonly isWhole: number;
   readonly snapshots: number;
   readonly hasGap: number;

@@ -73,7 +73,7 @@ export class Segments {
   readonly #insert;
   readonly #delete;
   readonly #count;
-  /** Of the payload read last. */
+  /** The digest of the payload that was read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
 
   constructor(database: Database) {

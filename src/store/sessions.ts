@@ -14,7 +14,7 @@ const ID_BYTES = 9;
 export interface Session {
   readonly id: string;
   readonly accountId: number;
-  /** How the person signed in: `email`, `command` or the name of an OIDC provider. */
+  /** The way in which the person signed in: `email`, `command` or the name of an OIDC provider. */
   readonly method: string;
   readonly userAgent: string | undefined;
   readonly createdMs: number;
@@ -78,7 +78,7 @@ export class Sessions {
     return row === null ? undefined : toSession(row);
   }
 
-  /** Whether the last use is due to be written. */
+  /** Returns true if the time of the last use is due to be written. */
   isUseDue(session: Session, nowMs: number): boolean {
     return nowMs - session.lastUsedMs >= USE_MS;
   }

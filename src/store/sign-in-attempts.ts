@@ -8,7 +8,7 @@ export const ATTEMPT_MS = 15 * 60_000;
 export const CODE_TRIES_MAX = 5;
 /** The limits of sign-ins count attempts of this time. */
 const KEPT_MS = 86_400_000;
-/** Of more, the newest are kept. */
+/** Maximum number of attempts that are kept: the newest ones. */
 const KEPT_MAX = 100_000;
 const ID_BYTES = 9;
 

@@ -36,7 +36,7 @@ export type LinePart =
 
 /**
  * The frames of one line: an object or an array of objects, which may be text within text or wrapped in an object of the recorder.
- * `isFrame`: whether an object is a message although it has a field with a wrapper's name.
+ * `isFrame` returns true if an object is a message although it has a field with a wrapper's name.
  */
 export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
   const trimmed = text.trim();
@@ -76,7 +76,7 @@ function withoutTimes(elements: readonly unknown[]): readonly unknown[] {
   return first < 0 ? elements : elements.slice(first);
 }
 
-/** Whether it is an object, an array, or a text that may be the JSON of one. */
+/** Returns true for an object, an array, or a text that may be the JSON of one. */
 function holdsFrame(value: unknown): boolean {
   return typeof value === 'string' ? JSON_BEGINS.test(value) : typeof value === 'object' && value !== null;
 }
@@ -89,7 +89,7 @@ function wrapperOf(value: Fields): string | undefined {
   );
 }
 
-/** Whether a message has more than its type: recorders repeat the type next to the message. */
+/** Returns true if a message has more than its type: recorders repeat the type next to the message. */
 function hasContent(value: Fields): boolean {
   return ['asset_id', 'market', 'price_changes', 'bids', 'id'].some((name) => name in value);
 }
@@ -106,7 +106,7 @@ function wrappedIn(value: Fields, name: string): unknown {
   return Object.entries(wrapped).map(([asset_id, book]) => completed(book, { asset_id }));
 }
 
-/** Whether it is a message of the venue's market channel, or a book of its REST API. */
+/** Returns true for a message of the venue's market channel, or a book of its REST API. */
 export function isVenueMessage(value: Fields): boolean {
   return typeof value.event_type === 'string' || (Array.isArray(value.bids) && 'asks' in value && 'asset_id' in value);
 }

@@ -26,15 +26,15 @@ const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** What a file has. */
+/** The format of a file, and its tables. */
 export interface Inspection {
   /** `-` for standard input. */
   readonly path: string;
-  /** The file to name in an import: that of the container for a member of one. */
+  /** The path to name in an import: for a member of a container, the path of the container. */
   readonly importPath: string;
   /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
-  /** What its rows are written in; undefined if it has none that a mapping could describe. */
+  /** The format of its rows; undefined if it has none that a mapping could describe. */
   readonly format: Mapping['format'] | undefined;
   readonly compression: Packing | undefined;
   /** The name of the format that an import reads the file as; undefined if it recognises none. */

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 /** Statements that are remembered, so that they are made only once. */
 const STATEMENTS_MAX = 20_000;
 
-/** The market of a row, and what the row states of it that is not known yet. */
+/** The market of a row, and the facts about it that the row states and that are not known yet. */
 export interface RowMarket {
   readonly market: KnownMarket;
   /** The asset that the row names, with its outcome; the outcome is undefined if no recording states it. */
@@ -49,7 +49,7 @@ type StatedFields = Pick<
   | 'resolvedMs'
 >;
 
-/** What a row states of its market. */
+/** The fields of a market that a row states. */
 interface Stated {
   readonly conditionId: string | undefined;
   readonly slug: string | undefined;

@@ -104,7 +104,7 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
   }
 }
 
-/** Whether the first objects have every member, one or the other of them: not every object has all. */
+/** Returns true if each member, or the object around it, is in one of the first objects: not every object has all members. */
 function hasMembers({ values }: Sample, members: readonly string[]): boolean {
   const objects = values.filter(isFields);
   return members.every((member) => {
@@ -118,7 +118,7 @@ function selectionOf({ table, query }: NonNullable<Mapping['rows']>): SqliteSele
   return query === undefined ? { table: table! } : { query };
 }
 
-/** Whether a file that was found in a directory is one of those that the mapping describes. */
+/** Returns true if a file that was found in a directory has the format and the columns of the mapping. */
 function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly string[]): boolean {
   switch (format) {
     case 'csv':

@@ -36,7 +36,7 @@ export interface SqliteTable {
   readonly columns: readonly SqliteColumn[];
 }
 
-/** Whether a file begins like a SQLite database. */
+/** Returns true if a file begins like a SQLite database. */
 export function isSqlite(head: Uint8Array): boolean {
   return head.length >= MAGIC.length && MAGIC.equals(head.subarray(0, MAGIC.length));
 }
@@ -309,7 +309,7 @@ function lockOf(href: string): Database {
   }
 }
 
-/** What changes when the file is written. */
+/** The inode, size and modification time of a file, as a text that changes when the file is written. */
 function stateOf(path: string): string {
   const stat = accessible(path, () => statSync(path, { bigint: true }));
   return `${stat.ino} ${stat.size} ${stat.mtimeNs}`;

@@ -23,7 +23,7 @@ const PENDING_MAX = 32;
 const NOTHING_KEPT: readonly KeptBook[] = [];
 const NOTHING_ADDED: Pick<StatedMoment, 'books'> = { books: [] };
 
-/** All that is stated of a book at one time. */
+/** Everything that recordings state about a book at one time. */
 export interface UnionMoment {
   readonly timestampMs: number;
   readonly levels: readonly StatedLevel[];
@@ -72,7 +72,7 @@ export interface RebuiltMoment {
   refused: Map<SourceItem, string> | undefined;
 }
 
-/** Where a rebuild begins. */
+/** The book with which a rebuild begins. */
 export interface RebuildStart {
   readonly book: OrderBook;
   /** The last time at which it was right, or a search for it. */

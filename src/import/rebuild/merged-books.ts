@@ -51,7 +51,7 @@ interface LastTrade {
   readonly item: SourceItem;
 }
 
-/** How a message of this import ends if nothing of it is stored. */
+/** The result of a message of this import of which nothing is stored. */
 type End = 'duplicate' | 'contradicted' | { readonly reason: string };
 
 export interface MergedMoment {
@@ -516,7 +516,7 @@ export function endMessages(
   }
 }
 
-/** How the messages of the moments of this import end if nothing of them is stored. */
+/** The moments of this import, in order, each with the result of its messages of which nothing is stored. */
 export function mergedMoments(rebuilt: readonly RebuiltMoment[]): MergedMoment[] {
   const merged: MergedMoment[] = [];
   let bookMs = Infinity;
