@@ -129,13 +129,13 @@ export class DecimalSum {
     this.#units += smallestUnits(value);
   }
 
-  /** As `sumOfDecimals`. */
+  /** The sum so far, rounded as by `sumOfDecimals`. */
   get value(): number {
     return fromSmallestUnits(this.#units);
   }
 }
 
-/** For each of these decimals the sum up to it, as `sumOfDecimals`. */
+/** For each decimal, the sum of it and all before it, rounded as by `sumOfDecimals`. */
 export function runningSums(values: readonly number[]): number[] {
   let sum = 0n;
   return values.map((value) => {

@@ -20,9 +20,9 @@ export interface WindowTicks {
 /** The result of checking a market's winner against the coin's prices. */
 export type TickVerdict =
   | 'agree'
-  /** They mean the other outcome, and were published in the seconds that decide. */
+  /** The prices mean the other outcome, and were published in the seconds that decide. */
   | 'contradict'
-  /** They mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
+  /** The prices mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
   | 'doubt'
   /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';

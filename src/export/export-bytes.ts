@@ -44,7 +44,7 @@ export async function* exportedBytes(
     const path = join(directory, 'export.sqlite');
     explained(path, () => {
       using writer = new SqliteWriter(path, depth);
-      // The writer writes to its file.
+      // This writer writes to a file, not to `out`.
       for (const _ of exportSteps(archive, selection, writer, tally)) onStep?.();
     });
     yield* Bun.file(path).stream();

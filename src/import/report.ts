@@ -7,7 +7,7 @@ interface KindReport {
   readonly stored: number;
   /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
-  /** Messages that hashes contradict, because changes before them are missing: a gap says when; books that contradict other sources. */
+  /** Messages that hashes contradict as changes before them are missing (a gap says when), and books that contradict other sources. */
   readonly contradicted: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */
@@ -25,7 +25,7 @@ interface TypeReport {
   readonly stored: number;
   /** Equal to a record of the archive, or of the import so far. */
   readonly duplicate: number;
-  /** Other books than those that the archive has of the same instant. */
+  /** Books that differ from those that the archive has at the same instant. */
   readonly contradicted: number;
   /** Refused because of what they state about their market. */
   readonly rejected: number;

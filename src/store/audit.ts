@@ -56,7 +56,7 @@ export class Audit {
     };
   }
 
-  /** Within the write transaction of the action. */
+  /** Adds an entry. Within the write transaction of the action. */
   append({ atMs, actorId, action, accountId, detail = {} }: NewAuditEntry): void {
     this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
   }

@@ -194,7 +194,7 @@ export class Deletion {
     return this.#givesBack;
   }
 
-  /** One transaction, added to `done` once it is committed. */
+  /** Runs `work` in one transaction, and adds its totals to `done` after the commit. */
   #step<T>(done: DeletionTotals, work: (step: DeletionTotals) => T): T {
     const step: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     const result = this.#database.write(() => {

@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 
 /** The free space that imports leave on the disk of a data directory: what a server writes of keys and sign-ins needs some. */
 export interface DiskFloor {
-  /** As the user gave it, for messages. */
+  /** The text that the user gave, for messages. */
   readonly text: string;
   /** 0: there is no floor. */
   readonly bytes: number;

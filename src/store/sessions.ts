@@ -18,7 +18,7 @@ export interface Session {
   readonly method: string;
   readonly userAgent: string | undefined;
   readonly createdMs: number;
-  /** At most five minutes too early. */
+  /** The time of the last use, or up to five minutes earlier. */
   readonly lastUsedMs: number;
 }
 

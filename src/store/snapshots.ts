@@ -116,7 +116,7 @@ export class Snapshots {
     if (records.length > 0) this.#totals.update(market.key, records.length);
   }
 
-  /** The series of the books, in which `records` are recorded ones: without mirrored ones since the first of them. */
+  /** The series of the books that gets the recorded `records`; removes mirrored books from the first of them on. */
   #recordedSeries(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): number {
     const books = this.#series.ensureBooks(market.key, outcome);
     const fromMs = records[0]?.timestampMs ?? Infinity;

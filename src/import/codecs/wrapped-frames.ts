@@ -2,9 +2,9 @@ import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
 import { withoutStamp } from '../parse/stamped-line.ts';
 
-/** The fields in which recorders keep the received frame, also as any text. */
+/** The fields in which recorders keep the received frame, which may be any text. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'];
-/** The same for fields that keep a frame, several frames, or the text of either; another text is a word of the recorder. */
+/** Fields that keep a frame, several frames, or the JSON of either as text; any other text in them is the recorder's own. */
 const FURTHER_WRAPPERS = ['d', 'event', 'book', 'books'];
 /** Fields of the recorder's object that a book in it may lack. */
 const INHERITED = ['market', 'asset_id', 'timestamp'];
@@ -29,9 +29,9 @@ const CONTROL_TYPES = new Set(
 export type LinePart =
   /** A JSON object without wrapper: a message of the venue, of another feed, or unknown. */
   | { readonly frame: Fields }
-  /** Has no record. The text is its kind. */
+  /** A part without records. The text is its kind. */
   | { readonly control: string }
-  /** Cannot be read. The text is the reason. */
+  /** A part that cannot be read. The text is the reason. */
   | { readonly malformed: string };
 
 /**

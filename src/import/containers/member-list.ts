@@ -20,7 +20,7 @@ export type Obstacle =
 
 /** Collects the members of a container in the order of their names, part 10 after part 9. */
 export class MemberList {
-  /** Names of what is no recording for certain. */
+  /** Names of members that are certainly not recordings. */
   readonly ignored: string[] = [];
   readonly #label: string;
   readonly #members: Member[] = [];

@@ -30,8 +30,8 @@ import { RecentRecords } from './recent-records.ts';
 /** Makes records of rows. It remembers what earlier rows stated, so every import needs one of its own. */
 export interface RecordMaker {
   /**
-   * The records of a row; undefined if the row states none, and none at all if all that it states is known. Throws 'rejected-record'
-   * if its market cannot be read.
+   * The records of a row; undefined if the row states none, and an empty list if everything that it states is known. Throws
+   * 'rejected-record' if its market cannot be read.
    */
   records(row: MappedRow, number: number, markets: KnownMarkets): RowRecords | undefined;
 }
