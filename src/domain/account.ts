@@ -4,10 +4,10 @@ import { TierResource } from './tier.ts';
 
 export type Role = 'user' | 'admin';
 
-/** The account of all keys that were created without the name of an account. They may be of different persons. */
+/** The account of all keys that were created without the name of an account. They may belong to different people. */
 export const OPERATOR_EMAIL = 'owner@localhost';
 
-/** Whether an account is of one person or service: its keys see each other's usage, and their number is limited. */
+/** Returns true if an account belongs to one person or service: its keys see each other's usage, and their number is limited. */
 export function hasOneOwner(email: string): boolean {
   return email.toLowerCase() !== OPERATOR_EMAIL;
 }

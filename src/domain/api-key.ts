@@ -52,7 +52,7 @@ export function generateKeyId(): string {
   return `${ID_PREFIX}${base32(bitsOf(randomBytes(7))).slice(0, 10)}`;
 }
 
-/** Whether `text` begins like a key id; keys begin differently. */
+/** Returns true if `text` begins like a key id; keys begin differently. */
 export function isKeyId(text: string): boolean {
   return text.startsWith(ID_PREFIX);
 }

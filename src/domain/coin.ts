@@ -22,7 +22,7 @@ const CODES: ReadonlyMap<string, string> = new Map(
 /** Paths of the API under /v1: requests for a coin of that name would not reach it. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['account', 'billing', 'coins', 'replays']);
 
-/** The code that a text means, in any case: that of a coin's name, else the text in lower case, which may be no coin. */
+/** The code of a known coin, from its code or name in any case; any other text in lower case, which may not be a coin. */
 export function canonicalCoin(text: string): string {
   return knownCoin(text) ?? text.toLowerCase();
 }

@@ -62,7 +62,7 @@ function parseAnyDecimal(text: string): number | undefined {
   return sign === '-' ? -value : value;
 }
 
-/** How many decimals `value` has (0…12), or undefined when it needs more than 12 or more than 15 significant digits. */
+/** The number of decimals of `value` (0…12); undefined when it needs more than 12, or more than 15 significant digits. */
 export function decimalPlaces(value: number): number | undefined {
   const magnitude = Math.abs(value);
   if (!(magnitude < 1e15)) return undefined;
@@ -75,7 +75,7 @@ export function decimalPlaces(value: number): number | undefined {
   return undefined;
 }
 
-/** Whether a parsed JSON number is an exact decimal within the limits, see `decimalPlaces`. */
+/** Returns true if a parsed JSON number is an exact decimal within the limits, see `decimalPlaces`. */
 export function isExactDecimal(value: number): boolean {
   return decimalPlaces(value) !== undefined;
 }
@@ -129,13 +129,13 @@ export class DecimalSum {
     this.#units += smallestUnits(value);
   }
 
-  /** As `sumOfDecimals`. */
+  /** The sum so far, rounded as by `sumOfDecimals`. */
   get value(): number {
     return fromSmallestUnits(this.#units);
   }
 }
 
-/** For each of these decimals the sum up to it, as `sumOfDecimals`. */
+/** For each decimal, the sum of it and all before it, rounded as by `sumOfDecimals`. */
 export function runningSums(values: readonly number[]): number[] {
   let sum = 0n;
   return values.map((value) => {

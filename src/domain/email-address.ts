@@ -35,7 +35,7 @@ export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** Whether `text` is a host name, as it may follow the @ of an address. */
+/** Returns true if `text` is a host name, as it may follow the @ of an address. */
 export function isDomain(text: string): boolean {
   return DOMAIN.test(text);
 }

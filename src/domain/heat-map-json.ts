@@ -9,7 +9,7 @@ export type HeatMapLabels = Pick<
   'assetId' | 'conditionId' | 'slug' | 'symbol' | 'outcome' | 'timeframe'
 >;
 
-/** Writes a heat map as the API does. `hasTrades`: whether its trades are known. */
+/** Writes a heat map as the API does. `hasTrades`: true if its trades are known. */
 export function heatMapResource(
   { prices, columns }: HeatMap,
   labels: HeatMapLabels,

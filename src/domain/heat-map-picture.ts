@@ -32,7 +32,7 @@ export interface Shading {
   readonly largest: number;
 }
 
-/** By logarithm, the first shade is for sizes from a thousandth of the largest one. */
+/** On the logarithmic scale, the first shade begins at a thousandth of the largest size. */
 const LOG_DECADES = 3;
 
 /** The shade of a size, 0 … shades - 1. Sizes above the largest have the last one, and very small ones the first. */

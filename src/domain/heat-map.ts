@@ -11,7 +11,7 @@ export interface HeatMapQuery {
   readonly columns: number;
   /** No later snapshot is shown, and no gap that ends later; undefined: no limit. */
   readonly asOfMs: InstantMs | undefined;
-  /** Whether columns have the trades in them. */
+  /** True if columns have the trades in them. */
   readonly hasTrades?: boolean | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface HeatMap {
 }
 
 export interface HeatMapColumn extends ColumnRange {
-  /** Whether a recorded gap touches it. */
+  /** True if a recorded gap touches the column. */
   readonly hasGap: boolean;
   /** Undefined if the book is not known at the end of the column. Columns that show the same snapshot share it. */
   readonly book: ColumnBook | undefined;
@@ -63,7 +63,7 @@ export interface SideRows {
   readonly sizes: readonly number[];
 }
 
-/** A screen is about as wide. */
+/** Maximum number of columns: about the width of a screen. */
 export const HEAT_MAP_COLUMNS_MAX = 1500;
 export const HEAT_MAP_COLUMNS_DEFAULT = 300;
 
@@ -88,14 +88,14 @@ const FINE = { below: 40, from: 960 };
 const CENT = 10;
 const ONE = 1000;
 
-/** The lowest prices of the rows for books with cents only: 0, 0.01 … 1. */
+/** The lowest price of each row for books whose prices are whole cents: 0, 0.01 … 1. */
 export const CENT_ROW_PRICES: readonly number[] = Array.from({ length: ONE / CENT + 1 }, (_, cent) => cent / 100);
 
 const FINE_ROW_STARTS = Array.from({ length: ONE + 1 }, (_, thousandth) => thousandth).filter(
   (thousandth) => thousandth % CENT === 0 || thousandth < FINE.below || thousandth >= FINE.from,
 );
 
-/** Those for books with finer prices too: 0.001 apart at both ends, 0.01 apart between 0.04 and 0.96. */
+/** The lowest price of each row for books with finer prices: 0.001 apart at both ends, 0.01 apart between 0.04 and 0.96. */
 export const FINE_ROW_PRICES: readonly number[] = FINE_ROW_STARTS.map((thousandth) => thousandth / ONE);
 
 /** The row of FINE_ROW_PRICES for each thousandth, 0 … 1000. */

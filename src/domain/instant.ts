@@ -57,7 +57,7 @@ export function parseInstant(text: string): InstantMs | undefined {
   return parsePlainInteger(text) ?? parseIso(text);
 }
 
-/** Whether `value` is a whole millisecond between 1970 and the end of the year 9999, both inclusive. */
+/** Returns true if `value` is a whole millisecond between 1970 and the end of the year 9999, both inclusive. */
 export function isInstant(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= INSTANT_MAX_MS;
 }

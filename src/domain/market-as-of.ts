@@ -11,8 +11,8 @@ export type MarketAsOf<M extends StatedMarket = StatedMarket> = Omit<M, 'created
 export const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
 
 /**
- * Whether a market was listed by `asOfMs`: from its creation or its first record on, whichever is earlier, and at the latest
- * from the start of its window on (a creation time may be the time at which this archive stored it).
+ * Returns true if a market was listed by `asOfMs`: from its creation or its first record on, whichever is earlier, and at the
+ * latest from the start of its window on (a creation time may be the time at which this archive stored it).
  */
 export function isListed(market: StatedMarket, asOfMs: InstantMs, firstRecordMs?: InstantMs): boolean {
   return listedMs(market, firstRecordMs) <= asOfMs;

@@ -2,8 +2,8 @@
 export type DetailKind = 'text' | 'flag' | 'amount';
 
 /**
- * What the venue states about a market besides the fields of `Market`: texts and fees, which do not change while the market
- * exists. Base fees are in hundredths of a percent; `feeRate` is a fraction, with the exponent of the venue's formula.
+ * The details that the venue states about a market besides the fields of `Market`: texts and fees, which do not change while the
+ * market exists. Base fees are in hundredths of a percent; `feeRate` is a fraction, with the exponent of the venue's formula.
  * `title`, `description` and pictures of the event are the market's, except that it has a title and the market a question.
  */
 export const DETAIL_KINDS = {
@@ -53,7 +53,7 @@ export function isDetail(kind: DetailKind, value: unknown): value is string | bo
   }
 }
 
-/** Those of `first`, and of `second` those that `first` does not have; in the order of DETAIL_NAMES. */
+/** The details of `first`, and those of `second` that `first` does not have; in the order of DETAIL_NAMES. */
 export function joinedDetails(first: MarketDetails, second: MarketDetails): MarketDetails {
   const either: MarketDetails = { ...second, ...first };
   return Object.fromEntries(DETAIL_NAMES.flatMap((name) => (name in either ? [[name, either[name]]] : [])));

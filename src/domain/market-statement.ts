@@ -5,7 +5,7 @@ import type { MarketDetails } from './market-details.ts';
 
 type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobTokenIds' | 'startMs' | 'endMs';
 
-/** What a recording says about a market: the identifying fields, and any others. */
+/** The fields of a market that a recording states: the identifying fields, and any others. */
 export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
 } & {

@@ -1,6 +1,6 @@
 import type { InstantMs } from './instant.ts';
 
-/** How long a tier is granted for its price. */
+/** The time for which a tier is granted for its price. */
 export const TERM_MS = 30 * 24 * 3_600_000;
 
 /** An offer of a tier to an account. Networks are CAIP-2 (`eip155:137`), addresses hex in lower case. */

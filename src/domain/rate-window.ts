@@ -73,7 +73,7 @@ export class RateWindows {
   /** Frees at least a quarter of the windows, so that this takes little time per new subject. */
   #dropWindows(now: ClockReading): void {
     const open = [...this.#windows].filter(([, window]) => isOpen(window, now));
-    // Of equally used windows the newest are dropped: those of an attack that has just begun.
+    // If windows are equally used, the newest are dropped: they may belong to an attack that has just begun.
     open.sort(([, a], [, b]) => b.used - a.used || a.startMs - b.startMs);
     this.#windows = new Map(open.slice(0, Math.floor((this.#subjectsMax * 3) / 4)));
   }
@@ -91,7 +91,7 @@ function resetSeconds(startMs: number, now: ClockReading): number {
   return Math.ceil((now.wallMs + (startMs + WINDOW_MS - now.monotonicMs)) / 1000);
 }
 
-/** The reset time of a window changes only when the wall clock was set. */
+/** Updates the reset time of a window, which changes only when the wall clock was set. */
 function correctReset(window: Window, now: ClockReading): Window {
   const reset = resetSeconds(window.startMs, now);
   if (Math.abs(reset - window.resetEpochSeconds) > 1) window.resetEpochSeconds = reset;

@@ -5,7 +5,7 @@ import { TIMEFRAMES, type Timeframe, TimeframeName } from './timeframe.ts';
 
 export interface RecordedCoin {
   readonly symbol: string;
-  /** Those of its markets, the shortest first. */
+  /** The timeframes of its markets, the shortest first. */
   readonly timeframes: readonly Timeframe[];
   readonly markets: number;
   /** Markets with at least one order book snapshot. */

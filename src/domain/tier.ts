@@ -61,7 +61,7 @@ export const DEFAULT_TIERS: readonly Tier[] = [
 /** The grants that together show all records of a market. `export` alone does so too. */
 const RECORD_GRANTS: readonly Grant[] = ['markets', 'prices', 'snapshots', 'quotes'];
 
-/** Whether a tier grants all records of a market. */
+/** Returns true if a tier grants all records of a market. */
 export function grantsAllRecords(tier: Pick<Tier, 'routes'>): boolean {
   return grantsRoute(tier, 'export') || RECORD_GRANTS.every((grant) => grantsRoute(tier, grant));
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 
-/** How long a market's window lasts. */
+/** The lengths of market windows, the shortest first. */
 export const TIMEFRAMES = ['5m', '15m', '1h', '4h', '24h'] as const;
 export type Timeframe = (typeof TIMEFRAMES)[number];
 

@@ -26,7 +26,7 @@ export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
   return (size ?? side ?? feeRateBps ?? transactionHash) === undefined ? undefined : details;
 }
 
-/** Whether two records may be the same trade: no field is known and different in both. */
+/** Returns true if two records may be the same trade: no field is known and different in both. */
 export function sameTrade(a: TradeDetails | undefined, b: TradeDetails | undefined): boolean {
   if (a === undefined || b === undefined) return true;
   return (['size', 'side', 'feeRateBps', 'transactionHash'] as const).every(

@@ -1,13 +1,13 @@
-/** Items that wait. Their owners take turns; the items of one owner come in the order in which they were added. */
+/** A queue of items whose owners take turns; the items of one owner come in the order in which they were added. */
 export class Turns<T> {
-  /** In the order of the owners' next turns. */
+  /** The waiting items by owner, in the order of the owners' next turns. */
   readonly #waiting = new Map<unknown, Set<T>>();
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0;
   }
 
-  /** An item that is waiting already keeps its place. */
+  /** Adds an item. One that is waiting already keeps its place. */
   add(item: T, owner: unknown): void {
     const items = this.#waiting.get(owner);
     if (items === undefined) this.#waiting.set(owner, new Set([item]));

@@ -20,9 +20,9 @@ export interface WindowTicks {
 /** The result of checking a market's winner against the coin's prices. */
 export type TickVerdict =
   | 'agree'
-  /** They mean the other outcome, and were published in the seconds that decide. */
+  /** The prices mean the other outcome, and were published in the seconds that decide. */
   | 'contradict'
-  /** They mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
+  /** The prices mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
   | 'doubt'
   /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
@@ -66,7 +66,7 @@ export function judgeByTicks(market: Market, { start, end, afterStart, afterEnd 
   return ageMs <= TICK_AGE_SURE_MS && !mayAgree ? 'contradict' : 'doubt';
 }
 
-/** What the price of an instant may be: that of its own tick; otherwise it may have changed since the last tick. */
+/** The possible prices at an instant: that of a tick at it; else those of the last tick and of a next one that follows soon. */
 function possiblePrices(last: CoinTick, next: CoinTick | undefined, atMs: InstantMs): readonly number[] {
   const isSure = last.timestampMs === atMs || next === undefined || next.timestampMs - atMs > TICK_AGE_MAX_MS;
   return isSure ? [last.price] : [last.price, next.price];

@@ -31,7 +31,7 @@ export async function* compressed(
     await packer.end();
     yield* packer.taken();
   } finally {
-    // A compressor that is destroyed says that it has ended while its thread still works.
+    // A destroyed compressor reports its end while its thread still works.
     await working?.catch(() => undefined);
     packer.destroy();
   }

@@ -13,11 +13,11 @@ import { SqliteWriter } from './writers/sqlite.ts';
 /** Takes an export's bytes in order. It is called again when its promise has resolved. */
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
-/** Where an export leaves temporary files, and how it says that it has gone on. */
+/** The directory for the temporary files of an export, and the callback for its progress. */
 export interface ExportSurroundings {
   /** An existing directory. */
   readonly scratch: string;
-  /** Called after each step; the tally has what was written. */
+  /** Called after each step; the tally then counts what was written. */
   readonly onStep?: () => void;
 }
 
@@ -44,7 +44,7 @@ export async function* exportedBytes(
     const path = join(directory, 'export.sqlite');
     explained(path, () => {
       using writer = new SqliteWriter(path, depth);
-      // The writer writes to its file.
+      // This writer writes to a file, not to `out`.
       for (const _ of exportSteps(archive, selection, writer, tally)) onStep?.();
     });
     yield* Bun.file(path).stream();

@@ -30,7 +30,7 @@ export function suffixesOf(format: ExportFormat): readonly string[] {
   return format === 'sqlite' ? ['sqlite', 'db'] : [STREAMED[format].suffix];
 }
 
-/** Whether the format is text, which may be written to a terminal. */
+/** Returns true if the format is text, which may be written to a terminal. */
 export function isText(format: ExportFormat): boolean {
   return format === 'ndjson' || format === 'csv';
 }

@@ -18,7 +18,7 @@ export type RecordFields = Readonly<
   Record<string, string | number | boolean | null | readonly string[] | MarketDetails | undefined>
 >;
 
-/** Only the fields that a recording stated: without defaults, and without the time of the import. Details come last. */
+/** The fields that a recording stated, without defaults, and without the time of the import. Details come last. */
 export function marketFields(market: MarketAsOf, details: MarketDetails): RecordFields {
   const fields: Record<string, RecordFields[string]> = { type: 'market' };
   for (const { name, held, kind } of MARKET_FIELDS) {

@@ -8,7 +8,7 @@ import type { StoredMarket } from '../store/markets.ts';
 
 /** The filters of an export. An undefined filter selects everything. */
 export interface ExportRequest {
-  /** Codes. */
+  /** Codes of coins. */
   readonly coins: readonly string[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
   /** ConditionIds or slugs. */
@@ -19,9 +19,9 @@ export interface ExportRequest {
   readonly sampling: Sampling;
 }
 
-/** Which records of a series are exported, and how much of each. An undefined field does not restrict. */
+/** Limits the exported records of each series, and the levels of each snapshot. An undefined field does not restrict. */
 export interface Sampling {
-  /** Only its records; gaps and reference prices of coins belong to no outcome. */
+  /** Only records of this outcome; gaps and reference prices of coins belong to no outcome. */
   readonly outcome: Outcome | undefined;
   /** Only the last record of each bucket of this length, per series, see domain/interval.ts. */
   readonly intervalMs: number | undefined;
@@ -36,12 +36,12 @@ export interface ExportSelection {
   /** The markets that were named, ascending by (startMs, conditionId); undefined: every market of the coins. */
   readonly markets: readonly StoredMarket[] | undefined;
   readonly timeframes: readonly Timeframe[] | undefined;
-  /** Whether the coins' reference prices are exported: only if all markets of the coins are exported. */
+  /** True if the coins' reference prices are exported: only if all markets of the coins are exported. */
   readonly takesCoinPrices: boolean;
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
-  /** Whether markets without a record or gap between `fromMs` and `toMs` are left out. */
+  /** True if markets without a record or gap between `fromMs` and `toMs` are left out. */
   readonly isWindow: boolean;
   /** Markets and gaps are exported as they were known at this instant; undefined: now. */
   readonly asOfMs: InstantMs | undefined;

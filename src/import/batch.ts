@@ -86,7 +86,7 @@ interface MarketRecords<S> {
 export interface MergedAsset
   extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
   readonly conditionId: string;
-  /** Moments of which a snapshot is new in the archive. */
+  /** Moments with a snapshot that is new in the archive. */
   readonly added: ReadonlySet<StatedMoment>;
   /** Items of whole books whose price of the last trade is new in the archive. */
   readonly traded: ReadonlySet<SourceItem>;
@@ -98,7 +98,7 @@ interface StoredAsset extends MergedAsset {
   readonly traded: Set<SourceItem>;
 }
 
-/** The counts and the limit by which all books of a commit are judged. */
+/** The counters for all books of a commit, and the last record id before the import. */
 export interface MergeContext {
   readonly checks: RebuildChecks;
   /** The highest record id before the import: snapshots of later ids are its own. */
@@ -122,7 +122,7 @@ export class Batch<S> {
   /** Stored snapshots that the batch removed, by conditionId; set by `commit`. */
   readonly corrected = new Map<string, number>();
 
-  /** `occurrences`: of all batches of an import, since a batch may end between two records of one time. */
+  /** `occurrences` is shared by all batches of an import, since a batch may end between two records of one time. */
   constructor(archive: Archive, known: KnownMarkets, occurrences: Occurrences, contradictions: Contradictions) {
     this.#archive = archive;
     this.#known = known;
@@ -220,8 +220,8 @@ export class Batch<S> {
   }
 
   /**
-   * The number of a record among equal ones of its time. A trade may be recorded twice: equal ones are the same unless the recording has
-   * ids of them.
+   * The number of a record among equal ones of its time. A trade may be recorded twice: equal trades are one trade unless the recording
+   * gives them ids.
    */
   #occurrence<R extends Position>(series: string, record: R, { same }: SegmentCodec<R>, isTrade: boolean): number {
     if (isTrade && record.id === 0) return 1;
@@ -261,7 +261,7 @@ export class Batch<S> {
     }
   }
 
-  /** The new records of a market, of which it stores the gaps. For several `parts` see `seriesOf`. */
+  /** Stores the gaps of a market, and returns its new records. For several `parts` see `seriesOf`. */
   #additionsOfMarket(
     conditionId: string,
     parts: readonly MarketRecords<S>[],
@@ -301,7 +301,7 @@ export class Batch<S> {
     this.corrected.set(conditionId, (this.corrected.get(conditionId) ?? 0) + count);
   }
 
-  /** Adds a gap that a recording states, apart from the times in which hashes prove that no change is missing. */
+  /** Adds a gap that a recording states, without the times for which hashes prove that no change is missing. */
   #addGap(market: StoredMarket, gap: Gap): boolean {
     const { gaps } = this.#archive;
     if (!gaps.add(market.key, gap)) return false;
@@ -384,7 +384,7 @@ export class Batch<S> {
     }
   }
 
-  /** Adds snapshots as they are: changes are not applied to them. Those of a time of which messages have a book yield to it. */
+  /** Adds snapshots as they are: changes are not applied to them. If messages have a book of the same time, that is stored instead. */
   #additionOfSnapshots(
     market: StoredMarket,
     outcome: Outcome,

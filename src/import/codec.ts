@@ -15,9 +15,9 @@ export interface Codec {
   holdsMarkets?(sample: Sample): boolean;
   /** Set for formats that leave out records of unknown markets: their files are read after all others, which may state the markets. */
   readonly skipsUnknown?: true;
-  /** Set for formats that are not text; others never see a file whose first bytes are those of a binary format. */
+  /** Set for formats that are not text; other codecs are not asked about a file with the first bytes of a binary format. */
   readonly readsBinary?: true;
-  /** Whether a file that begins like this has the format. */
+  /** Returns true if a file that begins like this has the format. */
   recognises(sample: Sample): boolean;
   /** Reads one file. Throws DomainError 'unreadable' where the file is damaged; the records before the damage count. */
   read(file: RecordingFile, sink: RecordSink): Promise<void>;

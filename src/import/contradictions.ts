@@ -10,7 +10,7 @@ const INSTANTS_MAX = 262_144;
 /** Files with further notes are only counted. */
 const NOTES_MAX = 100;
 
-/** A file whose books are complete as they are, and what it states otherwise than the archive. */
+/** A file whose books are complete as they are, and the number of its books that contradict other sources. */
 export class BookSource {
   readonly number: number;
   readonly name: string;
@@ -23,7 +23,7 @@ export class BookSource {
   }
 }
 
-/** A book and the source that states it; undefined: it is rebuilt from changes, and judged there. */
+/** A book and the source that states it; undefined: the book is rebuilt from changes, and the rebuild judges it. */
 interface StatedBook {
   readonly timestampMs: number;
   readonly id: number;
@@ -49,7 +49,7 @@ interface LastInstant {
   key: string;
 }
 
-/** Instants of a series, ascending, of which one source stated the books first. */
+/** The instants of a series, ascending, whose books one source stated first. */
 interface OwnedInstants {
   readonly from: BookSource;
   readonly times: Float64Array;
@@ -64,13 +64,13 @@ interface Comparison<I> {
 }
 
 /**
- * Finds the instants of which one source has other books than another one has stated before. The books of one instant that one source
+ * Finds the instants at which a source has other books than an earlier source. The books of one instant that one source
  * states are a sequence, and so are those of consecutive files if the second begins with the instant that ended the first.
  */
 export class Contradictions {
   readonly #sources = new Map<object, BookSource>();
   readonly #last = new Map<string, LastInstant>();
-  /** By series. */
+  /** Instants by the name of their series. */
   #owned = new Map<string, OwnedInstants[]>();
   #earlier = new Map<string, OwnedInstants[]>();
   #instants = 0;

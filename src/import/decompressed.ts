@@ -9,13 +9,13 @@ import { inaccessible, sizeOf } from './source.ts';
 import { xzChunks } from './xz-chunks.ts';
 
 const PARQUET = [0x50, 0x41, 0x52, 0x31];
-/** No recording compresses as well as this. A file that expands to more is a decompression bomb. */
+/** The maximum ratio of decompression, which no recording reaches: a file that expands to more is a decompression bomb. */
 const EXPANSION_MAX = 8000;
 const EXPANSION_CHECKED_FROM_BYTES = 16 * 1024 * 1024;
-/** Bytes that zlib gets at a time. It packs at most 1,032 to 1, so their output fits into memory. */
+/** The number of bytes that zlib gets at a time. It packs at most 1,032 to 1, so their output fits into memory. */
 const PACKED_PIECE_BYTES = 16_384;
 const UNPACKED_CHUNK_BYTES = 65_536;
-/** The types of browsers, which come with those of preact, know no zstd. */
+/** The type with Bun's formats: that of browsers, which preact's types bring in, does not know zstd. */
 const BunDecompressionStream = DecompressionStream as new (format: Bun.CompressionFormat) => DecompressionStream;
 
 export interface DecompressOptions {

@@ -1,4 +1,4 @@
-/** A format of files that have files. */
+/** A format of files that contain files. */
 export type ContainerKind = 'zip' | 'tar';
 
 /** A format that is not text, and what to do with a file of it. */
@@ -34,7 +34,7 @@ const KINDS: readonly FileKind[] = [
   { name: 'a pickle', remedy: CONVERT, magic: '\u0080\u0005\u0095' },
 ];
 
-/** Members by which a zip file is one of another program. */
+/** The members that show that a zip file belongs to another program. */
 const ZIP_KINDS: readonly (readonly [string, (names: readonly string[]) => boolean])[] = [
   [`an Office file (xlsx): ${CONVERT}`, (names) => names.includes('[Content_Types].xml')],
   [
@@ -43,7 +43,7 @@ const ZIP_KINDS: readonly (readonly [string, (names: readonly string[]) => boole
   ],
 ];
 
-/** The container that a file with these first bytes, decompressed, is; undefined if it is none. */
+/** The container format of a file with these first bytes, decompressed; undefined if it has none. */
 export function containerKind(head: Uint8Array): ContainerKind | undefined {
   return kindOf(head)?.container;
 }

@@ -56,9 +56,9 @@ export interface ImportOptions {
   readonly dryRun?: boolean;
   /** Adds mirrored books of an outcome before its first recorded one, see `mirroredBooks`. */
   readonly mirror?: boolean;
-  /** How often recorded changes become snapshots; 'change' by default. */
+  /** The pace at which recorded changes become snapshots; 'change' by default. */
   readonly every?: SnapshotPace;
-  /** Reads the files that were named with it, and those found in directories that it fits. Others are recognised by their content. */
+  /** The mapping that reads the named files, and files of directories that it fits. Other files are recognised by their content. */
   readonly mapping?: Mapping;
 }
 
@@ -87,7 +87,7 @@ interface CountedItem extends SourceItem {
   stored: boolean;
   contradicted: boolean;
   refused: boolean;
-  /** Why it waits for the second reading. */
+  /** The reason why it waits for the second reading; undefined if it does not wait. */
   late: string | undefined;
 }
 
@@ -116,9 +116,9 @@ interface RecognisedFile {
   readonly codec: Codec;
   readonly file: RecordingFile;
   readonly copy: OpenedSource['copy'];
-  /** It has market records among others. */
+  /** True if it has market records among others. */
   readonly holdsMarkets: boolean;
-  /** It is a pipe, which cannot be read again. */
+  /** True for a pipe, which cannot be read again. */
   readonly isPiped: boolean;
 }
 
@@ -306,7 +306,7 @@ export class Importer implements RecordSink {
     this.#end(item, reason, this.markets.takeMissed());
   }
 
-  /** Ends one part that cannot be stored. `key`: what no market record states, if that is the reason. */
+  /** Ends one part that cannot be stored. `key`: the conditionId or asset id that no market record states, if that is the reason. */
   #end(item: CountedItem, reason: string, key: string | undefined): void {
     const isLate = item.reading === 'first' && !item.refused && key !== undefined && this.#late.add(key);
     if (isLate) item.late ??= reason;
@@ -381,7 +381,7 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
-  /** With an interval: adds the snapshots of what messages state, which are not merged then. */
+  /** With an interval, adds one snapshot per interval from the messages, which are not merged then. */
   #addIntervals(isLast: boolean): void {
     const { every = 'change' } = this.#options;
     if (every === 'change') return;
@@ -421,7 +421,7 @@ export class Importer implements RecordSink {
     }
   }
 
-  /** The name that no market record states, if that is why a record is refused. */
+  /** The conditionId or asset id that no market record states, if a record is refused for that reason. */
   #lateKeyOf(refused: DomainError): string | undefined {
     const missed = this.markets.takeMissed();
     // A hidden asset also looks like one of another market.
@@ -650,7 +650,7 @@ export class Importer implements RecordSink {
     else this.#records[type] = count;
   }
 
-  /** Ends the messages about the books of an asset, and counts what they have become. */
+  /** Ends the messages about the books of an asset, and counts their results. */
   #endMerged(merged: MergedAsset, sink: RecordSink): void {
     const { moments, added, traded } = merged;
     this.#countMerged(merged);
@@ -753,7 +753,7 @@ function newCodecs({ mapping }: ImportOptions): readonly Codec[] {
   return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
 }
 
-/** The name that no market record states, if that is why a record is refused. */
+/** The conditionId or asset id that no market record states, if a record is refused for that reason. */
 function keyOf(refused: DomainError): string | undefined {
   if (refused instanceof UnknownName) return refused.key;
   return refused instanceof UnknownMarket ? refused.conditionId : undefined;

@@ -94,7 +94,7 @@ export class KnownMarkets {
     return missed;
   }
 
-  /** Returns true if the input or the archive states what a conditionId or asset id names. */
+  /** Returns true if the input or the archive states the market of a conditionId or an asset id. */
   hasName(key: string): boolean {
     return this.#assetOf(key) !== undefined || this.byConditionId(key) !== undefined;
   }

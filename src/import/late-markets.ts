@@ -1,13 +1,13 @@
 import { Bits } from './bits.ts';
 import type { FileTally } from './report.ts';
 
-/** Further markets are not found when their market record comes after their records. */
+/** Maximum number of keys. Markets beyond it are not found if their market record comes after their records. */
 const KEYS_MAX = 65_536;
-/** With more items, the files are read again even if no market was found, to reject what is still unknown. */
+/** Maximum number of kept items. With more, files are read again even if no market was found, to reject their items. */
 const HELD_MAX = 16_384;
 
 /**
- * first: records of a market whose market record comes later wait for the second reading, all of them.
+ * first: all records of a market whose market record comes later wait for the second reading.
  * second: only those records are read.
  * only: the file is read once, and its records need a market that is known when they are read.
  */
@@ -43,7 +43,7 @@ export class LateMarkets<I> {
     return this.#held.length === this.#count ? this.#held : undefined;
   }
 
-  /** Returns true if the reader of this time must not see what a key names. */
+  /** Returns true if the present reading must not find the market or asset of a key. */
   hides(key: string): boolean {
     return this.reading === 'first' ? this.#keys.has(key) : this.reading === 'second' && !this.#keys.has(key);
   }

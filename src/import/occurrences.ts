@@ -3,12 +3,12 @@ import type { Position } from '../domain/page.ts';
 /** The records of one series at the time that its source stated last. */
 interface LastTime {
   readonly timestampMs: number;
-  /** Different records, and how often each was stated. */
+  /** The different records, with the number of times that each was stated. */
   readonly stated: { readonly record: Position; count: number }[];
   latest: Position;
 }
 
-/** With more series, those that were added first are forgotten: a source states records of one time together. */
+/** Maximum number of series. The ones that were added first are dropped: a source states the records of one time together. */
 const SERIES_MAX = 16_384;
 
 /**
@@ -18,7 +18,7 @@ const SERIES_MAX = 16_384;
 export class Occurrences {
   readonly #series = new Map<string, LastTime>();
 
-  /** The number of a record, from 1. `isDistinct`: also of a record that equals the one before it. */
+  /** The number of a record, from 1. `isDistinct`: a record that equals the one before it gets a new number. */
   next<R extends Position>(series: string, record: R, same: (a: R, b: R) => boolean, isDistinct: boolean): number {
     const last = this.#series.get(series);
     if (last === undefined || last.timestampMs !== record.timestampMs) {

@@ -1,4 +1,4 @@
-/** How a file is compressed as a whole. */
+/** The compression of a whole file. */
 export type Packing = 'gzip' | 'zstd' | 'xz';
 
 /** The first bytes: RFC 1952, RFC 8878, and https://tukaani.org/xz/xz-file-format.txt. */

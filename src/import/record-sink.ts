@@ -48,6 +48,6 @@ export interface RecordSink {
    */
   take(kind: string, line: number, parse: () => Iterable<RecordedItem>): void;
 
-  /** Merges what a message states of the book of an asset with all other recordings of it, which ends one part of its item. */
+  /** Merges a message about the book of an asset with all other recordings of it, which ends one part of its item. */
   state(target: AssetTarget, event: AssetEvent): void;
 }

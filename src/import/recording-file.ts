@@ -2,11 +2,11 @@
 export interface RecordingFile {
   /** `-` for standard input, which cannot be Parquet. */
   readonly path: string;
-  /** Where its bytes are for readers that seek in them, if not at `path`: a copy of a member of a container. */
+  /** The path of its bytes for readers that seek in them, if not `path`: that of a copy of a member of a container. */
   readonly copy?: string;
   /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
-  /** Whether each line is a JSON value. Only meaningful for JSON. */
+  /** True if each line is a JSON value. Only meaningful for JSON. */
   readonly isJsonLines: boolean;
   /** The decompressed bytes, to be read once. A chunk is valid until the next one. Throws 'unreadable' where they are damaged. */
   bytes(): AsyncIterable<Uint8Array>;

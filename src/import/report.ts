@@ -7,7 +7,7 @@ interface KindReport {
   readonly stored: number;
   /** The archive, or the import so far, already had all records of the item. */
   readonly duplicate: number;
-  /** Messages that hashes contradict, because changes before them are missing: a gap says when; books that contradict other sources. */
+  /** Messages that hashes contradict as changes before them are missing (a gap says when), and books that contradict other sources. */
   readonly contradicted: number;
   readonly rejected: number;
   /** Items that never have a record (`PONG`). Not counted in `read`. */
@@ -25,9 +25,9 @@ interface TypeReport {
   readonly stored: number;
   /** Equal to a record of the archive, or of the import so far. */
   readonly duplicate: number;
-  /** Other books than those that the archive has of the same instant. */
+  /** Books that differ from those that the archive has at the same instant. */
   readonly contradicted: number;
-  /** Refused for what they say of their market. */
+  /** Refused because of what they state about their market. */
   readonly rejected: number;
 }
 
@@ -42,7 +42,7 @@ export interface FileReport extends Counts {
   readonly gaps: number;
   /** Levels of size 0 left out of snapshots. */
   readonly droppedLevels: number;
-  /** Why the file was not read to its end. */
+  /** One sentence that says why the file was not read to its end; undefined if it was. */
   readonly error: string | undefined;
 }
 
@@ -80,7 +80,7 @@ export interface ImportReport {
   readonly missingMarkets: readonly string[];
   /** Remarks about the recordings, one sentence each. */
   readonly notes: readonly string[];
-  /** Whether the import was stopped before all files were read. */
+  /** True if the import was stopped before all files were read. */
   readonly stopped: boolean;
   readonly dryRun: boolean;
   readonly elapsedMs: number;
@@ -92,7 +92,7 @@ export const REJECTIONS_SHOWN = 1000;
 const EXAMPLES_SHOWN = 3;
 /** Rejections for further reasons are only counted in the total. */
 const GROUPS_MAX = 200;
-/** What differs between two rejections for the same reason. */
+/** The ids, numbers and quoted texts in which two rejections for the same reason may differ. */
 const PARTICULARS = /0x[0-9a-f]+|\d+(?:\.\d+)?|"[^"]*"/gi;
 
 /** Groups rejections by their reason. */

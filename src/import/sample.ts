@@ -17,9 +17,9 @@ export class Sample {
   readonly lines: readonly string[];
   /** The column names of a Parquet file (none if it is damaged); undefined for other files. */
   readonly columns: ReadonlySet<string> | undefined;
-  /** Whether it comes from a pipe: `head` may be a single line. */
+  /** True if it comes from a pipe: `head` may be a single line. */
   readonly piped: boolean;
-  /** Whether each line is a JSON value. A value over many lines may also have lines that are values. */
+  /** True if each line is a JSON value. A value over many lines may also have lines that are values. */
   readonly isJsonLines: boolean;
   #values: readonly unknown[] | undefined;
 
@@ -77,7 +77,7 @@ function isJsonLine(line: string): boolean {
   return elementsOf(withoutStamp(line)).length > 0 || isQuotedJson(line);
 }
 
-/** Whether a line is a JSON text that contains an object or an array. */
+/** Returns true if a line is a JSON text that contains an object or an array. */
 function isQuotedJson(line: string): boolean {
   const value = parsedJson(line);
   return typeof value === 'string' && elementsOf(value).length > 0;

@@ -9,7 +9,7 @@ export interface Source {
   readonly path: string;
   /** Its name in reports. */
   readonly name: string;
-  /** Whether the user named the file: then it must be a recording. Other files in directories are skipped. */
+  /** True if the user named the file: then it must be a recording. Files in directories that are not recordings are skipped. */
   readonly named: boolean;
   /** Set for market records that no mapping describes: `--markets`, and the `markets.ndjson` next to a named file. */
   readonly byContent?: true;

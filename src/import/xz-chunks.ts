@@ -1,6 +1,6 @@
 import { ReadableStream } from 'node:stream/web';
 
-/** Results of XZ Embedded (xz.h) for files that are whole, but need more than it has. */
+/** Results of XZ Embedded (xz.h) for undamaged files that need more memory, or options that it does not support. */
 const [MEMORY_LIMIT, OPTIONS] = [4, 6];
 
 /**

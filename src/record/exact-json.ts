@@ -142,7 +142,7 @@ function refuseInexact(name: string, number: string): void {
   throw rejected(`${name} ${number.slice(0, SHOWN_CHARS)} has more digits than can be kept exactly`.trimStart());
 }
 
-/** Whether a colon follows the string that ends at `end`. */
+/** Returns true if a colon follows the string that ends at `end`. */
 function isName(text: string, end: number): boolean {
   let at = end + 1;
   while (at < text.length && text.charCodeAt(at) <= BLANK) at += 1;

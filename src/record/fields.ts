@@ -11,7 +11,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 const CONDITION_ID = /^0x[0-9a-fA-F]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 const TEXT_CHARS_MAX = 200;
-/** Spreadsheets run a cell of CSV that begins so as a formula. */
+/** The beginning of a CSV cell that spreadsheets run as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** The error for a record that cannot be stored; `reason` is one clause without file and line. */

@@ -35,7 +35,7 @@ interface PriceRecord extends OutcomeRecord {
   readonly type: 'price';
   readonly kind: PriceKind;
   readonly price: number;
-  /** Of equal trades that are distinct rows: its number among those of its time, from 1. */
+  /** The number of the trade among equal ones of its time, from 1; set if equal rows are different trades. */
   readonly occurrence?: number;
   /** Details of a trade, as far as the recording has them. */
   readonly trade?: TradeDetails | undefined;

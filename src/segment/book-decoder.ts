@@ -23,7 +23,7 @@ export const bookCodec: SegmentCodec<BookRecord> = {
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-/** More bytes than the loops read past the end of a payload whose last edit is cut off. */
+/** Number of zeros after a payload: the loops read fewer bytes past the end of one whose last edit is cut off. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
 const NO_HEAD: SegmentHeader = {

@@ -44,7 +44,7 @@ export class EditLog {
   /** 1 when the edit changes or adds a level of the current book, else 0. */
   produces = new Uint8Array(INITIAL_EDITS).fill(1);
   length = 0;
-  /** Whether a level was added or removed; otherwise every edit is a new size. */
+  /** True if a level was added or removed; otherwise every edit is a new size. */
   restructures = false;
 
   /** Starts a log of `length` new sizes; the caller fills in `skips`. */

@@ -5,11 +5,11 @@ import { DOUBLES } from './scale.ts';
 const ZERO = 48;
 const POINT = 46;
 const INT32_MAX = 2 ** 31 - 1;
-/** "00" … "99": one division for two digits. */
+/** The pairs of digits "00" … "99": one division gives two digits. */
 const PAIRS = Uint8Array.from({ length: 200 }, (_, i) => ZERO + (i % 2 === 0 ? Math.floor(i / 20) : (i >> 1) % 10));
 const POWERS_INT32 = Int32Array.from({ length: 10 }, (_, exponent) => powerOfTen(exponent));
 
-/** No scaled value and no double is longer than this. */
+/** Maximum length of the text of a scaled value or a double. */
 export const DECIMAL_TEXT_MAX = 24;
 
 /** Writes value / 10^scale without trailing zeros; with the scale DOUBLES the value itself. `value` ≥ 0. */

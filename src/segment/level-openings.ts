@@ -7,12 +7,12 @@ type WriteOpening = (bytes: Uint8Array, position: number, price: number, scale: 
 
 /** The bytes of a level before its size, in JSON or msgpack; cached per price. */
 export class LevelOpenings {
-  /** For prices that are not cached. */
+  /** Writes the opening of a price that is not cached. */
   readonly write: WriteOpening;
   readonly #bytesMax: number;
   readonly #byScale: (Uint8Array | undefined)[][] = Array.from({ length: CACHED_SCALE_MAX + 1 }, () => []);
 
-  /** No opening is longer than `bytesMax`. */
+  /** `bytesMax`: the maximum length of an opening. */
   constructor(bytesMax: number, write: WriteOpening) {
     this.#bytesMax = bytesMax;
     this.write = write;

@@ -113,7 +113,7 @@ function editsOf(records: readonly QuoteRecord[], from: number, count: number, s
   });
 }
 
-/** Whether only the size changed. */
+/** Returns true if only the size changed. */
 function isResized({ before, after }: SideEdit): boolean {
   return before.isPresent && after.isPresent && before.price === after.price;
 }

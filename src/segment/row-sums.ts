@@ -34,7 +34,7 @@ export function rowSums({ values, length }: Ladder, { priceScale, sizeScale }: S
   return { rows, sizes };
 }
 
-/** Whether a side has a price with more than two decimals. */
+/** Returns true if a side has a price with more than two decimals. */
 export function hasFinePrice({ values, length }: Ladder, { priceScale }: Scales): boolean {
   if (priceScale <= CENTS_SCALE) return false;
   const cent = powerOfTen(priceScale - CENTS_SCALE);

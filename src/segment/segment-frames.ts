@@ -32,7 +32,7 @@ export interface SegmentFrame {
   readonly number: number;
 }
 
-/** Whether a file that begins with `head` is in the segments format, of any version. */
+/** Returns true if a file that begins with `head` is in the segments format, of any version. */
 export function looksLikeSegments(head: Uint8Array): boolean {
   return FIRST_LINE_PREFIX.equals(head.subarray(0, FIRST_LINE_PREFIX.length));
 }

@@ -48,7 +48,7 @@ export interface SegmentCodec<R extends Position> {
   encode(records: readonly R[], from: number, countMax: number): EncodedSegment;
   /** Throws DomainError 'unavailable' when the payload is damaged. */
   decode(payload: Uint8Array): R[];
-  /** Whether two records of one timestamp are equal, apart from their ids. */
+  /** Returns true if two records of one timestamp are equal, apart from their ids. */
   same(a: R, b: R): boolean;
 }
 

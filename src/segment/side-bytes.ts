@@ -85,7 +85,7 @@ export abstract class SideBytes {
     return at;
   }
 
-  /** Whether the side is small and its edits are a few new sizes. */
+  /** Returns true if the side is small and its edits are a few new sizes. */
   canPatch({ length, restructures }: EditLog): boolean {
     return !restructures && length <= PATCHES_MAX && this.#offsets[this.#levels]! <= PATCHED_BYTES_MAX;
   }

@@ -72,7 +72,7 @@ export class ChangeTable {
     return new ChangeTable([], 1);
   }
 
-  /** At most TABLE_MAX of the `changes` that take more bytes inline than in a table: those with the most bytes inline. */
+  /** The `changes` that take more bytes inline than in a table: at most TABLE_MAX, those with the most bytes inline. */
   static of(changes: readonly number[], scale: number): ChangeTable {
     const whole = divisorOf(scale);
     const times = new Map<number, number>();

@@ -19,28 +19,28 @@ export interface StatedSize {
 export interface StatedLevel {
   readonly isBid: boolean;
   readonly price: number;
-  /** In the order of a source. Several if sources differ, none of which is a part of another. */
+  /** The sizes in the order in which a source states them. Several orders if sources differ; none is a part of another. */
   readonly orders: readonly (readonly StatedSize[])[];
 }
 
 /**
- * The part of what recordings state of an outcome's book at one time that the stored books do not show. A stored book without one is
- * proved by a hash, and its levels that differ from the stored book before it are those that were stated.
+ * The statements of recordings about an outcome's book at one time, as far as the stored books do not show them. A stored book without a
+ * statement is proved by a hash, and recordings stated exactly those of its levels that differ from the stored book before it.
  */
 export interface Statement extends Position {
-  /** A hash proves the book of this time: the stored one, or without one that of the stored book before it. */
+  /** True if a hash proves the book of this time: the stored one, or if none is stored, the stored book before it. */
   readonly isProved: boolean;
-  /** A recording states the whole book. */
+  /** True if a recording states the whole book. */
   readonly isFull: boolean;
-  /** No change of the outcome is known: whole books are complete as they are. */
+  /** True if no change of the outcome is known: whole books are complete as they are. */
   readonly isAlone: boolean;
-  /** The stored books of this time are snapshots that changes were not applied to. */
+  /** True if the stored books of this time are snapshots to which changes were not applied. */
   readonly isForeign: boolean;
-  /** Undefined: those by which the stored book differs from the one before it. */
+  /** The stated levels; undefined: those in which the stored book differs from the one before it. */
   readonly levels: readonly StatedLevel[] | undefined;
 }
 
-/** Statements have no ids of their own: one a time. */
+/** The id of every statement: there is one per timestamp. */
 export const STATEMENT_ID = 1;
 
 const PROVED = 1;

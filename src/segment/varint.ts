@@ -56,7 +56,7 @@ export class VarintWriter extends ByteBuffer {
   }
 }
 
-/** How many bytes `VarintWriter.unsigned` takes for `value`. */
+/** The number of bytes that `VarintWriter.unsigned` writes for `value`. */
 export function unsignedBytes(value: number): number {
   let bytes = 1;
   for (let rest = value; rest >= LOW_BITS; rest /= LOW_BITS) bytes += 1;

@@ -25,7 +25,7 @@ export class AccountTiers {
     tiers.named(ungranted);
   }
 
-  /** At each instant the first term that contains it is valid; the last one contains every instant. */
+  /** The terms of an account. At each instant the first term that contains it is valid; the last one contains every instant. */
   termsOf(accountId: number): TierTerm[] {
     const granted = this.#grants
       .ofAccount(accountId)

@@ -63,7 +63,7 @@ export class ApiKeys {
 
   /**
    * The key that a request sent; undefined when it is malformed, unknown or revoked, or its account is disabled. The caller checks
-   * whether it has expired. Every text is digested and looked up once, so the time does not show which of these it is.
+   * whether it has expired. Every text is digested and looked up once, so the time taken does not show which of these is the case.
    */
   authenticate(key: string): ApiKey | undefined {
     const row = this.#sql.findByDigest.get(this.#secret.digest(key));
@@ -87,7 +87,7 @@ export class ApiKeys {
     return row === null ? undefined : toApiKey(row);
   }
 
-  /** Oldest first, the revoked ones included. */
+  /** All keys, the oldest first, including revoked ones. */
   list(): ApiKey[] {
     return this.#sql.list.all().map(toApiKey);
   }
@@ -155,7 +155,7 @@ export class ApiKeys {
     return this.#mustFind(id);
   }
 
-  /** Within a write transaction. */
+  /** Removes the name of the key with `id`. Within a write transaction. */
   removeName(id: string): void {
     this.#sql.removeName.run(id);
   }
@@ -171,7 +171,7 @@ export class ApiKeys {
   }
 }
 
-/** Whether a key is neither revoked nor expired. */
+/** Returns true if a key is neither revoked nor expired. */
 export function isUsable({ revokedMs, expiresMs = Infinity }: ApiKey, nowMs: number): boolean {
   return revokedMs === undefined && nowMs < expiresMs;
 }

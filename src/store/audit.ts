@@ -7,7 +7,7 @@ export interface AuditEntry {
   readonly atMs: InstantMs;
   /** The account that acted; undefined: a command on this machine, or the service itself. */
   readonly actorId: number | undefined;
-  /** What was done, as `noun.verb`: `key.create`. */
+  /** The name of the action, as `noun.verb`: `key.create`. */
   readonly action: string;
   /** The account that the action concerns; undefined: none. */
   readonly accountId: number | undefined;
@@ -40,7 +40,7 @@ export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND entry_id < ?
 export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND entry_id < ?
   ORDER BY entry_id DESC LIMIT ?`;
 
-/** Who did what, to which account, and when. Entries are never changed or removed. */
+/** The log of actions, the accounts that acted, and the accounts concerned. Entries are never changed or removed. */
 export class Audit {
   readonly #sql;
 
@@ -56,7 +56,7 @@ export class Audit {
     };
   }
 
-  /** Within the write transaction of the action. */
+  /** Adds an entry. Within the write transaction of the action. */
   append({ atMs, actorId, action, accountId, detail = {} }: NewAuditEntry): void {
     this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
   }

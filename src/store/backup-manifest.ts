@@ -10,7 +10,7 @@ import { writeNew } from './on-disk.ts';
 /** A database file of a backup. */
 export interface BackedUpFile {
   readonly name: string;
-  /** It has everything that was reported as stored before this instant. */
+  /** The file has everything that was reported as stored before this instant. */
   readonly at: string;
   readonly bytes: number;
   readonly sha256: string;
@@ -31,7 +31,7 @@ export const BACKUP_FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORD
 
 const MANIFEST_FILE = 'manifest.json';
 const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
-/** All that a backup may have. */
+/** The names of all files that a backup may have. */
 export const BACKUP_NAMES: ReadonlySet<string> = new Set([
   ...BACKUP_FILES.map(({ name }) => name),
   KEY_SECRET_FILE,

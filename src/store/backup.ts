@@ -140,7 +140,7 @@ function refuseOther(target: string): void {
   );
 }
 
-/** Whether a directory is a backup and has nothing else. */
+/** Returns true if a directory is a backup and has nothing else. */
 export function isBackup(target: string): boolean {
   try {
     refuseOther(target);
@@ -151,7 +151,7 @@ export function isBackup(target: string): boolean {
   }
 }
 
-/** Whether a real path is a directory or lies in it. */
+/** Returns true if a real path is the directory or lies in it. */
 function isWithin(directory: string, path: string): boolean {
   const [first] = relative(directory, path).split(sep);
   return first !== '..';

@@ -19,7 +19,7 @@ export class BookWalk {
     this.#find = (instantMs) => snapshots.nearest(market, outcome, instantMs, 'before');
   }
 
-  /** Of the book that `moveTo` found. */
+  /** The time of the book that `moveTo` found. */
   get timestampMs(): InstantMs {
     return this.reader.head.timestamps[this.reader.index]!;
   }

@@ -14,14 +14,14 @@ interface SuspectInstant extends ContradictingInstant {
   isCounted: boolean;
 }
 
-/** Ids of two different books of one instant, and the instant. Both ids are exclusive: those between them were given meanwhile. */
+/** The ids of two different books of one instant, both exclusive: ids between them were given in the meantime. */
 interface IdInterval {
   readonly afterId: number;
   readonly beforeId: number;
   readonly instant: SuspectInstant;
 }
 
-/** Intervals that wait for an id; then the oldest, which many later books have not decided, is given up. */
+/** Maximum number of intervals that wait for an id. With more, the oldest is dropped: many later books have not decided it. */
 const WAITING_MAX = 256;
 
 /**
@@ -83,13 +83,13 @@ export class ContradictingInstants {
     if (isCounted || this.#isMerged(this.#timestampMs)) return;
     this.#suspect ??= { timestampMs: this.#timestampMs, books: this.#books, isCounted: false };
     const instant = this.#suspect;
-    // Of the ids of earlier books the highest is enough, as long as ids ascend; the later books decide the rest.
+    // The highest id of the earlier books is enough, as long as ids ascend; the later books decide the rest.
     if (afterId < this.#highestId && this.#highestId < beforeId) this.#found(instant);
     else this.#waiting.push({ afterId, beforeId, instant });
     if (this.#waiting.length > WAITING_MAX) this.#waiting.shift();
   }
 
-  /** Finds the instants of the intervals that have an id. */
+  /** Counts the instants of the waiting intervals that contain an id. */
   #decide(id: number): void {
     for (let at = this.#waiting.length - 1; at >= 0; at -= 1) {
       const { afterId, beforeId, instant } = this.#waiting[at]!;

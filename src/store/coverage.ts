@@ -18,7 +18,7 @@ interface OutcomeInstant extends ContradictingInstant {
   readonly outcome: Outcome;
 }
 
-/** How much of a market is recorded, in one state of the archive. */
+/** The recorded part of a market, in one state of the archive. */
 export interface MarketCoverage {
   readonly market: StoredMarket;
   /** Up, then down; an outcome without snapshots is included. */
@@ -31,7 +31,7 @@ export interface MarketCoverage {
   readonly gapCount: number;
   /** The first ones, GAPS_LISTED_MAX at most. */
   readonly gaps: readonly Gap[];
-  /** When the market's last snapshot was recorded or its last gap ended, also if that is later than `asOfMs`; 0 without any. */
+  /** The later of the market's last snapshot and the end of its last gap, even if it is after `asOfMs`; 0 without any. */
   readonly lastMs: InstantMs;
 }
 
@@ -39,7 +39,7 @@ export interface MarketCoverage {
 const CACHED_MAX = 1000;
 /** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
-/** Bytes of payload to read before other requests are served: a few milliseconds of work. */
+/** The bytes of payload that are read before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
 
 /** A question that is not answered yet. */
@@ -82,7 +82,7 @@ export class Coverages {
     const name = `${nameOf(conditionId, asOfMs)} ${market.revision}`;
     const question: Question = this.#questions.get(name) ?? { conditionId, asOfMs, answer: Promise.withResolvers() };
     this.#questions.set(name, question);
-    // Of several keys with the same question, the first one to have its turn brings the answer.
+    // If several keys ask the same question, it is answered in the first turn of any of them.
     this.#waiting.add(name, keyId);
     void this.#answerAll();
     return question.answer.promise;

@@ -37,8 +37,8 @@ export function refuseShared(directory: string): void {
 }
 
 /**
- * Whether a file or directory exists and cannot be written: nobody has the permission (mode 444, also for root), this user has
- * not, or its file system is mounted read-only.
+ * Returns true if a file or directory exists and cannot be written: nobody has the permission (mode 444, also for root), this user
+ * does not have it, or its file system is mounted read-only.
  */
 export function isReadOnly(path: string): boolean {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -52,15 +52,15 @@ export function isReadOnly(path: string): boolean {
   }
 }
 
-/** Whether a file of a data directory cannot be written, or is missing and cannot be created. */
+/** Returns true if a file of a data directory cannot be written, or is missing and cannot be created. */
 export function isUnwritable(directory: string, name: string): boolean {
   const path = join(directory, name);
   return isReadOnly(existsSync(path) ? path : directory);
 }
 
 /**
- * Whether a file is missing in a data directory that cannot be written. Throws errors of the file system: what may not be seen is
- * not missing.
+ * Returns true if a file is missing in a data directory that cannot be written. Throws errors of the file system: a file that this
+ * user may not see is not missing.
  */
 export function cannotBeCreated(directory: string, name: string): boolean {
   return statSync(join(directory, name), { throwIfNoEntry: false }) === undefined && isReadOnly(directory);

@@ -9,16 +9,16 @@ import { copyBeforeUpgrade, keepCopy, migrate, oldestVersion, takeAlone, type Up
 
 /** Four segments of books fill a page (segment/segment-header.ts). */
 const PAGE_BYTES = 8192;
-/** A command waits this long for another one that writes. */
+/** The time for which a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
 const INCREMENTAL = 2;
 /** Maximum age of a shared view. A command that changes the archive takes longer than this to report it. */
 const VIEW_MS_MAX = 0.5;
-/** An upgrade waits this long for another one, and tries again after random parts of the second time. */
+/** `wait`: the time for which an upgrade waits for another one; it tries again after random parts of `retry`. */
 const UPGRADE_MS = { wait: 2000, retry: 100 };
-/** Requests may read a file for this long after it was deleted or replaced. */
+/** Maximum time for which requests may still read a file that was deleted or replaced. */
 const REPLACED_MS_MAX = 100;
 
 export interface OpenOptions {
@@ -41,7 +41,7 @@ export class Database {
   readonly #commit: Statement;
   readonly #dataVersion: Statement<{ data_version: number }, []>;
   #isDryRun = false;
-  /** Whether the view of `readShared` is open, and its start. */
+  /** True while the view of `readShared` is open; `#sharedSinceMs` is its start. */
   #isShared = false;
   #sharedSinceMs = 0;
   #state = 0;
@@ -180,7 +180,7 @@ export class Database {
     });
   }
 
-  /** Within `readShared`: a new number whenever its view shows a changed archive. */
+  /** The number of the archive's state, new whenever the view shows a change. Within `readShared`. */
   get state(): number {
     return this.#state;
   }
@@ -403,8 +403,8 @@ function isMissing(path: string): boolean {
 }
 
 /**
- * Whether an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not that
- * the disk is full, or the file in use or not accessible.
+ * Returns true if an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not
+ * that the disk is full, or that the file is in use or not accessible.
  */
 export function saysDamaged(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.cause : error;
@@ -513,7 +513,7 @@ function closedOnError<T>(sqlite: Sqlite, work: () => T): T {
   }
 }
 
-/** Whether a database is still empty. Throws if it belongs to another program, or has a schema that this one cannot upgrade. */
+/** Returns true if a database is still empty. Throws if it belongs to another program, or has a schema that this one cannot upgrade. */
 function isNew(sqlite: Sqlite, path: string, file: DatabaseFile): boolean {
   const isEmpty = sqlite.query('SELECT name FROM sqlite_schema LIMIT 1').get() === null;
   const owner = pragma(sqlite, 'application_id');

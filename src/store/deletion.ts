@@ -7,7 +7,7 @@ import type { Markets, StoredMarket } from './markets.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 
-/** What to delete; an undefined field does not restrict, and all others must match. */
+/** Selects what to delete; an undefined field does not restrict, and all others must match. */
 export interface DeletionFilter {
   /** Keys of markets, ascending. With them no coin prices are deleted. */
   readonly marketKeys: readonly number[] | undefined;
@@ -22,17 +22,17 @@ export interface DeletionFilter {
   readonly beforeMs: InstantMs | undefined;
 }
 
-/** Numbers of what a deletion takes. */
+/** The number of markets, records and bytes that a deletion removes. */
 export interface DeletionTotals {
   markets: number;
   /** Recorded and mirrored snapshots, quotes, prices and gaps of the markets; not what is derived from snapshots. */
   records: number;
   coinPrices: number;
-  /** Of stored segments, also of derived records. */
+  /** The bytes of the stored segments, also those of derived records. */
   bytes: number;
 }
 
-/** What a deletion takes of a coin. */
+/** The totals of a deletion for one coin. */
 export interface CoinDeletion extends DeletionTotals {
   readonly symbol: string;
   /** Start of the first window and end of the last one; undefined without markets. */
@@ -90,7 +90,7 @@ export class Deletion {
   /** The sources of all coin prices in the archive. */
   readonly sources: readonly string[];
   readonly #prices: readonly PriceSeries[];
-  /** Whether the file gave its free pages back. */
+  /** False if the file keeps its free pages, see Database.giveBack. */
   #givesBack = true;
 
   constructor({ database, markets, gaps, recordedCoins }: Archive, filter: DeletionFilter) {
@@ -133,7 +133,10 @@ export class Deletion {
     );
   }
 
-  /** What the deletion takes, by coin, and whether the archive would have no market, or without markets no price, left. */
+  /**
+   * Counts what the deletion would remove, by coin. `isEverything`: the archive would have no market left, or, if it has no markets,
+   * no coin price.
+   */
   count(): { readonly coins: readonly CoinDeletion[]; readonly isEverything: boolean } {
     const coins = new Map<string, CoinDeletion>();
     let markets = 0;
@@ -186,12 +189,12 @@ export class Deletion {
     }
   }
 
-  /** Whether the file gave the space of everything that `run` deleted back, see Database.giveBack. */
+  /** True if the file gave back the space of everything that `run` deleted, see Database.giveBack. */
   get givesBack(): boolean {
     return this.#givesBack;
   }
 
-  /** One transaction, added to `done` once it is committed. */
+  /** Runs `work` in one transaction, and adds its totals to `done` after the commit. */
   #step<T>(done: DeletionTotals, work: (step: DeletionTotals) => T): T {
     const step: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     const result = this.#database.write(() => {

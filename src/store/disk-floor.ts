@@ -3,7 +3,7 @@ import { DomainError } from '../domain/errors.ts';
 
 /** The free space that imports leave on the disk of a data directory: what a server writes of keys and sign-ins needs some. */
 export interface DiskFloor {
-  /** As the user gave it, for messages. */
+  /** The text that the user gave, for messages. */
   readonly text: string;
   /** 0: there is no floor. */
   readonly bytes: number;
@@ -29,7 +29,7 @@ export function refuseLowDisk(directory: string, floor: DiskFloor): void {
   );
 }
 
-/** What a user without special rights may still write. */
+/** The number of bytes that a user without special rights may still write to the disk of a directory. */
 export function freeBytes(directory: string): number {
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;

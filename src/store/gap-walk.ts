@@ -25,7 +25,7 @@ export class GapWalk {
     }
   }
 
-  /** Whether a passed gap touches the time from `fromMs` to the last instant of `pass`. */
+  /** Returns true if a passed gap touches the time from `fromMs` to the last instant of `pass`. */
   touchesFrom(fromMs: InstantMs): boolean {
     return this.#endMs >= fromMs;
   }

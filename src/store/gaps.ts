@@ -81,7 +81,7 @@ export class Gaps {
     return new Map(this.#byCoin.all().map(({ symbol, gaps }) => [symbol, gaps]));
   }
 
-  /** When the last gap ended; 0 without gaps. */
+  /** The latest end of a market's gaps; 0 without gaps. */
   lastMs(marketKey: number): InstantMs {
     return this.#last.get(marketKey)?.lastMs ?? 0;
   }

@@ -68,7 +68,7 @@ export class Grants {
       .map((row) => ({ ...row, endsMs: row.endsMs === Number.MAX_SAFE_INTEGER ? undefined : row.endsMs }));
   }
 
-  /** Within a write transaction. */
+  /** Adds a grant. Within a write transaction. */
   add(grant: NewGrant, nowMs: InstantMs): AccountGrant {
     const id = `grant_${randomBytes(ID_BYTES).toString('hex')}`;
     const { accountId, tier, source, paymentId, startsMs, endsMs } = grant;

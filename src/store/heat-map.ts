@@ -20,7 +20,7 @@ import type { StoredMarket } from './markets.ts';
 import type { Found } from './series-walk.ts';
 import { tradedColumns } from './traded-columns.ts';
 
-/** Payload read in a step: a few milliseconds of work. To sum a level takes about as long as to read some bytes. */
+/** The bytes of payload that are read in a step, a few milliseconds of work. Summing a level counts as reading LEVEL_BYTES bytes. */
 const STEP_BYTES = 64 * 1024;
 const LEVEL_BYTES = 4;
 
@@ -43,7 +43,7 @@ export function* heatMapSteps(
   const gapWalk = new GapWalk(gaps.within(market.key, Math.min(shownMs, startMs), endMs, asOfMs));
   const walk = new BookWalk(snapshots, market, outcome);
   const columns: HeatMapColumn[] = [];
-  /** Of the books in `columns`: fine rows, until it is known whether whole cents suffice. */
+  /** The rows of each side of the books in `columns`: fine rows, until it is known whether whole cents suffice. */
   const rowsOfSides: number[][] = [];
   let book: ColumnBook | undefined;
   let isFine = false;

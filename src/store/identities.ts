@@ -14,7 +14,7 @@ export interface LinkedIdentity extends Identity {
 export const LIST_IDENTITIES =
   'SELECT issuer, subject, created_ms AS linkedMs FROM identities WHERE account_id = ? ORDER BY issuer, subject';
 
-/** Which account an identity signs in to. */
+/** The links of identities to the accounts that they sign in to. */
 export class Identities {
   readonly #sql;
 
@@ -42,12 +42,12 @@ export class Identities {
     return this.#sql.insert.run(issuer, subject, accountId, nowMs).changes > 0;
   }
 
-  /** By issuer and subject. */
+  /** The identities that sign in to an account, by issuer and subject. */
   ofAccount(accountId: number): LinkedIdentity[] {
     return this.#sql.list.all(accountId);
   }
 
-  /** Within a write. */
+  /** Removes the link of an identity. Within a write. */
   unlink({ issuer, subject }: Identity): void {
     this.#sql.delete.run(issuer, subject);
   }

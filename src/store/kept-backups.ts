@@ -8,7 +8,7 @@ import { restore } from './restore.ts';
 
 export const KEPT_MAX = 10_000;
 
-/** How many backups a directory keeps, and what each copy is verified with. */
+/** The number of backups that a directory keeps, and the check of each copy. */
 export interface KeepOptions extends Pick<CopyOptions, 'check'> {
   /** At least 1. */
   readonly keep: number;

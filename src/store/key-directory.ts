@@ -8,7 +8,7 @@ import type { KeySecret } from './key-secret.ts';
 import type { Tiers } from './tiers.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
-/** Each takes about 1 kB. */
+/** Maximum number of cached keys; each takes about 1 kB. */
 const CACHED_MAX = 32_768;
 const TIERS_MAX = 1024;
 
@@ -23,9 +23,9 @@ export class KeyDirectory {
   readonly #apiKeys: ApiKeys;
   readonly #tiers: Tiers;
   readonly #accountTiers: AccountTiers;
-  /** By the key's digest: the key itself is not stored. */
+  /** Keys by their digest: the key itself is not stored. */
   readonly #cache: VersionedCache<readonly KeyHolder[]>;
-  /** So that keys share them. */
+  /** Tiers by their id, so that keys share them. */
   readonly #tierCache: VersionedCache<Tier>;
 
   constructor(database: Database, secret: KeySecret, apiKeys: ApiKeys, tiers: Tiers, accountTiers: AccountTiers) {

@@ -36,7 +36,7 @@ export class KeySecret {
     return new KeySecret(readSecret(path)!);
   }
 
-  /** For keys that are not stored. */
+  /** A random secret, for keys that are not stored. */
   static random(): KeySecret {
     return new KeySecret(randomBytes(SECRET_BYTES));
   }
@@ -46,7 +46,7 @@ export class KeySecret {
     return this.#hasher.copy().update(key).digest();
   }
 
-  /** The same as text, for maps. */
+  /** HMAC-SHA-256 of a key as base64, for maps. */
   digestText(key: string): string {
     return this.#hasher.copy().update(key).digest('base64');
   }
@@ -83,7 +83,7 @@ function createSecret(path: string): void {
   flush(dirname(path));
 }
 
-/** `what`: whose keys need the secret in the file `path`. */
+/** The error for a missing secret file `path`. `what` names the owner of the keys that need it. */
 export function missingSecret(path: string, what: string): DomainError {
   return new DomainError(
     'unavailable',

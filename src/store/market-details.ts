@@ -29,7 +29,7 @@ export class StoredDetails {
     );
   }
 
-  /** Whether they can be read, for `verify`. */
+  /** Returns true if the details of the market with `key` can be read, for `verify`. */
   isReadable(key: number): boolean {
     return this.#read(key) !== undefined;
   }
@@ -55,7 +55,7 @@ export class StoredDetails {
   }
 }
 
-/** Whether an object has only details, each of its kind. */
+/** Returns true if an object has only details, each of its kind. */
 function isWhole(details: Fields): details is MarketDetails {
   const known = DETAIL_NAMES.filter((name) => name in details);
   return (

@@ -125,9 +125,9 @@ export interface MarketFilter {
   readonly timeframe: Timeframe | undefined;
   /** Part of its slug, or the beginning of its conditionId, in upper or lower case. */
   readonly search?: string | undefined;
-  /** Whether it has an order book snapshot, with `asOfMs` one at that instant or before. */
+  /** True for markets with an order book snapshot, with `asOfMs` one at that instant or before; false for markets without. */
   readonly recorded: boolean | undefined;
-  /** As it was known at `asOfMs`. */
+  /** True for closed markets, false for open ones, as known at `asOfMs`. */
   readonly closed: boolean | undefined;
   /** Its window overlaps this range, both ends inclusive. */
   readonly fromMs: InstantMs;
@@ -336,7 +336,7 @@ export class Markets {
     return row === null ? this.#sql.listOfSlug.all(name).map(toMarket) : [toMarket(row)];
   }
 
-  /** Whether a market was listed by `asOfMs`, see `isListed` of the domain. Lists ignore first records. */
+  /** Returns true if a market was listed by `asOfMs`, see `isListed` of the domain. Lists ignore first records. */
   isListed(market: StoredMarket, asOfMs: number): boolean {
     return isListed(market, asOfMs) || isListed(market, asOfMs, this.firstRecordMs(market.key));
   }
@@ -352,7 +352,7 @@ export class Markets {
     return firstMs === null || lastMs === null ? undefined : { firstMs, lastMs };
   }
 
-  /** Whether any market of the coin was ever recorded; with `asOfMs` whether any was listed then. */
+  /** Returns true if the archive has a market of the coin; with `asOfMs`, one that was listed by then. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
     if (asOfMs === undefined) return this.#sql.knowsCoin.get(symbol) !== null;
     return this.list(symbol, undefined, 1, 0, LIST_START, asOfMs).length > 0;

@@ -10,7 +10,7 @@ export interface NearestQuery {
   readonly mode: NearestMode;
   /** A record further away is not found. */
   readonly maxDistanceMs: number;
-  /** How many levels of each side; undefined: all. */
+  /** The maximum number of levels of each side; undefined: all. */
   readonly depth: number | undefined;
   /** A later record is not found; undefined: there is no limit. */
   readonly asOfMs: InstantMs | undefined;

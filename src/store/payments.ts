@@ -54,7 +54,7 @@ export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
 
 const ID_BYTES = 8;
 
-/** What payments brought in a month of UTC, in one token. */
+/** The sum of the payments that were mined in a month of UTC, in one token of one network. */
 export interface Revenue extends Pick<PaymentQuote, 'network' | 'asset'> {
   /** `2026-11`. */
   readonly month: string;

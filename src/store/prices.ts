@@ -23,7 +23,7 @@ export interface CoinPrice extends Position {
   readonly price: number;
 }
 
-/** What the archive keeps prices of: `last-trade` is the price of the last trade that a book states. */
+/** The kinds of prices that the archive keeps: `last-trade` is the price of the last trade that a book states. */
 export type StoredPriceKind = PriceKind | 'last-trade';
 
 /**
@@ -160,7 +160,7 @@ export class Prices {
     return this.#series.coins();
   }
 
-  /** Whether any price of the coin was ever recorded; with `asOfMs` whether any was then. */
+  /** Returns true if the archive has a price of the coin; with `asOfMs`, one that is not later. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
     const isKnown = this.#segments.knownBy(asOfMs);
     return this.#series.ofCoin(symbol).some(({ seriesId }) => isKnown(seriesId));

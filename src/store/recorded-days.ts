@@ -22,7 +22,7 @@ interface DayRow extends ListPosition {
   readonly key: number;
   readonly isListed: number;
   readonly isRecorded: number;
-  /** Whether all of its snapshots are counted. */
+  /** 1 if all of its snapshots are counted, else 0. */
   readonly isWhole: number;
   readonly snapshots: number;
   readonly hasGap: number;
@@ -45,12 +45,12 @@ export const COUNT_DAYS_OF_TIMEFRAME = `SELECT ${COLUMNS} FROM markets INDEXED B
 type Bounds = [string, startMs: number, conditionId: string, sinceMs: number, knownToMs: number, count: number];
 
 const DAY_MS = 86_400_000;
-/** To count this number of markets takes a few milliseconds. */
+/** The number of markets that are counted in one step, a few milliseconds. */
 const MARKETS_AT_ONCE = 1000;
-/** The same where the segments of each market before an instant are counted. */
+/** The number of markets in one step when their segments before an instant are counted. */
 const COUNTED_AT_ONCE = 50;
 
-/** Counts what is recorded of a coin by day. */
+/** Counts the recorded markets and snapshots of a coin by day. */
 export class RecordedDays {
   readonly #totals: SnapshotTotals;
   readonly #all;

@@ -14,10 +14,10 @@ export interface AuditedSeries {
   readonly kind: MarketSeriesKind | 'coin-price';
   /** Undefined for a coin's prices. */
   readonly outcome: Outcome | undefined;
-  /** Of a coin's prices only. */
+  /** The coin, and the source of its prices; undefined for a market's series. */
   readonly symbol: string | undefined;
   readonly source: string | undefined;
-  /** Of books: earlier ones were made from the market's other outcome. Infinity if none was recorded. */
+  /** The time of the first recorded book: earlier ones were made from the market's other outcome. Infinity if none was recorded. */
   readonly recordedFromMs: InstantMs;
 }
 
@@ -87,7 +87,7 @@ export class SegmentAudit {
   }
 
   /**
-   * What SQLite finds wrong with pages, indexes, constraints and references. Reads the whole file. Damage that stops the
+   * The faults that SQLite finds in pages, indexes, constraints and references. Reads the whole file. Damage that stops the
    * search itself is thrown as `Database` throws it.
    */
   databaseFaults(): DatabaseFault[] {

@@ -20,7 +20,7 @@ import {
   type Walk,
 } from './series-walk.ts';
 
-/** A record of which a source states several equal ones at one time: this is the one with this number, from 1. */
+/** A record that a source may state several times at one timestamp; `occurrence` is its number among equal ones, from 1. */
 export interface Occurring {
   readonly occurrence?: number | undefined;
 }
@@ -32,7 +32,7 @@ interface SealedPayload {
 
 /** A page over several series, planned by positions alone: no record has been decoded yet. */
 export interface PagePlan {
-  /** Per series its slices, in the order in which the page takes them. */
+  /** The slices of each series, in the order in which the page takes them. */
   readonly slices: readonly (readonly SegmentSlice[])[];
   /** For each record of the page, in order, the index of its series. */
   readonly sequence: readonly number[];
@@ -40,7 +40,7 @@ export interface PagePlan {
   readonly next: Position | undefined;
 }
 
-/** Segments that belong together, and whether the last of them is the last of the series. */
+/** Segments that belong together. `atEnd`: true if the last of them is the last of the series. */
 interface Cluster {
   readonly segments: readonly OpenSegment[];
   readonly atEnd: boolean;
@@ -73,7 +73,7 @@ export class Segments {
   readonly #insert;
   readonly #delete;
   readonly #count;
-  /** Of the payload read last. */
+  /** The digest of the payload that was read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
 
   constructor(database: Database) {
@@ -408,20 +408,20 @@ function nearestWalk(walks: readonly Walk[], query: PageQuery): number {
   return nearest;
 }
 
-/** Sorts what is not in order yet; most of what is imported comes after everything that is stored. */
+/** Sorts the records unless they are in order already, as most are: imports mostly add records after all stored ones. */
 function inPositionOrder<R extends Position>(records: R[]): R[] {
   const inOrder = records.every((record, i) => i === 0 || comparePositions(records[i - 1]!, record) < 0);
   return inOrder ? records : records.sort(comparePositions);
 }
 
-/** The records of `incoming` that `present` and the records before them in `incoming` have less often at their timestamp than `occurrence`. */
+/** Leaves out the records of `incoming` that occur `occurrence` times or more among `present` and earlier ones of their timestamp. */
 function withoutRepeats<R extends Position, I extends R & Occurring>(
   present: readonly R[],
   incoming: readonly I[],
   codec: SegmentCodec<R>,
 ): I[] {
   const fresh: I[] = [];
-  /** The different records of one timestamp, and how often each is there. */
+  /** The different records of one timestamp, with the number of times that each occurs. */
   let known: { readonly record: R; count: number }[] = [];
   let knownMs = -1;
   let p = 0;

@@ -54,7 +54,7 @@ export abstract class Walk {
     return this.segment?.payload.length ?? 0;
   }
 
-  /** How many records of the segment the query takes from `position` on, at most `count`. */
+  /** The number of records of the segment that the query takes from `position` on, at most `count`. */
   abstract remaining(count: number): number;
 
   /** Takes `count` records of one segment, as `remaining` allows, moves on, and returns the last one's position. */

@@ -43,7 +43,7 @@ export class ServeLock {
     });
   }
 
-  /** Whether a server uses the directory. Creates nothing, and does not keep a server from starting. */
+  /** Returns true if a server uses the directory. Creates nothing, and does not keep a server from starting. */
   static isTaken(directory: string): boolean {
     const path = join(directory, LOCK_FILE);
     if (!existsSync(path)) return false;

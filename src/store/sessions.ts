@@ -14,11 +14,11 @@ const ID_BYTES = 9;
 export interface Session {
   readonly id: string;
   readonly accountId: number;
-  /** How the person signed in: `email`, `command` or the name of an OIDC provider. */
+  /** The way in which the person signed in: `email`, `command` or the name of an OIDC provider. */
   readonly method: string;
   readonly userAgent: string | undefined;
   readonly createdMs: number;
-  /** At most five minutes too early. */
+  /** The time of the last use, or up to five minutes earlier. */
   readonly lastUsedMs: number;
 }
 
@@ -78,7 +78,7 @@ export class Sessions {
     return row === null ? undefined : toSession(row);
   }
 
-  /** Whether the last use is due to be written. */
+  /** Returns true if the time of the last use is due to be written. */
   isUseDue(session: Session, nowMs: number): boolean {
     return nowMs - session.lastUsedMs >= USE_MS;
   }

@@ -6,9 +6,9 @@ import type { KeySecret } from './key-secret.ts';
 
 export const ATTEMPT_MS = 15 * 60_000;
 export const CODE_TRIES_MAX = 5;
-/** The limits of sign-ins count attempts of this time. */
+/** The time for which attempts count towards the limits of sign-ins. */
 const KEPT_MS = 86_400_000;
-/** Of more, the newest are kept. */
+/** Maximum number of attempts that are kept: the newest ones. */
 const KEPT_MAX = 100_000;
 const ID_BYTES = 9;
 
@@ -26,7 +26,7 @@ export interface SignInAttempt {
   readonly usedMs: number | undefined;
 }
 
-/** Everything secret of an attempt is stored as a keyed digest. */
+/** A new attempt. Its link, code, browser and client are stored as keyed digests. */
 export interface NewAttempt extends Pick<SignInAttempt, 'method' | 'email'> {
   readonly identity?: Identity | undefined;
   readonly link?: string;
@@ -124,29 +124,29 @@ export class SignInAttempts {
     return added.changes > 0;
   }
 
-  /** Also one that has expired or was used. */
+  /** The attempt with a link, even if it has expired or was used. */
   findByLink(link: string): SignInAttempt | undefined {
     return toAttempt(this.#sql.byLink.get(this.#digest('sign-in-link', link)));
   }
 
-  /** The change that an account asked for while it had this address. Also one that has expired or was used. */
+  /** The change that an account asked for while it had this address, even if it has expired or was used. */
   findEmailChange(account: Pick<Account, 'id' | 'email'>, link: string): SignInAttempt | undefined {
     return toAttempt(this.#sql.byLink.get(this.#emailChangeDigest(account, link)));
   }
 
-  /** Also one that has expired or was used. */
+  /** The attempt of a browser's cookie, even if it has expired or was used. */
   findByBrowser(browser: string): SignInAttempt | undefined {
     return toAttempt(this.#sql.byBrowser.get(this.#digest('sign-in-browser', browser)));
   }
 
-  /** Always false for an attempt without a code. */
+  /** Returns true if the attempt has this code; always false for an attempt without a code. */
   isCode({ id }: SignInAttempt, code: string): boolean {
     const digest = this.#digest(`sign-in-code:${id}`, code);
     const stored = this.#sql.code.get(id)?.code_digest ?? new Uint8Array(digest.length);
     return timingSafeEqual(stored, digest);
   }
 
-  /** Within the write that found the attempt unused. */
+  /** Marks the attempt as used. Within the write that found it unused. */
   markUsed({ id }: SignInAttempt, nowMs: number): void {
     this.#sql.markUsed.run(nowMs, id);
   }
@@ -156,22 +156,22 @@ export class SignInAttempts {
     this.#sql.addTry.run(id);
   }
 
-  /** Attempts after `sinceMs` from a client address, of any kind. */
+  /** The number of attempts of any kind from a client address after `sinceMs`. */
   countByClient(client: string, sinceMs: number): number {
     return this.#sql.countByClient.get(this.#digest('sign-in-client', client), sinceMs)!.count;
   }
 
-  /** Attempts after `sinceMs` with an e-mail address, except those of commands. */
+  /** The number of attempts with an e-mail address after `sinceMs`, without those of commands. */
   countByEmail(email: string, sinceMs: number): number {
     return this.#sql.countByEmail.get(email, sinceMs)!.count;
   }
 
-  /** Mails sent after `sinceMs`. */
+  /** The number of mails that were sent after `sinceMs`. */
   countMailed(sinceMs: number): number {
     return this.#sql.countMailed.get(sinceMs)!.count;
   }
 
-  /** It covers the account and its address: the link is of no use to another account, nor after another change of the address. */
+  /** The digest of a link, the account and its address: no other account can use the link, nor this one after another change. */
   #emailChangeDigest({ id, email }: Pick<Account, 'id' | 'email'>, link: string): Uint8Array {
     return this.#digest(`email-change:${id}:${email}`, link);
   }
@@ -185,7 +185,7 @@ export class SignInAttempts {
   }
 }
 
-/** Deletes the attempts that no limit counts any more, and of the others all but the newest 100,000. */
+/** Deletes the attempts that no limit counts any more, and keeps only the newest 100,000 of the others. */
 export function deleteOldAttempts(database: Database, nowMs: number): void {
   database.write(() => {
     database.query<never, [number]>(DELETE_OLD_ATTEMPTS).run(nowMs - KEPT_MS);

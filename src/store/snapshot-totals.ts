@@ -34,7 +34,7 @@ export const COUNT_LISTED = `SELECT (
 /** ?1 to ?3 as above; ?4: timeframe. The first market in the index is almost always listed. */
 export const KNOWS_TIMEFRAME = `SELECT 1 AS known FROM markets INDEXED BY markets_by_coin_and_timeframe
   WHERE symbol = ?1 AND timeframe = ?4 AND start_ms < ?3 AND (start_ms <= ?2 OR created_ms <= ?2) LIMIT 1`;
-/** Of the index alone, except for windows that begin after ?2. */
+/** The recorded markets that were listed by ?2. Reads the index alone, except for windows that begin after ?2. */
 const LISTED_RECORDED = `FROM markets INDEXED BY recorded_markets_by_coin
   WHERE symbol = ?1 AND start_ms < ?3 AND (start_ms <= ?2 OR created_ms <= ?2) AND first_snapshot_ms <= ?2`;
 export const COIN_TOTAL = `SELECT COUNT(*) AS recordedMarkets, SUM(snapshot_count) AS count, MIN(first_snapshot_ms) AS firstMs,
@@ -77,7 +77,7 @@ export class SnapshotTotals {
     return this.until(marketKey, asOfMs).count;
   }
 
-  /** When the market's last snapshot was recorded; 0 without snapshots. */
+  /** The time of the market's last snapshot; 0 without snapshots. */
   lastMs(marketKey: number): InstantMs {
     return this.#market.get(marketKey)?.lastMs ?? 0;
   }

@@ -31,12 +31,12 @@ export class Snapshots {
     this.#totals = totals;
   }
 
-  /** See Segments.newRecords; of recorded snapshots, which replace mirrored ones, see `add`. Within a write transaction. */
+  /** The new ones among recorded snapshots, see Segments.newRecords: they replace mirrored ones, see `add`. Within a write transaction. */
   newRecords<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     return this.#segments.newRecords(this.#recordedSeries(market, outcome, records), records, bookCodec);
   }
 
-  /** Of mirrored snapshots: none is new from the first recorded one on. Within a write transaction. */
+  /** The new ones among mirrored snapshots: none is new from the first recorded one on. Within a write transaction. */
   newMirrored<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     const { seriesId, recordedFromMs } = this.#series.ensureBooks(market.key, outcome);
     const earlier = records.filter(({ timestampMs }) => timestampMs < recordedFromMs);
@@ -116,7 +116,7 @@ export class Snapshots {
     if (records.length > 0) this.#totals.update(market.key, records.length);
   }
 
-  /** The series of the books, in which `records` are recorded ones: without mirrored ones since the first of them. */
+  /** The series of the books that gets the recorded `records`; removes mirrored books from the first of them on. */
   #recordedSeries(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): number {
     const books = this.#series.ensureBooks(market.key, outcome);
     const fromMs = records[0]?.timestampMs ?? Infinity;

@@ -5,7 +5,7 @@ import type { StoredMarket } from './markets.ts';
 import type { Segments } from './segments.ts';
 import type { SeriesCatalog } from './series.ts';
 
-/** Keeps what recordings state of books besides the stored ones, so that a later recording can be merged with them. */
+/** Keeps the statements of recordings that the stored books do not show, so that a later recording can be merged with them. */
 export class Statements {
   readonly #segments: Segments;
   readonly #series: SeriesCatalog;

@@ -12,7 +12,7 @@ const COUNT_KEYS = `${GRANTED} SELECT COALESCE(api_keys.tier_id, granted.tier_id
   FROM api_keys LEFT JOIN granted USING (account_id)
   WHERE revoked_ms IS NULL AND (expires_ms IS NULL OR expires_ms > ?1) GROUP BY tier`;
 
-/** By the id of a tier; a tier that nobody has is missing. */
+/** Counts by the id of a tier; a tier that nobody has is missing. */
 export interface TierCounts {
   /** Accounts that are not deleted. */
   readonly accounts: ReadonlyMap<string, number>;

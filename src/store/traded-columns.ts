@@ -5,7 +5,7 @@ import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { StoredMarket } from './markets.ts';
 import type { Prices } from './prices.ts';
 
-/** To sum this number of trades takes a few milliseconds. */
+/** The number of trades that are summed in one step, a few milliseconds. */
 const TRADES_AT_ONCE = 2000;
 
 /**

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { flush, writeNew } from './on-disk.ts';
 
-/** An upgrade that was done: the version before, and the path of the copy with it. */
+/** A finished upgrade: the versions before and after it, and the path of the copy with the earlier version. */
 export interface Upgraded {
   readonly from: number;
   readonly to: number;
@@ -43,7 +43,7 @@ export function takeAlone(sqlite: Sqlite): boolean {
 /** Makes a copy with `write`, which replaces the file `target`; it is on disk when this returns. */
 export function keepCopy(target: string, write: (draft: string) => void): void {
   const draft = `${target}.partial`;
-  // A killed upgrade leaves it.
+  // An upgrade that was killed leaves this file.
   rmSync(draft, { force: true });
   try {
     // Created empty, so that only its owner can ever read it.
@@ -64,7 +64,7 @@ export function keepCopy(target: string, write: (draft: string) => void): void {
 export function migrate(sqlite: Sqlite, path: string, file: DatabaseFile, version: number): void {
   // A migration may replace a table that others refer to; the references are checked at the end.
   sqlite.run('PRAGMA foreign_keys = OFF');
-  // Also the removal of the journal is on disk at the end: a journal that came back would undo what was stored later.
+  // Syncs the removal of the journal too: a journal that reappears would undo later writes.
   sqlite.run('PRAGMA synchronous = EXTRA');
   const run = sqlite.transaction(() => {
     for (const { sql } of file.migrations.slice(version - oldestVersion(file))) sqlite.run(sql);

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 export const USAGE_KEPT_MS = 400 * DAY_MS;
 /** A request is counted in a row of each of these intervals. */
 const STORED_MS = [HOUR_MS, DAY_MS];
-/** The usage of the keys of deleted accounts has this id instead of theirs. */
+/** The id that replaces the key ids in the usage of deleted accounts. */
 export const DELETED_KEYS = 'deleted';
 
 /** The requests of one key to one route in one hour, or in one interval of a query. */
@@ -93,7 +93,7 @@ export class Usage {
 
   /**
    * Stores the counts in one transaction, and deletes old rows. Counts that cannot be stored are kept for the next call. A clock that
-   * moves by more than an hour between two flushes was set: rows get no older by that.
+   * moves by more than an hour between two flushes was set: that does not make rows older.
    */
   flush(nowMs: InstantMs): void {
     const stepMs = nowMs - (this.#flushedMs ?? nowMs);

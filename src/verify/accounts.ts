@@ -7,7 +7,7 @@ import { DELETED_KEYS } from '../store/usage.ts';
 import { checkedDatabase } from './checked-database.ts';
 import type { ProblemList } from './report.ts';
 
-/** More faults of one file are not listed. */
+/** Maximum number of faults that are listed for one file. */
 const FAULTS_MAX = 100;
 /** Columns of activity.db that name rows of accounts.db. SQLite checks the references within a file. */
 const REFERENCES = [
@@ -18,7 +18,7 @@ const REFERENCES = [
 
 /** Verifies accounts.db and activity.db of a data directory, if they exist: schema, pages, references, and the key secret. */
 export async function verifyAccounts(directory: string, problems: ProblemList): Promise<void> {
-  // Read first: accounts and keys are never deleted, so accounts.db has those that it names, also while a server writes.
+  // activity.db is read first: accounts and keys are never deleted, so accounts.db has all that it names, even if a server writes.
   const referring = await inFile(directory, ACTIVITY, problems, (database) =>
     REFERENCES.map((reference) => ({ ...reference, ids: idsIn(database, reference.table, reference.column) })),
   );
@@ -39,7 +39,7 @@ export async function verifyAccounts(directory: string, problems: ProblemList): 
   if (fault !== undefined) problems.add('database', fault);
 }
 
-/** Each once. */
+/** The different values of a column. */
 function idsIn(database: Database, table: string, column: string): ReadonlySet<unknown> {
   const rows = database.query<{ id: unknown }, []>(`SELECT DISTINCT ${column} AS id FROM ${table}`).all();
   return new Set(rows.map(({ id }) => id));

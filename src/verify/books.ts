@@ -34,7 +34,7 @@ export interface BookWalkOptions {
   /** The market, for problems. */
   readonly place: ProblemPlace;
   readonly nowMs: InstantMs;
-  /** Whether to compute fingerprints, which are needed to compare the books with the other outcome's. */
+  /** True to compute fingerprints, which are needed to compare the books with the other outcome's. */
   readonly fingerprints: boolean;
 }
 
@@ -45,11 +45,11 @@ export interface BookWalkOptions {
 export interface Instant {
   timestampMs: InstantMs;
   count: number;
-  /** Sum over the books of the instant. */
+  /** The sum of the fingerprints of all books of the instant. */
   sum: Fingerprint;
-  /** Of the last book, which is the state after the instant. */
+  /** The fingerprint of the last book, which is the state after the instant. */
   last: Fingerprint;
-  /** Of the last book. */
+  /** The best prices of the last book. */
   best: BestUnits;
   segmentId: number;
 }
@@ -269,7 +269,7 @@ export class BookWalk {
     }
   }
 
-  /** Whether the books of two readers are equal, also if their segments have different scales. */
+  /** Returns true if the books of two readers are equal, also if their segments have different scales. */
   #isSameBook(a: BookReader, b: BookReader): boolean {
     const [ofA, ofB] = [newFingerprint(), newFingerprint()];
     this.#fingerprinter.fingerprint(a, false, ofA);
@@ -365,7 +365,7 @@ function topOf({ bids, asks, priceScale, sizeScale }: BookReader): Quote {
   };
 }
 
-/** Whether prices are in 0…1 and strictly ordered, best first, and every size is above 0. */
+/** Returns true if prices are in 0…1 and strictly ordered, best first, and every size is above 0. */
 function isSound({ bids, asks, priceScale }: BookReader): boolean {
   const one = powerOfTen(priceScale);
   return sideIsSound(bids, -1, one) && sideIsSound(asks, 1, one);

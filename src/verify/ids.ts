@@ -71,7 +71,7 @@ export class IdCheck {
     return true;
   }
 
-  /** Whether this is the last window. */
+  /** True if this is the last window. */
   get isLast(): boolean {
     return this.#untilId === Number.POSITIVE_INFINITY;
   }

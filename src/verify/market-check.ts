@@ -11,7 +11,7 @@ const CLOSED_WITHIN_MS = 86_400_000;
 const CONDITION_ID = /^0x[0-9a-f]{1,64}$/;
 const NUMERIC = /^(?:0|[1-9][0-9]{0,99})$/;
 
-/** Whether a value is possible in a field of each kind. Optional fields may be undefined. */
+/** For each kind of field, returns true if a value is possible in it. Optional fields may also be undefined. */
 const IS_POSSIBLE: Readonly<Record<MarketField['kind'], (value: unknown) => boolean>> = {
   conditionId: (value) => typeof value === 'string' && CONDITION_ID.test(value),
   id: isNumeric,
@@ -33,12 +33,12 @@ export function impossibleFields(market: Market): string[] {
   return MARKET_FIELDS.filter((field) => !isPossible(field)).map(({ name }) => name);
 }
 
-/** Whether a stored gap has possible times and does not end before it begins. */
+/** Returns true if a stored gap has possible times and does not end before it begins. */
 export function isPossibleGap({ fromMs, toMs }: Gap): boolean {
   return isInstant(fromMs) && isInstant(toMs) && fromMs <= toMs;
 }
 
-/** Whether a market's window ended more than a day ago, and no recording states that it closed or has a winner. */
+/** Returns true if a market's window ended more than a day ago, and no recording states that it closed or has a winner. */
 export function isNeverClosed({ closed, winner, endMs }: Market, nowMs: InstantMs): boolean {
   return !closed && winner === undefined && nowMs - endMs > CLOSED_WITHIN_MS;
 }

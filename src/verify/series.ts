@@ -73,7 +73,7 @@ export class RecordWalk<R extends Position> {
   readonly #segments: Iterator<SoundSegment | undefined>;
   #records: readonly R[] = [];
   #index = 0;
-  /** Whether a segment of the series could not be read: then a missing record is not reported again. */
+  /** True if a segment of the series could not be read: then a missing record is not reported again. */
   broken = false;
 
   /** Without a series there are no records. */

@@ -41,13 +41,13 @@ export interface ExportWriter {
   readonly out: ByteBuffer;
   /** A step ends when `out` has this number of bytes. */
   readonly stepBytes: number;
-  /** Formats of tables have no details. */
+  /** Writes a market record; formats of tables leave out its details. */
   market(market: MarketAsOf, details: MarketDetails): void;
   gap(market: StoredMarket, gap: Gap): void;
-  /** A series of a coin, or of the market that was written last. */
+  /** A writer for a series of a coin, or of the market that was written last. */
   series(labels: SeriesLabels): SeriesWriter;
   close?(): void;
-  /** False if nothing was left to write. */
+  /** Writes the next part; false if nothing was left to write. */
   continueWriting?(): boolean;
 }
 

@@ -46,7 +46,7 @@ export abstract class FlatWriter implements ExportWriter {
 
   abstract close(): void;
 
-  /** Only the fields that a recording stated. The row's timestamp is the start of the window. */
+  /** Writes the fields that a recording stated. The row's timestamp is the start of the window. */
   market(market: MarketAsOf): void {
     this.#symbol = market.symbol;
     const cells = MARKET_FIELDS.filter(({ held }) => held !== 'startMs').map(({ name, held }) => {

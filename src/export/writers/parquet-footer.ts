@@ -21,9 +21,9 @@ const NO_GROUP: RowGroup = { columns: [], total_byte_size: 0n, num_rows: 0n };
 export class ParquetFooter {
   readonly #schema: SchemaElement[];
   readonly #createdBy: string;
-  /** Where the list of groups starts in metadata without rows. */
+  /** The offset in bytes of the list of groups in metadata without rows. */
   readonly #listAt: number;
-  /** Bytes after the list. */
+  /** The number of bytes after the list. */
   readonly #tailBytes: number;
   readonly #groups = new ByteBuffer();
   #count = 0;

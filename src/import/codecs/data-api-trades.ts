@@ -73,7 +73,7 @@ export function dataApiTradesCsv(): Codec {
   };
 }
 
-/** Whether it is a trade, not a market of a list, which may have the same slug and conditionId. */
+/** Returns true for a trade, and false for a market of a list, which may have the same slug and conditionId. */
 export function isDataApiTrade(value: unknown): value is Fields {
   return isFields(value) && COLUMNS.every((name) => name in value);
 }

@@ -8,14 +8,14 @@ import type { SourceItem } from '../source-item.ts';
 import { parseRecord } from './ndjson.ts';
 
 export const FLAT_NAMES: readonly string[] = FLAT_COLUMNS.map(({ name }) => name);
-/** The columns of the first exports that were imported: these are recognised by them, and may lack columns that were added after. */
+/** The columns of the earliest exports: every export is recognised by them, and may lack columns that were added later. */
 export const FIRST_NAMES = FLAT_NAMES.slice(0, FLAT_NAMES.indexOf('transactionHash') + 1);
 const ADDED_NAMES = FLAT_NAMES.slice(FIRST_NAMES.length);
 const FLAT_TYPES = new Map<string, FlatType>(FLAT_COLUMNS.map(({ name, type }) => [name, type]));
-/** The columns that say which record a row belongs to. */
+/** The columns that identify the record of a row. */
 const LABELS = ['type', 'conditionId', 'outcome', 'timestamp', 'id'];
 const UNKNOWN_KIND = 'unknown';
-/** Sent with every export of tables, which have no column for them. */
+/** A note about exports of tables, which have no columns for the details of markets. */
 export const WITHOUT_DETAILS = 'has no texts and fees of markets: import an export as ndjson or segments to have them';
 
 interface RecordRow {
@@ -40,7 +40,7 @@ export class FlatRecords {
     this.#end();
   }
 
-  /** `read` may throw 'rejected-record'. */
+  /** Takes a row. `read` may throw 'rejected-record'. */
   #take(number: number, read: () => Fields): void {
     const cells = attempt(() => cellsOf(read()));
     const isRow = !(cells instanceof Error);
@@ -72,7 +72,7 @@ function cellsOf(row: Fields): Fields {
   return cells;
 }
 
-/** As CSV and SQLite have them; any other value is refused as what it is. */
+/** A flag of CSV or SQLite as true or false. Any other value is returned as it is, and refused when its record is parsed. */
 function flagOf(value: unknown): unknown {
   if (value === 'true' || value === 1) return true;
   return value === 'false' || value === 0 ? false : value;

@@ -83,7 +83,7 @@ function rowsIn(value: unknown): Fields[] {
   return Object.values(value).flatMap((inner) => (Array.isArray(inner) ? inner : [inner]).filter(isRow));
 }
 
-/** Whether it is a market of a list, not a frame, a market record or a Gamma object. */
+/** Returns true for a market of a list, and false for a frame, a market record, a Gamma object or a trade. */
 function isRow(value: unknown): value is Fields {
   if (!isFields(value) || 'type' in value || 'event_type' in value || isGamma(value)) return false;
   return typeof value.slug === 'string' && CONDITION_IDS.some((name) => name in value) && !isDataApiTrade(value);

@@ -78,7 +78,7 @@ function sameWindow(slug: string, endMs: number | undefined, markets: KnownMarke
   return endMs === undefined || endMs === known?.endMs ? known : undefined;
 }
 
-/** Whether the market, or one of its asset ids, is not known yet. */
+/** Returns true if the market, or one of its asset ids, is not known yet. */
 function isNew({ conditionId, clobTokenIds }: KnownMarket, markets: KnownMarkets): boolean {
   const known = markets.byConditionId(conditionId);
   return known === undefined || clobTokenIds.some((id, index) => id !== known.clobTokenIds[index]);

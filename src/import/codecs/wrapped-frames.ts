@@ -2,9 +2,9 @@ import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
 import { withoutStamp } from '../parse/stamped-line.ts';
 
-/** The fields in which recorders keep the received frame, also as any text. */
+/** The fields in which recorders keep the received frame, which may be any text. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'];
-/** The same for fields that keep a frame, several frames, or the text of either; another text is a word of the recorder. */
+/** Fields that keep a frame, several frames, or the JSON of either as text; any other text in them is the recorder's own. */
 const FURTHER_WRAPPERS = ['d', 'event', 'book', 'books'];
 /** Fields of the recorder's object that a book in it may lack. */
 const INHERITED = ['market', 'asset_id', 'timestamp'];
@@ -29,14 +29,14 @@ const CONTROL_TYPES = new Set(
 export type LinePart =
   /** A JSON object without wrapper: a message of the venue, of another feed, or unknown. */
   | { readonly frame: Fields }
-  /** Has no record. The text is its kind. */
+  /** A part without records. The text is its kind. */
   | { readonly control: string }
-  /** Cannot be read. The text is the reason. */
+  /** A part that cannot be read. The text is the reason. */
   | { readonly malformed: string };
 
 /**
  * The frames of one line: an object or an array of objects, which may be text within text or wrapped in an object of the recorder.
- * `isFrame`: whether an object is a message although it has a field with a wrapper's name.
+ * `isFrame` returns true if an object is a message although it has a field with a wrapper's name.
  */
 export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
   const trimmed = text.trim();
@@ -76,7 +76,7 @@ function withoutTimes(elements: readonly unknown[]): readonly unknown[] {
   return first < 0 ? elements : elements.slice(first);
 }
 
-/** Whether it is an object, an array, or a text that may be the JSON of one. */
+/** Returns true for an object, an array, or a text that may be the JSON of one. */
 function holdsFrame(value: unknown): boolean {
   return typeof value === 'string' ? JSON_BEGINS.test(value) : typeof value === 'object' && value !== null;
 }
@@ -89,7 +89,7 @@ function wrapperOf(value: Fields): string | undefined {
   );
 }
 
-/** Whether a message has more than its type: recorders repeat the type next to the message. */
+/** Returns true if a message has more than its type: recorders repeat the type next to the message. */
 function hasContent(value: Fields): boolean {
   return ['asset_id', 'market', 'price_changes', 'bids', 'id'].some((name) => name in value);
 }
@@ -106,7 +106,7 @@ function wrappedIn(value: Fields, name: string): unknown {
   return Object.entries(wrapped).map(([asset_id, book]) => completed(book, { asset_id }));
 }
 
-/** Whether it is a message of the venue's market channel, or a book of its REST API. */
+/** Returns true for a message of the venue's market channel, or a book of its REST API. */
 export function isVenueMessage(value: Fields): boolean {
   return typeof value.event_type === 'string' || (Array.isArray(value.bids) && 'asks' in value && 'asset_id' in value);
 }

@@ -6,7 +6,7 @@ import type { Source } from '../source.ts';
 import { PrivateCopy } from './private-copy.ts';
 import { tarMembers } from './tar.ts';
 
-/** A file of files, of which those are read that have a content of their own: no link, no device, nothing outside of it. */
+/** A file that contains files. Only ordinary files in it are read: no links, no devices, no paths that lead out of it. */
 export interface Container {
   /** Its members, each a source like a file in a directory. */
   readonly sources: readonly Source[];
@@ -15,7 +15,7 @@ export interface Container {
   /** Set for a zip file that is a file of another program, and says what to do with it. */
   readonly otherKind: string | undefined;
   readonly notes: readonly string[];
-  /** Why some members are not read, in a sentence. */
+  /** One sentence that says why some members are not read; undefined if all are. */
   readonly problem: string | undefined;
 }
 

@@ -9,7 +9,7 @@ const MEMBER_BYTES_MAX = 64 * 1024 ** 3;
 const OF_MACOS = /(?:^|\/)(?:__MACOSX\/|\._[^/]*$|\.DS_Store$)/;
 const UNPACK = 'unpack it, and import the files in it';
 
-/** Why a member is not read, after `because of`. */
+/** The reason why a member is not read, as it follows `because of`. */
 export type Obstacle =
   | 'encryption'
   | 'an unknown method of compression'
@@ -20,7 +20,7 @@ export type Obstacle =
 
 /** Collects the members of a container in the order of their names, part 10 after part 9. */
 export class MemberList {
-  /** Names of what is no recording for certain. */
+  /** Names of members that are certainly not recordings. */
   readonly ignored: string[] = [];
   readonly #label: string;
   readonly #members: Member[] = [];
@@ -81,7 +81,7 @@ export class MemberList {
     return [`${this.#label} has ${this.#special} ${what} not read`];
   }
 
-  /** Why members are not read; undefined if all are. */
+  /** Says in one sentence which members are not read, and why; undefined if all are read. */
   problem(): string | undefined {
     const left = [...this.#obstacles].map(([obstacle, { count, first }]) => {
       const members = count === 1 ? `'${first}' is` : `${count} members, for example '${first}', are`;

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DomainError } from '../../domain/errors.ts';
 
-/** Free space that a copy leaves to others. */
+/** The free space that a copy leaves on the disk. */
 const SPARE_BYTES = 256 * 1024 * 1024;
 const CHECK_EVERY_BYTES = 16 * 1024 * 1024;
 
 /**
- * A file in the directory for temporary files that only this user can read, for bytes that must be read at any place. Its name has nothing
- * of its content. It is removed by `Symbol.dispose`; if the process is killed, `bookreel-unpacked-*` is left.
+ * A file in the directory for temporary files that only this user can read, for bytes that must be read at any place. Its name does not
+ * show its content. It is removed by `Symbol.dispose`; if the process is killed, `bookreel-unpacked-*` is left.
  */
 export class PrivateCopy implements Disposable {
   readonly path: string;

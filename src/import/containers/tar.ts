@@ -6,7 +6,7 @@ import type { Member } from './member.ts';
 import { MemberList } from './member-list.ts';
 
 const BLOCK_BYTES = 512;
-/** Fields of a header (POSIX.1-2017, pax, "ustar Interchange Format"): start and length. */
+/** The start and length of fields of a header (POSIX.1-2017, pax, "ustar Interchange Format"). */
 const [NAME, SIZE, SUM, PREFIX] = [[0, 100] as const, [124, 12] as const, [148, 8] as const, [345, 155] as const];
 const [TYPE_AT, MAGIC_AT] = [156, 257];
 /** GNU's older headers have times where POSIX has the prefix, and another magic. */
@@ -27,7 +27,7 @@ interface Extension {
 }
 
 /**
- * Lists the members of a tar file (ustar, pax, GNU) by its headers, without reading what is between them. Damage ends the list: the
+ * Lists the members of a tar file (ustar, pax, GNU) by its headers, without reading their contents. Damage ends the list: the
  * members before it are kept.
  */
 export async function tarMembers(path: string, label: string): Promise<MemberList> {

@@ -17,8 +17,8 @@ const UNIX = 3;
 const [FILE_TYPE, REGULAR] = [0o170000, 0o100000];
 
 /**
- * Lists the members of a zip file (https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT) by its central directory, which is all
- * that counts: what is between members is not read. Throws 'unreadable' if the file has no such directory at its end.
+ * Lists the members of a zip file (https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT) by its central directory alone: bytes
+ * between members are not read. Throws 'unreadable' if the file has no such directory at its end.
  */
 export async function zipMembers(path: string, label: string): Promise<MemberList> {
   const list = new MemberList(label);
@@ -61,7 +61,7 @@ interface ListedZip {
 }
 
 function addEntry(entry: Entry, { list, path, label }: ListedZip): void {
-  // With an extra field that names it in UTF-8, and with the separators of Windows as ours.
+  // Takes the name from an extra field in UTF-8, if there is one, and turns separators of Windows into slashes.
   const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
   if (name.endsWith('/')) return;
   const type = entry.versionMadeBy >> 8 === UNIX ? (entry.externalFileAttributes >>> 16) & FILE_TYPE : 0;

@@ -2,7 +2,7 @@ import { formatInstant, parseIso } from '../../domain/instant.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
 
-/** What the values of one field look like. */
+/** A summary of the values of one field. */
 export interface FieldSummary {
   /** A column, or names of JSON members joined by points. */
   readonly name: string;
@@ -28,7 +28,7 @@ export interface FieldSummary {
 export interface FieldTimes {
   /** The only unit in which all numbers are between 2001 and 2286; undefined for texts. */
   readonly unit: 's' | 'ms' | 'us' | 'ns' | undefined;
-  /** Whether the texts state their zone, or numbers need none. */
+  /** True if the texts state their zone, or if the values are numbers, which need none. */
   readonly hasZone: boolean;
   readonly from: string;
   readonly to: string;
@@ -56,7 +56,7 @@ const FRAMES_LOOKED_AT = 100;
 
 type Range = [number, number];
 
-/** Collects what the values of one field look like, in little memory. */
+/** Collects the types, samples and ranges of the values of one field, in little memory. */
 export class FieldTally {
   readonly #name: string;
   readonly #types = new Map<string, number>();
@@ -76,7 +76,7 @@ export class FieldTally {
     this.#name = name;
   }
 
-  /** A value that is stated. */
+  /** Adds a value that is not missing. */
   add(value: unknown): void {
     this.#count += 1;
     this.#sample(value);

@@ -1,16 +1,16 @@
 import type { FieldSummary } from './field-tally.ts';
 
-/** What the first rows of a table have. */
+/** A summary of the first rows of a table. */
 export interface InspectedTable {
-  /** Undefined where a file has one. */
+  /** Undefined for a format in which a file has only one table. */
   readonly name: string | undefined;
-  /** Of CSV. */
+  /** The character between the fields of CSV; undefined for other formats. */
   readonly delimiter: string | undefined;
   /** The number of rows; undefined if counting them would take as long as an import. */
   readonly rows: number | undefined;
   /** The number of rows that were read. */
   readonly inspected: number;
-  /** Rows among these that cannot be read, and why the first of them cannot. */
+  /** The number of rows among these that cannot be read; `problem` says why the first of them cannot. */
   readonly unreadable: number;
   readonly problem: string | undefined;
   readonly fields: readonly FieldSummary[];

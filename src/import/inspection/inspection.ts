@@ -26,15 +26,15 @@ const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** What a file has. */
+/** The format of a file, and its tables. */
 export interface Inspection {
   /** `-` for standard input. */
   readonly path: string;
-  /** The file to name in an import: that of the container for a member of one. */
+  /** The path to name in an import: for a member of a container, the path of the container. */
   readonly importPath: string;
   /** The file name without directory, `.gz`, `.zst` and `.xz`. */
   readonly name: string;
-  /** What its rows are written in; undefined if it has none that a mapping could describe. */
+  /** The format of its rows; undefined if it has none that a mapping could describe. */
   readonly format: Mapping['format'] | undefined;
   readonly compression: Packing | undefined;
   /** The name of the format that an import reads the file as; undefined if it recognises none. */
@@ -53,7 +53,7 @@ export async function inspect(source: Source): Promise<Inspection> {
   const { sample } = opened;
   using copied = await opened.copy?.();
   const file = copied === undefined ? opened.file : { ...opened.file, copy: copied.path };
-  // One of the formats is that of every pipe.
+  // One of the formats recognises every pipe.
   const content = sample.piped ? new Sample(sample.name, sample.head) : sample;
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
   if (binary !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${binary}`);
@@ -62,7 +62,7 @@ export async function inspect(source: Source): Promise<Inspection> {
   const recording = codecs.find((codec) => codec.recognises(content));
   const stated = formatOf(opened, recording, source.name);
   const { path, member } = source;
-  // That of a member is the container's matter.
+  // A container decompresses its members itself.
   const compression = sample.piped || member !== undefined ? undefined : packingOf(await firstBytesOf(path));
   const found =
     stated === undefined
@@ -122,7 +122,7 @@ async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format'
   return [{ ...(await tableOf(csvRows(file, { delimiter }), [...new Set(columns)])), delimiter }];
 }
 
-/** The table without what its source alone knows. The number of rows is known if all of them were read. */
+/** The table without the name and delimiter, which only its source knows. The number of rows is known if all of them were read. */
 async function tableOf(source: RowSource, columns: readonly string[]): Promise<ReadTable> {
   const fields = new Map(columns.slice(0, FIELDS_MAX).map((name) => [name, new FieldTally(name)]));
   let [inspected, unreadable] = [0, 0];

@@ -71,7 +71,7 @@ function timeLines(fields: readonly FieldSummary[]): Lines {
   ];
 }
 
-/** How a time is written. Its size is evidence of a unit, not a statement. */
+/** The lines about the format of a time. The size of a number is evidence of a unit, not a statement. */
 function timeForm({ unit, hasZone, from, to }: FieldTimes): Lines {
   if (unit !== undefined) return [`# State the unit: as ${unit} these are ${from} to ${to}.`, `# unit = "${unit}"`];
   const range = `# ${from} to ${to}`;
@@ -240,7 +240,7 @@ function listSides(fields: readonly FieldSummary[]): Sides[] {
   });
 }
 
-/** Where price and size are in a level; undefined if names or values do not show it. */
+/** The places of price and size in a level, as TOML; undefined if names or values do not show them. */
 function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | undefined {
   if ('members' in levels) {
     const [price, size] = [PRICE_MEMBERS, SIZE_MEMBERS].map((names) =>
@@ -299,7 +299,7 @@ function withoutSide(name: string): string {
   return name.toLowerCase().replace(/bid|ask/, '');
 }
 
-/** Whether a size and a price are of the same side: names are equal without the words for price and size. */
+/** Returns true if a size and a price are of the same side: names are equal without the words for price and size. */
 function isOfSameSide(size: string, price: string): boolean {
   const bare = (name: string) => name.toLowerCase().replace(/price|px|size|qty|quantity|amount|sz/g, '');
   const letters = (name: string) => bare(name).replace(/[^a-z]/g, '');

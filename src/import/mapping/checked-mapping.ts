@@ -80,7 +80,7 @@ function checkedSection(kind: RecordKind, table: Fields, key: string, mapping: s
   return { ...checkedTable(RECORD_SCHEMAS[kind], table, key, mapping), kind, name: key } as MappedSection;
 }
 
-/** Without the tables that are not stated. */
+/** The tables that are stated: those that are undefined are left out. */
 function stated<T extends object>(parts: T) {
   return Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) as {
     [Key in keyof T]?: Exclude<T[Key], undefined>;

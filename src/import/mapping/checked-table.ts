@@ -11,7 +11,7 @@ export function refusedMapping(mapping: string, problem: string): DomainError {
 
 /**
  * A value of a mapping, checked by its schema; a text where a table with `mayBeField` belongs becomes `{ field: text }`. Throws
- * 'invalid-parameter' with the name of the first wrong key. `key`: of the value.
+ * 'invalid-parameter' with the name of the first wrong key. `key` is the key of the value.
  */
 export function checkedTable<S extends TSchema>(schema: S, value: unknown, key: string, mapping: string): Static<S> {
   const written = withFields(schema, value);
@@ -47,7 +47,7 @@ function problemOf(schema: TSchema, value: unknown, key: string): string | undef
   return undefined;
 }
 
-/** The problem of a key that the language does not have. `names` are those that it has there, each after `prefix` in full. */
+/** The problem of an unknown key. `names` are the keys that are known in its place, whose full names begin with `prefix`. */
 export function unknownKey(key: string, name: string, names: readonly string[], prefix: string): string {
   const nearest = nearestWord(name, names);
   const advice = nearest === undefined ? `the keys are ${names.join(', ')}` : `did you mean ${prefix}${nearest}?`;

@@ -4,7 +4,7 @@ import type { MappedRow } from './mapped-value.ts';
 /** Each of two generations has at most this number of trades: equal ones are near each other. */
 const TRADES_MAX = 65_536;
 
-/** Numbers the equal trades of a file, which are as many trades as rows. */
+/** Numbers the equal trades of a file in which each row is a trade of its own. */
 export class DistinctTrades {
   #file: MappedRow['file'] | undefined;
   #counts = new Map<string, number>();

@@ -14,10 +14,10 @@ import { fieldReader, type MappedRow, textOf, valueReader } from './mapped-value
 import type { MappedValue, Mapping } from './mapping-schema.ts';
 
 const HOUR_MS = 3_600_000;
-/** Statements that are remembered, so that they are made only once. */
+/** Maximum number of statements that are remembered, so that each is made only once. */
 const STATEMENTS_MAX = 20_000;
 
-/** The market of a row, and what the row states of it that is not known yet. */
+/** The market of a row, and the facts about it that the row states and that are not known yet. */
 export interface RowMarket {
   readonly market: KnownMarket;
   /** The asset that the row names, with its outcome; the outcome is undefined if no recording states it. */
@@ -31,7 +31,7 @@ export interface MarketReader {
    * 'rejected-record' if the row does not name a market, names an unknown one without stating it, or contradicts what is known.
    */
   read(row: MappedRow, markets: KnownMarkets, atMs: number | undefined, outcome: Outcome | undefined): RowMarket;
-  /** Call it when the records of the row are accepted: what it states is known from then on. */
+  /** Call it when the records of the row are accepted: its statements are known from then on. */
   remember(market: RowMarket): void;
 }
 
@@ -49,7 +49,7 @@ type StatedFields = Pick<
   | 'resolvedMs'
 >;
 
-/** What a row states of its market. */
+/** The fields of a market that a row states. */
 interface Stated {
   readonly conditionId: string | undefined;
   readonly slug: string | undefined;
@@ -65,7 +65,7 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   const readFacts = factsReader(table, usual);
   const remembered = new Map<string, MarketStatement>();
   const values = Object.values(table).flatMap(({ field }) => (field === undefined ? [] : [fieldReader(field)]));
-  /** The market of the latest accepted row, and by what that row named it: rows that follow each other mostly say the same. */
+  /** The market of the latest accepted row, and the values that named it: consecutive rows mostly have the same values. */
   let latest: { readonly said: readonly unknown[]; readonly market: RowMarket } | undefined;
   let said: readonly unknown[] = [];
   return {

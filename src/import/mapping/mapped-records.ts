@@ -30,20 +30,20 @@ import { RecentRecords } from './recent-records.ts';
 /** Makes records of rows. It remembers what earlier rows stated, so every import needs one of its own. */
 export interface RecordMaker {
   /**
-   * The records of a row; undefined if the row states none, and none at all if all that it states is known. Throws 'rejected-record'
-   * if its market cannot be read.
+   * The records of a row; undefined if the row states none, and an empty list if everything that it states is known. Throws
+   * 'rejected-record' if its market cannot be read.
    */
   records(row: MappedRow, number: number, markets: KnownMarkets): RowRecords | undefined;
 }
 
 export interface RowRecords {
   readonly records: readonly RecordedItem[];
-  /** Why the row has another record that cannot be stored; of several the first. */
+  /** The first error of a record of the row that cannot be stored; undefined if there is none. */
   readonly refused: DomainError | undefined;
 }
 
 type OutcomeItem = Extract<RecordedItem, { outcome: Outcome }>;
-/** What a record of an outcome says besides its market, outcome and time. */
+/** The fields of a record of an outcome, without its market, outcome and time. */
 type Body<Item = OutcomeItem> = Item extends OutcomeItem
   ? Omit<Item, 'conditionId' | 'outcome' | 'timestampMs' | 'id' | 'assetId'>
   : never;
@@ -52,10 +52,10 @@ type BodyReader = (row: MappedRow) => Body | undefined;
 interface Section {
   readonly rows: (row: MappedRow) => readonly MappedRow[];
   readonly time: TimeReader;
-  /** Of records of an outcome. */
+  /** Reads the record of an outcome; set unless `coinPrice` is. */
   readonly body?: BodyReader;
   readonly outcome?: ((row: MappedRow) => Outcome | undefined) | undefined;
-  /** Of reference prices. */
+  /** Reads a reference price of a coin. */
   readonly coinPrice?: (row: MappedRow, readTime: () => number) => RecordedItem | undefined;
 }
 

@@ -9,15 +9,15 @@ const COLUMNS_MAX = 500;
 type ReadLevels = (row: MappedRow) => readonly Fields[] | undefined;
 
 export interface SideReader {
-  /** Where the side is, for messages. */
+  /** The name of the field with the side, for messages. */
   readonly name: string;
   /** The levels as `{price, size}`; undefined if the row does not state the side. Throws 'rejected-record'. */
   readonly read: ReadLevels;
-  /** Whether a side that is not stated has no levels, if the other side is stated: columns have no other way to say it. */
+  /** True if a missing side means a side without levels when the other side is stated: columns have no other way to say it. */
   readonly isEmptyIfMissing: boolean;
 }
 
-/** Why a side is not complete, in a sentence that names the key; undefined if it is. */
+/** Says in one sentence, which names the key, why a side is incomplete or contradicts itself; undefined if it has no problem. */
 export function sideProblem(side: MappedSide, key: string): string | undefined {
   const { prices, sizes, levels, price, size, separator } = side;
   if (levels !== undefined) {

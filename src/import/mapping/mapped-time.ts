@@ -31,8 +31,8 @@ const NEEDED = ['YYYY', 'MM', 'DD', 'hh', 'mm'];
 export type TimeReader = (row: MappedRow) => number | undefined;
 
 /**
- * Why a time is not complete, in a sentence that names the key; undefined if it is. A time that states only its place is written as
- * `usual`, the mapping's own time.
+ * Says in one sentence, which names the key, why a time is incomplete or contradicts itself; undefined if it has no problem. A time
+ * that states only its place has the unit or format of `usual`, the mapping's own time.
  */
 export function timeProblem(time: MappedTime, key: string, usual: MappedTime | undefined): string | undefined {
   const problem = placeProblem(time, key);

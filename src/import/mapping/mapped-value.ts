@@ -20,7 +20,7 @@ const PLACES = ['field', 'value', 'file_name', 'file_path'] as const;
 /** A longer text is not searched by a pattern, which may take long. */
 const SEARCHED_CHARS_MAX = 4096;
 
-/** Why a place is not one: the sentence names the key. Undefined if it is. */
+/** Says in one sentence, which names the key, why a place is not valid; undefined if it is. */
 export function placeProblem(place: MappedFigure, key: string): string | undefined {
   const given = PLACES.filter((name) => place[name] !== undefined);
   if (given.length === 0) return `${key} does not state where its value is: add field, value or file_name`;

@@ -18,7 +18,7 @@ import type { RowSource } from './row-source.ts';
 import { sqliteRows } from './sqlite-rows.ts';
 import { csvRows, jsonRows } from './text-rows.ts';
 
-/** The refusal of a figure with more digits than are kept. */
+/** Matches the refusal of a figure with more digits than are kept. */
 const NOISE = /is not a decimal of at most/;
 const ROUND_ADVICE = ': if that is noise of floating point, state round in the mapping, for example round = 6';
 const ROW = 'row';
@@ -27,7 +27,7 @@ const EMPTY_ROW = 'row without values';
 const ROW_OF_OTHER_MARKET = 'row of another kind of market';
 const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 
-/** Reads the rows of files as a mapping describes them. What is refused in a row does not take its other records with it. */
+/** Reads the rows of files as a mapping describes them. If a record of a row is refused, its other records are still stored. */
 export function mappingCodec(mapping: Mapping): Codec {
   const { name, rows = {}, sections } = mapping;
   const columns = columnsOfMapping(mapping);
@@ -104,7 +104,7 @@ function rowsOf(file: RecordingFile, { format, rows = {} }: Mapping, sink: Recor
   }
 }
 
-/** Whether the first objects have every member, one or the other of them: not every object has all. */
+/** Returns true if each member, or the object around it, is in one of the first objects: not every object has all members. */
 function hasMembers({ values }: Sample, members: readonly string[]): boolean {
   const objects = values.filter(isFields);
   return members.every((member) => {
@@ -118,7 +118,7 @@ function selectionOf({ table, query }: NonNullable<Mapping['rows']>): SqliteSele
   return query === undefined ? { table: table! } : { query };
 }
 
-/** Whether a file that was found in a directory is one of those that the mapping describes. */
+/** Returns true if a file that was found in a directory has the format and the columns of the mapping. */
 function fits(sample: Sample, { format, rows = {} }: Mapping, columns: readonly string[]): boolean {
   switch (format) {
     case 'csv':

@@ -6,8 +6,8 @@ import type { Mapping } from './mapping-schema.ts';
 const SIDES = ['bids', 'asks'];
 
 /**
- * The columns that a mapping reads, each once. Of JSON in a column, and of a list, the column itself. For JSON the names of members may
- * have points.
+ * The columns that a mapping reads, each once. For a member of JSON in a column, or of a list, it is the column itself. For JSON the names
+ * of members may have points.
  */
 export function columnsOfMapping({ rows = {}, frames, time, market, outcome, sections }: Mapping): readonly string[] {
   const json = rows.json ?? [];

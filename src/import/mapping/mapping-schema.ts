@@ -12,7 +12,7 @@ const Text = Type.String({ minLength: 1, maxLength: TEXT_CHARS_MAX });
 const Words = Type.Array(Text, { minItems: 1, maxItems: WORDS_MAX });
 const optional = Type.Optional;
 
-/** Where a value is: exactly one of the first four. */
+/** The place of a value: exactly one of the first four keys. */
 const PLACE = {
   /** The name of a column, or names of JSON members joined by points. */
   field: optional(Text),
@@ -67,9 +67,9 @@ const MappedSide = Type.Object(
     levels: optional(Text),
     price: optional(Member),
     size: optional(Member),
-    /** Between the items of a list that is a text. */
+    /** The text between the items of a list that is written as one text. */
     separator: optional(Text),
-    /** Of prices and sizes. */
+    /** Decimals to which prices and sizes are rounded. */
     round: optional(Round),
   },
   CLOSED,
@@ -116,9 +116,9 @@ export const TOP_SCHEMAS = {
       json: optional(Words),
       /** Reads only rows in which the field is one of the texts. */
       only: optional(Type.Object({ field: Text, is: Words }, CLOSED)),
-      /** Of CSV: between two fields, a comma by default. */
+      /** For CSV: the character between two fields, a comma by default. */
       delimiter: optional(Type.String({ minLength: 1, maxLength: 1 })),
-      /** Of SQLite: one of these two. */
+      /** For SQLite: either `table` or `query`. */
       table: optional(Text),
       query: optional(Type.String({ minLength: 1, maxLength: 10_000 })),
       /** Rows of one instant with different values: `keep` stores all of them. */

@@ -84,14 +84,14 @@ function decimalScale({ converted_type, logical_type, scale }: SchemaElement): n
   return converted_type === 'DECIMAL' ? (scale ?? 0) : undefined;
 }
 
-/** The unit of an instant, and whether the file says that it is UTC. */
+/** The unit of an instant, and `isUtc`: true if the file says that it is UTC. Undefined for a column of another type. */
 function storedTime({ converted_type, logical_type }: SchemaElement): { unit: TimeUnit; isUtc: boolean } | undefined {
   if (logical_type?.type === 'TIMESTAMP') return { unit: logical_type.unit, isUtc: logical_type.isAdjustedToUTC };
   if (converted_type === 'TIMESTAMP_MILLIS') return { unit: 'MILLIS', isUtc: true };
   return converted_type === 'TIMESTAMP_MICROS' ? { unit: 'MICROS', isUtc: true } : undefined;
 }
 
-/** What makes an exact value of one that is stored in a column. */
+/** Returns a function that makes exact values of those that are stored in a column. */
 function converterOf({ element, children: [below, ...others] }: SchemaTree): Convert {
   const stated =
     (convert: Convert): Convert =>

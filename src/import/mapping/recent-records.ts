@@ -14,12 +14,12 @@ interface Recent {
 
 /** The last records, to find rows that state one instant twice. Several trades of one instant are usual. */
 export class RecentRecords {
-  /** A map of one generation would have to be emptied from its front, which takes longer the more was deleted. */
+  /** There are two generations because deleting from the front of one map takes longer the more was deleted. */
   #records = new Map<string, Recent>();
   #earlier = new Map<string, Recent>();
   #levels = 0;
 
-  /** Remembers a record of a row. Throws 'rejected-record' if it says otherwise than an earlier one of its series and instant. */
+  /** Remembers a record of a row. Throws 'rejected-record' if it differs from an earlier one of its series and instant. */
   take(record: RecordedItem, number: number): true {
     const name = nameOf(record);
     if (name === undefined) return true;
@@ -39,7 +39,7 @@ export class RecentRecords {
   }
 }
 
-/** Compares what two records of a series and instant say, not how a row labels them: an asset may be known from the second on. */
+/** Returns true if two records of a series and instant are equal, apart from their asset ids: the first may not have known its asset. */
 function saysSame(a: RecordedItem, b: RecordedItem): boolean {
   if (a.type === 'snapshot' && b.type === 'snapshot') return sameBook(a.book, b.book);
   return Bun.deepEquals({ ...a, assetId: undefined }, { ...b, assetId: undefined });

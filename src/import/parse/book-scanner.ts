@@ -169,7 +169,7 @@ export class BookScanner {
     }
   }
 
-  /** What the hash of the message depends on that was scanned last; without one, only the price of the last trade. */
+  /** The hash of the last scanned message with the values that it depends on, if it has one, and its price of the last trade. */
   hashed(): Pick<BookMessage, 'claim' | 'lastTradePrice'> {
     const hash = this.#hash;
     const tickSize = this.#tickSize;

@@ -12,7 +12,7 @@ const COMMA = ',';
 /** The text of a row's field by column; undefined for a column that the file does not have. */
 export type Row = (column: string) => string | undefined;
 
-/** Whether a file begins with a header that has all `required` columns. */
+/** Returns true if a file begins with a header that has all `required` columns. */
 export function hasColumns({ lines: [header] }: Sample, required: readonly string[], delimiter = COMMA): boolean {
   const names = header === undefined ? undefined : splitRow(header, delimiter);
   return names !== undefined && required.every((name) => names.includes(name));

@@ -105,7 +105,7 @@ class ValueScanner {
     }
   }
 
-  /** Whether a value begins with this byte. Square brackets between values belong to arrays of values. */
+  /** Returns true if a value begins with this byte. Square brackets between values belong to arrays of values. */
   #begins(byte: number): boolean {
     if (byte === OPEN_OBJECT) {
       this.#depth = 1;
@@ -117,7 +117,7 @@ class ValueScanner {
     return true;
   }
 
-  /** Whether this byte ends a word: a number, or anything else that is not an object. */
+  /** Returns true if this byte ends a word: a number, or anything else that is not an object. */
   #endsWord(byte: number): boolean {
     return byte === NEWLINE || byte === COMMA || byte === CLOSE_ARRAY || byte === OPEN_OBJECT || byte === OPEN_ARRAY;
   }

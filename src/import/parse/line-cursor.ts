@@ -21,7 +21,7 @@ export class LineCursor {
   start = 0;
   end = 0;
   at = 0;
-  /** Whether any line so far had white space between its values. */
+  /** True if any line so far had white space between its values. */
   hadSpace = false;
   #view: DataView = new DataView(new ArrayBuffer(0));
 
@@ -134,8 +134,8 @@ export class LineCursor {
   }
 
   /**
-   * Whether the line has the bytes start … end - 1 of `text`, shifted by `shift`. `text` must be ASCII without zero bytes: any eight
-   * such bytes, read as a double, are a finite number other than 0, so equal doubles mean equal bytes.
+   * Returns true if the line has the bytes start … end - 1 of `text`, shifted by `shift`. `text` must be ASCII without zero bytes:
+   * any eight such bytes, read as a double, are a finite number other than 0, so equal doubles mean equal bytes.
    */
   has(text: DataView, start: number, end: number, shift: number): boolean {
     const view = this.#view;

@@ -61,7 +61,7 @@ export async function* msgpackRecordsOf(
   if (partBytes > 0) throw broken(name, 'is cut off', number + 1);
 }
 
-/** Whether a stream that begins with `head` has records of bookreel's own format: a map with a known `type`. */
+/** Returns true if a stream that begins with `head` has records of bookreel's own format: a map with a known `type`. */
 export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
   const decoder = new MsgpackDecoder();
   try {

@@ -54,7 +54,7 @@ interface ReadOptions {
   readonly useOffsetIndex?: boolean;
   /** The file's metadata with another schema, for values as they are stored. */
   readonly metadata?: FileMetaData;
-  /** Whether byte arrays that the schema does not call texts are texts; true by default. */
+  /** True to read byte arrays as texts even if the schema does not call them texts; true by default. */
   readonly utf8?: boolean;
 }
 

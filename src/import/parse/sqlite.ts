@@ -10,16 +10,16 @@ import { LINE_BYTES_MAX } from './lines.ts';
 const MAGIC = Buffer.from('SQLite format 3\0');
 const JOURNAL_MAGIC = Buffer.from('d9d505f920a163d7', 'hex');
 const HEADER_BYTES = 112;
-/** Places in it: of the page size, of the way of writing, of the first page's kind and number of cells. */
+/** Offsets in a database: of the page size, the write version, and the first page's kind and number of cells. */
 const [PAGE_SIZE_AT, WRITE_VERSION_AT, KIND_AT, CELLS_AT] = [16, 18, 100, 103];
-/** Values of these: WAL mode, and a page with pages below. */
+/** The write version of WAL mode, and the kind of a page with pages below. */
 const [WAL, INTERIOR] = [2, 5];
 /** SQLite parses all of a schema, which takes many times its size in memory. */
 const SCHEMA_BYTES_MAX = 4 * 1024 * 1024;
 const READ_ONLY_URI = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
-/** Names in messages. */
+/** Maximum number of names in a message. */
 const NAMES_SHOWN = 8;
-/** A file that says that texts are UTF-8 may have other bytes: they become this character. */
+/** The character that replaces bytes that are not UTF-8, although the file says that they are. */
 const REPLACEMENT = '\u{fffd}';
 
 /** The rows of a table, or of a query. */
@@ -27,7 +27,7 @@ export type SqliteSelection = { readonly table: string } | { readonly query: str
 
 export interface SqliteColumn {
   readonly name: string;
-  /** As the table declares it, which does not bind its values; empty if it declares none. */
+  /** The type that the table declares, which does not bind its values; empty if it declares none. */
   readonly type: string;
 }
 
@@ -36,7 +36,7 @@ export interface SqliteTable {
   readonly columns: readonly SqliteColumn[];
 }
 
-/** Whether a file begins like a SQLite database. */
+/** Returns true if a file begins like a SQLite database. */
 export function isSqlite(head: Uint8Array): boolean {
   return head.length >= MAGIC.length && MAGIC.equals(head.subarray(0, MAGIC.length));
 }
@@ -309,7 +309,7 @@ function lockOf(href: string): Database {
   }
 }
 
-/** What changes when the file is written. */
+/** The inode, size and modification time of a file, as a text that changes when the file is written. */
 function stateOf(path: string): string {
   const stat = accessible(path, () => statSync(path, { bigint: true }));
   return `${stat.ino} ${stat.size} ${stat.mtimeNs}`;

@@ -4,13 +4,13 @@ import type { LevelChange } from '../../venue/level-change.ts';
 import { MIN_ORDER_SIZE } from '../../venue/market-status.ts';
 import type { HashSearch, TriedPrices } from './hash-search.ts';
 
-/** A level keeps a size that the order of its changes does not show at most for this time: 25 ms in a real capture. */
+/** The longest time for which a level keeps a size that contradicts the order of its changes: 25 ms in a real capture. */
 const OTHER_ORDER_MS = 50;
-/** The venue applies a change at most this long before the time that it states: 9 ms in a real capture. */
+/** The longest time by which the venue applies a change before the time that it states: 9 ms in a real capture. */
 const EARLY_MS = 20;
-/** A level returns to a size that it had this shortly before. */
+/** A level may return to a size that it had at most this long ago. */
 const RETURN_MS = 200;
-/** Changes this shortly before a book may explain its hash. */
+/** Changes at most this long before a book may explain its hash. */
 export const HISTORY_MS = Math.max(OTHER_ORDER_MS, RETURN_MS);
 /** Maximum number of changes that are kept for other orders. */
 const RECENT_MAX = 512;
@@ -28,11 +28,11 @@ interface LaterChange extends LevelChange {
 
 /** The size of one level with which a hash matches the book. */
 export interface OtherOrder extends LevelChange {
-  /** The level had this size before a change of the recording, which does not state it again at the time of that change. */
+  /** True if the level had this size before a recorded change, and the recording does not state it again at the time of that change. */
   readonly isEarlier: boolean;
 }
 
-/** Returns true if a book is the one that is looked for. */
+/** Returns true for the book that a search looks for. */
 export type BookTest = (book: EditableBook, prices: TriedPrices) => boolean;
 
 /** Proves the books of one asset by the hashes in their changes. */

@@ -23,19 +23,19 @@ const PENDING_MAX = 32;
 const NOTHING_KEPT: readonly KeptBook[] = [];
 const NOTHING_ADDED: Pick<StatedMoment, 'books'> = { books: [] };
 
-/** All that is stated of a book at one time. */
+/** Everything that recordings state about a book at one time. */
 export interface UnionMoment {
   readonly timestampMs: number;
   readonly levels: readonly StatedLevel[];
-  /** The book that the archive has of this time, because a hash proves it or a recording states it whole. */
+  /** The book at this time as the archive knows it: a hash proves it, or a recording states it as a whole. */
   readonly anchor: OrderBook | undefined;
-  /** The book of this time that a hash proves for the messages of this import alone. */
+  /** The book at this time that a hash proves from the messages of this import alone. */
   readonly ownProved: OrderBook | undefined;
   readonly isProved: boolean;
   readonly isFull: boolean;
-  /** A whole book of a recording without changes: it is complete as it is. */
+  /** True for a whole book of a recording without changes: it is complete as it is. */
   readonly isAlone: boolean;
-  /** A snapshot of this time, of a recording without changes. */
+  /** The snapshot at this time from a recording without changes. */
   readonly foreign: OrderBook | undefined;
   /** The messages of this import. */
   readonly added: StatedMoment | undefined;
@@ -56,13 +56,13 @@ interface KeptBook {
 export interface RebuiltMoment {
   readonly moment: UnionMoment;
   state: MomentState;
-  /** After the moment; undefined if `baseless` or `foreign`. */
+  /** The book after the moment; undefined if `baseless` or `foreign`. */
   book: OrderBook | undefined;
-  /** Before its changes. */
+  /** The book before the changes of the moment. */
   readonly before: OrderBook | undefined;
-  /** Those of the moment, and those of further whole books. */
+  /** The stated levels of the moment, and those of further whole books. */
   levels: readonly StatedLevel[];
-  /** Each of its levels has one size, which changed the book before. */
+  /** True if each of its levels has one size, and that size changed the book before. */
   isPlain: boolean;
   isFull: boolean;
   droppedLevels: number;
@@ -72,19 +72,19 @@ export interface RebuiltMoment {
   refused: Map<SourceItem, string> | undefined;
 }
 
-/** Where a rebuild begins. */
+/** The book with which a rebuild begins. */
 export interface RebuildStart {
   readonly book: OrderBook;
   /** The last time at which it was right, or a search for it. */
   readonly confirmedMs: number | (() => number);
-  /** A hash has proved a book of this outcome. */
+  /** True if a hash has proved a book of this outcome. */
   readonly isHashed: boolean;
 }
 
 export interface Rebuilt {
   readonly moments: readonly RebuiltMoment[];
   readonly gaps: readonly FoundGap[];
-  /** Times in which the changes are complete, as hashes prove. */
+  /** The time ranges in which no change is missing, as hashes prove. */
   readonly covered: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
@@ -98,23 +98,23 @@ type Proof = 'proved' | 'failed' | 'unproved' | OtherOrder;
 /** A moment that waits for the next proof. */
 interface PendingMoment {
   readonly result: RebuiltMoment;
-  /** The last time before at which the book was confirmed; -1 without any. */
+  /** The last time before the moment at which the book was confirmed; -1 without any. */
   readonly provedMs: number;
   /** Undefined if no order of the changes explains the hash. */
   readonly other: OtherOrder | undefined;
-  /** The level of `other` was stated again later: a change to the earlier size is missing. */
+  /** True if the level of `other` was stated again later: a change to the earlier size is missing. */
   isRestated: boolean;
 }
 
 interface Judgement {
   readonly verdict: 'proved' | 'kept' | 'damaged' | 'rebuilt is right';
-  /** As messages write it. */
+  /** The price as messages write it. */
   readonly lastTradePrice?: string | undefined;
 }
 
 /**
- * Rebuilds the book of one outcome from all that is stated of it, in the order of the venue's timestamps; at ties whole books come
- * last.
+ * Rebuilds the book of one outcome from everything that is stated about it, in the order of the venue's timestamps; at ties whole
+ * books come last.
  *
  * A contradiction opens a gap: from the last time at which the book was confirmed (by an equal whole book or a matching hash) to the
  * next one. Once hashes have matched, a book that none matches is kept only if another order of the changes around it explains its

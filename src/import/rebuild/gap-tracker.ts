@@ -14,7 +14,7 @@ interface OpenGap {
   readonly reason: string;
   /** Number of consecutive recorded books that differed. */
   books: number;
-  /** Whether it lasts until the next confirmation, not only until `toMs`. */
+  /** True if it lasts until the next confirmation, and not only until `toMs`. */
   isRunning: boolean;
   item: SourceItem | undefined;
 }
@@ -69,8 +69,8 @@ export class GapTracker {
   }
 
   /**
-   * Call it when something is missing or wrong before `timestampMs`: the book is doubtful until the next confirmation. `fromMs`: the
-   * confirmation from which on it is; undefined: the last one.
+   * Call it when something is missing or wrong before `timestampMs`: the book is doubtful from `fromMs`, by default the last
+   * confirmation, until the next confirmation.
    */
   doubt(timestampMs: number, reason: string, fromMs: number = this.confirmedMs): void {
     this.#gap ??= { fromMs, toMs: timestampMs, reason, books: 0, isRunning: true, item: undefined };

@@ -6,18 +6,18 @@ import type { MarketTrades } from './market-trades.ts';
 /** After this number of failures in a row only likely prices of the last trade are tried. */
 const FAILED_SEARCHES_MAX = 3;
 const TICK_SIZES = ['0.01', '0.001'];
-/** After this number of books without a match, and none before, hashes are of another kind: one in UNMATCHED_EVERY is tried. */
+/** If none of this number of first books matches, the hashes are of another kind: only one in UNMATCHED_EVERY is tried then. */
 const UNMATCHED_MAX = 256;
 const UNMATCHED_EVERY = 16;
 /** The prices that matched last: a market trades at few prices in a minute. */
 const RECENT_MAX = 16;
-/** By the number of thousandths. */
+/** Prices as hashes write them, by their number of thousandths. */
 const PRICE_TEXTS = Array.from({ length: 1000 }, (_, thousandths) => tradePriceText(thousandths / 1000));
 
 /** Prices of the last trade in the order in which they are tried, for each tick again. */
 type Prices = () => Iterable<string>;
 type HashTest = (hash: string) => boolean;
-/** Prices of the last trade that are tried: the one that matched last, those of the trades around the book too, likely ones too, or all. */
+/** The prices of the last trade to try: the one that matched last; also those of trades around the book; also likely ones; or all. */
 export type TriedPrices = 'last' | 'traded' | 'likely' | 'every';
 
 /**

@@ -24,7 +24,7 @@ interface OpenInterval {
 
 /**
  * Makes one snapshot of each interval of a recording: the last book, at the time of its last change, unless it equals the snapshot
- * before. The archive then lacks what other recordings could be merged with, so such snapshots are kept as they are.
+ * before. The archive then lacks the statements that a merge with other recordings needs, so such snapshots are kept as they are.
  */
 export class IntervalBooks {
   readonly #everyMs: number;
@@ -46,7 +46,7 @@ export class IntervalBooks {
     this.#checks = checks;
   }
 
-  /** Adds the records of what messages of the asset state to the sink, and ends these messages. `isLast`: none follows. */
+  /** Adds the records from messages of the asset to the sink, and ends these messages. `isLast`: no message follows. */
   add(moments: readonly StatedMoment[], isLast: boolean, sink: RecordSink): void {
     const all = [...this.#waiting, ...moments].sort((a, b) => a.timestampMs - b.timestampMs);
     const [first] = all;

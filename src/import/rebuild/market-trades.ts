@@ -7,7 +7,7 @@ const TRADES_MAX = 8192;
 const BEFORE_MS = 100;
 const USUAL_DELAY_MS = 20;
 const PRICES_MAX = 16;
-/** Without a trade close to a book its last one may be older: so many are tried. */
+/** The number of older trades that are tried for a book without a trade close to it. */
 const EARLIER_MAX = 2;
 
 /** The latest trades of both outcomes of one market. The hashes of its books depend on their prices. */

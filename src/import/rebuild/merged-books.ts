@@ -29,7 +29,7 @@ import { hashesOf, isContested, levelsOf, unionOf, withoutHashes } from './state
 import type { StatedMoment } from './stated-moments.ts';
 import { type StoredMoment, StoredMoments } from './stored-moments.ts';
 
-/** Changes this close to each other may be applied in another order: moments this close to a new one are judged again. */
+/** Changes at most this far apart may be applied in another order: moments at most this far from a new one are judged again. */
 const NEAR_MS = 50;
 /** The first whole book has the changes that were stated this shortly before it. */
 const BEFORE_BOOK_MS = 2000;
@@ -51,7 +51,7 @@ interface LastTrade {
   readonly item: SourceItem;
 }
 
-/** How a message of this import ends if nothing of it is stored. */
+/** The result of a message of this import of which nothing is stored. */
 type End = 'duplicate' | 'contradicted' | { readonly reason: string };
 
 export interface MergedMoment {
@@ -67,7 +67,7 @@ export interface MergedBooks {
   readonly moments: readonly MergedMoment[];
   /** Gaps that are new in the archive, and the item of the message that revealed each, if there is one. */
   readonly gaps: readonly FoundGap[];
-  /** Gaps that the archive has no more. */
+  /** Gaps that the archive no longer has. */
   readonly closed: readonly Gap[];
   /** Moments whose snapshots the archive has already. */
   readonly known: ReadonlySet<StatedMoment>;
@@ -91,11 +91,11 @@ export interface Evidence {
 interface Region {
   /** The book at `afterMs`; undefined if none is known before. */
   readonly start: RebuildStart | undefined;
-  /** Exclusive. */
+  /** The start, exclusive. */
   readonly afterMs: InstantMs;
-  /** Inclusive. */
+  /** The end, inclusive. */
   readonly toMs: InstantMs;
-  /** Changes are known outside of the region. */
+  /** True if changes are known outside of the region. */
   readonly isChannel: boolean;
 }
 
@@ -104,7 +104,7 @@ const NOTHING_PROVED: ReadonlyMap<InstantMs, OrderBook> = new Map();
 const WHOLE: Region = { start: undefined, afterMs: -1, toMs: INSTANT_MAX_MS, isChannel: false };
 
 /**
- * Merges what an import states of the books of one outcome with what the archive has of them: rebuilds the books from both, and
+ * Merges the statements of an import about the books of one outcome with those of the archive: rebuilds the books from both, and
  * stores those that differ. Neither the order of imports nor how recordings are cut decides the result. Within a write transaction.
  */
 export class BookMerge {
@@ -127,7 +127,7 @@ export class BookMerge {
     const { statements, snapshots } = this.#archive;
     const { outcome } = this.#target;
     if (!statements.exist(this.#market, outcome)) {
-      // Whatever is there was not merged: neither proved nor complete.
+      // Stored snapshots were not merged: they are neither proved nor complete.
       const times = snapshots.timesBetween(this.#market, outcome, 0, INSTANT_MAX_MS);
       statements.markForeign(this.#market, outcome, [...new Set(times)]);
     }
@@ -177,7 +177,7 @@ export class BookMerge {
     return new Map(proved.map(({ moment, book }) => [moment.timestampMs, book!]));
   }
 
-  /** The region with more of the archive, if the book at its end is not the one that the archive has: later ones build on that. */
+  /** A longer region, if the book at the end of this one differs from the archive's: later stored books build on that one. */
   #longer(region: Region, stored: readonly StoredMoment[], { moments }: Rebuilt): Region | undefined {
     if (region.toMs === INSTANT_MAX_MS) return undefined;
     const [end, rebuilt] = [stored.at(-1)?.anchor, moments.at(-1)?.book];
@@ -223,7 +223,7 @@ export class BookMerge {
     return { gaps: found.filter(({ gap }) => gaps.add(this.#market.key, gap)), closed };
   }
 
-  /** From the last known book that no new statement touches, to the first one after them. */
+  /** The region from the last known book before the moments, which they cannot change, to the first known book after them. */
   #regionOf(moments: readonly StatedMoment[]): Region {
     const [firstMs, lastMs] = [moments[0]!.timestampMs, moments.at(-1)!.timestampMs];
     const appended = this.#withoutHashes(firstMs) ?? this.#withoutBook(moments);
@@ -231,7 +231,7 @@ export class BookMerge {
     const known = this.#stored.knownBefore(firstMs - NEAR_MS - HISTORY_MS - 1);
     const end = this.#stored.knownAfter(lastMs + NEAR_MS);
     const isAlone = known?.isAlone === true || end?.isAlone === true;
-    // The first change shows that none of the whole books is all that there was.
+    // The first change shows that the whole books are not complete as they are: all are judged again.
     if (isAlone && moments.some(({ sources }) => sources.length > 0)) return WHOLE;
     return {
       start: known === undefined ? undefined : this.#stored.startAt(known.timestampMs),
@@ -241,7 +241,7 @@ export class BookMerge {
     };
   }
 
-  /** The end of a recording without hashes, which nothing but the last book decides: what comes before it is not read again. */
+  /** The region after a recording without hashes, which depends on its last book alone: nothing before it is read again. */
   #withoutHashes(firstMs: InstantMs): Region | undefined {
     const { statements, snapshots } = this.#archive;
     const { outcome } = this.#target;
@@ -251,14 +251,14 @@ export class BookMerge {
     if (last === undefined || last.isProved || last.isFull || last.isForeign) return undefined;
     const [record, later] = snapshots.recordsBetween(this.#market, outcome, lastMs, INSTANT_MAX_MS);
     if (record?.timestampMs !== lastMs || later !== undefined) return undefined;
-    // With a book shortly before, nothing is lost by reading the rest again; with hashes that match there is one.
+    // If a book is known shortly before, reading the rest again costs little; recordings with matching hashes have one.
     if (this.#stored.isKnownShortlyBefore(lastMs) || this.#stored.hasGapAt(lastMs)) return undefined;
     const confirmedMs = () => this.#stored.knownBefore(lastMs)?.timestampMs ?? -1;
     const start = { book: record.book, confirmedMs, isHashed: false };
     return { start, afterMs: lastMs, toMs: INSTANT_MAX_MS, isChannel: true };
   }
 
-  /** The end of a recording of which no book is known: its changes are only kept. */
+  /** The region after a recording without a known book: its changes are only kept. */
   #withoutBook(moments: readonly StatedMoment[]): Region | undefined {
     const { statements, snapshots } = this.#archive;
     const { outcome } = this.#target;
@@ -516,7 +516,7 @@ export function endMessages(
   }
 }
 
-/** How the messages of the moments of this import end if nothing of them is stored. */
+/** The moments of this import, in order, each with the result of its messages of which nothing is stored. */
 export function mergedMoments(rebuilt: readonly RebuiltMoment[]): MergedMoment[] {
   const merged: MergedMoment[] = [];
   let bookMs = Infinity;

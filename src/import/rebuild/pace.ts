@@ -1,4 +1,4 @@
-/** How often changes of a book become snapshots: every change, or the last one per interval of this number of milliseconds. */
+/** The pace at which changes of a book become snapshots: every change, or the last one per interval of this many milliseconds. */
 export type SnapshotPace = 'change' | number;
 
 const PACE = /^(\d{1,6})(ms|s)$/;

@@ -19,7 +19,7 @@ export interface StatedAsset {
   readonly hashes: HashSearch;
   readonly trades: MarketTrades;
   readonly moments: readonly StatedMoment[];
-  /** Further messages may add to these. */
+  /** The moments to which further messages may still add. */
   readonly waiting: readonly StatedMoment[];
 }
 
@@ -33,11 +33,11 @@ interface Asset {
 /** The messages of an import about books, until they are merged with the archive. */
 export class StatedBooks {
   readonly checks = new RebuildChecks();
-  /** By asset id, those without messages for the longest time first. */
+  /** Assets by id; the one without a message for the longest time comes first. */
   readonly #assets = new Map<string, Asset>();
-  /** By conditionId. */
+  /** Trades by the conditionId of their market. */
   readonly #trades = new Map<string, MarketTrades>();
-  /** Those that were added since `take`. */
+  /** The number of messages, and of levels in whole books, that were added since `take`. */
   #events = 0;
   #levels = 0;
 
@@ -55,12 +55,12 @@ export class StatedBooks {
     this.#tradesOf(conditionId).add(timestampMs, price);
   }
 
-  /** They should be merged before more are added. */
+  /** True if the messages should be merged before more are added. */
   get isFull(): boolean {
     return this.#events >= EVENTS_MAX || this.#levels >= LEVELS_MAX;
   }
 
-  /** Removes and returns what is stated, see StatedMoments.take. */
+  /** Removes and returns the moments of every asset, see StatedMoments.take. */
   take(isLast: boolean): StatedAsset[] {
     this.#events = 0;
     this.#levels = 0;

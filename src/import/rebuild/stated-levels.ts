@@ -71,7 +71,7 @@ export function unionOf(a: readonly StatedLevel[], b: readonly StatedLevel[]): r
   return union;
 }
 
-/** The last size of a level, by the longest order. Of equally long ones by the larger size: no other recording decides it. */
+/** The last size of a level in its longest order; of equally long orders, the one with the larger size, as nothing else decides. */
 export function lastSize({ orders }: StatedLevel): number {
   return orders[0]!.at(-1)!.size;
 }
@@ -104,7 +104,7 @@ export function otherEnds(levels: readonly StatedLevel[]): LevelChange[][] {
   return ends.slice(1, 1 + ENDS_MAX);
 }
 
-/** Without hashes, which a proved book needs no more. */
+/** The levels without their hashes, which a proved book does not need any more. */
 export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLevel[] {
   return levels.map((level) => ({
     ...level,
@@ -121,13 +121,13 @@ export function hashesOf(levels: readonly StatedLevel[]): string[] {
   return hashes;
 }
 
-/** The orders that are not part of another one, the longest first; at ties by their sizes, so that no order of imports decides. */
+/** The orders that are not part of another one, the longest first, then by size: so the order of imports does not matter. */
 function maximal(orders: readonly Order[]): readonly Order[] {
   const kept: Order[] = [];
   for (const order of orders) {
     const at = kept.findIndex((other) => isWithin(order, other));
     if (at >= 0) {
-      // Equal but for hashes: the one with more of them.
+      // They differ in hashes only: keep the hashes of both.
       if (kept[at]!.length === order.length) kept[at] = mostHashes(kept[at]!, order);
       continue;
     }
@@ -158,7 +158,7 @@ function isWithin(part: Order, whole: Order): boolean {
   return at === part.length;
 }
 
-/** A hash that is not known contradicts none. */
+/** Returns true if two sizes may be the same statement: an unknown hash contradicts no other. */
 function isSame(a: StatedSize, b: StatedSize): boolean {
   return a.size === b.size && (a.hash === undefined || b.hash === undefined || a.hash === b.hash);
 }

@@ -10,11 +10,11 @@ const NO_OTHERS: readonly AssetEvent[] = [];
 /** The messages of an import about one asset at one time. */
 export class StatedMoment {
   readonly timestampMs: number;
-  /** By source, each in the order of its changes. */
+  /** The changes of each source, in its order. */
   readonly sources: ChangeEvent[][] = [];
-  /** In their order. */
+  /** The whole books, in the order in which they were added. */
   books = NO_BOOKS;
-  /** Ticks and best prices. */
+  /** The messages that state a tick or the best prices. */
   others = NO_OTHERS;
   lastEvent = -1;
 
@@ -37,7 +37,7 @@ export class StatedMoment {
     for (const event of this.others) take(event);
   }
 
-  /** A message of the moment. */
+  /** Any message of the moment; undefined without one. */
   get first(): AssetEvent | undefined {
     return this.sources[0]?.[0] ?? this.books[0] ?? this.others[0];
   }

@@ -12,15 +12,15 @@ import { levelsBetween } from './stated-levels.ts';
 
 /** Books of recordings with hashes are known at nearly every change. */
 const SHORTLY_MS = 1000;
-/** Known books are searched in the nearest of these distances that has one. */
+/** A known book is searched within the first distance, then within the next one, until one is found. */
 const DISTANCES_MS = [SHORTLY_MS, 16_000, 256_000, INSTANT_MAX_MS];
 
-/** The knowledge of the archive about an outcome's book at one time. */
+/** Everything that the archive has about an outcome's book at one time. */
 export interface StoredMoment {
   readonly timestampMs: InstantMs;
   /** The snapshots of this time, in their order. */
   readonly snapshots: readonly BookRecord[];
-  /** They are of a recording without changes, which were not applied to them. */
+  /** True if the snapshots are from a recording without changes: changes of other recordings were not applied to them. */
   readonly isForeign: boolean;
   readonly levels: readonly StatedLevel[];
   /** The book of this time; undefined if it is not known. */
@@ -32,7 +32,7 @@ export interface StoredMoment {
 /** A time at which the archive knows the book of an outcome. */
 export interface KnownTime {
   readonly timestampMs: InstantMs;
-  /** It is a whole book, and no change of its outcome is known. */
+  /** True for a whole book of an outcome of which no change is known. */
   readonly isAlone: boolean;
 }
 
