@@ -31,6 +31,8 @@ import { type StoredMoment, StoredMoments } from './stored-moments.ts';
 
 /** Changes at most this far apart may be applied in another order: moments at most this far from a new one are judged again. */
 const NEAR_MS = 50;
+/** A known book that is at most this long before a region gives the sizes before the changes that precede it. */
+const HISTORY_READ_MS = 2000;
 /** The first whole book has the changes that were stated this shortly before it. */
 const BEFORE_BOOK_MS = 2000;
 /** The hash of a book depends on trades that are at most this far away. */
@@ -156,7 +158,7 @@ export class BookMerge {
   ): Rebuilt {
     if (stored.length > 0) this.#noteTrades(stored[0]!.timestampMs, stored.at(-1)!.timestampMs);
     const rebuild = new BookRebuild(this.#target, this.#evidence.hashes, checks);
-    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region.afterMs));
+    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region));
     const following = [...this.#changesAfter(region.toMs, stored), ...changesOf(waiting, moments.at(-1)!.timestampMs)];
     following.sort((a, b) => a.timestampMs - b.timestampMs);
     // The next batch of a recording overlaps the one before only shortly.
@@ -171,7 +173,7 @@ export class BookMerge {
    */
   #ownProved(region: Region, moments: readonly StatedMoment[]): ReadonlyMap<InstantMs, OrderBook> {
     const rebuild = new BookRebuild(this.#target, this.#evidence.hashes, new RebuildChecks());
-    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region.afterMs));
+    if (region.start !== undefined) rebuild.begin(region.start, this.#changesBefore(region));
     const { moments: rebuilt } = rebuild.run(unionMoments([], moments, region.isChannel), []);
     const proved = rebuilt.filter(({ state, isFull }) => state === 'proved' && !isFull);
     return new Map(proved.map(({ moment, book }) => [moment.timestampMs, book!]));
@@ -182,7 +184,7 @@ export class BookMerge {
     if (region.toMs === INSTANT_MAX_MS) return undefined;
     const [end, rebuilt] = [stored.at(-1)?.anchor, moments.at(-1)?.book];
     if (end === undefined || rebuilt === undefined || sameBook(end, rebuilt)) return undefined;
-    return { ...region, toMs: this.#stored.knownAfter(region.toMs + 1)?.timestampMs ?? INSTANT_MAX_MS };
+    return { ...region, toMs: this.#stored.knownAfter(region.toMs + NEAR_MS)?.timestampMs ?? INSTANT_MAX_MS };
   }
 
   #store(region: Region, storing: Storing, rebuilt: Rebuilt): MergedBooks {
@@ -283,17 +285,16 @@ export class BookMerge {
     }
   }
 
-  /** The changes shortly before a known time, and at it, with the size before each. */
-  *#changesBefore(untilMs: InstantMs): Generator<TimedChange & { readonly before: number }> {
+  /** The changes shortly before the start of a region, and at it, with the size before each. Without hashes they explain nothing. */
+  *#changesBefore({ start: begin, afterMs: untilMs }: Region): Generator<TimedChange & { readonly before: number }> {
+    if (begin?.isHashed !== true) return;
     const known = this.#stored.knownBefore(untilMs - HISTORY_MS - 1);
-    const start = known === undefined ? undefined : this.#stored.startAt(known.timestampMs).book;
+    const isNear = known !== undefined && untilMs - known.timestampMs <= HISTORY_READ_MS;
+    const start = isNear ? this.#stored.startAt(known.timestampMs).book : undefined;
+    const fromMs = isNear ? known.timestampMs : untilMs - HISTORY_MS;
     const book = new EditableBook();
     if (start !== undefined) book.replace(start);
-    for (const { timestampMs, levels, snapshots, isForeign } of this.#stored.between(
-      known?.timestampMs ?? -1,
-      untilMs,
-      start,
-    )) {
+    for (const { timestampMs, levels, snapshots, isForeign } of this.#stored.between(fromMs, untilMs, start)) {
       for (const { isBid, price, orders } of levels) {
         for (const { size } of orders[0]!) {
           const before = book.sizeAt(isBid, price);
