@@ -106,7 +106,7 @@ examples: install ## record the example responses of the API document again
 	$(BUN) test/http/record-examples.ts
 	$(BUN) node_modules/.bin/biome format --write src/http/openapi/examples.json
 
-bench: build ## compare with nginx, Fastify, PostgreSQL and DuckDB (and the build BEFORE=path), and write test/bench/RESULTS.md
+bench: build ## compare with nginx, Fastify with better-sqlite3 (and the build BEFORE=path), and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts $(if $(BEFORE),--before $(BEFORE))
 
 compare: build ## measure the build BEFORE=path and this one alternately, and print the differences

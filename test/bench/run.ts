@@ -5,7 +5,6 @@ import { circumstances } from '../support/circumstances.ts';
 import { accountsSection, measureAccounts } from './accounts.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
-import { duckdbSection, measureDuckdb } from './duckdb.ts';
 import { heatMapSection, measureHeatMaps } from './heat-map.ts';
 import { compareOverHttp } from './http/compare.ts';
 import { constantSection, measureConstant } from './http/constant.ts';
@@ -55,7 +54,6 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
     );
   },
   nearest: async ({ corpus }) => nearestSection(await measureNearest(await corpus())),
-  duckdb: async ({ corpus }) => duckdbSection(await measureDuckdb(await corpus(), say)),
   segments: async ({ corpus }) => segmentsFormatSection(await measureSegmentsFormat(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
@@ -68,7 +66,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
 const USAGE = `usage: bun test/bench/run.ts [SECTION]… [--kinds NAME,…] [--contenders NAME,…] [--before EXECUTABLE]
 sections: ${Object.keys(SECTIONS).join(', ')}
 kinds of request over HTTP: nearest, nearest of each outcome, page of 100, page of 1000, market list of 1000
-contenders other than bookreel: nginx, rows, text, postgres`;
+contenders other than bookreel: nginx, rows`;
 
 /**
  * Measures everything and writes RESULTS.md next to this file, or measures the named sections and prints them. The last lines list

@@ -6,13 +6,12 @@ import type { Contender } from './contender.ts';
 import type { HttpCorpus } from './corpus.ts';
 import { startNginx } from './nginx.ts';
 import { installContenders, packageVersion, startNodeServer } from './node-servers.ts';
-import { type Postgres, startPostgres } from './postgres.ts';
 import { measureRates, type Rate } from './trial.ts';
 
 const ROUNDS = 5;
 const SECONDS = 2;
 
-export type ContenderId = 'bookreel' | 'nginx' | 'rows' | 'text' | 'postgres';
+export type ContenderId = 'bookreel' | 'nginx' | 'rows';
 
 export interface Comparison {
   /** By contender, in the order of the table; bookreel first. */
@@ -42,9 +41,7 @@ export async function compareOverHttp(
   contenders.set('bookreel', bookreel);
   const starts: [ContenderId, string, () => Promise<Contender>][] = [
     ['nginx', 'nginx', () => startNginx(corpus.kinds, (path) => bodyOf(bookreel, corpus, path))],
-    ['rows', 'Fastify + better-sqlite3, rows', () => startFastify('rows', corpus, say)],
-    ['text', 'Fastify + better-sqlite3, text', () => startFastify('text', corpus, say)],
-    ['postgres', 'PostgreSQL', () => startPostgresServer(corpus, running, say)],
+    ['rows', 'Fastify + better-sqlite3', () => startFastify(corpus, say)],
   ];
   for (const [id, name, start] of starts) {
     if (selected !== undefined && !selected.includes(id)) {
@@ -86,32 +83,12 @@ async function bodyOf({ origin }: Contender, { keys }: HttpCorpus, path: string)
   return new Uint8Array(await answer.arrayBuffer());
 }
 
-async function startFastify(
-  storage: 'rows' | 'text',
-  corpus: HttpCorpus,
-  say: (line: string) => void,
-): Promise<Contender> {
+async function startFastify({ records }: HttpCorpus, say: (line: string) => void): Promise<Contender> {
   await installContenders(say);
-  const parts = `Fastify ${packageVersion('fastify')} + better-sqlite3 ${packageVersion('better-sqlite3')}`;
   return await startNodeServer({
-    name: storage === 'rows' ? `${parts}, rows and JSON.stringify` : `${parts}, JSON text joined`,
-    script: `fastify-${storage}.mjs`,
-    args: [corpus.records],
-    agreement: storage === 'rows' ? 'values' : 'bytes but the cursor',
-  });
-}
-
-async function startPostgresServer(
-  corpus: HttpCorpus,
-  running: AsyncDisposableStack,
-  say: (line: string) => void,
-): Promise<Contender> {
-  await installContenders(say);
-  const postgres: Postgres = running.use(await startPostgres());
-  return await startNodeServer({
-    name: `PostgreSQL ${postgres.version}, json column, node:http + pg ${packageVersion('pg')}`,
-    script: 'postgres.mjs',
-    args: [corpus.records, postgres.socketDirectory],
-    agreement: 'bytes but the cursor',
+    name: `Fastify ${packageVersion('fastify')} + better-sqlite3 ${packageVersion('better-sqlite3')}, rows and JSON.stringify`,
+    script: 'fastify-rows.mjs',
+    args: [records],
+    agreement: 'values',
   });
 }

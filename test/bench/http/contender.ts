@@ -6,8 +6,8 @@ export interface Ask {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** The part of an answer that must equal bookreel's: all bytes; all except the cursor, whose format is each service's own; or the values. */
-export type Agreement = 'bytes' | 'bytes but the cursor' | 'values';
+/** The part of an answer that must equal bookreel's: all bytes, or the values except the cursor, whose format is each service's own. */
+export type Agreement = 'bytes' | 'values';
 
 /** A running server with the same records. */
 export interface Contender extends AsyncDisposable {

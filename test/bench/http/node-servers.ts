@@ -39,50 +39,25 @@ interface NodeServer {
   readonly agreement: Agreement;
 }
 
-/** Starts a contender's script with Node; it loads the records and prints its address. */
+/** Runs a contender's script with Node until it is disposed; it loads the records and prints its address. */
 export async function startNodeServer({ name, script, args, agreement }: NodeServer): Promise<Contender> {
-  const server = contenderProcess(script, args);
-  return {
-    name,
-    origin: await server.nextLine(),
-    agreement,
-    ask: plainAsk,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
-
-interface ContenderProcess extends AsyncDisposable {
-  write(text: string): void;
-  /** The next line of its output. Throws if it ends before. */
-  nextLine(): Promise<string>;
-}
-
-/** Runs one of these scripts with Node until it is disposed. */
-export function contenderProcess(script: string, args: readonly string[]): ContenderProcess {
   const child = Bun.spawn([requiredProgram('node', 'nodejs'), join(DIRECTORY, script), ...args], {
     env: { ...process.env, NODE_ENV: 'production' },
-    stdin: 'pipe',
+    stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  const chunks = child.stdout.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
-  let buffered = '';
+  let origin = '';
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    origin += chunk;
+    if (origin.includes('\n')) break;
+  }
+  if (!origin.includes('\n')) throw new Error(`${script} ended`);
   return {
-    write: (text) => {
-      child.stdin.write(text);
-      child.stdin.flush();
-    },
-    nextLine: async () => {
-      while (!buffered.includes('\n')) {
-        const { value, done } = await chunks.next();
-        if (done) throw new Error(`${script} ended`);
-        buffered += value;
-      }
-      const end = buffered.indexOf('\n');
-      const line = buffered.slice(0, end);
-      buffered = buffered.slice(end + 1);
-      return line;
-    },
+    name,
+    origin: origin.trim(),
+    agreement,
+    ask: plainAsk,
     [Symbol.asyncDispose]: () => stop(child, 'SIGKILL'),
   };
 }

@@ -6,17 +6,15 @@ import { repeatsSentence } from './wrk.ts';
 
 /** Required ratio of bookreel's requests per second to another's, by kind of request. */
 const RATIOS: readonly (readonly [kind: string, Partial<Record<ContenderId, number>>])[] = [
-  ['page of 1000', { rows: 35, postgres: 10, nginx: 0.6 }],
-  ['page of 100', { rows: 20, postgres: 8, nginx: 0.3 }],
-  ['nearest', { rows: 4, postgres: 5, nginx: 0.4 }],
+  ['page of 1000', { rows: 35, nginx: 0.6 }],
+  ['page of 100', { rows: 20, nginx: 0.3 }],
+  ['nearest', { rows: 4, nginx: 0.4 }],
   ['market list of 1000', { rows: 10, nginx: 0.6 }],
 ];
 const SHORT: Record<ContenderId, string> = {
   bookreel: 'bookreel',
   nginx: 'nginx, static files',
   rows: 'Fastify + rows + JSON.stringify',
-  text: 'Fastify + JSON text',
-  postgres: 'PostgreSQL',
 };
 
 export function comparisonSection(description: string, { names, leftOut, tools, rates }: Comparison): Section {
@@ -39,9 +37,8 @@ export function comparisonSection(description: string, { names, leftOut, tools, 
 Corpus: ${description}.
 
 bookreel is the compiled executable with every feature on: keys, tier, rate limit, entity tags, all headers. The others serve the same
-records without these features. bookreel, Fastify and PostgreSQL's HTTP server are one process each; nginx has a worker per CPU,
-PostgreSQL a process per connection. A check before the measurements requires that nginx and the servers that join stored texts send the
-same bytes as bookreel (except the cursor of the next page, whose format is their own), and that the others send the same values.
+records without these features. bookreel and Fastify are one process each; nginx has a worker per CPU. A check before the measurements requires that nginx sends the same
+bytes as bookreel, and Fastify the same values.
 
 Load (${tools}): one thread of wrk with 16 keep-alive connections on loopback, on the same machine, which reads every
 byte. Each kind has different URLs (nearest: 65,536, pages of 100: 8,192, pages of 1000: 2,048, lists: 400), so few or none repeat within
