@@ -2,7 +2,7 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
-import { saysDamaged } from '../store/database.ts';
+import { isDamageError } from '../store/database.ts';
 import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
@@ -25,8 +25,8 @@ export function backupCommand(terminal: Terminal): CommandUnknownOpts {
     .addHelpText(
       'after',
       `
-Each database is copied in one state, and its manifest states when; a server and
-imports may run meanwhile. The copy gets its name after it is verified. It has
+Each database is copied as of one instant, which the manifest has; a server and
+imports may run meanwhile. The copy gets its name after it is verified. It holds
 the key secret: keep it as safe as the data directory. Directories named
 DIRECTORY.partial-… come from a backup that was killed, and can be deleted. One
 killed with --force may leave the earlier backup as DIRECTORY.replaced-….
@@ -121,7 +121,7 @@ async function copied<T>(
       throw new ExitWith(EXIT.verification);
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || saysDamaged(error))) throw error;
+    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || isDamageError(error))) throw error;
     printError(terminal, error.message, error.kind);
     throw new ExitWith(EXIT.verification);
   }

@@ -10,7 +10,7 @@ const OTHER_VARIABLES = [
   ...['BOOKREEL_BEFORE', 'BOOKREEL_BINARY', 'BOOKREEL_FAULT_RESULTS', 'BOOKREEL_RECORDINGS'],
 ];
 
-/** A sentence for each variable that looks like a setting and is none. It has no values: one may be a secret. */
+/** A sentence for each variable that looks like a setting but is not one. It leaves out the values: one may be a secret. */
 export function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...VARIABLES, ...OTHER_VARIABLES]);
   return Object.keys(environment)

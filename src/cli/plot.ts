@@ -24,7 +24,7 @@ function declared() {
   return programCommand('plot')
     .description('draw the books of a market over time as an SVG picture: a heat map')
     .argument('<market>', 'conditionId or slug')
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
+    .addOption(new Option('--outcome <name>', 'outcome to draw').choices(OUTCOMES).argParser(outcome).default('up'))
     .option('--from <time>', 'start, inclusive; default: the start of the market', instant)
     .option('--to <time>', 'end, inclusive; default: the end of the market', instant)
     .option(

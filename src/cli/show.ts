@@ -44,7 +44,7 @@ function declared() {
     .description('print a market: its coverage, and its book at an instant')
     .argument('<market>', 'conditionId or slug')
     .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
+    .addOption(new Option('--outcome <name>', 'outcome to show').choices(OUTCOMES).argParser(outcome).default('up'))
     .option(
       '--depth <levels>',
       `number of levels of each side, the best ones; default: ${DEPTH_DEFAULT}, with --json all`,

@@ -7,13 +7,13 @@ import { type Certificate, type CertificateFiles, dateWarning, readCertificate }
 import type { Listener } from './listening.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The certificate that a service shows, and its files. */
+/** The certificate that a service presents, and its files. */
 export class ServedCertificate {
   readonly #files: CertificateFiles;
   readonly #clock: () => number;
   #current: Certificate;
 
-  /** Throws 'unavailable' for files that are no certificate and its key. */
+  /** Throws 'unavailable' for files that are not a certificate and its key. */
   constructor(files: CertificateFiles, { clock }: Pick<Terminal, 'clock'>) {
     this.#files = files;
     this.#clock = clock;
