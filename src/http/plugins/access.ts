@@ -68,7 +68,7 @@ export class AccessCheck {
     return now !== undefined && isGranted(now.tier, grant, coin);
   }
 
-  /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
+  /** Counts one more request of the key. Returns false if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
     const { clocks, rateLimit } = this.#deps;

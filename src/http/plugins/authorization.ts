@@ -14,7 +14,7 @@ export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, 
   if (missing === undefined) return;
   throw new DomainError(
     'forbidden',
-    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what does`,
+    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what each tier grants`,
   );
 }
 

@@ -25,7 +25,7 @@ export class Cors {
   }
 
   /** The answer to a preflight. */
-  permission(set: ResponseSettings): Response {
+  preflightAnswer(set: ResponseSettings): Response {
     const headers = {
       allow: METHODS,
       'access-control-allow-methods': METHODS,
@@ -36,7 +36,7 @@ export class Cors {
   }
 
   /** Sets the headers of an answer of any status that let the origin of its request read it. */
-  describe({ headers }: ResponseSettings, request: Request): void {
+  setHeaders({ headers }: ResponseSettings, request: Request): void {
     // Answers to other origins depend on the origin too.
     if (this.#origins !== '*') headers.vary = 'Origin';
     const allowed = this.#allowed(request);

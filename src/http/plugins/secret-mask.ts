@@ -88,7 +88,7 @@ function masked(text: string): string {
   return shown.includes('_') ? shown.replace(KEY_PREFIX, MASK) : shown;
 }
 
-/** Undefined if the escapes are malformed. */
+/** The decoded text; undefined if its escapes are malformed. */
 function decode(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {

@@ -117,7 +117,7 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
-  // The request of the stream pays for the first events.
+  // The request that opened the stream counts for the first events.
   let eventsMax = EVENTS_PER_REQUEST;
   for (;;) {
     await nextTurn(accessCheck.keyId);
