@@ -21,7 +21,7 @@ export interface ListPart {
   readonly count: number;
 }
 
-/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
+/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; every day is part of ''. */
 export function isIn(day: string, date: string): boolean {
   return day === date || date === '' || day.startsWith(`${date}-`);
 }
