@@ -86,14 +86,14 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     accountSubcommand('show', "show an account's tier, grants, keys, identities and latest audit entries"),
     (account, options) => showAccount(terminal, account, options),
   );
-  changing(
+  onChangedAccount(
     terminal,
     accountSubcommand('disable', 'refuse all keys and end all sessions of an account, at once'),
     (change, { data }) => {
       disableAccount(change, change.account.id, (account) => endSessions(terminal, data, change.registry, account));
     },
   );
-  changing(terminal, accountSubcommand('enable', 'accept the keys of a disabled account again'), (change) => {
+  onChangedAccount(terminal, accountSubcommand('enable', 'accept the keys of a disabled account again'), (change) => {
     enableAccount(change, change.account.id);
   });
   const deletion = accountSubcommand(
@@ -122,12 +122,12 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   const role = accountSubcommand('role', 'make an account an admin, or a user again', 'admin').addArgument(
     new Argument('<role>', 'the new role').choices(['user', 'admin'] as const),
   );
-  changing(terminal, role, (change, _, wanted) => {
+  onChangedAccount(terminal, role, (change, _, wanted) => {
     setRole(change, change.account.id, wanted);
   });
   const emailAbout = 'change the e-mail address of an account; its keys, sessions and identities stay';
   const email = accountSubcommand('email', emailAbout, 'new@example.com').argument('<new>', 'the new address');
-  changing(terminal, email, (change, _, typed) => {
+  onChangedAccount(terminal, email, (change, _, typed) => {
     setEmail(change, change.account.id, emailAddress(typed));
   });
   const unlink = accountSubcommand(
@@ -177,7 +177,7 @@ function onAccount<Given extends unknown[], Own extends OptionValues, Global ext
 }
 
 /** Sets the action of a command that changes the account of its first argument, and prints the account afterwards. */
-function changing<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
+function onChangedAccount<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
   terminal: Terminal,
   command: Command<[string, ...Given], Own, Global>,
   work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void,

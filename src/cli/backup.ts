@@ -43,7 +43,7 @@ Examples:
     .action(async (target, _, command) => {
       const options = command.optsWithGlobals();
       if (options.keep !== undefined) return await keepBackup(terminal, options, target, options.keep);
-      const backup = await copied(terminal, options.data, (check) =>
+      const backup = await copyVerified(terminal, options.data, (check) =>
         backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
       );
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
@@ -52,7 +52,7 @@ Examples:
 }
 
 async function keepBackup(terminal: Terminal, options: GlobalOptions, directory: string, keep: number): Promise<void> {
-  const backup = await copied(terminal, options.data, (check) =>
+  const backup = await copyVerified(terminal, options.data, (check) =>
     backUpAndKeep(options.data, directory, terminal.clock, { keep, check }),
   );
   terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
@@ -68,7 +68,7 @@ function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): strin
 export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('restore')
     .argument('<directory>', "directory that 'bookreel backup' wrote")
-    .description('replace the recordings, the accounts and the keys of the data directory by a backup')
+    .description('replace the recordings, the accounts and the keys of the data directory with a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
     .addHelpText(
       'after',
@@ -85,7 +85,7 @@ Examples:
     )
     .action(async (source, _, command) => {
       const { data, ...options } = command.optsWithGlobals();
-      const restored = await copied(terminal, source, (check) =>
+      const restored = await copyVerified(terminal, source, (check) =>
         restore(source, data, { force: options.force === true, check }),
       );
       const { keptAs } = restored;
@@ -105,7 +105,7 @@ function sizeOf({ files }: Pick<Backup, 'files'>): string {
  * the copy is damaged, or the source too damaged to be read. An error in a recording (a winner that contradicts the prices) is
  * not damage.
  */
-async function copied<T>(
+async function copyVerified<T>(
   terminal: Terminal,
   source: string,
   work: (check: (directory: string) => Promise<void>) => Promise<T>,

@@ -40,7 +40,7 @@ const OWN_FILES = [
   LOCK_FILE,
 ];
 const FOR_OTHERS = 0o077;
-/** SQLite begins a log again at 8 MB, unless a reader or a killed process keeps it from that. */
+/** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */
 const WAL_BYTES_MAX = 64e6;
 /** Types of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the write-ahead log needs, does not work there. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];
@@ -138,7 +138,7 @@ function readableSecrets(values: SettingValues): string[] {
     });
 }
 
-/** Undefined for a file that does not exist, or that this user cannot find: another check reads it and reports that. */
+/** The stat of a file; undefined if it is missing or this user cannot find it, which another check reports. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -192,7 +192,7 @@ function proxyFindings({ host, publicUrl, trustedProxies, tlsCert }: SettingValu
   }
   if (isPublic && isUnproxied) {
     findings.push(
-      `other machines may connect to ${host} without encryption: name a certificate with --tls-cert and --tls-key, or put a TLS proxy before it ('bookreel manual public')`,
+      `other machines may connect to ${host} without encryption: name a certificate with --tls-cert and --tls-key, or put a TLS proxy in front of it ('bookreel manual public')`,
     );
   }
   if (isPublic && trustedProxies.length > 0 && trustedProxies.every(isOfLoopback)) {

@@ -48,15 +48,15 @@ function declared() {
       'after',
       `
 Filters are combined: only what matches all of them is deleted. The command
-prints what it deletes, then deletes it. A market is deleted with all its records,
-those after its window too. --before keeps the reference prices that a later
-market of the coin needs, and the last price until then. To delete the whole
-archive needs --all, also if other filters match all of it.
+prints what it deletes, then deletes it. A market is deleted with all of its
+records, even those after its window. --before keeps the reference prices that
+a later market of the coin needs, and the last price until then. Deleting the
+whole archive needs --all, even if other filters match all of it.
 
 A server, imports and other commands may run meanwhile. Each market is complete
-or gone, even if the command is killed: run it again for the rest. A request for a
-deleted market gets a 404, and an open stream or replay of it ends. A deleted
-market can be imported again; its records get new ids. Backups keep it.
+or gone, even if the command is killed: run it again for the rest. A request
+for a deleted market gets a 404, and an open stream or replay of it ends. A
+deleted market can be imported again; its records get new ids. Backups keep it.
 
 A file that bookreel 0.2 created is rewritten after its first deletion,
 which needs twice the space of what is left; imports wait for that.

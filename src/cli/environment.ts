@@ -4,7 +4,7 @@ import { nearestWord } from '../domain/nearest-word.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLES = ALL_SETTINGS.map(([, { env }]) => env);
-/** Those of the clients that the manual shows, and of this project's tests: a shell may have them for other commands. */
+/** Variables of the clients in the manual and of this project's tests: a shell may have them for other commands. */
 const OTHER_VARIABLES = [
   ...['BOOKREEL_KEY', 'BOOKREEL_URL'],
   ...['BOOKREEL_BEFORE', 'BOOKREEL_BINARY', 'BOOKREEL_FAULT_RESULTS', 'BOOKREEL_RECORDINGS'],

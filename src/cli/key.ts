@@ -160,10 +160,10 @@ function printIssued(
   const document = keyDocument(registry, terminal.clock(), apiKey);
   terminal.out(options.json === true ? json({ ...document, key }) : `${key}\n`);
   if (options.json === true) return;
-  const held = document.asOf === null ? '' : `, as of ${document.asOf}`;
+  const asOf = document.asOf === null ? '' : `, as of ${document.asOf}`;
   const until = document.expiresAt === null ? '' : `, expires ${document.expiresAt}`;
   terminal.err(
-    `${apiKey.id} (${document.tier}, ${apiKey.account}${held}${until}) is ${done}; the key is shown only once\n`,
+    `${apiKey.id} (${document.tier}, ${apiKey.account}${asOf}${until}) is ${done}; the key is shown only once\n`,
   );
 }
 

@@ -16,7 +16,7 @@ import { withArchive } from './with-archive.ts';
 
 type PlotOptions = OptionsOf<typeof declared>;
 
-/** The picture has two pixels for each. */
+/** The picture has two pixels for each column. */
 const COLUMNS_DEFAULT = 500;
 const STDOUT = '-';
 
@@ -90,7 +90,7 @@ function drawn(archive: Archive, name: string, options: PlotOptions) {
   });
 }
 
-/** Throws 'invalid-parameter' for a window without an instant. */
+/** Throws 'invalid-parameter' for a window that ends before it begins. */
 function queryOf(market: StoredMarket, { outcome, from, to, columns }: PlotOptions): HeatMapQuery {
   const query = { outcome, fromMs: from ?? market.startMs, toMs: to ?? market.endMs, columns, asOfMs: undefined };
   if (query.fromMs <= query.toMs) return query;

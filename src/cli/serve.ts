@@ -274,7 +274,7 @@ function mayBeProxied({ publicUrl, trustedProxies = [], allowedHosts }: ServeOpt
   return publicUrl !== undefined || trustedProxies.length > 0 || allowedHosts !== undefined;
 }
 
-/** A public URL with https needs TLS here, or at a proxy before this server. */
+/** A public URL with https needs TLS here, or at a proxy in front of this server. */
 function warnOfSharedLimits(log: Log, { publicUrl, trustedProxies = [], tlsCert }: ServeOptions): void {
   if (publicUrl?.startsWith('https:') !== true || trustedProxies.length > 0 || tlsCert !== undefined) return;
   log.warn(
@@ -282,7 +282,7 @@ function warnOfSharedLimits(log: Log, { publicUrl, trustedProxies = [], tlsCert 
   );
 }
 
-/** The settings as the app takes them. */
+/** The settings of the edge in the form that `createApp` needs. */
 export function edgeOf(
   { trustedProxies = [], corsOrigins, allowedHosts }: EdgeOptions,
   accessLog: AccessLog | undefined,

@@ -113,7 +113,7 @@ async function follow(
   const startMs = Math.max(at, shown.timestampMs);
   const startedMs = terminal.clock();
   for (;;) {
-    // As fast as its reader: a market may have more books than fit into memory.
+    // Waits for its reader: a market may have more books than fit into memory.
     await terminal.write(Buffer.from(textOf(shown)));
     const next = find(shown.timestampMs + 1, 'after');
     if (next === undefined) return;

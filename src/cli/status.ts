@@ -31,7 +31,7 @@ function declared() {
       'after',
       `
 RECORDED counts the markets with order book snapshots; FIRST and LAST are the
-coin's first and last snapshot. The command only reads, and works beside a server.
+coin's first and last snapshot. It only reads, and works while a server runs.
 
 Examples:
   $ bookreel status

@@ -89,7 +89,7 @@ function notesOf(market: MarketObservations): string[] {
     ...(contradictions > 0 ? [`up and down contradict each other at ${countOf(contradictions, 'instant')}`] : []),
     ...(coveredGaps > 0
       ? [
-          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the recording again, which takes back gaps that it covers and books that are not proved`,
+          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved`,
         ]
       : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),

@@ -63,14 +63,14 @@ Examples:
     });
 }
 
-type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
+type RunCheck = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
 
 /** Checks, and shows progress on stderr, unless JSON goes to a terminal: progress would overwrite it. */
-async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
+async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: RunCheck): Promise<Verification> {
   const isShown = options.json !== true || !terminal.outIsTerminal;
   const show = progressOn(terminal);
   let done = 0;
-  const watched: Check = async (onMarket) => {
+  const watched: RunCheck = async (onMarket) => {
     try {
       return await check((market) => {
         onMarket(market);
@@ -84,7 +84,7 @@ async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: 
   return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);
 }
 
-async function printText(terminal: Terminal, check: Check): Promise<Verification> {
+async function printText(terminal: Terminal, check: RunCheck): Promise<Verification> {
   const rows: MarketRow[] = [];
   const verification = await check((market) => rows.push(...marketRows(market)));
   if (rows.length > 0) terminal.out(table(terminal, COLUMNS, rows));
@@ -94,7 +94,7 @@ async function printText(terminal: Terminal, check: Check): Promise<Verification
 }
 
 /** Prints each market at once: the report of a large archive does not fit in memory. */
-async function printJson(terminal: Terminal, check: Check): Promise<Verification> {
+async function printJson(terminal: Terminal, check: RunCheck): Promise<Verification> {
   let separator = '{"markets":[\n';
   const verification = await check((market) => {
     terminal.out(`${separator}${JSON.stringify(marketDocument(market))}`);

@@ -183,7 +183,7 @@ export class BookWalk {
     if (this.#statements.isRebuilt(timestampMs)) this.#coveredGaps.cover();
   }
 
-  /** Books that cannot be read are not missing. */
+  /** Ends the check of statements, without reporting books as missing that cannot be read. */
   #endStatements(): void {
     const recordedFromMs = this.#recordedFromMs === Infinity ? undefined : this.#recordedFromMs;
     this.#statements.end(this.broken ? 0 : recordedFromMs);

@@ -31,7 +31,7 @@ export class StatementCheck {
     return this.#series !== undefined && this.#at(timestampMs)?.isForeign !== true;
   }
 
-  /** Returns true if the books of a time were rebuilt from changes, and not recorded as whole books, as far as damage does not hide that. */
+  /** Returns true if the books of a time were rebuilt from changes, not recorded as whole books; false where damage hides it. */
   isRebuilt(timestampMs: InstantMs): boolean {
     const statement = this.#at(timestampMs);
     if (this.#records.broken) return false;

@@ -57,7 +57,7 @@ export class RateLimit {
     this.#charge(this.#preflightBudgets, context, 'preflights');
   }
 
-  /** Sets the headers of a request's address without counting the request. */
+  /** Sets the X-RateLimit headers for a request's address without counting the request. */
   setAddressHeaders({ request, set: { headers } }: RequestContext): void {
     if (this.#isOff) return;
     setHeaders(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));

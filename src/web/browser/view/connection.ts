@@ -41,7 +41,7 @@ export interface ConnectionSettings {
   readonly access: ConnectionAccess;
   /** True: this service has accounts, and sentences link to their pages. */
   readonly hasAccounts: boolean;
-  /** Before each path: empty, or `/replays/{replay}` for another replay than the first. */
+  /** Before each path: empty, or `/replays/{replay}` for a replay other than the first. */
   readonly prefix: string;
 }
 
@@ -67,7 +67,7 @@ interface Token {
 
 /** The page requests a new token this long before the present one ends. */
 const RENEW_AHEAD_MS = 60_000;
-/** A request is sent again at most as often after 429 or 503. */
+/** Maximum number of times that a request is sent again after 429 or 503. */
 const RETRIES_MAX = 4;
 const WAIT_SECONDS_MAX = 60;
 const TOKEN_PATH = '/view/token';
@@ -289,7 +289,7 @@ export class Connection {
     return new RequestRefused(detailSentence(problem, response.status), kind, response.status, link);
   }
 
-  /** The tier of a pinned key, which is another one than the account's. */
+  /** The tier of a pinned key, which is not the account's. */
   async #tierOf({ key, tier }: AccountAnswer['data']): Promise<GrantedTier | undefined> {
     if (key.tier === tier.id) return tier;
     const response = await this.#send('/v1/billing/tiers', {}, this.#token);

@@ -28,7 +28,7 @@ export interface ProblemFields {
   readonly detail?: unknown;
 }
 
-/** The problem of an answer; an empty one if its body is no problem document. */
+/** The problem of an answer; an empty one if its body is not a problem document. */
 export async function problemIn(response: Response): Promise<ProblemFields> {
   try {
     const body: unknown = await response.json();
