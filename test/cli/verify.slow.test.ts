@@ -159,7 +159,7 @@ describe('verify', () => {
     expect(stdout).toContain(
       `market ${LIGHT_MARKET.slug} (${LIGHT_CONDITION_ID}), up book, 2026-04-16T07:10:00.400Z: at 30 instants, of which this is the first, different imports stored different books: import the best recording again, which keeps the book that its hashes prove`,
     );
-    expect(stdout).toContain('1 gap has stored books inside: import the recording again');
+    expect(stdout).toContain('1 gap has stored books inside: import the best recording again');
     expect(stdout).toMatch(/: 1 problem \(/);
     const { problems, totals, markets } = JSON.parse((await verify(place.data, '--json')).stdout) as VerifyDocument;
     expect(problems).toMatchObject([{ kind: 'contradiction', segmentId: null }]);

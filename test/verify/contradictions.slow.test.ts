@@ -122,7 +122,7 @@ describe('gaps with books inside', () => {
     expect(await covered(place.path)).toEqual([1, 0]);
     const { markets } = await verified(place.path);
     expect(marketRows(markets[0]!)[0]!.notes).toContain(
-      '; 1 gap has stored books inside: import the recording again, which takes back gaps that it covers and books that are not proved',
+      '; 1 gap has stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved',
     );
   });
 
