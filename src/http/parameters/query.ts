@@ -99,7 +99,7 @@ export const QUERY = {
       refusal: 'must be 1 to 200 letters, digits, dots, hyphens and underscores',
       schema: matching(SEARCH_SHAPE.source),
     },
-    'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Upper and lower case are the same.',
+    'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Case is ignored.',
     'btc-updown',
   ),
   closed: optional(FLAG, 'true: only markets whose trading has ended; false: only open markets.', 'true'),
@@ -116,10 +116,7 @@ export const QUERY = {
     },
     'nextCursor of the previous page of the same path, order and filters.',
   ),
-  outcome: optional(
-    { ...word(OUTCOMES), read: parseOutcome },
-    'Only records of this outcome. Upper and lower case are the same.',
-  ),
+  outcome: optional({ ...word(OUTCOMES), read: parseOutcome }, 'Only records of this outcome. Case is ignored.'),
   columns: parameter(
     integer(1, HEAT_MAP_COLUMNS_MAX),
     'Number of columns. A window with fewer milliseconds than columns has one column per millisecond.',

@@ -18,7 +18,7 @@ export class Cors {
     this.#origins = origins === '*' ? origins : new Set(origins);
   }
 
-  /** True if a request is a preflight from an allowed origin. */
+  /** Returns true if a request is a preflight from an allowed origin. */
   isPreflight(request: Request): boolean {
     if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
     return request.headers.has('origin') && request.headers.has('access-control-request-method');
@@ -45,7 +45,7 @@ export class Cors {
     headers['access-control-expose-headers'] = READABLE;
   }
 
-  /** True if the origin of a request is allowed. */
+  /** Returns true if the origin of a request is allowed. */
   allows(request: Request): boolean {
     return this.#allowed(request) !== undefined;
   }

@@ -44,7 +44,7 @@ export function maskedText(text: string, charsMax: number): string {
   return text.length > charsMax && !shown.endsWith(MASK) ? `${shown}${MASK}` : shown;
 }
 
-/** True if a text contains the prefix of a key. */
+/** Returns true if a text contains the prefix of a key. */
 export function looksLikeKey(text: string): boolean {
   return text.search(KEY_PREFIX) >= 0;
 }

@@ -186,7 +186,7 @@ function send(
   return respond(set, body, headers, status);
 }
 
-/** Undefined if the body stays as it is. */
+/** The compressed body; undefined if the body stays as it is. */
 function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array<ArrayBuffer> | undefined {
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));

@@ -130,7 +130,7 @@ async function* bytesOf(
   }
 }
 
-/** True if the market has changed, or the key has lost its access. */
+/** Returns true if the market has changed, or the key has lost its access. */
 function isExpected(error: unknown): boolean {
   return error instanceof DomainError && (error.kind === 'conflict' || error.kind === 'forbidden');
 }

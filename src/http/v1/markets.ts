@@ -162,7 +162,7 @@ export function marketsController(deps: ControllerDeps) {
     );
 }
 
-/** True if the filter has more than a timeframe. */
+/** Returns true if the filter has more than a timeframe. */
 function isFiltered({ search, recorded, closed, fromMs, toMs }: MarketFilter): boolean {
   const isOfAnyTime = fromMs === 0 && toMs === Number.MAX_SAFE_INTEGER;
   return (search ?? recorded ?? closed) !== undefined || !isOfAnyTime;

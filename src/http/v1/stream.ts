@@ -144,7 +144,7 @@ async function* chunksOf(
   }
 }
 
-/** Undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
+/** The next slice; undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
 function nextSlice(
   archive: Archive,
   writer: EventWriter,
