@@ -196,5 +196,5 @@ test('a coin that is known and not recorded is no unknown coin', async () => {
   await importRecords(small.archive, [sampleMarket(), sampleSnapshot()]);
   expect(() => selectedCoins(small.archive, ['doge'])).toThrow("no records of the coin 'doge': it has btc");
   const answer = await serviceOf(small.archive).get('/doge/markets');
-  expect(await answer.json()).toMatchObject({ status: 404, detail: 'nothing of this coin is recorded here' });
+  expect(await answer.json()).toMatchObject({ status: 404, detail: 'this coin is not recorded here' });
 });

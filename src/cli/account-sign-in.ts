@@ -20,7 +20,7 @@ export interface SessionOptions extends GlobalOptions {
 }
 
 /** Returns --public-url; throws 'invalid-parameter' without it. */
-export function refuseMissingUrl({ publicUrl }: LinkOptions): string {
+export function requiredPublicUrl({ publicUrl }: LinkOptions): string {
   if (publicUrl !== undefined) return publicUrl;
   throw new DomainError(
     'invalid-parameter',
@@ -37,7 +37,7 @@ export function signInLink(
 ): string {
   using activity = openActivity(options.data);
   const stores = signInStores(registry, activity.database);
-  const link = createLink({ stores, clock, publicUrl: refuseMissingUrl(options) }, account);
+  const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account);
   err(`the link signs in as ${account.email}, once, within 15 minutes\n`);
   return link;
 }

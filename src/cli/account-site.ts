@@ -5,7 +5,7 @@ import type { ClientAddresses } from '../http/plugins/client-address.ts';
 /** The parts of a server that accounts and metrics use. */
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &
   Pick<AccountServiceDeps, 'activity'> & { readonly billing: AppDeps['billing'] };
-/** The pages of accounts, and the mails on their way. */
+/** The pages of accounts, and the mails that wait for the mail server. */
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 
 /** Throws 'unavailable' when the file of a secret cannot be read. A service without accounts loads nothing of this. */

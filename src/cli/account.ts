@@ -17,7 +17,7 @@ import { openActivity } from '../store/activity.ts';
 import { grantOrEnd } from './account-grants.ts';
 import { unlinkIssuer } from './account-identities.ts';
 import { showAccount } from './account-show.ts';
-import { endSessions, printSessions, refuseMissingUrl, signInLink } from './account-sign-in.ts';
+import { endSessions, printSessions, requiredPublicUrl, signInLink } from './account-sign-in.ts';
 import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
 import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -61,7 +61,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     {
       create: true,
       check: (options, typed) => {
-        if (options.link === true) refuseMissingUrl(options);
+        if (options.link === true) requiredPublicUrl(options);
         emailAddress(typed);
       },
     },
@@ -83,20 +83,20 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   });
   onAccount(
     terminal,
-    named('show', "show an account's tier, grants, keys, identities and latest audit entries"),
+    accountSubcommand('show', "show an account's tier, grants, keys, identities and latest audit entries"),
     (account, options) => showAccount(terminal, account, options),
   );
-  changing(
+  onChangedAccount(
     terminal,
-    named('disable', 'refuse all keys and end all sessions of an account, at once'),
+    accountSubcommand('disable', 'refuse all keys and end all sessions of an account, at once'),
     (change, { data }) => {
       disableAccount(change, change.account.id, (account) => endSessions(terminal, data, change.registry, account));
     },
   );
-  changing(terminal, named('enable', 'accept the keys of a disabled account again'), (change) => {
+  onChangedAccount(terminal, accountSubcommand('enable', 'accept the keys of a disabled account again'), (change) => {
     enableAccount(change, change.account.id);
   });
-  const deletion = named(
+  const deletion = accountSubcommand(
     'delete',
     'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
   );
@@ -108,36 +108,36 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     else terminal.err(`${account.email} is deleted; its usage is kept without its keys\n`);
   });
   const linkAbout = 'print a one-time link that signs in to an account; it needs no mail server';
-  const link = addSettings(named('link', linkAbout, '--public-url https://data.example.com'), 'publicUrl');
+  const link = addSettings(accountSubcommand('link', linkAbout, '--public-url https://data.example.com'), 'publicUrl');
   onAccount(terminal, link, ({ registry, account }, options) => {
     const url = signInLink(terminal, options, registry, account);
     terminal.out(options.json === true ? json({ link: url }) : `${url}\n`);
   });
-  const sessions = named('sessions', 'list the sessions of an account, or end them', '--end-all')
+  const sessions = accountSubcommand('sessions', 'list the sessions of an account, or end them', '--end-all')
     .option('--end <session>', 'id of a session that ends now')
     .option('--end-all', 'end all sessions');
   onAccount(terminal, sessions, ({ registry, account }, options) =>
     printSessions(terminal, options, registry, account),
   );
-  const role = named('role', 'make an account an admin, or a user again', 'admin').addArgument(
+  const role = accountSubcommand('role', 'make an account an admin, or a user again', 'admin').addArgument(
     new Argument('<role>', 'the new role').choices(['user', 'admin'] as const),
   );
-  changing(terminal, role, (change, _, wanted) => {
+  onChangedAccount(terminal, role, (change, _, wanted) => {
     setRole(change, change.account.id, wanted);
   });
   const emailAbout = 'change the e-mail address of an account; its keys, sessions and identities stay';
-  const email = named('email', emailAbout, 'new@example.com').argument('<new>', 'the new address');
-  changing(terminal, email, (change, _, typed) => {
+  const email = accountSubcommand('email', emailAbout, 'new@example.com').argument('<new>', 'the new address');
+  onChangedAccount(terminal, email, (change, _, typed) => {
     setEmail(change, change.account.id, emailAddress(typed));
   });
-  const unlink = named(
+  const unlink = accountSubcommand(
     'unlink',
     'remove the identities of a provider from an account, so that they no longer sign in to it',
     'https://accounts.google.com',
   ).argument('<issuer>', "issuer of the identities: see 'bookreel account show'");
   onAccount(terminal, unlink, (change, options, issuer) => unlinkIssuer(terminal, change, options, issuer));
   const grantExamples = ['--tier pro --until 2027-01-01', '--end grant_0123456789abcdef'];
-  const grant = named('grant', 'grant a tier to an account, or end a grant', ...grantExamples)
+  const grant = accountSubcommand('grant', 'grant a tier to an account, or end a grant', ...grantExamples)
     .option('--tier <id>', "tier to grant from now on: see 'bookreel tier list'")
     .option('--until <instant>', 'end of the grant; without it the grant has no end', instant)
     .option('--end <grant>', "id of a grant that ends now: see 'bookreel account show'")
@@ -151,7 +151,7 @@ at once.`,
   return command;
 
   /** Declares a command about one account. `ends`: the words after the address in its examples. */
-  function named(name: string, description: string, ...ends: readonly string[]) {
+  function accountSubcommand(name: string, description: string, ...ends: readonly string[]) {
     const shown = (ends.length === 0 ? [''] : ends).map((end) => `account ${name} you@example.com ${end}`.trimEnd());
     return command
       .command(name)
@@ -161,7 +161,7 @@ at once.`,
   }
 }
 
-/** Gives a command its work on the account that it names first. Throws 'not-found' without it. */
+/** Sets the action of a command whose first argument names an account. Throws 'not-found' if there is no such account. */
 function onAccount<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
   terminal: Terminal,
   command: Command<[string, ...Given], Own, Global>,
@@ -176,8 +176,8 @@ function onAccount<Given extends unknown[], Own extends OptionValues, Global ext
   });
 }
 
-/** Gives a command its work on the account that it names first, and prints the account as it is after that. */
-function changing<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
+/** Sets the action of a command that changes the account of its first argument, and prints the account afterwards. */
+function onChangedAccount<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
   terminal: Terminal,
   command: Command<[string, ...Given], Own, Global>,
   work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void,

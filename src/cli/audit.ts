@@ -22,7 +22,7 @@ export function auditCommand(terminal: Terminal): CommandUnknownOpts {
   const command = programCommand('audit')
     .description('list who changed what, the latest first')
     .option('--account <email>', 'only entries about this account')
-    .option('--before <id>', 'only entries before this one: the last id of the page before', entryId)
+    .option('--before <id>', 'only entries before this one: the last id of the previous page', entryId)
     .option('--limit <number>', 'maximum number of entries', entryLimit, LIMIT)
     .addHelpText('after', examples('audit --limit 20', 'audit --account you@example.com --before 4711 --json'));
   return onRegistry(terminal, command, ({ registry }, { account, before: beforeId, limit, json: isJson }) => {

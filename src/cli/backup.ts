@@ -2,7 +2,7 @@ import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
-import { saysDamaged } from '../store/database.ts';
+import { isDamageError } from '../store/database.ts';
 import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
@@ -25,8 +25,8 @@ export function backupCommand(terminal: Terminal): CommandUnknownOpts {
     .addHelpText(
       'after',
       `
-Each database is copied in one state, and its manifest states when; a server and
-imports may run meanwhile. The copy gets its name after it is verified. It has
+Each database is copied as of one instant, which the manifest has; a server and
+imports may run meanwhile. The copy gets its name after it is verified. It holds
 the key secret: keep it as safe as the data directory. Directories named
 DIRECTORY.partial-… come from a backup that was killed, and can be deleted. One
 killed with --force may leave the earlier backup as DIRECTORY.replaced-….
@@ -43,7 +43,7 @@ Examples:
     .action(async (target, _, command) => {
       const options = command.optsWithGlobals();
       if (options.keep !== undefined) return await keepBackup(terminal, options, target, options.keep);
-      const backup = await copied(terminal, options.data, (check) =>
+      const backup = await copyVerified(terminal, options.data, (check) =>
         backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
       );
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
@@ -52,7 +52,7 @@ Examples:
 }
 
 async function keepBackup(terminal: Terminal, options: GlobalOptions, directory: string, keep: number): Promise<void> {
-  const backup = await copied(terminal, options.data, (check) =>
+  const backup = await copyVerified(terminal, options.data, (check) =>
     backUpAndKeep(options.data, directory, terminal.clock, { keep, check }),
   );
   terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
@@ -68,7 +68,7 @@ function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): strin
 export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('restore')
     .argument('<directory>', "directory that 'bookreel backup' wrote")
-    .description('replace the recordings, the accounts and the keys of the data directory by a backup')
+    .description('replace the recordings, the accounts and the keys of the data directory with a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
     .addHelpText(
       'after',
@@ -85,7 +85,7 @@ Examples:
     )
     .action(async (source, _, command) => {
       const { data, ...options } = command.optsWithGlobals();
-      const restored = await copied(terminal, source, (check) =>
+      const restored = await copyVerified(terminal, source, (check) =>
         restore(source, data, { force: options.force === true, check }),
       );
       const { keptAs } = restored;
@@ -105,7 +105,7 @@ function sizeOf({ files }: Pick<Backup, 'files'>): string {
  * the copy is damaged, or the source too damaged to be read. An error in a recording (a winner that contradicts the prices) is
  * not damage.
  */
-async function copied<T>(
+async function copyVerified<T>(
   terminal: Terminal,
   source: string,
   work: (check: (directory: string) => Promise<void>) => Promise<T>,
@@ -121,7 +121,7 @@ async function copied<T>(
       throw new ExitWith(EXIT.verification);
     });
   } catch (error) {
-    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || saysDamaged(error))) throw error;
+    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || isDamageError(error))) throw error;
     printError(terminal, error.message, error.kind);
     throw new ExitWith(EXIT.verification);
   }

@@ -63,7 +63,7 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   onChains(
     terminal,
     billing.command('reconcile'),
-    'bring payments that are not final to the state of their chains; a running server does so every minute',
+    'update the payments that are not final from their chains; a running server does so every minute',
     async (service, options) => {
       const { checked, changed, unknown } = await service.reconcile();
       if (options.json === true) terminal.out(json({ checked, changed, unknown }));
@@ -74,7 +74,7 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   return billing;
 }
 
-/** A command that asks the chains of the settings. */
+/** Sets the action of a command that queries the configured chains. */
 function onChains(
   terminal: Terminal,
   command: Command<[], NoOptions, GlobalOptions>,

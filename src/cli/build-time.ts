@@ -20,6 +20,6 @@ export function refuseEarlyClock(nowMs: InstantMs, committedMs: InstantMs | unde
   const [now, committed] = [nowMs, committedMs].map((instantMs) => formatInstant(Math.max(0, instantMs)));
   throw new DomainError(
     'unavailable',
-    `the clock says ${now}, and this program is of ${committed}: set the clock, for example with 'timedatectl set-ntp true'`,
+    `the clock says ${now}, and this program was built from sources of ${committed}: set the clock, for example with 'timedatectl set-ntp true'`,
   );
 }

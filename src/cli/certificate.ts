@@ -24,7 +24,7 @@ export interface Certificate {
   readonly expiresMs: number;
 }
 
-/** Undefined if TLS is off. Throws 'invalid-parameter' if one of the two settings is missing. */
+/** The files of TLS; undefined if it is off. Throws 'invalid-parameter' if one of the two settings is missing. */
 export function certificateFiles({ tlsCert, tlsKey }: TlsOptions): CertificateFiles | undefined {
   if (tlsCert !== undefined && tlsKey !== undefined) return { certPath: tlsCert, keyPath: tlsKey };
   if (tlsCert === tlsKey) return undefined;

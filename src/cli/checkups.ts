@@ -40,11 +40,11 @@ const OWN_FILES = [
   LOCK_FILE,
 ];
 const FOR_OTHERS = 0o077;
-/** SQLite begins a log again at 8 MB, unless a reader or a killed process keeps it from that. */
+/** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */
 const WAL_BYTES_MAX = 64e6;
 /** Types of statfs(2): NFS, SMB, CIFS and SMB2. Memory that processes share, which the write-ahead log needs, does not work there. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];
-/** The largest private networks, 10.0.0.0/8 and fc00::/7. Shorter prefixes have a large part of the internet. */
+/** The largest private networks, 10.0.0.0/8 and fc00::/7. Shorter prefixes cover a large part of the internet. */
 const PREFIX_MIN = { ipv4: 96 + 8, ipv6: 7 };
 /** Corrections of a clock in usual operation are smaller. */
 const CLOCK_SLACK_MS = 60_000;
@@ -65,20 +65,20 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     ...readableSecrets(values),
     ...inDirectory(() => keySecretFindings(data)),
   ];
-  const unsaid = (sentence: string) => !databases.includes(sentence);
+  const isNotReportedYet = (sentence: string) => !databases.includes(sentence);
   return [
-    { check: 'settings', findings: settings.filter(unsaid) },
+    { check: 'settings', findings: settings.filter(isNotReportedYet) },
     { check: 'clock', findings: [...clock, ...inDirectory(() => clockFindings(data, nowMs))] },
     { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values)) : [missing(data)] },
     { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
     { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
-    { check: 'secrets', findings: secrets.filter(unsaid) },
+    { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
   ];
 }
 
-/** Files of TLS that do not fit, or a certificate that clients refuse now. */
+/** Reports TLS files that do not match each other, and a certificate that clients refuse now. */
 function certificateFindings(values: SettingValues, nowMs: InstantMs): string[] {
   const files = certificateProblems(values).length > 0 ? undefined : certificateFiles(values);
   const warning = files && dateWarning(readCertificate(files), nowMs);
@@ -138,7 +138,7 @@ function readableSecrets(values: SettingValues): string[] {
     });
 }
 
-/** Undefined for a file that does not exist, or that this user cannot find: another check reads it and reports that. */
+/** The stat of a file; undefined if it is missing or this user cannot find it, which another check reports. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path);
@@ -166,13 +166,13 @@ export function walFindings(directory: string, fileSystem = statfsSync(directory
     const bytes = statOf(join(directory, `${name}-wal`))?.size ?? 0;
     if (bytes <= WAL_BYTES_MAX) return [];
     return [
-      `the write-ahead log of ${name} has ${Math.round(bytes / 1e6)} MB, since a process reads for long or was killed: restart the server, with 'systemctl restart bookreel'`,
+      `the write-ahead log of ${name} has ${Math.round(bytes / 1e6)} MB, because a process has read for a long time or was killed: restart the server, with 'systemctl restart bookreel'`,
     ];
   });
   if (!NETWORK_FILE_SYSTEMS.includes(fileSystem)) return large;
   return [
     ...large,
-    `'${directory}' is on a file system of the network, where a write-ahead log loses data: run 'bookreel backup' and 'bookreel restore' into a directory of a local disk`,
+    `'${directory}' is on a network file system, where a write-ahead log loses data: run 'bookreel backup' and 'bookreel restore' into a directory of a local disk`,
   ];
 }
 
@@ -182,26 +182,26 @@ function proxyFindings({ host, publicUrl, trustedProxies, tlsCert }: SettingValu
   const isUnproxied = trustedProxies.length === 0 && tlsCert === undefined;
   if (publicUrl?.startsWith('https:') === true && isUnproxied) {
     findings.push(
-      "no proxy is trusted, so all people share the limits of one address: add '--trusted-proxies loopback', or the proxy's address",
+      "no proxy is trusted, so all clients share the limits of one address: add '--trusted-proxies loopback', or the proxy's address",
     );
   }
-  if (trustedProxies.some(isMostOfAll)) {
+  if (trustedProxies.some(coversMostAddresses)) {
     findings.push(
-      "--trusted-proxies has most addresses, so clients can choose their own with X-Forwarded-For: name the proxies only, as in '--trusted-proxies loopback'",
+      "--trusted-proxies covers most addresses, so clients can forge theirs with X-Forwarded-For: name only the proxies, as in '--trusted-proxies loopback'",
     );
   }
   if (isPublic && isUnproxied) {
     findings.push(
-      `other machines may connect to ${host} without encryption: name a certificate with --tls-cert and --tls-key, or put a TLS proxy before it ('bookreel manual public')`,
+      `other machines may connect to ${host} without encryption: name a certificate with --tls-cert and --tls-key, or put a TLS proxy in front of it ('bookreel manual public')`,
     );
   }
   if (isPublic && trustedProxies.length > 0 && trustedProxies.every(isOfLoopback)) {
-    findings.push(`clients of other machines can pass by the proxy of this one: add '--host 127.0.0.1'`);
+    findings.push(`clients on other machines can bypass the proxy on this one: add '--host 127.0.0.1'`);
   }
   return findings;
 }
 
-function isMostOfAll({ address, bits }: IpNetwork): boolean {
+function coversMostAddresses({ address, bits }: IpNetwork): boolean {
   return bits < (isIpv4(address) ? PREFIX_MIN.ipv4 : PREFIX_MIN.ipv6);
 }
 
@@ -235,7 +235,7 @@ function demoFindings({ data, host, publicUrl, trustedProxies }: SettingValues, 
   });
 }
 
-/** Nothing without the file, or if it cannot be read, which `databaseFindings` reports. */
+/** Returns no findings if the file is missing, or cannot be read, which `databaseFindings` reports. */
 function inAccounts(directory: string, find: (database: Database) => string[]): string[] {
   const path = join(directory, ACCOUNTS.name);
   let findings: string[] = [];

@@ -159,7 +159,7 @@ function spellings({ short, long }: CompletedOption): string[] {
   return short === undefined ? [long] : [short, long];
 }
 
-/** As bash and zsh read it. */
+/** Quotes a text for bash and zsh. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -13,7 +13,7 @@ export function completionCommand(terminal: Terminal): CommandUnknownOpts {
       .addHelpText(
         'after',
         `
-The Debian package has the scripts.
+The Debian package installs these scripts.
 
 Examples:
   $ bookreel completion bash > ~/.local/share/bash-completion/completions/bookreel

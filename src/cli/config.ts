@@ -24,7 +24,7 @@ export function configCommand(terminal: Terminal): CommandUnknownOpts {
     .description('show and check the settings')
     .addHelpText('after', examples('config show', 'config check'));
   addEverySetting(config.command('show'))
-    .description('show every setting with its value and where it is from')
+    .description('show every setting with its value and where that comes from')
     .addHelpText(
       'after',
       `
@@ -48,7 +48,7 @@ Examples:
       `
 Checks names, types and values, settings that need each other, the files that
 they name, the owner of the data directory and the clock. Nothing is created or
-changed, and no other machine is asked. The exit code is 2 if serve would not
+changed, and no other machine is contacted. The exit code is 2 if serve would not
 start; stderr has a sentence for each reason.
 
 Examples:

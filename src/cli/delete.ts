@@ -33,7 +33,7 @@ const PAUSE = 0.5;
 
 function declared() {
   return programCommand('delete')
-    .description('delete recordings, and give their disk space back')
+    .description('delete recordings, and free their disk space')
     .option('--market <name>', 'this market, by conditionId or slug; may be repeated', market)
     .option('--coin <list>', 'markets and reference prices of these coins, like btc,eth', coins)
     .option(
@@ -48,17 +48,17 @@ function declared() {
       'after',
       `
 Filters are combined: only what matches all of them is deleted. The command
-prints what it deletes, then deletes it. A market goes with all its records,
-also those after its window. --before keeps the reference prices that a later
-market of the coin needs, and the last price until then. To delete the whole
-archive needs --all, also if other filters match all of it.
+prints what it deletes, then deletes it. A market is deleted with all of its
+records, even those after its window. --before keeps the reference prices that
+a later market of the coin needs, and the last price until then. Deleting the
+whole archive needs --all, even if other filters match all of it.
 
-A server, imports and other commands may run meanwhile. Each market is there or
-gone, even if the command is killed: run it again for the rest. A request for a
-deleted market gets a 404, and an open stream or replay of it ends. A deleted
-market can be imported again; its records get new ids. Backups keep it.
+A server, imports and other commands may run meanwhile. Each market is complete
+or gone, even if the command is killed: run it again for the rest. A request
+for a deleted market gets a 404, and an open stream or replay of it ends. A
+deleted market can be imported again; its records get new ids. Backups keep it.
 
-A file that bookreel 0.2 created is written again after its first deletion,
+A file that bookreel 0.2 created is rewritten after its first deletion,
 which needs twice the space of what is left; imports wait for that.
 
 Examples:
@@ -112,11 +112,11 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   } else if (deleted === undefined) {
     terminal.err('dry run: nothing was deleted\n');
   } else {
-    terminal.out(`${sentenceOf(deleted)} deleted; the database had ${before} bytes and has ${after}\n`);
+    terminal.out(`${totalsText(deleted)} deleted; the database had ${before} bytes and has ${after}\n`);
   }
   const { used, free } = database.pageBytes();
   if (deleted !== undefined && after > used + free) {
-    terminal.err(`${after - used - free} more bytes are given back when nothing reads the earlier state any more\n`);
+    terminal.err(`${after - used - free} more bytes are freed once no process reads the earlier state\n`);
   }
 }
 
@@ -147,7 +147,7 @@ function rebuild(terminal: Terminal, { database }: Archive): void {
   const needed = 2 * used;
   if (freeBytes(dirname(database.path)) < needed) {
     terminal.err(
-      `the database keeps ${free} bytes for later imports: to give them back, the next deletion needs ${needed} free bytes on the disk\n`,
+      `the database keeps ${free} bytes for later imports: to free them, the next deletion needs ${needed} free bytes on the disk\n`,
     );
     return;
   }
@@ -188,6 +188,6 @@ function sumOf(counted: readonly CoinDeletion[]): DeletionTotals {
   return { markets: sum('markets'), records: sum('records'), coinPrices: sum('coinPrices'), bytes: sum('bytes') };
 }
 
-function sentenceOf({ markets, records, coinPrices }: DeletionTotals): string {
+function totalsText({ markets, records, coinPrices }: DeletionTotals): string {
   return `${countOf(markets, 'market')} with ${countOf(records, 'record')} and ${countOf(coinPrices, 'coin price')}`;
 }

@@ -35,10 +35,10 @@ export function demoAdmin(registry: Registry, nowMs: number): Account {
 
 /** A new key of the demo's account: that of an earlier start is no longer valid. */
 export function demoKey(registry: Registry, nowMs: number): IssuedKey {
-  const held = registry.apiKeys
+  const earlier = registry.apiKeys
     .list()
     .find((key) => key.account === DEMO_EMAIL && key.name === KEY_NAME && key.revokedMs === undefined);
-  if (held !== undefined) return rotateKey({ registry, nowMs }, held.id);
+  if (earlier !== undefined) return rotateKey({ registry, nowMs }, earlier.id);
   return createKey(registry, nowMs, {
     account: DEMO_EMAIL,
     name: KEY_NAME,

@@ -4,13 +4,13 @@ import { nearestWord } from '../domain/nearest-word.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const VARIABLES = ALL_SETTINGS.map(([, { env }]) => env);
-/** Those of the clients that the manual shows, and of this project's tests: a shell may have them for other commands. */
+/** Variables of the clients in the manual and of this project's tests: a shell may have them for other commands. */
 const OTHER_VARIABLES = [
   ...['BOOKREEL_KEY', 'BOOKREEL_URL'],
   ...['BOOKREEL_BEFORE', 'BOOKREEL_BINARY', 'BOOKREEL_FAULT_RESULTS', 'BOOKREEL_RECORDINGS'],
 ];
 
-/** A sentence for each variable that looks like a setting and is none. It has no values: one may be a secret. */
+/** A sentence for each variable that looks like a setting but is not one. It leaves out the values: one may be a secret. */
 export function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>([...VARIABLES, ...OTHER_VARIABLES]);
   return Object.keys(environment)

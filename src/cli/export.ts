@@ -36,10 +36,10 @@ function declared() {
     .addOption(new Option('--outcome <name>', 'only records of this outcome').choices(OUTCOMES).argParser(outcome))
     .option(
       '--interval <length>',
-      'only the last record of each interval like 1s or 5m, of each outcome, kind and source',
+      'for each outcome, kind and source, only the last record of each interval, like 1s or 5m',
       interval,
     )
-    .option('--depth <number>', 'only this number of levels per side, the best first', bookDepth)
+    .option('--depth <number>', 'maximum number of levels per side, the best ones', bookDepth)
     .addOption(
       new Option('--format <name>', "format of the file; without it, the file's name decides, else ndjson").choices(
         EXPORT_FORMATS,
@@ -126,7 +126,7 @@ async function exportTo(
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
 }
 
-/** Exports with progress on stderr. There is none while data is written to a terminal: it would be painted over. */
+/** Exports, and shows progress on stderr, unless the data goes to a terminal: progress would overwrite it. */
 async function exportInto(
   terminal: Terminal,
   options: ExportOptions,

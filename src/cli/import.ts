@@ -58,10 +58,7 @@ function declared() {
         .argParser(paceOption)
         .default('change'),
     )
-    .option(
-      '--mirror',
-      'derive the books of an outcome from the other one, until the first book of its own was recorded',
-    )
+    .option('--mirror', "derive the books of an outcome from the other outcome's, up to the first one of its own")
     .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
     .option('--missing <file>', 'write the condition ids of unknown markets to this new file, one a line')
     .option('--dry-run', 'validate without storing')
@@ -71,7 +68,7 @@ function declared() {
 Formats: bookreel's own NDJSON, msgpack and segments; the venue's WebSocket
 messages, market objects and trades; Parquet of book messages and of PMXT; CSV
 of best quotes, of snapshots every second and of reference prices. Files may be
-compressed with gzip, zstd or xz, and members of zip and tar files. A mapping
+compressed with gzip, zstd or xz, or packed in zip and tar files. A mapping
 describes any other table or lines of JSON; some come with bookreel ('bookreel
 manual mappings').
 
@@ -350,7 +347,7 @@ function itemRowsOf({ path, format, kinds, gaps }: FileReport): ItemRow[] {
   return [{ ...first, path, format, gaps }, ...others];
 }
 
-/** Returns true if the records of a file are not one for each of its items: then its items do not say how many are stored. */
+/** Returns true unless each item of a file became one record: then counts of items do not show how many records are stored. */
 function hasOtherRecords({ types, ...items }: FileReport): boolean {
   const made = types.reduce((sum, type) => sum + type.made, 0);
   const stored = types.reduce((sum, type) => sum + type.stored, 0);

@@ -37,7 +37,7 @@ const FILE_COLUMNS: readonly Column<Found>[] = [
 
 function declared() {
   return programCommand('inspect')
-    .description('print what a file has: its format, its fields, its times, and how to import it')
+    .description('print what a file contains: its format, its fields, its times, and how to import it')
     .argument('<path>', 'a file, a container or a directory of recordings; - is standard input')
     .option('--table <name>', 'only this table of a SQLite file')
     .option('--mapping', 'print only a mapping to start from, as TOML')
@@ -201,7 +201,7 @@ async function allFoundIn(source: Source): Promise<Found[]> {
   }
 }
 
-/** A file that cannot be read does not hide the others. */
+/** Inspects one file. The reason why it cannot be read becomes its row. */
 async function foundIn(source: Source): Promise<Found> {
   try {
     return await inspect(source);
@@ -230,7 +230,7 @@ function howToImport({ recording, tables }: Inspection): string {
   return mapped.length > 0 ? mapped.join(', ') : tables.length > 0 ? 'needs a mapping' : 'not a recording';
 }
 
-/** With a mapping for each table. */
+/** An inspection as JSON, with a mapping for each table. */
 function documentOf(inspection: Inspection) {
   const { path, format, compression, recording, tables } = inspection;
   return {

@@ -14,7 +14,7 @@ import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 
 const ID_ABOUT = "id of the key: see 'bookreel key list'";
-/** Words of `key set` that remove a value: the key has the tier of its account, its tier's number of requests, or no end. */
+/** Words of `key set` that remove a value: the key then has its account's tier, its tier's number of requests, or no end. */
 const [OF_ACCOUNT, OF_TIER, NEVER] = ['account', 'tier', 'never'];
 
 interface SetOptions {
@@ -80,7 +80,7 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
     .argument('<id>', ID_ABOUT)
     .description('change a key; a running server uses the change at once')
     .option('--tier <id>', `tier of the key, whatever its account has; ${OF_ACCOUNT}: the tier of its account`)
-    .option('--name <text>', 'name of the key; empty: none')
+    .option('--name <text>', 'name of the key; an empty text removes it')
     .option('--rpm <number>', `requests per minute; ${OF_TIER}: the tier's number`, valueOr(OF_TIER, requestsPerMinute))
     .option('--expires <instant>', `the key is refused from then on; ${NEVER}: it has no end`, valueOr(NEVER, instant))
     .addHelpText(
@@ -160,10 +160,10 @@ function printIssued(
   const document = keyDocument(registry, terminal.clock(), apiKey);
   terminal.out(options.json === true ? json({ ...document, key }) : `${key}\n`);
   if (options.json === true) return;
-  const held = document.asOf === null ? '' : `, as of ${document.asOf}`;
+  const asOf = document.asOf === null ? '' : `, as of ${document.asOf}`;
   const until = document.expiresAt === null ? '' : `, expires ${document.expiresAt}`;
   terminal.err(
-    `${apiKey.id} (${document.tier}, ${apiKey.account}${held}${until}) is ${done}; the key is shown only once\n`,
+    `${apiKey.id} (${document.tier}, ${apiKey.account}${asOf}${until}) is ${done}; the key is shown only once\n`,
   );
 }
 

@@ -78,7 +78,7 @@ function socketsOfProcess(): ReadonlyMap<number, string> {
   return sockets;
 }
 
-/** Empty if the descriptor was closed meanwhile. */
+/** The target of a descriptor's link; empty if the descriptor was closed meanwhile. */
 function linkOf(name: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${name}`);
@@ -96,7 +96,7 @@ function openLibc() {
   });
 }
 
-/** Undefined where there is no such library. */
+/** Calls `work` with glibc; returns undefined where that is not installed. */
 function withLibc<T>(work: (libc: Libc) => T): T | undefined {
   let libc: ReturnType<typeof openLibc>;
   try {

@@ -82,7 +82,7 @@ export class Listener {
   }
 
   /**
-   * Shows new connections this certificate. Open connections continue with the earlier one: the answer to their next request asks
+   * Presents this certificate to new connections. Open connections continue with the earlier one: the answer to their next request asks
    * the client to open another. Throws 'conflict' when it cannot listen with it; then everything stays as it was.
    */
   renew(certificate: Certificate): void {

@@ -40,7 +40,7 @@ function tomlOfMapping(name: string): Fields {
   );
 }
 
-/** The tables with one text set. A name of a field that stands for a table becomes that table. */
+/** The tables with one text set. A field's name in place of a table becomes a table with that field. */
 function changed(toml: Fields, { path, text }: MappingChange): Fields {
   const [key = '', ...below] = path;
   if (below.length === 0) return { ...toml, [key]: text };

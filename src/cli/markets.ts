@@ -35,8 +35,8 @@ function declared() {
       'after',
       `
 The filters are those of /v1/{coin}/markets. STATE is the winner of a resolved
-market. Markets with equal windows are by conditionId, which --json prints with
-all other fields.
+market. Markets with equal windows are in the order of their conditionIds, which
+--json prints with all other fields.
 
 Examples:
   $ bookreel markets --coin btc --tf 5m,15m --recorded

@@ -41,7 +41,7 @@ export class MetricsListener implements Disposable {
 
 function answer({ url, method }: Request, metrics: Metrics): Response {
   const { pathname } = URL.parse(url) ?? { pathname: '' };
-  if (pathname !== PATH) return new Response(`only ${PATH} is here\n`, { status: 404 });
+  if (pathname !== PATH) return new Response(`only ${PATH} is served here\n`, { status: 404 });
   if (method !== 'GET' && method !== 'HEAD') {
     return new Response('only GET and HEAD are allowed\n', { status: 405, headers: { allow: 'GET, HEAD' } });
   }

@@ -14,7 +14,7 @@ export function metricsCommand(terminal: Terminal): CommandUnknownOpts {
     .addHelpText(
       'after',
       `
-'bookreel serve --metrics-port 9464' has the metrics that they are about: see
+'bookreel serve --metrics-port 9464' serves the metrics that both files use: see
 'bookreel manual operations'.
 
 Examples:

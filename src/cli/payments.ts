@@ -12,8 +12,8 @@ export interface PaymentOptions {
 const RECONCILE_MS = 60_000;
 
 /**
- * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case nothing of them is
- * loaded. A chain that does not answer is mentioned. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
+ * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
+ * loaded. A chain that does not answer is logged. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
  * file that cannot be read.
  */
 export async function openBilling(

@@ -16,7 +16,7 @@ import { withArchive } from './with-archive.ts';
 
 type PlotOptions = OptionsOf<typeof declared>;
 
-/** The picture has two pixels for each. */
+/** The picture has two pixels for each column. */
 const COLUMNS_DEFAULT = 500;
 const STDOUT = '-';
 
@@ -24,7 +24,7 @@ function declared() {
   return programCommand('plot')
     .description('draw the books of a market over time as an SVG picture: a heat map')
     .argument('<market>', 'conditionId or slug')
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
+    .addOption(new Option('--outcome <name>', 'outcome to draw').choices(OUTCOMES).argParser(outcome).default('up'))
     .option('--from <time>', 'start, inclusive; default: the start of the market', instant)
     .option('--to <time>', 'end, inclusive; default: the end of the market', instant)
     .option(
@@ -90,7 +90,7 @@ function drawn(archive: Archive, name: string, options: PlotOptions) {
   });
 }
 
-/** Throws 'invalid-parameter' for a window without an instant. */
+/** Throws 'invalid-parameter' for a window that ends before it begins. */
 function queryOf(market: StoredMarket, { outcome, from, to, columns }: PlotOptions): HeatMapQuery {
   const query = { outcome, fromMs: from ?? market.startMs, toMs: to ?? market.endMs, columns, asOfMs: undefined };
   if (query.fromMs <= query.toMs) return query;

@@ -78,7 +78,7 @@ export class PresentLog implements Disposable {
     }
     for (const [timeframe, count] of replay.misplacedWindows()) {
       this.#log.warn(
-        `replay ${id}: the windows of ${countOf(count, 'market')} of ${timeframe} are not at the venue's times of the present: bots do not find them by their clock`,
+        `replay ${id}: the windows of ${countOf(count, 'market')} of ${timeframe} do not start when the venue's windows start now: bots cannot find them by their clock`,
       );
     }
   }

@@ -27,7 +27,7 @@ export function examples(...commands: readonly string[]): string {
 }
 
 /**
- * Gives a command its work on the registry of the data directory, which is closed at the end. `create`: a missing registry is
+ * Sets the action of a command that uses the registry of the data directory, and closes the registry at the end. `create`: a missing registry is
  * created; `check` refuses options before that. Throws as `openRegistry` does.
  */
 export function onRegistry<

@@ -110,7 +110,7 @@ export function hasJsonFlag(argv: readonly string[]): boolean {
   return argv.slice(0, end === -1 ? argv.length : end).includes('--json');
 }
 
-/** The parser prints help, in several pieces, where a command has only commands and none is named. */
+/** Replaces the help that the parser prints, in several pieces, where a command is missing. */
 function missingCommand(terminal: Terminal, command: CommandUnknownOpts): () => void {
   let isPrinted = false;
   return () => {

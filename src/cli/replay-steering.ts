@@ -33,14 +33,14 @@ const COLUMNS: readonly Column<ReplayResource>[] = [
 /** The commands that steer a process that replays, over HTTP. */
 export function steeringCommands(terminal: Terminal): CommandUnknownOpts[] {
   const changes = (name: string, about: string, change: object) =>
-    shows(terminal, ofOne(steering(name, about)), (service, id) => changed(service, id, change));
+    shows(terminal, withId(steering(name, about)), (service, id) => changed(service, id, change));
   const seekAbout = 'go to an instant, forwards or back; clients start again with the books of that instant';
   const seek = steering('seek', seekAbout, '2026-04-16T07:10:00Z');
   const pace = steering('speed', 'change the playback speed', 'max');
   const create = steering('create', 'create another replay, with a clock of its own', '--coin eth --speed 10');
   return [
     shows(terminal, steering('list', 'list the replays'), listed),
-    shows(terminal, ofOne(steering('show', 'show one replay')), async (service, id) => [await found(service, id)]),
+    shows(terminal, withId(steering('show', 'show one replay')), async (service, id) => [await found(service, id)]),
     shows(terminal, addSelectionFlags(create), async (options) => [
       await ask<ReplayResource>(options, 'POST', REPLAYS, requestOf(options)),
     ]),
@@ -49,12 +49,12 @@ export function steeringCommands(terminal: Terminal): CommandUnknownOpts[] {
     changes('step', 'go to the next event, and pause there', { step: true }),
     shows(
       terminal,
-      ofOne(seek.argument('<instant>', 'Unix milliseconds, or ISO 8601 with Z or an offset', instant)),
+      withId(seek.argument('<instant>', 'Unix milliseconds, or ISO 8601 with Z or an offset', instant)),
       (service, instantMs, id) => changed(service, id, { now: formatInstant(instantMs) }),
     ),
     shows(
       terminal,
-      ofOne(pace.argument('<speed>', '0.1 to 1000, 1 is real time; max: as fast as clients read', speed)),
+      withId(pace.argument('<speed>', '0.1 to 1000, 1 is real time; max: as fast as clients read', speed)),
       (service, wanted, id) => changed(service, id, { speed: wanted }),
     ),
     steering('stop', 'stop and remove a replay: its sockets are closed', '0a1b2c3d4e5f')
@@ -73,11 +73,11 @@ function steering(name: string, about: string, end = '') {
   );
 }
 
-function ofOne<Given extends unknown[], Own extends OptionValues>(command: Command<Given, Own, GlobalOptions>) {
+function withId<Given extends unknown[], Own extends OptionValues>(command: Command<Given, Own, GlobalOptions>) {
   return command.argument('[replay]', 'id of the replay; default: the first one');
 }
 
-/** Gives a command its work, and shows the replays that it returns. */
+/** Sets the action of a command, and prints the replays that it returns. */
 function shows<Given extends unknown[], Own extends OptionValues>(
   terminal: Terminal,
   command: Command<Given, Own & Service, GlobalOptions>,

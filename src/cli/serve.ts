@@ -122,7 +122,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const files = certificateFiles(options);
   const certificate = files && new ServedCertificate(files, terminal);
   await using log = openLog(terminal, options.logLevel);
-  // From here on: a service manager may send the signal while the start takes long, for example for an upgrade.
+  // Registered this early: a service manager may send the signal during a long start, for example for an upgrade.
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
   // Nothing can be written to a read-only directory, so several servers may use it.
   const isShared = explained(options.data, () => isReadOnly(options.data));
@@ -231,7 +231,7 @@ async function listenUntilStopped(
   warnOfSharedLimits(log, options);
   certificate?.checkDates(log);
   onListening(listening);
-  // People at a terminal have read it on stdout.
+  // On a terminal, stdout has shown the same sentence.
   const origin = originOf(options.host, listening.port, certificate !== undefined);
   if (!terminal.errIsTerminal) log.info(startSentence(options, origin));
   if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
@@ -244,7 +244,7 @@ async function listenUntilStopped(
     clearInterval(flushing);
     flush();
   }
-  // The mail server may not answer.
+  // Bounded, because the mail server may not answer.
   if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);
   accessLog?.flush();
 }
@@ -274,15 +274,15 @@ function mayBeProxied({ publicUrl, trustedProxies = [], allowedHosts }: ServeOpt
   return publicUrl !== undefined || trustedProxies.length > 0 || allowedHosts !== undefined;
 }
 
-/** A public URL with https needs TLS here, or at a proxy before this server. */
+/** A public URL with https needs TLS here, or at a proxy in front of this server. */
 function warnOfSharedLimits(log: Log, { publicUrl, trustedProxies = [], tlsCert }: ServeOptions): void {
   if (publicUrl?.startsWith('https:') !== true || trustedProxies.length > 0 || tlsCert !== undefined) return;
   log.warn(
-    "all people share the limits of one client address: name the TLS proxy with --trusted-proxies ('bookreel manual public')",
+    "all clients share the limits of one address: name the TLS proxy with --trusted-proxies ('bookreel manual public')",
   );
 }
 
-/** The settings as the app takes them. */
+/** The settings of the edge in the form that `createApp` needs. */
 export function edgeOf(
   { trustedProxies = [], corsOrigins, allowedHosts }: EdgeOptions,
   accessLog: AccessLog | undefined,

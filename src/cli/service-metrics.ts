@@ -58,7 +58,7 @@ export function measure(measured: Measured): Disposable & { readonly metrics: Me
 function serviceMetrics({ served, site, log, certificate, listener }: Measured, eventLoop: EventLoopDelay): Metric[] {
   const { archive, registry, activity, billing } = served;
   const databases = [archive.database, registry.database, activity.database];
-  const ofCoins = (read: (coin: Coin) => number | undefined): Iterable<Sample> =>
+  const coinSamples = (read: (coin: Coin) => number | undefined): Iterable<Sample> =>
     archive.database
       .readShared(() => archive.recordedCoins.all())
       .flatMap((coin) => {
@@ -108,19 +108,19 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
       name: 'bookreel_markets',
       type: 'gauge',
       help: 'Stored markets.',
-      samples: () => ofCoins(({ markets }) => markets),
+      samples: () => coinSamples(({ markets }) => markets),
     },
     {
       name: 'bookreel_snapshots',
       type: 'gauge',
       help: 'Stored snapshots of order books; an import adds some.',
-      samples: () => ofCoins(({ snapshots }) => snapshots),
+      samples: () => coinSamples(({ snapshots }) => snapshots),
     },
     {
       name: 'bookreel_last_snapshot_timestamp_seconds',
       type: 'gauge',
       help: 'Time of the last stored snapshot.',
-      samples: () => ofCoins(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
+      samples: () => coinSamples(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
     },
     {
       name: 'bookreel_log_messages_total',
@@ -168,20 +168,20 @@ function processMetrics(): Metric[] {
       name: 'process_open_fds',
       type: 'gauge',
       help: 'Open files and connections.',
-      samples: () => ofProc(() => readdirSync('/proc/self/fd').length),
+      samples: () => procSample(() => readdirSync('/proc/self/fd').length),
     },
     {
       name: 'process_max_fds',
       type: 'gauge',
       help: 'Maximum number of open files and connections.',
       samples: () =>
-        ofProc(() => Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])),
+        procSample(() => Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])),
     },
   ];
 }
 
 /** No sample on systems without /proc. */
-function ofProc(read: () => number): Sample[] {
+function procSample(read: () => number): Sample[] {
   try {
     return [{ value: read() }];
   } catch {

@@ -5,7 +5,7 @@ import { readConfigFile } from './config-file.ts';
 import { type Environment, unknownVariables } from './environment.ts';
 
 /** Commands that use no settings, or report everything that is wrong with them. */
-const UNSET_NOUNS = ['completion', 'config', 'doctor', 'manual', 'metrics', 'openapi', 'version'];
+const COMMANDS_WITHOUT_SETTINGS = ['completion', 'config', 'doctor', 'manual', 'metrics', 'openapi', 'version'];
 
 /** The parser's words for values of flags and of variables. */
 const GIVEN = ['cli', 'env'];
@@ -16,7 +16,7 @@ const GIVEN = ['cli', 'env'];
  */
 export function applySettings(command: CommandUnknownOpts, environment: Environment): void {
   const commands = withAncestors(command);
-  if (UNSET_NOUNS.includes(commands.at(-2)!.name())) return;
+  if (COMMANDS_WITHOUT_SETTINGS.includes(commands.at(-2)!.name())) return;
   refuseFirst(unknownVariables(environment));
   const { config } = command.optsWithGlobals();
   if (typeof config !== 'string') return;

@@ -44,7 +44,7 @@ function declared() {
     .description('print a market: its coverage, and its book at an instant')
     .argument('<market>', 'conditionId or slug')
     .option('--at <time>', 'the last book at or before this instant; default: the last book', instant)
-    .addOption(new Option('--outcome <name>', 'whose book').choices(OUTCOMES).argParser(outcome).default('up'))
+    .addOption(new Option('--outcome <name>', 'outcome to show').choices(OUTCOMES).argParser(outcome).default('up'))
     .option(
       '--depth <levels>',
       `number of levels of each side, the best ones; default: ${DEPTH_DEFAULT}, with --json all`,
@@ -113,7 +113,7 @@ async function follow(
   const startMs = Math.max(at, shown.timestampMs);
   const startedMs = terminal.clock();
   for (;;) {
-    // As fast as its reader: a market may have more books than fit into memory.
+    // Waits for its reader: a market may have more books than fit into memory.
     await terminal.write(Buffer.from(textOf(shown)));
     const next = find(shown.timestampMs + 1, 'after');
     if (next === undefined) return;

@@ -26,7 +26,7 @@ export async function startProblems(settings: SettingValues, nowMs: number): Pro
   ];
 }
 
-/** Settings that do not fit together, to the tiers, or to the file of payments. */
+/** Reports settings that do not fit together, or do not fit the tiers or the payments file. */
 export async function fittingProblems(settings: SettingValues): Promise<string[]> {
   const { data, publicUrl, newAccountTier, payments } = settings;
   return [
@@ -37,7 +37,7 @@ export async function fittingProblems(settings: SettingValues): Promise<string[]
   ];
 }
 
-/** Files of TLS that are no certificate and its key. */
+/** Reports TLS files that are not a certificate and its key. */
 export function certificateProblems(settings: SettingValues): string[] {
   return problemOf(() => {
     const files = certificateFiles(settings);
@@ -45,7 +45,7 @@ export function certificateProblems(settings: SettingValues): string[] {
   });
 }
 
-/** Files with secrets that cannot be read. */
+/** Reports files with secrets that cannot be read. */
 export function secretProblems(settings: SettingValues): string[] {
   return secretFilesOf(settings).flatMap((path) => problemOf(() => void readSecretFile(path)));
 }
@@ -85,7 +85,7 @@ async function paymentProblems(path: string): Promise<string[]> {
   return problemOf(() => void chainsOf(readPaymentSettings(path), readSecretFile));
 }
 
-/** As `openRegistry` does, without opening the database to write. */
+/** Refuses an unknown tier as `openRegistry` does, without opening the database to write. */
 function refuseUnknownTier(directory: string, tier: string): void {
   const path = join(directory, ACCOUNTS.name);
   if (existsSync(path)) {

@@ -25,13 +25,13 @@ type StatusOptions = OptionsOf<typeof declared>;
 
 function declared() {
   return programCommand('status')
-    .description('show what an archive has, its size, and whether a server is running')
+    .description('show what an archive contains, its size, and whether a server is running')
     .option('--records', 'count the records of each kind too, which reads the whole archive')
     .addHelpText(
       'after',
       `
-RECORDED markets have order book snapshots, and FIRST and LAST are those of the
-coin. It reads only, and works while a server is running.
+RECORDED counts the markets with order book snapshots; FIRST and LAST are the
+coin's first and last snapshot. It only reads, and works while a server runs.
 
 Examples:
   $ bookreel status

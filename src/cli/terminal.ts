@@ -14,7 +14,7 @@ export interface Terminal {
   readonly errIsTerminal: boolean;
   /** The width of that terminal at this moment. */
   readonly errColumns: () => number;
-  /** True if text on `out` may have colours; the next one is the same for `err`. */
+  /** True if text on `out` may have colours; the next field says so of `err`. */
   readonly outHasColour: boolean;
   readonly errHasColour: boolean;
   /** True if errors are printed as JSON: the command has --json. */

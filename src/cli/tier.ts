@@ -55,7 +55,7 @@ export function tierCommand(terminal: Terminal): CommandUnknownOpts {
     printTiers(terminal, options, options.retired === true ? retired() : tiers.list());
   });
   const add = withFields(tier.command('add'))
-    .argument('<id>', 'id of the new tier: 1 to 32 of a-z, 0-9 and -')
+    .argument('<id>', 'id of the new tier: 1 to 32 characters from a-z, 0-9 and -')
     .description('add a tier to the catalog')
     .addHelpText(
       'after',
@@ -106,7 +106,7 @@ function withFields(command: Command<[], NoOptions, GlobalOptions>) {
       list: routeList(text),
     }))
     .option('--price <usd>', 'monthly price in USD', monthlyPrice)
-    .option('--note <text>', 'the price in words, instead of --price; empty: neither')
+    .option('--note <text>', 'the price in words, instead of --price; an empty text removes both')
     .option('--place <number>', 'place in the catalog; 1 is the lowest tier', catalogPlace);
 }
 

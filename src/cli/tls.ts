@@ -7,13 +7,13 @@ import { type Certificate, type CertificateFiles, dateWarning, readCertificate }
 import type { Listener } from './listening.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The certificate that a service shows, and its files. */
+/** The certificate that a service presents, and its files. */
 export class ServedCertificate {
   readonly #files: CertificateFiles;
   readonly #clock: () => number;
   #current: Certificate;
 
-  /** Throws 'unavailable' for files that are no certificate and its key. */
+  /** Throws 'unavailable' for files that are not a certificate and its key. */
   constructor(files: CertificateFiles, { clock }: Pick<Terminal, 'clock'>) {
     this.#files = files;
     this.#clock = clock;
@@ -31,7 +31,7 @@ export class ServedCertificate {
   }
 
   /**
-   * Reads the files again, and shows their certificate from here on. The log says so, or why the earlier one stays. `listener`:
+   * Reads the files again, and presents their certificate from then on. The log says so, or why the earlier one stays. `listener`:
    * undefined if the service does not listen yet.
    */
   renew(listener: Listener | undefined, log: Log): void {
@@ -74,6 +74,6 @@ export function warnOfPlainText(
 ): void {
   if (isLoopback(host) || served !== undefined || trustedProxies.length > 0) return;
   log.warn(
-    `other machines may connect to ${host} in plain text: name a certificate with --tls-cert and --tls-key, or put a TLS proxy before it ('bookreel manual public')`,
+    `other machines may connect to ${host} in plain text: name a certificate with --tls-cert and --tls-key, or put a TLS proxy in front of it ('bookreel manual public')`,
   );
 }

@@ -25,7 +25,7 @@ export function tomlOf(text: string, path: string): Fields {
   }
 }
 
-/** The line, from 1, on which the first statement that cannot be parsed begins. The parser does not say it. */
+/** The line, from 1, on which the first statement that cannot be parsed begins. The parser does not report it. */
 function wrongLine(text: string): number {
   const lines = text.split('\n');
   return lines.findLastIndex((_, count) => isToml(lines.slice(0, count).join('\n'))) + 1;

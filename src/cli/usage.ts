@@ -9,7 +9,7 @@ import { json, type Terminal } from './terminal.ts';
 
 export function usageCommand(terminal: Terminal): CommandUnknownOpts {
   const command = addSettings(
-    programCommand('usage').description('sum the requests of a time by account or by tier'),
+    programCommand('usage').description('sum the requests in a range of time by account or by tier'),
     'newAccountTier',
   )
     .addOption(new Option('--by <noun>', 'what to sum by').choices(['account', 'tier']).default('account'))

@@ -4,7 +4,7 @@ import type { MarketObservations, OutcomeObservations, Problem, Verification } f
 import { countOf } from './terminal.ts';
 
 /** One sentence that begins with everything known about the problem's place. */
-export function sentenceOf(problem: Problem): string {
+export function problemSentence(problem: Problem): string {
   const { slug, conditionId, outcome, series, symbol, source, segmentId, fromMs, toMs, what } = problem;
   const coin = symbol === undefined ? '' : `${symbol} prices of ${source ?? 'no source'}`;
   const until = fromMs === toMs ? '' : `–${instantText(toMs)}`;
@@ -24,7 +24,7 @@ export function problemDocument(problem: Problem): object {
   return {
     ...Object.fromEntries(PLACE.map((name) => [name, problem[name] ?? null])),
     ...{ from: instantOrNull(fromMs), to: instantOrNull(toMs) },
-    ...{ what, sentence: sentenceOf(problem) },
+    ...{ what, sentence: problemSentence(problem) },
   };
 }
 
@@ -84,12 +84,12 @@ function notesOf(market: MarketObservations): string[] {
     ...(gaps.length > 0 ? [countOf(gaps.length, 'gap')] : []),
     ...perOutcome.map(({ outcome, notes }) => `${outcome}: ${notes.join(', ')}`),
     ...(unmirroredInstants > 0
-      ? [`${unmirroredInstants} of ${sharedInstants} shared instants do not mirror each other`]
+      ? [`at ${unmirroredInstants} of ${sharedInstants} shared instants the books do not mirror each other`]
       : []),
     ...(contradictions > 0 ? [`up and down contradict each other at ${countOf(contradictions, 'instant')}`] : []),
     ...(coveredGaps > 0
       ? [
-          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the recording again, which takes back gaps that it covers and books that are not proved`,
+          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved`,
         ]
       : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),

@@ -14,8 +14,8 @@ import {
   marketDocument,
   marketRows,
   problemDocument,
+  problemSentence,
   recordsPerSecond,
-  sentenceOf,
   totalsLine,
 } from './verify-text.ts';
 
@@ -37,7 +37,7 @@ export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
     .addHelpText(
       'after',
       `
-Problems make the exit code 3: a changed schema, damaged pages and segments, a
+The exit code is 3 for problems: a changed schema, damaged pages and segments, a
 missing key secret, duplicate ids, broken references, wrong derived or mirrored
 records, winners that contradict the prices, instants at which imports stored
 different books. Weaknesses of a recording are reported but do not change the
@@ -52,7 +52,7 @@ Examples:
     .action(async (_, command) => {
       const options = command.optsWithGlobals();
       explained(options.data, () => refuseShared(options.data));
-      const { ok } = await printed(terminal, options, (onMarket) =>
+      const { ok } = await checkAndPrint(terminal, options, (onMarket) =>
         verifyDirectory(options.data, {
           clock: terminal.clock,
           onMarket,
@@ -63,14 +63,14 @@ Examples:
     });
 }
 
-type Check = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
+type RunCheck = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
 
-/** Checks with progress on stderr. There is none while JSON is printed to a terminal: it would be painted over. */
-async function printed(terminal: Terminal, options: GlobalOptions, check: Check): Promise<Verification> {
+/** Checks, and shows progress on stderr, unless JSON goes to a terminal: progress would overwrite it. */
+async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: RunCheck): Promise<Verification> {
   const isShown = options.json !== true || !terminal.outIsTerminal;
   const show = progressOn(terminal);
   let done = 0;
-  const watched: Check = async (onMarket) => {
+  const watched: RunCheck = async (onMarket) => {
     try {
       return await check((market) => {
         onMarket(market);
@@ -84,7 +84,7 @@ async function printed(terminal: Terminal, options: GlobalOptions, check: Check)
   return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);
 }
 
-async function printText(terminal: Terminal, check: Check): Promise<Verification> {
+async function printText(terminal: Terminal, check: RunCheck): Promise<Verification> {
   const rows: MarketRow[] = [];
   const verification = await check((market) => rows.push(...marketRows(market)));
   if (rows.length > 0) terminal.out(table(terminal, COLUMNS, rows));
@@ -94,7 +94,7 @@ async function printText(terminal: Terminal, check: Check): Promise<Verification
 }
 
 /** Prints each market at once: the report of a large archive does not fit in memory. */
-async function printJson(terminal: Terminal, check: Check): Promise<Verification> {
+async function printJson(terminal: Terminal, check: RunCheck): Promise<Verification> {
   let separator = '{"markets":[\n';
   const verification = await check((market) => {
     terminal.out(`${separator}${JSON.stringify(marketDocument(market))}`);
@@ -113,6 +113,6 @@ async function printJson(terminal: Terminal, check: Check): Promise<Verification
 
 /** Prints one sentence per problem, and the number of those that the report does not list. */
 export function printProblems(write: (text: string) => void, { problems, totals }: Verification): void {
-  for (const problem of problems) write(`${sentenceOf(problem)}\n`);
+  for (const problem of problems) write(`${problemSentence(problem)}\n`);
   if (totals.problems > problems.length) write(`… and ${totals.problems - problems.length} more problems\n`);
 }

@@ -14,7 +14,7 @@ import { SqliteWriter } from './writers/sqlite.ts';
 export type ByteSink = (bytes: Uint8Array) => Promise<void> | void;
 
 /** The directory for the temporary files of an export, and the callback for its progress. */
-export interface ExportSurroundings {
+export interface ExportEnvironment {
   /** An existing directory. */
   readonly scratch: string;
   /** Called after each step; the tally then counts what was written. */
@@ -27,7 +27,7 @@ export async function* exportedBytes(
   selection: ExportSelection,
   format: ExportFormat,
   tally: ExportTally,
-  { scratch, onStep }: ExportSurroundings,
+  { scratch, onStep }: ExportEnvironment,
 ): AsyncGenerator<Uint8Array> {
   const { depth } = selection.sampling;
   if (format !== 'sqlite') {

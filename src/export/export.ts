@@ -90,7 +90,7 @@ function* marketSteps(
   let gap = gaps.next();
   const series = marketSeries(archive, selection, writer, market);
   // A market that the user named is exported even if it has no records in the window.
-  const isWanted = !selection.isWindow || selection.markets !== undefined;
+  const isWanted = !selection.skipsEmptyMarkets || selection.markets !== undefined;
   if (!isWanted && gap.done === true && series.length === 0) return;
   // The archive does not know when details were first stated.
   if (asOfMs === undefined) writer.market(market, archive.markets.details.of(market.key));
@@ -157,7 +157,7 @@ function sampled(slices: Iterable<SegmentSlice>, { intervalMs }: Sampling): Iter
   return intervalMs === undefined ? slices : lastOfBuckets(slices, intervalMs);
 }
 
-/** The records of ascending slices that are earlier than `endMs`. They are sampled before: a bucket may have records of both sides. */
+/** The records of ascending slices that are earlier than `endMs`. Sampling comes first: a bucket may span `endMs`. */
 function* endingBefore(slices: Iterable<SegmentSlice>, endMs: InstantMs): Generator<SegmentSlice> {
   for (const slice of slices) {
     const to = Math.min(slice.to, firstAfter(slice.head, { timestampMs: endMs, id: -1 }));

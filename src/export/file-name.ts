@@ -50,6 +50,6 @@ export function contentOf(path: string, requested: RequestedContent): FileConten
   };
 }
 
-function contradiction(path: string, said: string, flag: string): DomainError {
-  return new DomainError('invalid-parameter', `the name '${path}' says ${said}: change the name or leave out ${flag}`);
+function contradiction(path: string, text: string, flag: string): DomainError {
+  return new DomainError('invalid-parameter', `the name '${path}' says ${text}: change the name or leave out ${flag}`);
 }

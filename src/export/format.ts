@@ -50,8 +50,8 @@ export function exportOpenings(): ExportOpenings {
 }
 
 /**
- * Refuses formats that cannot be sampled, in a sentence about `format`: stored segments have all records and all levels. Undefined: it can
- * be.
+ * Returns why a format cannot be sampled, as the end of a sentence about `format`; undefined if it can. Stored segments have all records
+ * and all levels.
  */
 export function samplingRefusal(format: ExportFormat, { intervalMs, depth }: Sampling): string | undefined {
   if (format !== 'segments' || (intervalMs === undefined && depth === undefined)) return undefined;

@@ -42,7 +42,7 @@ export interface ExportSelection {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   /** True if markets without a record or gap between `fromMs` and `toMs` are left out. */
-  readonly isWindow: boolean;
+  readonly skipsEmptyMarkets: boolean;
   /** Markets and gaps are exported as they were known at this instant; undefined: now. */
   readonly asOfMs: InstantMs | undefined;
   readonly sampling: Sampling;
@@ -59,7 +59,7 @@ export function selectionOf(archive: Archive, request: ExportRequest): ExportSel
     takesCoinPrices: markets === undefined && timeframes === undefined,
     fromMs: fromMs ?? 0,
     toMs: toMs ?? INSTANT_MAX_MS,
-    isWindow: fromMs !== undefined || toMs !== undefined,
+    skipsEmptyMarkets: fromMs !== undefined || toMs !== undefined,
     asOfMs: undefined,
     sampling,
   };
@@ -91,7 +91,7 @@ export function selectionOfMarket(
     takesCoinPrices: false,
     fromMs,
     toMs,
-    isWindow: true,
+    skipsEmptyMarkets: true,
     asOfMs,
     sampling,
   };
@@ -113,7 +113,7 @@ export function* marketsOf(archive: Archive, selection: ExportSelection, coin: s
   }
 }
 
-/** The number of selected markets, of which `isWindow` may leave some out. */
+/** The number of selected markets, of which `skipsEmptyMarkets` may leave some out. */
 export function countMarkets({ markets }: Archive, { coins, markets: named, timeframes }: ExportSelection): number {
   if (named !== undefined) return named.filter(({ timeframe }) => timeframes?.includes(timeframe) ?? true).length;
   const counts = coins.flatMap((coin) =>

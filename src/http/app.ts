@@ -46,15 +46,15 @@ export interface AppDeps {
   /** Logs a line about a defect or a fault. The line has no secrets of the request. */
   readonly logError: (line: string) => void;
   readonly edge?: Edge;
-  /** Gets those of requests and of cached answers. Left out: they are not counted. */
+  /** Receives the metrics of requests and of cached answers. Left out: nothing is counted. */
   readonly metrics?: Metrics | undefined;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
-  /** Left out: there are none. */
+  /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
   readonly pages?: (addresses: ClientAddresses) => Elysia;
-  /** True if `pages` has those of accounts: other pages link to them. */
+  /** True if `pages` includes the pages of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
@@ -158,7 +158,7 @@ export function createApp(appDeps: AppDeps) {
     .onBeforeHandle(({ request, set, route }) => {
       const { observer }: ResponseSettings = set;
       if (observer !== undefined) observer.route = route;
-      if (UNCOUNTED.has(route)) rateLimit.describeAddress({ request, set });
+      if (UNCOUNTED.has(route)) rateLimit.setAddressHeaders({ request, set });
       else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK]))

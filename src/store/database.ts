@@ -372,7 +372,7 @@ function writeCopy(sqlite: Sqlite, path: string, target: string): void {
     sqlite.query<never, [string]>('VACUUM INTO ?').run(target);
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
-    const about = saysDamaged(error) ? path : target;
+    const about = isDamageError(error) ? path : target;
     throw new DomainError('unavailable', sentenceFor(error, about), { cause: error });
   }
 }
@@ -406,7 +406,7 @@ function isMissing(path: string): boolean {
  * Returns true if an error of a `Database`, or of a statement within its `read`, means that the file's content is damaged, and not
  * that the disk is full, or that the file is in use or not accessible.
  */
-export function saysDamaged(error: unknown): boolean {
+export function isDamageError(error: unknown): boolean {
   const cause = error instanceof DomainError ? error.cause : error;
   if (!(cause instanceof SQLiteError)) return false;
   return !/^SQLITE_(?:BUSY|CANTOPEN|FULL|IOERR|LOCKED|NOMEM|PERM|READONLY)/.test(cause.code ?? '');

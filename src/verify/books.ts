@@ -18,7 +18,7 @@ import type { AuditedSeries, SoundSegment } from '../store/segment-audit.ts';
 import { SnapshotTally } from '../store/snapshot-tally.ts';
 import { CoveredGaps } from './covered-gaps.ts';
 import type { OutcomeObservations, ProblemKind, ProblemPlace } from './report.ts';
-import { type Audit, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
+import { type Check, OUTCOME_PRICES, QUOTES, RecordWalk, soundSegments } from './series.ts';
 import { StatementCheck } from './statements.ts';
 
 /** A book that repeats for at least this time is frozen. */
@@ -72,7 +72,7 @@ export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
  * the ladders of the segments, without creating objects per level.
  */
 export class BookWalk {
-  readonly #audit: Audit;
+  readonly #check: Check;
   readonly #options: BookWalkOptions;
   readonly #book: AuditedSeries | undefined;
   readonly #place: ProblemPlace;
@@ -110,19 +110,19 @@ export class BookWalk {
   #second = -1;
   #secondsWith = 0;
 
-  constructor(audit: Audit, options: BookWalkOptions) {
+  constructor(check: Check, options: BookWalkOptions) {
     const { market, outcome, series, gaps, place } = options;
     const find = (kind: AuditedSeries['kind']) => series.find((one) => one.outcome === outcome && one.kind === kind);
     const placeOf = (kind: AuditedSeries['kind']) => ({ ...place, outcome, series: kind });
-    this.#audit = audit;
+    this.#check = check;
     this.#options = options;
     this.#book = find('book');
     this.#place = placeOf('book');
-    this.#segments = soundSegments(audit, this.#book, this.#place);
-    this.#quotes = new RecordWalk(audit, find('derived-quote'), placeOf('derived-quote'), QUOTES);
-    this.#mids = new RecordWalk(audit, find('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
+    this.#segments = soundSegments(check, this.#book, this.#place);
+    this.#quotes = new RecordWalk(check, find('derived-quote'), placeOf('derived-quote'), QUOTES);
+    this.#mids = new RecordWalk(check, find('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
     this.#silence = new SilenceWatch(market.startMs, market.endMs);
-    this.#statements = new StatementCheck(audit, find('statement'), placeOf('statement'));
+    this.#statements = new StatementCheck(check, find('statement'), placeOf('statement'));
     this.#contradicting = new ContradictingInstants((timestampMs) => this.#statements.isMerged(timestampMs));
     this.#coveredGaps = new CoveredGaps(gaps, outcome);
     this.#enterNextSegment();
@@ -183,7 +183,7 @@ export class BookWalk {
     if (this.#statements.isRebuilt(timestampMs)) this.#coveredGaps.cover();
   }
 
-  /** Books that cannot be read are not missing. */
+  /** Ends the check of statements, without reporting books as missing that cannot be read. */
   #endStatements(): void {
     const recordedFromMs = this.#recordedFromMs === Infinity ? undefined : this.#recordedFromMs;
     this.#statements.end(this.broken ? 0 : recordedFromMs);
@@ -194,8 +194,8 @@ export class BookWalk {
     if (first === undefined) return;
     const { count } = this.#contradicting;
     const where = count === 1 ? 'at this instant' : `at ${count} instants, of which this is the first,`;
-    const what = `${where} different imports stored different books: import the recording again, which keeps the book that its hashes prove`;
-    this.#audit.problems.add('contradiction', what, this.#place, first.timestampMs);
+    const what = `${where} different imports stored different books: import the best recording again, which keeps the book that its hashes prove`;
+    this.#check.problems.add('contradiction', what, this.#place, first.timestampMs);
   }
 
   #takeBook(): void {
@@ -271,14 +271,14 @@ export class BookWalk {
 
   /** Returns true if the books of two readers are equal, also if their segments have different scales. */
   #isSameBook(a: BookReader, b: BookReader): boolean {
-    const [ofA, ofB] = [newFingerprint(), newFingerprint()];
-    this.#fingerprinter.fingerprint(a, false, ofA);
-    this.#fingerprinter.fingerprint(b, false, ofB);
-    return sameFingerprint(ofA, ofB);
+    const [first, second] = [newFingerprint(), newFingerprint()];
+    this.#fingerprinter.fingerprint(a, false, first);
+    this.#fingerprinter.fingerprint(b, false, second);
+    return sameFingerprint(first, second);
   }
 
   #report(kind: ProblemKind, atMs: InstantMs | undefined, what: string): void {
-    this.#audit.problems.add(kind, what, { ...this.#place, segmentId: this.#segmentId }, atMs);
+    this.#check.problems.add(kind, what, { ...this.#place, segmentId: this.#segmentId }, atMs);
   }
 
   /** Call it when the reader's book differs from the previous one. */
@@ -341,11 +341,11 @@ export class BookWalk {
   }
 
   /** Reports only the first wrong record: the ones after it are wrong too. */
-  #reportDerived(series: 'derived-quote' | 'derived-mid', wanted: Position, held: Position | undefined): void {
+  #reportDerived(series: 'derived-quote' | 'derived-mid', wanted: Position, found: Position | undefined): void {
     this.#derivedMatch = false;
     const what = `from this time on, the ${series} records do not follow from the snapshots`;
-    const atMs = Math.min(wanted.timestampMs, held?.timestampMs ?? Infinity);
-    this.#audit.problems.add('derivation', what, this.#place, atMs);
+    const atMs = Math.min(wanted.timestampMs, found?.timestampMs ?? Infinity);
+    this.#check.problems.add('derivation', what, this.#place, atMs);
   }
 }
 

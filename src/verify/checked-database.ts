@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { Database, saysDamaged } from '../store/database.ts';
+import { Database, isDamageError } from '../store/database.ts';
 import type { DatabaseFile } from '../store/database-file.ts';
 import { schemaDifference } from '../store/schema-difference.ts';
 import type { ProblemList } from './report.ts';
 
 /**
- * The result of `read`; undefined if the file is damaged or has another schema, which is a problem then. Throws if the file cannot
+ * The result of `read`; undefined if the file is damaged or has another schema, which is reported as a problem. Throws if the file cannot
  * be accessed, and what `read` throws except about damage.
  */
 export async function checkedDatabase<T>(
@@ -22,7 +22,7 @@ export async function checkedDatabase<T>(
     if (difference === undefined) return await read(database);
     problems.add('database', difference);
   } catch (error) {
-    if (!saysDamaged(error)) throw error;
+    if (!isDamageError(error)) throw error;
     const what = error instanceof DomainError ? error.message : `'${path}' is damaged: restore it from a backup`;
     problems.add('database', what);
   }

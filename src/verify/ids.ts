@@ -43,11 +43,11 @@ export class IdCheck {
   nextWindow(): boolean {
     if (this.#untilId === Number.POSITIVE_INFINITY) return false;
     const fromId = this.#untilId;
-    const held = this.#source.givenRanges(fromId, this.#limits.ranges + 1);
+    const ranges = this.#source.givenRanges(fromId, this.#limits.ranges + 1);
     let marks = 0;
     let untilId = Number.POSITIVE_INFINITY;
     for (const list of [this.#firsts, this.#lasts, this.#offsets]) list.length = 0;
-    for (const [index, { firstId, lastId }] of held.entries()) {
+    for (const [index, { firstId, lastId }] of ranges.entries()) {
       const first = Math.max(firstId, fromId);
       const room = this.#limits.marks - marks;
       if (index === this.#limits.ranges || room === 0) {
@@ -92,8 +92,8 @@ export class IdCheck {
 
   #rangeOf(id: number): number | undefined {
     // Consecutive records mostly have ids of one range.
-    const held = this.#range;
-    if (held < this.#firsts.length && id >= this.#firsts[held]! && id <= this.#lasts[held]!) return held;
+    const range = this.#range;
+    if (range < this.#firsts.length && id >= this.#firsts[range]! && id <= this.#lasts[range]!) return range;
     let low = 0;
     let high = this.#firsts.length;
     while (low < high) {

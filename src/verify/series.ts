@@ -3,13 +3,13 @@ import type { Position } from '../domain/page.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentCodec } from '../segment/segment-header.ts';
-import { saysDamaged } from '../store/database.ts';
+import { isDamageError } from '../store/database.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { IdCheck } from './ids.ts';
 import type { ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
 
 /** The state of a verification: its sources and its findings so far. */
-export interface Audit {
+export interface Check {
   readonly source: SegmentAudit;
   readonly ids: IdCheck;
   readonly problems: ProblemList;
@@ -21,12 +21,12 @@ export interface Audit {
  * not derived. Ends, with a problem, at a page that cannot be read. Without a series there are no segments.
  */
 export function* soundSegments(
-  audit: Audit,
+  check: Check,
   series: AuditedSeries | undefined,
   place: ProblemPlace,
 ): Generator<SoundSegment | undefined> {
   if (series === undefined) return;
-  const { source, problems, totals } = audit;
+  const { source, problems, totals } = check;
   try {
     for (const segment of source.segments(series.seriesId)) {
       totals.segments += 1;
@@ -37,11 +37,11 @@ export function* soundSegments(
         continue;
       }
       totals.records += segment.head.count;
-      if (hasOwnIds(series)) checkIds(audit, segment, place);
+      if (hasOwnIds(series)) checkIds(check, segment, place);
       yield segment;
     }
   } catch (error) {
-    if (!saysDamaged(error)) throw error;
+    if (!isDamageError(error)) throw error;
     problems.add('database', 'the rest of the series cannot be read: a page of the database is damaged', place);
     yield undefined;
   }
@@ -53,7 +53,7 @@ export function hasOwnIds({ kind }: AuditedSeries): boolean {
 }
 
 /** Checks the ids of a segment and reports the first wrong one. */
-export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSegment, place: ProblemPlace): void {
+export function checkIds({ ids, problems }: Check, { segmentId, head }: SoundSegment, place: ProblemPlace): void {
   let named = false;
   for (let index = 0; index < head.count; index += 1) {
     const id = head.ids[index]!;
@@ -67,7 +67,7 @@ export function checkIds({ ids, problems }: Audit, { segmentId, head }: SoundSeg
 
 /** The records of a series of quotes or prices, one segment in memory at a time. Impossible values are reported. */
 export class RecordWalk<R extends Position> {
-  readonly #audit: Audit;
+  readonly #check: Check;
   readonly #place: ProblemPlace;
   readonly #reading: Reading<R>;
   readonly #segments: Iterator<SoundSegment | undefined>;
@@ -77,11 +77,11 @@ export class RecordWalk<R extends Position> {
   broken = false;
 
   /** Without a series there are no records. */
-  constructor(audit: Audit, series: AuditedSeries | undefined, place: ProblemPlace, reading: Reading<R>) {
-    this.#audit = audit;
+  constructor(check: Check, series: AuditedSeries | undefined, place: ProblemPlace, reading: Reading<R>) {
+    this.#check = check;
     this.#place = place;
     this.#reading = reading;
-    this.#segments = soundSegments(audit, series, place);
+    this.#segments = soundSegments(check, series, place);
     this.#enterSegment();
   }
 
@@ -115,7 +115,7 @@ export class RecordWalk<R extends Position> {
   }
 
   #recordsOf({ segmentId, payload, head }: SoundSegment): readonly R[] {
-    const { problems } = this.#audit;
+    const { problems } = this.#check;
     const place = { ...this.#place, segmentId };
     let records: readonly R[];
     try {

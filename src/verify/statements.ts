@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { STATEMENT_ID, type StatedLevel, type Statement, statementCodec } from '../segment/statement-segment.ts';
 import type { AuditedSeries } from '../store/segment-audit.ts';
 import type { ProblemPlace } from './report.ts';
-import { type Audit, type Reading, RecordWalk } from './series.ts';
+import { type Check, type Reading, RecordWalk } from './series.ts';
 
 const STATEMENTS: Reading<Statement> = {
   codec: statementCodec,
@@ -11,7 +11,7 @@ const STATEMENTS: Reading<Statement> = {
 
 /** Reads and checks the statements of one outcome, which are looked up at ascending times. */
 export class StatementCheck {
-  readonly #audit: Audit;
+  readonly #check: Check;
   readonly #place: ProblemPlace;
   readonly #series: AuditedSeries | undefined;
   readonly #records: RecordWalk<Statement>;
@@ -19,19 +19,19 @@ export class StatementCheck {
   #firstKnownMs: InstantMs | undefined;
 
   /** Without a series there are no statements. */
-  constructor(audit: Audit, series: AuditedSeries | undefined, place: ProblemPlace) {
-    this.#audit = audit;
+  constructor(check: Check, series: AuditedSeries | undefined, place: ProblemPlace) {
+    this.#check = check;
     this.#place = place;
     this.#series = series;
-    this.#records = new RecordWalk(audit, series, place, STATEMENTS);
+    this.#records = new RecordWalk(check, series, place, STATEMENTS);
   }
 
-  /** Returns true if a merge has judged the books of a time, or if damage hides that. */
+  /** Returns true if a merge has decided the books of a time, or if damage hides whether it has. */
   isMerged(timestampMs: InstantMs): boolean {
     return this.#series !== undefined && this.#at(timestampMs)?.isForeign !== true;
   }
 
-  /** Returns true if the books of a time are of changes: neither of a recording without changes, nor stated as a whole. Damage hides it. */
+  /** Returns true if the books of a time were rebuilt from changes, not recorded as whole books; false where damage hides it. */
   isRebuilt(timestampMs: InstantMs): boolean {
     const statement = this.#at(timestampMs);
     if (this.#records.broken) return false;
@@ -43,7 +43,7 @@ export class StatementCheck {
     while (this.#records.next !== undefined) this.#take(this.#records.next);
     const firstMs = this.#firstKnownMs;
     if (firstMs === undefined || firstMs >= (firstBookMs ?? Infinity)) return;
-    this.#audit.problems.add('value', 'a statement is about a book that is not stored', this.#place, firstMs);
+    this.#check.problems.add('value', 'a statement is about a book that is not stored', this.#place, firstMs);
   }
 
   #at(timestampMs: InstantMs): Statement | undefined {

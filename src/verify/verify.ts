@@ -15,7 +15,7 @@ import {
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import { ContradictionTally } from '../store/contradiction-tally.ts';
-import { type Database, saysDamaged } from '../store/database.ts';
+import { type Database, isDamageError } from '../store/database.ts';
 import { ACCOUNTS, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
@@ -33,7 +33,7 @@ import {
   type Verification,
   type VerificationTotals,
 } from './report.ts';
-import { type Audit, COIN_PRICES, checkIds, hasOwnIds, OUTCOME_PRICES, QUOTES, RecordWalk } from './series.ts';
+import { type Check, COIN_PRICES, checkIds, hasOwnIds, OUTCOME_PRICES, QUOTES, RecordWalk } from './series.ts';
 
 export interface VerifyOptions {
   readonly clock: () => InstantMs;
@@ -99,7 +99,7 @@ class Verifier {
   readonly #markets: Markets;
   readonly #gaps: Gaps;
   readonly #segments: Segments;
-  readonly #audit: Audit;
+  readonly #check: Check;
   readonly #startedMs: InstantMs;
 
   constructor(database: Database, problems: ProblemList, options: VerifyOptions) {
@@ -111,12 +111,12 @@ class Verifier {
     this.#segments = new Segments(database);
     const source = new SegmentAudit(database);
     const totals = { ...NO_TOTALS };
-    this.#audit = { source, ids: new IdCheck(source), problems, totals };
+    this.#check = { source, ids: new IdCheck(source), problems, totals };
   }
 
   async run(): Promise<Verification> {
     const { names } = this.#options;
-    this.#guarded({}, () => void this.#audit.ids.nextWindow());
+    this.#guarded({}, () => void this.#check.ids.nextWindow());
     if (names !== undefined) {
       for (const market of this.#named(names)) await this.#verifyMarket(market);
       return this.#verification();
@@ -155,9 +155,9 @@ class Verifier {
   }
 
   #verifyDatabase(): void {
-    for (const { what, segmentId } of this.#audit.source.databaseFaults()) {
+    for (const { what, segmentId } of this.#check.source.databaseFaults()) {
       const kind = what.startsWith('row ') ? 'reference' : 'database';
-      this.#audit.problems.add(kind, what, { segmentId });
+      this.#check.problems.add(kind, what, { segmentId });
     }
   }
 
@@ -178,7 +178,7 @@ class Verifier {
   }
 
   #observe(market: StoredMarket, place: ProblemPlace): MarketObservations {
-    const { problems, source, totals } = this.#audit;
+    const { problems, source, totals } = this.#check;
     const before = problems.count;
     totals.markets += 1;
     const wrong = impossibleFields(market);
@@ -193,7 +193,7 @@ class Verifier {
     const books = series.filter(({ kind }) => kind === 'book');
     const fingerprints = books.length > 1;
     const walkOf = (outcome: Outcome) =>
-      new BookWalk(this.#audit, { market, outcome, series, gaps, place, nowMs, fingerprints });
+      new BookWalk(this.#check, { market, outcome, series, gaps, place, nowMs, fingerprints });
     const [up, down] = [walkOf('up'), walkOf('down')];
     const counts = this.#compareOutcomes(up, down, books, place);
     const outcomes = [up.observations(), down.observations()];
@@ -229,30 +229,30 @@ class Verifier {
     const place: ProblemPlace = { ...market, outcome: mirrored?.outcome, series: 'book' };
     if (mirrored !== undefined && books.every((one) => one.recordedFromMs === Infinity)) {
       const what = 'the snapshots are marked as mirrored, but the other outcome has no recorded snapshots';
-      this.#audit.problems.add('mirror', what, place);
+      this.#check.problems.add('mirror', what, place);
     }
     while (nextUp !== undefined || nextDown !== undefined) {
       const order = (nextUp?.timestampMs ?? Infinity) - (nextDown?.timestampMs ?? Infinity);
-      const ofUp = order <= 0 ? nextUp : undefined;
-      const ofDown = order >= 0 ? nextDown : undefined;
-      const atMs = (ofUp ?? ofDown)!.timestampMs;
+      const upInstant = order <= 0 ? nextUp : undefined;
+      const downInstant = order >= 0 ? nextDown : undefined;
+      const atMs = (upInstant ?? downInstant)!.timestampMs;
       if (up.broken || down.broken) {
         // Snapshots of an unreadable segment are not missing mirrors.
       } else if (mirrored !== undefined && books.length > 1 && atMs < mirrored.recordedFromMs) {
-        const [original, mirror] = mirrored.outcome === 'down' ? [ofUp, ofDown] : [ofDown, ofUp];
+        const [original, mirror] = mirrored.outcome === 'down' ? [upInstant, downInstant] : [downInstant, upInstant];
         const missing = (original?.count ?? 0) - (mirror?.count ?? 0);
         if (missing > 0) counts.mirrorMissing += missing;
         else if (missing < 0 || !sameFingerprint(original!.sum, mirror!.sum)) {
           const { segmentId, timestampMs } = mirror!;
           const what = 'a mirrored snapshot is not the mirror of a recorded snapshot';
-          this.#audit.problems.add('mirror', what, { ...place, segmentId }, timestampMs);
+          this.#check.problems.add('mirror', what, { ...place, segmentId }, timestampMs);
         }
-      } else if (ofUp !== undefined && ofDown !== undefined) {
+      } else if (upInstant !== undefined && downInstant !== undefined) {
         counts.sharedInstants += 1;
-        if (!sameFingerprint(ofUp.last, ofDown.last)) counts.unmirroredInstants += 1;
+        if (!sameFingerprint(upInstant.last, downInstant.last)) counts.unmirroredInstants += 1;
       }
-      if (ofUp !== undefined && atMs >= recorded.up) contradictions.set('up', ofUp.best);
-      if (ofDown !== undefined && atMs >= recorded.down) contradictions.set('down', ofDown.best);
+      if (upInstant !== undefined && atMs >= recorded.up) contradictions.set('up', upInstant.best);
+      if (downInstant !== undefined && atMs >= recorded.down) contradictions.set('down', downInstant.best);
       contradictions.endInstant();
       if (order <= 0) nextUp = up.nextInstant();
       if (order >= 0) nextDown = down.nextInstant();
@@ -263,30 +263,30 @@ class Verifier {
   /** Checks recorded quotes and prices. Books and derived series were checked by BookWalk. */
   #checkRecorded(series: AuditedSeries, market: ProblemPlace): void {
     const place = { ...market, outcome: series.outcome, series: series.kind };
-    if (series.kind === 'quote') new RecordWalk(this.#audit, series, place, QUOTES).drain();
+    if (series.kind === 'quote') new RecordWalk(this.#check, series, place, QUOTES).drain();
     else if (series.kind === 'mid' || series.kind === 'trade' || series.kind === 'last-trade') {
-      new RecordWalk(this.#audit, series, place, OUTCOME_PRICES).drain();
+      new RecordWalk(this.#check, series, place, OUTCOME_PRICES).drain();
     }
   }
 
   #verifyCoins(): void {
-    for (const series of this.#audit.source.coinSeries()) {
+    for (const series of this.#check.source.coinSeries()) {
       const { symbol, source } = series;
-      new RecordWalk(this.#audit, series, { series: 'coin-price', symbol, source }, COIN_PRICES).drain();
+      new RecordWalk(this.#check, series, { series: 'coin-price', symbol, source }, COIN_PRICES).drain();
     }
   }
 
   /** Reports prices that contradict the winner; returns a sentence if they only make it doubtful. */
   #judgeWinner(market: StoredMarket, place: ProblemPlace): string | undefined {
     const contradiction = winnerContradiction(market);
-    if (contradiction !== undefined) this.#audit.problems.add('winner', contradiction, place);
+    if (contradiction !== undefined) this.#check.problems.add('winner', contradiction, place);
     if (market.winner === undefined) return undefined;
     const [start, afterStart] = this.#ticksAround(market, market.startMs);
     const [end, afterEnd] = this.#ticksAround(market, market.endMs);
     const ticks = { start, end, afterStart, afterEnd };
     const verdict = judgeByTicks(market, ticks);
-    this.#audit.totals[VERDICT_TOTALS[verdict]] += 1;
-    if (verdict === 'contradict') this.#audit.problems.add('winner', tickContradiction(market, ticks), place);
+    this.#check.totals[VERDICT_TOTALS[verdict]] += 1;
+    if (verdict === 'contradict') this.#check.problems.add('winner', tickContradiction(market, ticks), place);
     return verdict === 'doubt' ? tickDoubt(market, ticks) : undefined;
   }
 
@@ -295,7 +295,7 @@ class Verifier {
     { symbol }: StoredMarket,
     atMs: InstantMs,
   ): readonly [last?: CoinTick | undefined, next?: CoinTick | undefined] {
-    const series = this.#audit.source
+    const series = this.#check.source
       .coinSeries()
       .find((one) => one.symbol === symbol && one.source === SETTLEMENT_SOURCE);
     if (series === undefined) return [];
@@ -314,7 +314,7 @@ class Verifier {
 
   /** Reads all ids again for each further window of ids. */
   async #checkFurtherIds(): Promise<void> {
-    const { ids, source } = this.#audit;
+    const { ids, source } = this.#check;
     while (!ids.isLast && this.#guarded({}, () => ids.nextWindow()) === true) {
       for (const { key, slug, conditionId } of this.#everyMarket()) {
         const place = { slug, conditionId };
@@ -328,9 +328,9 @@ class Verifier {
   #checkIdsOf(series: readonly AuditedSeries[], place: ProblemPlace): void {
     for (const one of series.filter(hasOwnIds)) {
       const { seriesId, kind, outcome, symbol, source } = one;
-      for (const segment of this.#audit.source.segments(seriesId)) {
+      for (const segment of this.#check.source.segments(seriesId)) {
         if (segment.fault !== undefined) continue;
-        checkIds(this.#audit, segment, { ...place, series: kind, outcome, symbol, source });
+        checkIds(this.#check, segment, { ...place, series: kind, outcome, symbol, source });
       }
     }
   }
@@ -340,14 +340,14 @@ class Verifier {
     try {
       return work();
     } catch (error) {
-      if (!saysDamaged(error)) throw error;
-      this.#audit.problems.add('database', 'a page of the database is damaged and cannot be read', place);
+      if (!isDamageError(error)) throw error;
+      this.#check.problems.add('database', 'a page of the database is damaged and cannot be read', place);
       return undefined;
     }
   }
 
   #verification(): Verification {
-    const { problems, totals } = this.#audit;
+    const { problems, totals } = this.#check;
     return verificationOf(problems, { ...totals, elapsedMs: this.#options.clock() - this.#startedMs });
   }
 }

@@ -8,9 +8,9 @@ import { startRpcProxy } from './rpc-proxy.ts';
 setDefaultTimeout(60_000);
 
 const never = () => new Promise<never>(() => undefined);
-const held: AsyncDisposable[] = [];
+const resources: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const one of held.splice(0).reverse()) await one[Symbol.asyncDispose]();
+  for (const one of resources.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
 /** A chain behind a proxy, and the service, with other settings if given. */
@@ -18,7 +18,7 @@ async function paidThroughProxy(change: Parameters<typeof startPaidService>[1] =
   const anvil = await startAnvil();
   const proxy = startRpcProxy(anvil.rpcUrl);
   const service = startPaidService(anvil, { rpcUrl: proxy.url, ...change });
-  held.push(anvil, proxy, service);
+  resources.push(anvil, proxy, service);
   return { anvil, proxy, service };
 }
 

@@ -12,8 +12,8 @@ type TierId = (typeof TIERS)[number];
 
 /** An account that buys tiers; payments are numbered in their order. */
 function customer() {
-  const held = temporaryArchive();
-  const { registry } = held;
+  const temporary = temporaryArchive();
+  const { registry } = temporary;
   const { database, accounts, payments, accountTiers } = registry;
   const accountId = database.write(() => accounts.create({ email: 'customer@example.com' }, NOW_MS)).id;
   const ids: string[] = [];
@@ -23,7 +23,7 @@ function customer() {
   });
   return {
     registry,
-    activity: held.activity,
+    activity: temporary.activity,
     accountId,
     buy: (tier: TierId, atMs: number) =>
       database.write(() => {
@@ -36,7 +36,7 @@ function customer() {
       database.write(() => revokePaid(registry, quoteOf(tier, atMs), ids[index]!, atMs)),
     startOf: (tier: TierId, atMs: number) => startOfTerm(registry, quoteOf(tier, atMs), atMs),
     tierAt: (atMs: number) => accountTiers.at(accountId, atMs).tier.id,
-    [Symbol.dispose]: () => held[Symbol.dispose](),
+    [Symbol.dispose]: () => temporary[Symbol.dispose](),
   };
 }
 

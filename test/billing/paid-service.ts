@@ -48,20 +48,20 @@ export type PaidService = ReturnType<typeof startPaidService>;
 
 /** The service with payments on a chain, on a free port, with a price for pro and a key of an account without a grant. */
 export function startPaidService(anvil: Anvil, change: Partial<PaymentSettings['networks'][number]> = {}) {
-  const held = temporaryArchive();
-  const { archive, registry } = held;
+  const temporary = temporaryArchive();
+  const { archive, registry } = temporary;
   const log: string[] = [];
   let skewMs = 0;
   let hurry = 1;
   const clock = () => Date.now() + skewMs;
   const logError = (line: string) => log.push(line);
   const wait = (ms: number) => Bun.sleep(ms / hurry);
-  const billing = paymentsOn({ path: held.path, registry, anvil, clock, wait, logError }, change);
+  const billing = paymentsOn({ path: temporary.path, registry, anvil, clock, wait, logError }, change);
   setPrice(registry, 'pro', PRO_USD);
   const app = createApp({
     archive,
     registry,
-    usage: held.activity.usage,
+    usage: temporary.activity.usage,
     billing,
     version: '0.0.0-test',
     clocks: () => ({ monotonicMs: performance.now(), wallMs: clock() }),
@@ -78,7 +78,7 @@ export function startPaidService(anvil: Anvil, change: Partial<PaymentSettings['
     billing,
     origin,
     log,
-    path: held.path,
+    path: temporary.path,
     key: keyOf('customer@example.com'),
     keyOf,
     setPrice: (tier: string, usd: number) => setPrice(registry, tier, usd),
@@ -92,7 +92,7 @@ export function startPaidService(anvil: Anvil, change: Partial<PaymentSettings['
     },
     [Symbol.asyncDispose]: async () => {
       await app.stop(true);
-      held[Symbol.dispose]();
+      temporary[Symbol.dispose]();
     },
   };
 }

@@ -22,7 +22,7 @@ describe('a clock before the time of the sources', () => {
       [-DAY_MS, '1970-01-01T00:00:00.000Z'],
     ] as const) {
       expect(() => refuseEarlyClock(nowMs, COMMITTED_MS)).toThrow(
-        `the clock says ${said}, and this program is of 2026-11-22T12:00:00.000Z: set the clock`,
+        `the clock says ${said}, and this program was built from sources of 2026-11-22T12:00:00.000Z: set the clock`,
       );
     }
   });
@@ -43,7 +43,7 @@ describe('a clock before the time of the sources', () => {
       const ended = await finished([...sources, ...words, ...args], {});
       expect(ended).toMatchObject({ code, stdout: '' });
       expect(ended.stderr).toMatch(
-        /^bookreel: the clock says 20.+, and this program is of 2100-01-01T00:00:00.000Z: set the clock, .+\n$/,
+        /^bookreel: the clock says 20.+, and this program was built from sources of 2100-01-01T00:00:00.000Z: set the clock, .+\n$/,
       );
     }
     expect(readdirSync(directory.path)).toEqual([]);

@@ -146,9 +146,7 @@ test.skipIf(!HAS_DISK)('a file of 0.2.0 is written again once the disk has the s
   const kept = await runCommand(['delete', '--market', other.slug, '--data', old]);
   expect([kept.code, kept.stderr]).toEqual([
     0,
-    expect.stringMatching(
-      /keeps \d+ bytes for later imports: to give them back, the next deletion needs \d+ free bytes/,
-    ),
+    expect.stringMatching(/keeps \d+ bytes for later imports: to free them, the next deletion needs \d+ free bytes/),
   ]);
   expect(statSync(file).size).toBe(size);
   rmSync(ballast);

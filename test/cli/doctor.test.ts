@@ -212,14 +212,14 @@ test('a write-ahead log that has grown, and a file system of the network, are fi
   truncateSync(path, 64_000_001);
   expect(await place.findings()).toEqual({
     databases: [
-      "the write-ahead log of bookreel.db has 64 MB, since a process reads for long or was killed: restart the server, with 'systemctl restart bookreel'",
+      "the write-ahead log of bookreel.db has 64 MB, because a process has read for a long time or was killed: restart the server, with 'systemctl restart bookreel'",
     ],
   });
   truncateSync(path, 0);
   // ext4, tmpfs, NFS, SMB 2.
   const found = [0xef53, 0x01021994, 0x6969, 0xfe534d42].map((type) => walFindings(place.data, type));
   expect(found.map(({ length }) => length)).toEqual([0, 0, 1, 1]);
-  expect(found[2]![0]).toContain('is on a file system of the network');
+  expect(found[2]![0]).toContain('is on a network file system');
 });
 
 test('the proxy has findings in these circumstances', async () => {
@@ -232,10 +232,10 @@ test('the proxy has findings in these circumstances', async () => {
     [['--host', '10.0.0.5', '--trusted-proxies', '10.0.0.4'], []],
     [['--host', '0.0.0.0'], ['other machines may connect to 0.0.0.0 without encryption']],
     [['--public-url', 'https://data.example.com'], ['no proxy is trusted']],
-    [['--host', '0.0.0.0', '--trusted-proxies', 'loopback'], ['clients of other machines can pass by the proxy']],
-    [['--trusted-proxies', '0.0.0.0/0'], ['--trusted-proxies has most addresses']],
-    [['--trusted-proxies', 'loopback,::/0'], ['--trusted-proxies has most addresses']],
-    [['--trusted-proxies', '10.0.0.0/8,2000::/3'], ['--trusted-proxies has most addresses']],
+    [['--host', '0.0.0.0', '--trusted-proxies', 'loopback'], ['clients on other machines can bypass the proxy']],
+    [['--trusted-proxies', '0.0.0.0/0'], ['--trusted-proxies covers most addresses']],
+    [['--trusted-proxies', 'loopback,::/0'], ['--trusted-proxies covers most addresses']],
+    [['--trusted-proxies', '10.0.0.0/8,2000::/3'], ['--trusted-proxies covers most addresses']],
     [['--trusted-proxies', '10.0.0.0/8,fc00::/7'], []],
   ];
   for (const [args, expected] of circumstances) {

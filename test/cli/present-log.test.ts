@@ -75,7 +75,7 @@ test('warns if the clock cannot be in the present, and of markets that no bot fi
   expect(lines).toEqual([
     'info 2026-04-15T16:01:30.000Z is moved to 2026-11-23T10:31:30.000Z',
     "warn its clock is 30 s after the present: the recording does not have the present's place in its window",
-    "warn the windows of 2 markets of 1h are not at the venue's times of the present: bots do not find them by their clock",
+    "warn the windows of 2 markets of 1h do not start when the venue's windows start now: bots cannot find them by their clock",
     `info ${slugAt('10:30:00')} is the recorded market recorded-1, ${idOf(1)}`,
     `info bitcoin-up-or-down-november-23-2026-6am-et is the recorded market recorded-2, ${idOf(2)}`,
   ]);

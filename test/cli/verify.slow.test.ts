@@ -157,9 +157,9 @@ describe('verify', () => {
     const { code, stdout, stderr } = await verify(place.data);
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
     expect(stdout).toContain(
-      `market ${LIGHT_MARKET.slug} (${LIGHT_CONDITION_ID}), up book, 2026-04-16T07:10:00.400Z: at 30 instants, of which this is the first, different imports stored different books: import the recording again, which keeps the book that its hashes prove`,
+      `market ${LIGHT_MARKET.slug} (${LIGHT_CONDITION_ID}), up book, 2026-04-16T07:10:00.400Z: at 30 instants, of which this is the first, different imports stored different books: import the best recording again, which keeps the book that its hashes prove`,
     );
-    expect(stdout).toContain('1 gap has stored books inside: import the recording again');
+    expect(stdout).toContain('1 gap has stored books inside: import the best recording again');
     expect(stdout).toMatch(/: 1 problem \(/);
     const { problems, totals, markets } = JSON.parse((await verify(place.data, '--json')).stdout) as VerifyDocument;
     expect(problems).toMatchObject([{ kind: 'contradiction', segmentId: null }]);

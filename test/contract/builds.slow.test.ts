@@ -113,6 +113,8 @@ const REWRITTEN: readonly {
     to: 'must be 1 to 1000 instants with commas between them',
   },
   { reason: 'a clearer word', path: ANY, from: 'behind the year 9999', to: 'after the year 9999' },
+  { reason: 'clearer words', path: ANY, from: 'allowed are', to: 'the path takes' },
+  { reason: 'clearer words', path: ANY, from: 'there are none', to: 'the path takes none' },
 ];
 
 /**

@@ -171,7 +171,7 @@ export function heatMapTests(suite: Suite): void {
     [`to=${253_402_300_800_000}`, 'to', 'must not be after the year 9999'],
     ['from=253402300800000&to=9007199254740991', 'from', 'must not be after the year 9999'],
     ['outcome=both', 'outcome', 'must be up or down'],
-    ['interval=1s', 'interval', 'is not a parameter of this path: allowed are from, to, columns, outcome, asOf'],
+    ['interval=1s', 'interval', 'is not a parameter of this path: the path takes from, to, columns, outcome, asOf'],
   ])('%s is refused', async (query, name, message) => {
     const reply = await get(pathOf(BOOKS, `heatmap?${query}`));
     expect(reply.status).toBe(400);

@@ -186,7 +186,7 @@ export function overviewTests(suite: Suite): void {
     [`markets=${'a'.repeat(201)}`, 'markets', NAMES],
     ['markets=a&points=0', 'points', 'must be an integer from 1 to 100 in plain digits'],
     ['markets=a&points=101', 'points', 'must be an integer from 1 to 100 in plain digits'],
-    ['markets=a&from=0', 'from', 'is not a parameter of this path: allowed are markets, points, outcome, asOf'],
+    ['markets=a&from=0', 'from', 'is not a parameter of this path: the path takes markets, points, outcome, asOf'],
   ])('midpoints?%s is refused', async (query, name, message) => {
     const reply = await get(`/v1/btc/midpoints?${query}`);
     expect(reply.status).toBe(400);

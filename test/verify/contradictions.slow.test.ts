@@ -18,7 +18,7 @@ import { bothOutcomes, type Verifiable, verifiable } from './verifiable.ts';
 const CAPTURE = realRecording('ws-capture-5m');
 const { slug: SLUG } = sampleMarket();
 const ADVICE =
-  'different imports stored different books: import the recording again, which keeps the book that its hashes prove';
+  'different imports stored different books: import the best recording again, which keeps the book that its hashes prove';
 const GAP = { fromMs: START_MS + 1000, toMs: START_MS + 2000 };
 const reasonOf = (outcome: Outcome) => `the recorded book of ${outcome} differs from the changes before it in 2 levels`;
 
@@ -122,7 +122,7 @@ describe('gaps with books inside', () => {
     expect(await covered(place.path)).toEqual([1, 0]);
     const { markets } = await verified(place.path);
     expect(marketRows(markets[0]!)[0]!.notes).toContain(
-      '; 1 gap has stored books inside: import the recording again, which takes back gaps that it covers and books that are not proved',
+      '; 1 gap has stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved',
     );
   });
 

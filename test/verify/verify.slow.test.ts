@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { marketRows, sentenceOf } from '../../src/cli/verify-text.ts';
+import { marketRows, problemSentence } from '../../src/cli/verify-text.ts';
 import type { Position } from '../../src/domain/page.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { priceCodec } from '../../src/segment/price-segment.ts';
@@ -153,7 +153,7 @@ describe('one flipped bit', () => {
       expect(named!.slug).toBe(row.slug ?? undefined);
       expect(named!.outcome as string | undefined).toBe(row.outcome ?? undefined);
       expect(named!.series as string | undefined).toBe(row.kind);
-      const sentence = sentenceOf(named!);
+      const sentence = problemSentence(named!);
       for (const part of [`segment ${row.segment_id}`, row.slug ?? 'btc prices of chainlink'])
         expect(sentence).toContain(part);
       place.change(
@@ -234,7 +234,7 @@ describe('a damaged database', () => {
       writeFileSync(place.path, bytes);
       const { ok, problems } = await place.verify();
       expect({ page, ok }).toEqual({ page, ok: false });
-      for (const problem of problems) expect(sentenceOf(problem)).not.toMatch(/undefined|\[object|NaN|\n/);
+      for (const problem of problems) expect(problemSentence(problem)).not.toMatch(/undefined|\[object|NaN|\n/);
     }
   });
 
@@ -251,7 +251,7 @@ describe('a damaged database', () => {
       writeFileSync(place.path, bytes);
       const { ok, problems } = await place.verify();
       if (!ok) found += 1;
-      for (const problem of problems) expect(sentenceOf(problem)).not.toMatch(/undefined|\[object|NaN/);
+      for (const problem of problems) expect(problemSentence(problem)).not.toMatch(/undefined|\[object|NaN/);
     }
     expect(found).toBeGreaterThan(12);
   });

@@ -142,9 +142,9 @@ test('names are text on the page, and a key of another account is not found', as
 });
 
 test.each([
-  ['last=2y', '7d, 30d, 90d, 1y for last'],
-  ['from=1.5.2026', 'Write from as 2026-11-22'],
-  ['to=2026-02-30', 'Write to as 2026-11-22'],
+  ['last=2y', '7d, 30d, 90d, 1y'],
+  ['from=1.5.2026', 'From must be like 2026-11-22'],
+  ['to=2026-02-30', 'To must be like 2026-11-22'],
   ['from=2026-05-02&to=2026-05-01', 'The first day is after the last one or after today'],
 ])('the range "%s" is refused', async (query, sentence) => {
   for (const path of ['/account/usage', '/account/usage/csv', '/admin/usage', '/admin/usage/csv']) {

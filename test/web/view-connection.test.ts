@@ -76,7 +76,7 @@ describe('without keys', () => {
     const server = served([DATA]);
     const connection = server.connection({ access: 'open', prefix: '/replays/rep_1' });
     await connection.connect();
-    expect(connection.state.value).toEqual({ kind: 'ready', with: undefined });
+    expect(connection.state.value).toEqual({ kind: 'ready', connected: undefined });
     expect(await connection.get<object>('/v1/coins')).toEqual({ data: [] });
     expect(server.sent).toEqual([
       { path: '/replays/rep_1/v1/coins', method: 'GET', authorization: undefined, body: undefined },
@@ -91,7 +91,10 @@ describe('a token', () => {
     const server = served([given('one'), DATA, DATA, given('two'), DATA, DATA]);
     const connection = server.connection();
     await connection.connect();
-    expect(connection.state.value).toMatchObject({ kind: 'ready', with: { key: { name: 'laptop' }, keys: [KEY] } });
+    expect(connection.state.value).toMatchObject({
+      kind: 'ready',
+      connected: { key: { name: 'laptop' }, keys: [KEY] },
+    });
     await Promise.all([connection.get('/v1/coins'), connection.get('/v1/coins')]);
     server.passTime(540_000);
     await Promise.all([connection.get('/v1/coins'), connection.get('/v1/coins')]);
@@ -101,7 +104,7 @@ describe('a token', () => {
     ]);
     expect(connection.grants('prices')).toBe(true);
     expect(connection.grants('snapshots')).toBe(false);
-    expect(connection.lackOf('snapshots')).toEqual({
+    expect(connection.missingGrant('snapshots')).toEqual({
       sentence: 'Your tier, Starter, lacks snapshots.',
       link: { href: '/account/plan', text: 'See the plans' },
     });
@@ -166,13 +169,13 @@ describe('a typed key', () => {
       link: undefined,
     });
     await connection.useKey(` ${TYPED}\n`);
-    expect(connection.state.value).toMatchObject({ kind: 'ready', with: { key: KEY, tier: TIER, keys: [] } });
+    expect(connection.state.value).toMatchObject({ kind: 'ready', connected: { key: KEY, tier: TIER, keys: [] } });
     await connection.get('/v1/coins');
     expect(server.sent.map(({ path, authorization }) => [path, authorization])).toEqual([
       ['/v1/account', `Bearer ${TYPED}`],
       ['/v1/coins', `Bearer ${TYPED}`],
     ]);
-    expect(connection.lackOf('export').link).toBeUndefined();
+    expect(connection.missingGrant('export').link).toBeUndefined();
   });
 
   test('has the tier that it is pinned to', async () => {
@@ -181,7 +184,7 @@ describe('a typed key', () => {
     const server = served([pinned, json({ data: [TIER, pro] })]);
     const connection = server.connection({ access: 'key' });
     await connection.useKey(TYPED);
-    expect(connection.state.value).toMatchObject({ kind: 'ready', with: { tier: pro } });
+    expect(connection.state.value).toMatchObject({ kind: 'ready', connected: { tier: pro } });
     expect(connection.grants('export')).toBe(true);
   });
 
@@ -189,7 +192,7 @@ describe('a typed key', () => {
     const server = served([problem(404, 'not-found', 'there is no such path')]);
     const connection = server.connection({ access: 'key' });
     await connection.useKey(TYPED);
-    expect(connection.state.value).toEqual({ kind: 'ready', with: undefined });
+    expect(connection.state.value).toEqual({ kind: 'ready', connected: undefined });
   });
 
   test.each(['', ' ', 'two words', 'schlüssel', "x' OR 1"])('%j is no key, and is not sent', async (text) => {

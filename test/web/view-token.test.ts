@@ -237,7 +237,9 @@ describe('a request for a token is refused', () => {
     for (const keyId of [foreignKey, revoked, 'key_aaaaaaaaaa', '']) {
       const reply = await ask(site, ada, { body: JSON.stringify({ keyId }) });
       expect(reply.status).toBe(404);
-      expect(await reply.json()).toMatchObject({ detail: 'your account has no such valid key: choose another one' });
+      expect(await reply.json()).toMatchObject({
+        detail: 'your account has no valid key with this id: choose another one',
+      });
     }
     expect((await tokenOf(site, ada)).keys.map(({ id }) => id)).toEqual([adaKey]);
   });

@@ -55,7 +55,7 @@ export class ParquetRowsWriter extends FlatWriter {
     createdBy: CREATED_BY,
   });
   readonly #footer = new ParquetFooter([...SCHEMA], CREATED_BY);
-  /** The cells of the current group, by column. The first group is small, so that an export that is abandoned early took little memory. */
+  /** The cells of the current group, by column. The first group is small, so that an export that is abandoned early takes little memory. */
   #columns = emptyColumns(FIRST_GROUP_ROWS);
   readonly #used = new Set<number>();
   #groupRows = FIRST_GROUP_ROWS;

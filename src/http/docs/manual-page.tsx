@@ -27,15 +27,15 @@ export interface ManualRequest {
  * DomainError 'not-found'.
  */
 export function manualMarkdown({ name, search, origin, isReplay }: ManualRequest): string {
-  const pages = manualPages(manualInserts()).map((page) => ({ ...page, text: addressed(page, origin, isReplay) }));
-  if (name === INDEX) return search.trim() === '' ? indexOf(pages) : foundIn(pages, search);
+  const pages = manualPages(manualInserts()).map((page) => ({ ...page, text: forReader(page, origin, isReplay) }));
+  if (name === INDEX) return search.trim() === '' ? listOfPages(pages) : foundIn(pages, search);
   const page = pages.find((candidate) => candidate.name === name);
   if (page !== undefined) return page.text;
   throw new DomainError('not-found', `the manual has no such page: ${manualPath()} lists its pages`);
 }
 
-/** The text of a page. Pages for operators show the defaults of settings. */
-function addressed({ audience, text }: ManualPage, origin: string, isReplay: boolean): string {
+/** The text of a page with the reader's address in its examples, except in pages for operators, which show defaults of settings. */
+function forReader({ audience, text }: ManualPage, origin: string, isReplay: boolean): string {
   if (audience === 'operators') return text;
   const example = isReplay ? '127.0.0.1:8000' : '127.0.0.1:8080';
   return text
@@ -43,7 +43,7 @@ function addressed({ audience, text }: ManualPage, origin: string, isReplay: boo
     .replaceAll(`ws://${example}`, () => origin.replace('http', 'ws'));
 }
 
-function indexOf(pages: readonly ManualPage[]): string {
+function listOfPages(pages: readonly ManualPage[]): string {
   const lists = AUDIENCES.map(([audience, heading]) => {
     const listed = pages.filter((page) => page.audience === audience);
     return `## ${heading}\n\n${listed.map(({ name, title, summary }) => `- [${title}](${name}.md): ${summary}`).join('\n')}`;

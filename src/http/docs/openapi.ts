@@ -14,9 +14,9 @@ const DESCRIPTION = `The manual is at ${manualPath()}.
 
 Times in answers are ISO 8601 UTC with milliseconds. Prices and sizes are exact decimals. Accept: application/msgpack gets the same documents as msgpack; if Accept gives JSON and msgpack the same quality, the first one is sent. Accept-Encoding zstd and gzip are supported. Answers about resolved markets have a strong ETag.
 
-HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in Allow (of most ${ALLOWED_METHODS}), and every other method gets a 405 with the same Allow. A trailing slash is ignored. The case of coins, outcomes, conditionIds and slugs is ignored. Unknown and repeated parameters are refused. Examples are answers about the simulated recordings in the executable; long books and texts are cut.
+HEAD gets the status and headers of GET without the body, OPTIONS gets a 204 with the methods of the path in Allow (for most paths ${ALLOWED_METHODS}), and every other method gets a 405 with the same Allow. A trailing slash is ignored. The case of coins, outcomes, conditionIds and slugs is ignored. Unknown and repeated parameters are refused. Examples are answers about the simulated recordings in the executable; long books and texts are cut.
 
-The HTTP parser answers messages that are not HTTP/1.1, too long or too slow with a 4xx or a 505, without the headers described here. If the operator allows scripts of other origins, answers also have Access-Control-Allow-Origin and Access-Control-Expose-Headers.`;
+The HTTP parser answers messages that are not HTTP/1.1, or are too long or too slow, with a 4xx or a 505, without the headers described here. If the operator allows scripts of other origins, answers also have Access-Control-Allow-Origin and Access-Control-Expose-Headers.`;
 
 const SERVICE_INTRO =
   'Read-only, except for the payments under /v1/billing/x402. Every path under /v1 needs an API key, sent as Authorization: Bearer. The key’s tier decides the coins, the routes and the requests per minute.';

@@ -65,7 +65,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           <FirstImport />
         )}
         <li class="card">
-          <h2>Continue</h2>
+          <h2>Next steps</h2>
           <ul>
             <li>
               A page ends with <code>nextCursor</code>. To get the next page, repeat the request with{' '}

@@ -25,11 +25,11 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
  */
 export class Metrics {
   readonly #metrics: Metric[] = [];
-  readonly #failed: (name: string, error: unknown) => void;
+  readonly #onFailure: (name: string, error: unknown) => void;
 
-  /** `failed` gets the error of a metric that cannot be read now. The others are still shown. */
-  constructor(failed: (name: string, error: unknown) => void) {
-    this.#failed = failed;
+  /** `onFailure` gets the error of a metric that cannot be read now. The others are still shown. */
+  constructor(onFailure: (name: string, error: unknown) => void) {
+    this.#onFailure = onFailure;
   }
 
   add(...metrics: readonly Metric[]): void {
@@ -47,7 +47,7 @@ export class Metrics {
       );
       return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
     } catch (error) {
-      this.#failed(name, error);
+      this.#onFailure(name, error);
       return '';
     }
   }

@@ -26,7 +26,7 @@ interface RouteFigures {
 }
 
 /**
- * Counts requests by route, method, status and tier. Labels have few values, since a client can invent none. Counting a request takes
+ * Counts requests by route, method, status and tier. Labels have few values, since clients cannot invent any. Counting a request takes
  * 0.26 µs (`make bench`): it finds its counter with three look-ups and makes no text.
  */
 export class RequestMetrics {
@@ -50,7 +50,7 @@ export class RequestMetrics {
   }
 
   /** Counts a streamed answer that begins, or ends. */
-  opened(route: string, change: 1 | -1): void {
+  streamChanged(route: string, change: 1 | -1): void {
     this.#open.set(route, (this.#open.get(route) ?? 0) + change);
   }
 

@@ -1,6 +1,6 @@
 interface CommandsContent {
   readonly lines: readonly string[];
-  /** For a button that copies. */
+  /** The id of the code, for a button that copies it. */
   readonly id?: string;
 }
 

@@ -3,7 +3,7 @@ import { type ComponentChildren, Fragment } from 'preact';
 interface FactsContent {
   /** Values by name, in order. A fact with the value undefined is left out. */
   readonly facts: Readonly<Record<string, ComponentChildren>>;
-  /** The list has a card of its own. */
+  /** True: the list is a card of its own. */
   readonly isCard?: boolean;
 }
 

@@ -17,7 +17,7 @@ export class Refused {
   }
 }
 
-/** The texts of a parameter. */
+/** The rules by which the texts of a parameter are read, refused and described. */
 export interface ParameterType<T> {
   /** The value of a text; undefined if the text is invalid. */
   readonly read: (text: string) => T | undefined;
@@ -110,7 +110,7 @@ function unescaped(text: string): string {
 /** Why a value of a query or a path is invalid: the end of a sentence that begins with its name. `names`: all allowed names. */
 export function refusalOf(schema: object, value: unknown, names: readonly string[]): string {
   if (value instanceof Refused && value.place === 'path') return value.message!;
-  const allowed = names.length === 0 ? 'there are none' : `allowed are ${names.join(', ')}`;
+  const allowed = `the path takes ${names.length === 0 ? 'none' : names.join(', ')}`;
   const type = typeOf(schema);
   if (type === undefined) return `is not a parameter of this path: ${allowed}`;
   if (!(value instanceof Refused)) return messageOf(type, '');

@@ -12,11 +12,8 @@ function name(pattern: string): ParameterType<string> {
 
 /** Every path parameter, by name. */
 export const PATH = {
-  coin: parameter(name('^[A-Za-z0-9]{1,16}$'), 'Coin code, or a name like bitcoin. Upper and lower case are the same.'),
-  conditionId: parameter(
-    name(Slug.pattern ?? ''),
-    'A market’s conditionId or slug. Upper and lower case are the same.',
-  ),
+  coin: parameter(name('^[A-Za-z0-9]{1,16}$'), 'Coin code, or a name like bitcoin. Case is ignored.'),
+  conditionId: parameter(name(Slug.pattern ?? ''), 'A market’s conditionId or slug. Case is ignored.'),
   ts: parameter(
     // In a path an instant is always text.
     { read: parseInstant, refusal: `must be ${TIME_FORMATS}`, schema: { type: 'string', pattern: INSTANT_PATTERN } },

@@ -99,10 +99,10 @@ export const QUERY = {
       refusal: 'must be 1 to 200 letters, digits, dots, hyphens and underscores',
       schema: matching(SEARCH_SHAPE.source),
     },
-    'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Upper and lower case are the same.',
+    'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Case is ignored.',
     'btc-updown',
   ),
-  closed: optional(FLAG, 'true: only markets in which trading has ended; false: only the others.', 'true'),
+  closed: optional(FLAG, 'true: only markets whose trading has ended; false: only open markets.', 'true'),
   include: optional(
     word(['counts']),
     'counts adds snapshotCount to each market: the number of its stored order book snapshots.',
@@ -116,13 +116,10 @@ export const QUERY = {
     },
     'nextCursor of the previous page of the same path, order and filters.',
   ),
-  outcome: optional(
-    { ...word(OUTCOMES), read: parseOutcome },
-    'Only records of this outcome. Upper and lower case are the same.',
-  ),
+  outcome: optional({ ...word(OUTCOMES), read: parseOutcome }, 'Only records of this outcome. Case is ignored.'),
   columns: parameter(
     integer(1, HEAT_MAP_COLUMNS_MAX),
-    'Number of columns. A window of fewer milliseconds has one column for each of them.',
+    'Number of columns. A window with fewer milliseconds than columns has one column per millisecond.',
     { default: HEAT_MAP_COLUMNS_DEFAULT, example: 2 },
   ),
   markets: parameter(
@@ -135,7 +132,7 @@ export const QUERY = {
   ),
   points: parameter(
     integer(1, MIDPOINTS_MAX),
-    'Number of parts of each window. A window of fewer milliseconds has one part for each of them.',
+    'Number of parts of each window. A window with fewer milliseconds than parts has one part per millisecond.',
     { default: MIDPOINTS_DEFAULT, example: 5 },
   ),
   order: parameter(word(['asc', 'desc']), 'By (timestamp, id), ascending or descending.', { default: 'asc' }),
@@ -207,10 +204,10 @@ export const HISTORY_QUERY = {
   before: optional(
     {
       read: (text) => (/^pay_[0-9a-f]{16}$/.test(text) ? text : undefined),
-      refusal: 'must be the nextBefore of the page before',
+      refusal: 'must be the nextBefore of the previous page',
       schema: matching('^pay_[0-9a-f]{16}$'),
     },
-    'Only payments before this one: nextBefore of the page before.',
+    'Only payments before this one: nextBefore of the previous page.',
     'pay_0123456789abcdef',
   ),
   limit: parameter(integer(1, 100), 'Maximum number of payments.', { default: 20, example: 20 }),

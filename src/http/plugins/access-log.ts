@@ -6,7 +6,7 @@ const FLUSH_MS = 250;
 /** Requests per batch: a line made in a batch takes a third of the time of a line made with its answer; a larger batch needs fewer writes. */
 const BATCH_ENTRIES = 512;
 const AGENT_CHARS_MAX = 160;
-/** Programs whose names are kept as they are shown: most requests come from a few. */
+/** Maximum number of user agents whose masked text is kept: most requests come from a few. */
 const AGENTS_MAX = 64;
 
 /** An answered request. */

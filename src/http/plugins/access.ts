@@ -57,18 +57,18 @@ export class AccessCheck {
     return keyIdOf(this.#caller);
   }
 
-  /** True if the tier of the request grants a coin. `coin` is in lower case. */
+  /** Returns true if the tier of the request grants a coin. `coin` is in lower case. */
   grantsCoin(coin: string): boolean {
     return isGranted(this.#caller.tier, undefined, coin);
   }
 
-  /** True if the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
+  /** Returns true if the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
   isGranted(grant: Grant, coin: string): boolean {
     const now = callerNow(this.#deps, this.#request, this.#token);
     return now !== undefined && isGranted(now.tier, grant, coin);
   }
 
-  /** Counts one more request of the key. False if its limit is reached, or if it is no longer valid. */
+  /** Counts one more request of the key. Returns false if its limit is reached, or if it is no longer valid. */
   chargeAgain(): boolean {
     if (this.#deps.isOpen) return true;
     const { clocks, rateLimit } = this.#deps;
@@ -145,7 +145,7 @@ export function access(deps: AccessDeps) {
     });
 }
 
-/** True if an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
+/** Returns true if an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
 function isEarly(time: unknown): boolean {
   return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
 }

@@ -56,7 +56,7 @@ export class Arrivals {
     const requestId = requestIdOf(request, addresses);
     set.headers['x-request-id'] = requestId;
     set.headers['x-content-type-options'] = 'nosniff';
-    cors?.describe(set, request);
+    cors?.setHeaders(set, request);
     if (this.#observation !== undefined) {
       // Only the log has addresses.
       const address = accessLog === undefined ? '' : addresses.of(request);
@@ -67,7 +67,7 @@ export class Arrivals {
     if (cors?.isPreflight(request) === true) {
       // Preflights have no key.
       rateLimit.chargePreflight({ request, set });
-      return cors.permission(set);
+      return cors.preflightAnswer(set);
     }
     keepWellFormedKey(request);
     return undefined;

@@ -35,12 +35,12 @@ export function keepWellFormedKey({ headers }: Request): void {
 
 export interface AuthenticationDeps {
   readonly registry: Pick<Registry, 'database' | 'keyDirectory'>;
-  /** Undefined: there are none. */
+  /** Undefined: the service issues no view tokens. */
   readonly viewTokens: ViewTokens | undefined;
 }
 
 /**
- * The holder of the request's key, or of the key that its token stands for; undefined if it is invalid. Looked up for every request:
+ * The holder of the request's key, or of the key that its token was issued for; undefined if it is invalid. Looked up for every request:
  * revocations and ends of grants apply immediately. A token may only read.
  */
 export function keyHolderOf(

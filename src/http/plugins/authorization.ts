@@ -3,7 +3,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { type Grant, grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Caller } from './authentication.ts';
 
-/** True if a tier grants a route and a coin. Undefined: no grant is needed, or the path has no coin. */
+/** Returns true if a tier grants a route and a coin. Undefined: no grant is needed, or the path has no coin. */
 export function isGranted(tier: Caller['tier'], grant: Grant | undefined, coin: string | undefined): boolean {
   return missingGrant(tier, grant, coin) === undefined;
 }
@@ -14,7 +14,7 @@ export function refuseUngranted(tier: Caller['tier'], grant: Grant | undefined, 
   if (missing === undefined) return;
   throw new DomainError(
     'forbidden',
-    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what does`,
+    `the tier '${tier.id}' does not grant ${missing}: /v1/billing/tiers lists what each tier grants`,
   );
 }
 

@@ -41,7 +41,7 @@ export class ClientAddresses {
     return forwarded === null ? peer : this.#walk(peer, forwarded, addressInForwarded);
   }
 
-  /** True if a trusted proxy has forwarded the request. */
+  /** Returns true if a trusted proxy has forwarded the request. */
   isFromProxy(request: Request): boolean {
     return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request));
   }

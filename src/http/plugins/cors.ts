@@ -18,14 +18,14 @@ export class Cors {
     this.#origins = origins === '*' ? origins : new Set(origins);
   }
 
-  /** True if a request is a preflight from an allowed origin. */
+  /** Returns true if a request is a preflight from an allowed origin. */
   isPreflight(request: Request): boolean {
     if (request.method !== 'OPTIONS' || !this.allows(request)) return false;
     return request.headers.has('origin') && request.headers.has('access-control-request-method');
   }
 
   /** The answer to a preflight. */
-  permission(set: ResponseSettings): Response {
+  preflightAnswer(set: ResponseSettings): Response {
     const headers = {
       allow: METHODS,
       'access-control-allow-methods': METHODS,
@@ -36,7 +36,7 @@ export class Cors {
   }
 
   /** Sets the headers of an answer of any status that let the origin of its request read it. */
-  describe({ headers }: ResponseSettings, request: Request): void {
+  setHeaders({ headers }: ResponseSettings, request: Request): void {
     // Answers to other origins depend on the origin too.
     if (this.#origins !== '*') headers.vary = 'Origin';
     const allowed = this.#allowed(request);
@@ -45,7 +45,7 @@ export class Cors {
     headers['access-control-expose-headers'] = READABLE;
   }
 
-  /** True if the origin of a request is allowed. */
+  /** Returns true if the origin of a request is allowed. */
   allows(request: Request): boolean {
     return this.#allowed(request) !== undefined;
   }

@@ -27,7 +27,7 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   return problemResponse(problem, requestId, set);
 }
 
-/** Undefined for OPTIONS on a path that exists. Counts a request against its address if it was not counted yet. */
+/** The problem of an error; undefined for OPTIONS on a path that exists. Counts a request against its address if it was not counted yet. */
 function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }: ErrorDeps): unknown {
   // The router found no route. Under /v1 it always finds one.
   const isUnrouted =
@@ -40,7 +40,7 @@ function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }
   }
   if (isUnrouted) return unrouted(context.request, context.set, paths);
   if (!(error instanceof ValidationError)) return error;
-  // It says how a value was read that is refused here.
+  // The warning says how a value was read, and this answer refuses the value.
   delete context.set.headers['x-bookreel-warning'];
   return parameterRefusal(error, context.request);
 }

@@ -70,7 +70,7 @@ export function networkOf(address: IpAddress, bits: number): IpAddress {
   return (address >> rest) << rest;
 }
 
-/** True if a network contains an address. IPv6 networks contain no IPv4 addresses, not even `::/0`. */
+/** Returns true if a network contains an address. IPv6 networks contain no IPv4 addresses, not even `::/0`. */
 export function containsAddress({ address: first, bits }: IpNetwork, address: IpAddress): boolean {
   return networkOf(address, bits) === first && (bits >= MAPPED_BITS || !isIpv4(address));
 }

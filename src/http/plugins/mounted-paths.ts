@@ -32,7 +32,7 @@ export class MountedPaths {
     return allowed.length === 0 ? undefined : [...allowed, 'OPTIONS'].join(', ');
   }
 
-  /** True if a client may open a WebSocket at a path. Ignores a trailing slash. */
+  /** Returns true if a client may open a WebSocket at a path. Ignores a trailing slash. */
   hasSocketAt(pathname: string): boolean {
     return this.#methodsOf(pathname).has(SOCKET);
   }

@@ -56,8 +56,8 @@ export class ObservedRequest implements RequestObserver {
     this.#observation.metrics?.sent(this.route, bytes);
   }
 
-  opened(change: 1 | -1): void {
-    this.#observation.metrics?.opened(this.route, change);
+  streamChanged(change: 1 | -1): void {
+    this.#observation.metrics?.streamChanged(this.route, change);
   }
 
   refused(kind: string): void {

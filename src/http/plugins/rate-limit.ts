@@ -38,11 +38,11 @@ export class RateLimit {
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
   chargeKey(holder: KeyHolder, { headers }: ResponseSettings, now: ClockReading): void {
     const allowance = this.#chargeKey(holder, now);
-    describe(headers, allowance);
+    setHeaders(headers, allowance);
     if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
   }
 
-  /** Counts one more request for an answer that has begun. False above the limit: then nothing is counted. */
+  /** Counts one more request for an answer that has begun. Returns false, and counts nothing, above the limit. */
   chargeKeyAgain(holder: KeyHolder, now: ClockReading): boolean {
     return this.#chargeKey(holder, now).allowed;
   }
@@ -57,10 +57,10 @@ export class RateLimit {
     this.#charge(this.#preflightBudgets, context, 'preflights');
   }
 
-  /** Sets the headers of a request's address without counting the request. */
-  describeAddress({ request, set: { headers } }: RequestContext): void {
+  /** Sets the X-RateLimit headers for a request's address without counting the request. */
+  setAddressHeaders({ request, set: { headers } }: RequestContext): void {
     if (this.#isOff) return;
-    describe(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
+    setHeaders(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
   }
 
   #chargeKey({ key, tier }: KeyHolder, now: ClockReading): Allowance {
@@ -70,13 +70,13 @@ export class RateLimit {
   #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {
     if (this.#isOff || headers['x-ratelimit-limit'] !== undefined) return;
     const allowance = budgets.charge(this.#addresses.of(request), this.#clocks());
-    describe(headers, allowance);
+    setHeaders(headers, allowance);
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);
   }
 }
 
-function describe(headers: ResponseHeaders, allowance: Allowance): void {
+function setHeaders(headers: ResponseHeaders, allowance: Allowance): void {
   headers['x-ratelimit-limit'] = String(allowance.limit);
   headers['x-ratelimit-remaining'] = String(allowance.remaining);
   headers['x-ratelimit-reset'] = String(allowance.resetEpochSeconds);

@@ -44,7 +44,7 @@ export function maskedText(text: string, charsMax: number): string {
   return text.length > charsMax && !shown.endsWith(MASK) ? `${shown}${MASK}` : shown;
 }
 
-/** True if a text contains the prefix of a key. */
+/** Returns true if a text contains the prefix of a key. */
 export function looksLikeKey(text: string): boolean {
   return text.search(KEY_PREFIX) >= 0;
 }
@@ -88,7 +88,7 @@ function masked(text: string): string {
   return shown.includes('_') ? shown.replace(KEY_PREFIX, MASK) : shown;
 }
 
-/** Undefined if the escapes are malformed. */
+/** The decoded text; undefined if its escapes are malformed. */
 function decode(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {

@@ -4,7 +4,7 @@ import { KeySecret } from '../../store/key-secret.ts';
 
 /** Begins every token: keys begin differently. */
 export const VIEW_TOKEN_PREFIX = 'br_view_';
-/** How long a token is valid at most. Pages ask for the next one before. */
+/** Maximum lifetime of a token. Pages request the next one before its end. */
 export const VIEW_TOKEN_MS = 10 * 60_000;
 const TOKEN_BYTES = 32;
 const TOKENS_MAX = 4096;
@@ -16,7 +16,7 @@ export interface ViewTokenGrant {
   readonly keyId: string;
   /** The session that asked for it. When an owner asks for too many, its oldest token ends. */
   readonly owner: string;
-  /** True if the owner is still signed in; asked with every request. */
+  /** Returns true if the owner is still signed in; checked at every request. */
   readonly isOpen: () => boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ViewToken {
 }
 
 /**
- * Short-lived tokens for the pages that show recordings. A token stands for a key of an account in requests that read /v1. Tokens are
+ * Short-lived tokens for the pages that show recordings. Requests that read /v1 may have a token instead of a key of an account. Tokens are
  * only in the memory of this process, as digests; a restart ends all of them.
  */
 export class ViewTokens {
@@ -46,7 +46,7 @@ export class ViewTokens {
     return { token, endsMs };
   }
 
-  /** The key that a token stands for; undefined for a text that is no token, or whose token has ended. */
+  /** The key that a token was issued for; undefined for a text that is no token, or whose token has ended. */
   keyIdOf(token: string, nowMs: InstantMs): string | undefined {
     const digest = this.#secret.digestText(token);
     const granted = this.#granted.get(digest);

@@ -19,12 +19,12 @@ function qualities(header: string): ReadonlyMap<string, number> {
   return found;
 }
 
-/** True if the header names HTML with a higher quality than JSON. */
+/** Returns true if the header names HTML with a higher quality than JSON. */
 export function prefersHtml(accept: string): boolean {
   return isPreferred(accept, HTML_TYPE, false);
 }
 
-/** True if the header names msgpack with a higher quality than JSON, or with the same quality and first. */
+/** Returns true if the header names msgpack with a higher quality than JSON, or with the same quality and first. */
 export function prefersMsgpack(accept: string): boolean {
   // Most headers do not name msgpack, and are not parsed.
   return /msgpack/i.test(accept) && isPreferred(accept, MSGPACK_TYPE, true);

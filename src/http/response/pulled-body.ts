@@ -33,9 +33,9 @@ export function pulledBody(
   const leaving = new AbortController();
   const left = leaving.signal;
   const chunks = chunksUntil(left);
-  observer?.opened(1);
+  observer?.streamChanged(1);
   const ended = (error?: unknown) => {
-    observer?.opened(-1);
+    observer?.streamChanged(-1);
     whenEnded(error);
   };
   return new ReadableStream<Uint8Array>(

@@ -32,8 +32,8 @@ export type EntityTag = string | typeof HASH_OF_BODY;
 export interface Negotiated extends Exchange {
   readonly format: Format;
   readonly encoding: Encoding;
-  /** Target, format, encoding, limit and variant. The same question has the same answer until the archive changes. */
-  readonly question: string;
+  /** Target, format, encoding, limit and variant. Requests with the same key have the same answer until the archive changes. */
+  readonly requestKey: string;
 }
 
 export function negotiate(exchange: Exchange): Negotiated {
@@ -43,8 +43,8 @@ export function negotiate(exchange: Exchange): Negotiated {
   // Answers with different limits differ. A target has no spaces.
   const until = latestMs === undefined ? '' : ` until ${latestMs}`;
   const kind = variant === undefined ? '' : ` ${variant}`;
-  const question = `${format} ${encoding} ${targetOf(request)}${until}${kind}`;
-  return { ...exchange, format, encoding, question };
+  const requestKey = `${format} ${encoding} ${targetOf(request)}${until}${kind}`;
+  return { ...exchange, format, encoding, requestKey };
 }
 
 /** Makes responses from documents and from bytes, with format, compression and entity tags. */
@@ -78,14 +78,14 @@ export class Responder {
   /**
    * A strong entity tag for an answer about a resolved market; undefined if it is unresolved. It consists of the revision of the
    * market and its records (a random number of 53 bits, new with every change), and a hash of 64 bits over archive, program version
-   * and question. So it is known before any record is read. If the tier does not grant all records, it consists of length and hash of
+   * and request key. So it is known before any record is read. If the tier does not grant all records, it consists of length and hash of
    * the body, which do not change with the other records.
    */
-  entityTag(market: StoredMarket, { question, seesAllRecords }: Negotiated): EntityTag | undefined {
+  entityTag(market: StoredMarket, { requestKey, seesAllRecords }: Negotiated): EntityTag | undefined {
     if (market.winner === undefined) return undefined;
     if (!seesAllRecords) return HASH_OF_BODY;
     const revision = this.#revisions.getOrInsertComputed(market, revisionText);
-    return `"${revision}-${Bun.hash.xxHash3(question, this.#seed).toString(36)}"`;
+    return `"${revision}-${Bun.hash.xxHash3(requestKey, this.#seed).toString(36)}"`;
   }
 
   /** 304 if the client has a copy of the current answer, else undefined; undefined also while the tag is not known. */
@@ -107,7 +107,7 @@ export class Responder {
 
   /** The cached response, or 304 for it; undefined if there is none. Call it within `Database.readShared`. */
   cached(negotiated: Negotiated, etag?: EntityTag): Response | undefined {
-    const cached = this.#cache.find(negotiated.question);
+    const cached = this.#cache.find(negotiated.requestKey);
     if (cached === undefined) return undefined;
     const tag = etag === HASH_OF_BODY ? tagOf(cached.hash, cached.body.size) : etag;
     return this.notModified(negotiated, tag) ?? send(cached.body, cached.packed, negotiated, tag);
@@ -117,7 +117,7 @@ export class Responder {
    * A response with bytes that are valid until the next call; offered to the cache. Call it within `Database.readShared`. `state`
    * is the state of the archive when the answer was begun, if that was in an earlier view.
    */
-  give(
+  respond(
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
     etag?: EntityTag,
@@ -127,10 +127,10 @@ export class Responder {
     // Copied: the next answer overwrites the bytes.
     return isSlow
       ? this.giveLarge(body.slice(), negotiated, etag, state)
-      : this.#give(body, compress(body, negotiated.encoding), negotiated, etag, state);
+      : this.#respond(body, compress(body, negotiated.encoding), negotiated, etag, state);
   }
 
-  /** `give` for bytes that do not change: another thread compresses them. */
+  /** `respond` for bytes that do not change: another thread compresses them. */
   async giveLarge(
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
@@ -138,10 +138,10 @@ export class Responder {
     state: number,
   ): Promise<Response> {
     const packed = await compressElsewhere(body, negotiated.encoding);
-    return this.#give(body, packed, negotiated, etag, state);
+    return this.#respond(body, packed, negotiated, etag, state);
   }
 
-  #give(
+  #respond(
     body: Uint8Array<ArrayBuffer>,
     packed: Uint8Array<ArrayBuffer> | undefined,
     negotiated: Negotiated,
@@ -150,13 +150,13 @@ export class Responder {
   ): Response {
     const bytes = packed ?? body;
     const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
-    const cached = this.#cache.offer(negotiated.question, bytes, packed !== undefined, state);
+    const cached = this.#cache.offer(negotiated.requestKey, bytes, packed !== undefined, state);
     return this.notModified(negotiated, tag) ?? send(cached?.body ?? bytes, packed !== undefined, negotiated, tag);
   }
 
-  /** `give` for a document. */
-  giveDocument(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response | Promise<Response> {
-    return this.give(this.encode(document, negotiated.format), negotiated, etag);
+  /** `respond` for a document. */
+  respondDocument(document: unknown, negotiated: Negotiated, etag?: EntityTag): Response | Promise<Response> {
+    return this.respond(this.encode(document, negotiated.format), negotiated, etag);
   }
 }
 
@@ -186,7 +186,7 @@ function send(
   return respond(set, body, headers, status);
 }
 
-/** Undefined if the body stays as it is. */
+/** The compressed body; undefined if the body stays as it is. */
 function compress(body: Uint8Array<ArrayBuffer>, encoding: Encoding): Uint8Array<ArrayBuffer> | undefined {
   if (encoding === 'identity' || body.length < BYTES_MIN[encoding]) return undefined;
   if (encoding === 'zstd') return viewOf(Bun.zstdCompressSync(body, { level: ZSTD_LEVEL }));

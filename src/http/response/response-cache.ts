@@ -1,10 +1,10 @@
 import type { Database } from '../../store/database.ts';
 
-/** Slots for questions with one request so far: a power of two. */
-const ASKED_ONCE = 16_384;
-/** Answers to longer questions are not cached: such requests are not repeated by accident. */
-const QUESTION_CHARS_MAX = 512;
-/** Memory of a cached response in addition to its body and its question. */
+/** Slots for keys of requests that came once so far: a power of two. */
+const SEEN_ONCE = 16_384;
+/** Answers to longer keys are not cached: such requests are not repeated by accident. */
+const REQUEST_KEY_CHARS_MAX = 512;
+/** Memory of a cached response in addition to its body and its request key. */
 const OVERHEAD_BYTES = 512;
 
 /** The body of a sent response. */
@@ -12,14 +12,14 @@ export interface CachedResponse {
   readonly body: Blob;
   /** Its approximate memory. */
   readonly bytes: number;
-  /** True if the body is compressed, with the encoding of the question. */
+  /** True if the body is compressed, with the encoding of the request key. */
   readonly packed: boolean;
   /** Hash of the body. */
   readonly hash: bigint;
 }
 
 /**
- * Bodies of responses to repeated questions, until the archive changes: popular lists and pages. They take at most `bytesMax`; the
+ * Bodies of responses to repeated requests, until the archive changes: popular lists and pages. They take at most `bytesMax`; the
  * least recently used body is dropped first. A body of more than an eighth of that is not cached. Call it within
  * `Database.readShared`.
  */
@@ -29,10 +29,10 @@ export class ResponseCache {
   /** Least recently used first. */
   readonly #cached = new Map<string, CachedResponse>();
   /**
-   * Hashes of questions with one request so far: the last one of each slot. Two questions with the same hash count as a repeated
-   * question, which is harmless. (Thousands of texts would cost the garbage collector more than everything else.)
+   * Hashes of keys of requests that came once so far: the last one of each slot. Two keys with the same hash count as a repeated
+   * request, which is harmless. (Thousands of texts would cost the garbage collector more than everything else.)
    */
-  readonly #askedOnce = new Uint32Array(ASKED_ONCE);
+  readonly #seenOnce = new Uint32Array(SEEN_ONCE);
   #bytes = 0;
   #hits = 0;
   #misses = 0;
@@ -43,16 +43,16 @@ export class ResponseCache {
     this.#bytesMax = bytesMax;
   }
 
-  find(question: string): CachedResponse | undefined {
+  find(requestKey: string): CachedResponse | undefined {
     this.#dropOutdated();
-    const cached = this.#cached.get(question);
+    const cached = this.#cached.get(requestKey);
     if (cached === undefined) {
       this.#misses += 1;
       return undefined;
     }
     this.#hits += 1;
-    this.#cached.delete(question);
-    this.#cached.set(question, cached);
+    this.#cached.delete(requestKey);
+    this.#cached.set(requestKey, cached);
     return cached;
   }
 
@@ -65,20 +65,20 @@ export class ResponseCache {
    * Offers a response that was made from `state` of the archive. Returns the cached response, to be sent without another copy, or
    * undefined if it is not cached. A response of an earlier state is not cached.
    */
-  offer(question: string, body: Uint8Array<ArrayBuffer>, packed: boolean, state: number): CachedResponse | undefined {
-    if (state !== this.state || question.length > QUESTION_CHARS_MAX) return undefined;
+  offer(requestKey: string, body: Uint8Array<ArrayBuffer>, packed: boolean, state: number): CachedResponse | undefined {
+    if (state !== this.state || requestKey.length > REQUEST_KEY_CHARS_MAX) return undefined;
     this.#dropOutdated();
-    // Another request with the same question may have been answered since.
-    const cached = this.#cached.get(question);
+    // Another request with the same key may have been answered since.
+    const cached = this.#cached.get(requestKey);
     if (cached !== undefined) return cached;
-    const hash = Bun.hash.crc32(question);
-    const slot = hash % ASKED_ONCE;
-    const wasAsked = this.#askedOnce[slot] === hash;
-    this.#askedOnce[slot] = wasAsked ? 0 : hash;
-    const bytes = body.length + 2 * question.length + OVERHEAD_BYTES;
-    if (!wasAsked || bytes > this.#bytesMax / 8) return undefined;
+    const hash = Bun.hash.crc32(requestKey);
+    const slot = hash % SEEN_ONCE;
+    const wasSeen = this.#seenOnce[slot] === hash;
+    this.#seenOnce[slot] = wasSeen ? 0 : hash;
+    const bytes = body.length + 2 * requestKey.length + OVERHEAD_BYTES;
+    if (!wasSeen || bytes > this.#bytesMax / 8) return undefined;
     const response = { body: new Blob([body]), bytes, packed, hash: Bun.hash.xxHash3(body) };
-    this.#cached.set(question, response);
+    this.#cached.set(requestKey, response);
     this.#bytes += bytes;
     for (const [oldest, { bytes: freed }] of this.#cached) {
       if (this.#bytes <= this.#bytesMax) break;
@@ -97,7 +97,7 @@ export class ResponseCache {
     return this.#cached.size;
   }
 
-  /** Questions that were answered from the cache so far. */
+  /** Requests that were answered from the cache so far. */
   get hits(): number {
     return this.#hits;
   }
@@ -111,7 +111,7 @@ export class ResponseCache {
     if (state === this.#state) return;
     this.#state = state;
     this.#cached.clear();
-    this.#askedOnce.fill(0);
+    this.#seenOnce.fill(0);
     this.#bytes = 0;
   }
 }

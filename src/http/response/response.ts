@@ -17,7 +17,7 @@ export interface RequestObserver {
   /** A part of a streamed body was sent. */
   sent(bytes: number): void;
   /** A streamed body begins, or ends. */
-  opened(change: 1 | -1): void;
+  streamChanged(change: 1 | -1): void;
   /** `kind`: the kind of the problem. */
   refused(kind: string): void;
 }

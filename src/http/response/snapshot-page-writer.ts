@@ -236,7 +236,7 @@ function firstThatFits({ payload, head, from, to }: SegmentSlice): number {
   return from + first;
 }
 
-/** True if PAGE_LEVELS_MAX levels were rendered since this call. */
+/** Returns true if PAGE_LEVELS_MAX levels were rendered since this call. */
 function levelsLimit({ up, down }: Readonly<Record<Outcome, SnapshotWriter>>): () => boolean {
   const max = up.rendered + down.rendered + PAGE_LEVELS_MAX;
   return () => up.rendered + down.rendered > max;

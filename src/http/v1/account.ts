@@ -101,7 +101,7 @@ export function accountController(
         detail: described('usage', {
           summary: 'Usage of the account',
           description:
-            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to: until now. An earlier from is moved to 31 days before to, or 400 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
+            'Requests, refusals and bytes of the account’s keys by hour or day (UTC), by key and by route. This request is not counted yet. Usage is kept for 400 days. from is rounded down to the start of its interval; the default is 24 hours before to, or 30 days with interval=day. Without to, the range ends now. An earlier from is moved to 31 days before to, or 400 days with interval=day. A key that was created without an account sees only its own usage. Any valid key may read it.',
           answer: UsageAnswer,
           examples: { hours: USAGE_ROUTE, days: `${USAGE_ROUTE}?interval=day` },
         }),

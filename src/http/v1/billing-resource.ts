@@ -47,7 +47,7 @@ export const ChainResource = Type.Object(
         asset: Type.String({ pattern: '^0x[0-9a-f]{40}$', description: 'Address of the token.' }),
         decimals: Type.Integer({ minimum: 2, maximum: 36, description: 'Decimals of its smallest unit.' }),
       }),
-      { description: 'The tokens that pay on it.' },
+      { description: 'The tokens that are accepted on it.' },
     ),
   },
   { $id: 'Chain', description: 'A network that payments are accepted on.' },
@@ -73,7 +73,7 @@ export const UpgradeResource = Type.Object(
     startsAt: orNull(instantText(''), 'Start of the tier; null while the payment is not mined.'),
     expiresAt: orNull(instantText(''), 'End of the tier, exclusive; null while the payment is not mined.'),
   },
-  { $id: 'Upgrade', description: 'What a payment has bought.' },
+  { $id: 'Upgrade', description: 'The tier that a payment bought.' },
 );
 
 export const PaymentResource = Type.Object(

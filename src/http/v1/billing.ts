@@ -41,7 +41,7 @@ const REFUSED_BODY = ['ContentTooLarge', 'UnsupportedMediaType'] as const;
 
 const ChainList = dataOf(
   'ChainList',
-  'The networks and tokens that pay for tiers.',
+  'The networks and tokens accepted for tiers.',
   Type.Array(ChainResource, { description: 'The networks.' }),
 );
 const PaymentList = Type.Object(
@@ -76,7 +76,7 @@ export function billingController(
         ...ROUTE,
         detail: described('chains', {
           summary: 'Networks and tokens',
-          description: 'The networks and tokens that pay for tiers.',
+          description: 'The networks and tokens accepted for tiers.',
           answer: ChainList,
           examples: { chains: `${X402}/chains` },
         }),
@@ -91,7 +91,7 @@ export function billingController(
           .prices(tierId)
           .find(({ chain, token }) => chain.network === network && token.symbol === tokenSymbol);
         if (price === undefined) {
-          throw new DomainError('invalid-parameter', `no such network or token pays here: ${X402}/chains lists them`);
+          throw new DomainError('invalid-parameter', `this network or token is not accepted: see ${X402}/chains`);
         }
         const quote = await service.quote(accountOf(accessCheck), price);
         const answer = {
@@ -129,7 +129,7 @@ export function billingController(
         detail: described('settle', {
           summary: 'Pay a quote',
           description:
-            'Sends the signed transfer to the network, and grants the tier when it is mined. Requests that are repeated have the same result.',
+            'Sends the signed transfer to the network, and grants the tier when it is mined. A repeated request has the same result.',
           body: { required: true, schema: SettleRequest },
           answer: UpgradeResource,
           answers: PENDING,

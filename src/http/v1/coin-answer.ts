@@ -21,7 +21,7 @@ export function answerAboutCoin(
     if (cached !== undefined) return cached;
     const { state } = database;
     const give = (data: readonly object[]) =>
-      responder.give(responder.encode({ data }, negotiated.format), negotiated, undefined, state);
+      responder.respond(responder.encode({ data }, negotiated.format), negotiated, undefined, state);
     const steps = stepsOf(coin);
     const first = steps.next();
     if (first.done === true) return give(first.value);

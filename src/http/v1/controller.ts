@@ -91,7 +91,7 @@ export function answerRecords<T>(
     return ({ negotiated, etag }) => {
       const { records: found, next } = records.page(sources, query);
       const data = found.map((record) => resourceOf(market, record));
-      return deps.responder.giveDocument({ data, nextCursor: nextCursor(next, scope) }, negotiated, etag);
+      return deps.responder.respondDocument({ data, nextCursor: nextCursor(next, scope) }, negotiated, etag);
     };
   });
 }

@@ -50,7 +50,7 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       query: parameters({ asOf: QUERY.asOf }),
       detail: described('coverage', {
         summary: 'Coverage of a market',
-        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state, and the instants at which recordings contradict. Of requests about markets with more than ${PAGE_LIMIT_MAX} snapshots, more than ${COVERAGES_PER_KEY_MAX} open ones with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
+        description: `For each outcome: the first and the last snapshot, the number of snapshots, the numbers of one-sided, crossed, empty and placeholder snapshots, and the longest silence. Also the gaps that recordings state, and the instants at which recordings contradict each other. For markets with more than ${PAGE_LIMIT_MAX} snapshots, more than ${COVERAGES_PER_KEY_MAX} open requests with one key get a 429, more than ${COVERAGES_MAX} in total a 503.`,
         answer: CoverageAnswer,
         examples: { withGap: `${EXAMPLE_MARKET_WITH_GAP}/coverage` },
       }),

@@ -32,7 +32,7 @@ export function daysController(deps: ControllerDeps) {
         query: parameters({ tf, from, to, asOf }),
         detail: described('days', {
           summary: 'Recorded days of a coin',
-          description: `The number of markets, recorded markets and snapshots of each day, for a calendar. A market belongs to the day (UTC) in which its window starts; days without markets are left out. from and to, both inclusive, keep the markets whose window starts in this range. Of more than ${DAYS_MAX} days the answer has the latest: to gets earlier ones.`,
+          description: `The number of markets, recorded markets and snapshots of each day, for a calendar. A market belongs to the day (UTC) in which its window starts; days without markets are left out. from and to, both inclusive, keep the markets whose window starts in this range. If there are more than ${DAYS_MAX} days, the answer has the latest: use to for earlier ones.`,
           answer: DayList,
           examples: { days: '/v1/btc/days', asOf: '/v1/btc/days?tf=5m&asOf=2026-01-08T10:31:40Z' },
         }),

@@ -24,7 +24,7 @@ export const EXPORTS_MAX = 64;
 /** Maximum number of open exports with one key. */
 export const EXPORTS_PER_KEY_MAX = 16;
 
-/** One market as a recording, streamed. `logCut` is called when our fault cuts off an answer. */
+/** One market as a recording, streamed. `logCut` is called when a fault of the server cuts off an answer. */
 export function exportController(deps: ControllerDeps, logCut: (error: unknown, request: Request) => void) {
   const { access, archive, responder, nextTurn } = deps;
   // A step is written and copied before the next one: one buffer serves all exports.
@@ -130,7 +130,7 @@ async function* bytesOf(
   }
 }
 
-/** True if the market has changed, or the key has lost its access. */
+/** Returns true if the market has changed, or the key has lost its access. */
 function isExpected(error: unknown): boolean {
   return error instanceof DomainError && (error.kind === 'conflict' || error.kind === 'forbidden');
 }

@@ -76,7 +76,7 @@ export function heatmapController(deps: ControllerDeps) {
               ...heatMapFields(market, requested, map),
               columns: columns.map((column) => columnResource(column, hasTrades)),
             };
-            return responder.giveDocument({ data }, negotiated, etag);
+            return responder.respondDocument({ data }, negotiated, etag);
           }
           const { state } = archive.database;
           const release = slots.take(exchange.keyId, exchange.set.headers);
@@ -97,7 +97,7 @@ export function heatmapController(deps: ControllerDeps) {
       query: HEAT_MAP_QUERY,
       detail: described('heatmap', {
         summary: 'Heat map of a market',
-        description: `The books of one outcome over time: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. If the tier grants prices, each column also has the recorded trades in it: number, shares, lowest and highest price. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. Of large heat maps, more than ${HEAT_MAPS_PER_KEY_MAX} open ones with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
+        description: `The books of one outcome over time: a column is a part of the window, a row is a range of prices, and a value is the number of shares at these prices. from and to are inclusive; left out, they are the start and the end of the market. The outcome is up if it is left out. Each column shows the book at its end: the snapshot that [the nearest snapshot](#tag/snapshots) with mode=before finds for that instant. There is no book in a column that ends before the first snapshot, that begins after the last one, or where a recorded gap touches the time from the snapshot to the end of the column. If the tier grants prices, each column also has the recorded trades in it: number, shares, lowest and highest price. Rows are 0.01 apart; if a shown book has a finer price, they are 0.001 apart below 0.04 and from 0.96 on. More than ${HEAT_MAPS_PER_KEY_MAX} open requests for large heat maps with one key get a 429, more than ${HEAT_MAPS_MAX} in total a 503.`,
         answer: HeatMapAnswer,
         examples: {
           twoColumns: `${EXAMPLE_MARKET}/heatmap?from=1767868300000&to=2026-01-08T10:31:59.999Z&columns=2&outcome=up`,

@@ -34,7 +34,7 @@ export class Lookup {
       [coin],
       asOfMs === undefined ? recordedCoins.symbols() : recordedCoins.symbols().filter(isRecorded),
     );
-    throw new DomainError('not-found', 'nothing of this coin is recorded here');
+    throw new DomainError('not-found', 'this coin is not recorded here');
   }
 
   /**

@@ -28,7 +28,7 @@ const MarketListAnswer = Type.Object(
         limit: Type.Integer({ minimum: 1, maximum: PAGE_LIMIT_MAX, description: 'As requested.' }),
         skip: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'As requested.' }),
         count: Type.Integer({ minimum: 0, maximum: PAGE_LIMIT_MAX, description: 'Number of markets in this answer.' }),
-        hasMore: Type.Boolean({ description: 'Whether more follow.' }),
+        hasMore: Type.Boolean({ description: 'True if more markets follow.' }),
       },
       { description: 'The position of this answer in the whole list.' },
     ),
@@ -81,7 +81,7 @@ export function marketsController(deps: ControllerDeps) {
       if (cached !== undefined) return cached;
       const isWhole = !isFiltered(filter);
       if (isWhole && !hasCounts && asOfMs === undefined && skip <= SKIPPED_AT_ONCE_MAX)
-        return responder.give(lists[format].write(coin, { timeframe, limit, skip }), negotiated);
+        return responder.respond(lists[format].write(coin, { timeframe, limit, skip }), negotiated);
       const { state = database.state } = walked;
       const proceed = async (next: Omit<Walked, 'state'>) => {
         await nextTurn(exchange.keyId);
@@ -90,7 +90,7 @@ export function marketsController(deps: ControllerDeps) {
       const answer = (found: readonly object[]) => {
         const pagination = { limit, skip, count: Math.min(limit, found.length), hasMore: found.length > limit };
         const document = { data: found.slice(0, limit), pagination };
-        return responder.give(responder.encode(document, format), negotiated, undefined, state);
+        return responder.respond(responder.encode(document, format), negotiated, undefined, state);
       };
       let { left, after } = walked;
       if (isWhole && left > 0) {
@@ -145,7 +145,7 @@ export function marketsController(deps: ControllerDeps) {
       ({ params, query, exchange, asOfMs }) => {
         const requested = { asOfMs, hasCounts: query.include === 'counts' };
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          return responder.giveDocument({ data: resourceOf(archive, market, requested) }, negotiated, etag);
+          return responder.respondDocument({ data: resourceOf(archive, market, requested) }, negotiated, etag);
         });
       },
       {
@@ -162,7 +162,7 @@ export function marketsController(deps: ControllerDeps) {
     );
 }
 
-/** True if the filter has more than a timeframe. */
+/** Returns true if the filter has more than a timeframe. */
 function isFiltered({ search, recorded, closed, fromMs, toMs }: MarketFilter): boolean {
   const isOfAnyTime = fromMs === 0 && toMs === Number.MAX_SAFE_INTEGER;
   return (search ?? recorded ?? closed) !== undefined || !isOfAnyTime;

@@ -42,7 +42,7 @@ export function pricesController(deps: ControllerDeps) {
           if (cached !== undefined) return cached;
           const { records, next } = archive.prices.pageOfCoin(coin, page.query);
           const data = records.map((record) => coinPriceResource(coin, record));
-          return responder.giveDocument({ data, nextCursor: nextCursor(next, page.scope) }, negotiated);
+          return responder.respondDocument({ data, nextCursor: nextCursor(next, page.scope) }, negotiated);
         });
       },
       {

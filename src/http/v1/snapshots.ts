@@ -64,7 +64,7 @@ export function snapshotsController(deps: ControllerDeps) {
             const page = archive.snapshots.page(market, requested.outcomes, range);
             const cursorOf = (next: Position | undefined) => nextCursor(next, scope);
             const body = writers[negotiated.format].page(market, page, range.order, query.depth, cursorOf);
-            return responder.give(body, negotiated, etag);
+            return responder.respond(body, negotiated, etag);
           };
         });
       },
@@ -86,7 +86,7 @@ export function snapshotsController(deps: ControllerDeps) {
         const requested = nearestQueryOf(query, asOfMs);
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
           const found = nearestOfEach(archive.snapshots, market, params.ts, requested);
-          return responder.give(writers[negotiated.format].nearest(market, found, query.depth), negotiated, etag);
+          return responder.respond(writers[negotiated.format].nearest(market, found, query.depth), negotiated, etag);
         });
       },
       {
@@ -109,7 +109,7 @@ export function snapshotsController(deps: ControllerDeps) {
         return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
           const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, requested);
           const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, query.depth);
-          return responder.give(body, negotiated, etag);
+          return responder.respond(body, negotiated, etag);
         });
       },
       {

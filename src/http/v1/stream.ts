@@ -117,7 +117,7 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array> {
   yield OPENING;
   let sentAtMs = clocks().monotonicMs;
-  // The request of the stream pays for the first events.
+  // The request that opened the stream counts for the first events.
   let eventsMax = EVENTS_PER_REQUEST;
   for (;;) {
     await nextTurn(accessCheck.keyId);
@@ -144,7 +144,7 @@ async function* chunksOf(
   }
 }
 
-/** Undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
+/** The next slice; undefined if the market was deleted, or if the stream follows the clock of a replay, and this replay was stopped. */
 function nextSlice(
   archive: Archive,
   writer: EventWriter,

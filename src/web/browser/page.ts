@@ -10,7 +10,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>('button[data-c
     result.textContent = '';
     result.textContent = await navigator.clipboard.writeText(copied?.textContent ?? '').then(
       () => 'Copied',
-      () => 'Your browser does not allow it: select the text and copy it',
+      () => 'Your browser does not allow scripts to copy: select the text and copy it',
     );
   });
 }

@@ -30,7 +30,7 @@ function offer(form: HTMLFormElement, wallet: Wallet): void {
     signed(wallet, JSON.parse(form.dataset.payment ?? '') as WalletPayment).then(
       (payment) => {
         field.value = payment;
-        status.textContent = 'Signed. Wait some seconds for the network.';
+        status.textContent = 'Signed. Wait a few seconds for the network.';
         form.requestSubmit();
       },
       (error: unknown) => {

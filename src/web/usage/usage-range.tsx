@@ -34,7 +34,7 @@ export function chosenRange(query: URLSearchParams, nowMs: InstantMs, onlyDays =
   const last = isCustom ? undefined : query.get('last') || DEFAULT_LAST;
   const span = spans.find((one) => one.last === last);
   if (span === undefined && !isCustom) {
-    throw new DomainError('malformed-request', `choose one of ${spans.map((one) => one.last).join(', ')} for last`);
+    throw new DomainError('malformed-request', `last must be one of ${spans.map((one) => one.last).join(', ')}`);
   }
   const toMs = Math.min(to === undefined ? nowMs : to + DAY_MS - 1, nowMs);
   const spanMs = span?.spanMs ?? (from === undefined ? 30 * DAY_MS : toMs - from);
@@ -54,7 +54,7 @@ function spansOf(onlyDays: boolean) {
 function dateOf(query: URLSearchParams, name: string): InstantMs | undefined {
   const text = query.get(name) ?? '';
   const ms = DATE.test(text) ? parseIso(text) : undefined;
-  if (ms === undefined && text !== '') throw new DomainError('malformed-request', `write ${name} as 2026-11-22`);
+  if (ms === undefined && text !== '') throw new DomainError('malformed-request', `${name} must be like 2026-11-22`);
   return ms;
 }
 

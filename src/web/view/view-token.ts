@@ -31,7 +31,7 @@ const BODY_BYTES_MAX = 1024;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one that sees most. Throws
+ * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one with the widest access. Throws
  * 'forbidden' for a request of another site, 'unauthenticated' without a session, 'not-found' for a key that the account does not have,
  * 'conflict' for an account without a valid key, 'malformed-request' for another body.
  */
@@ -44,7 +44,7 @@ export async function viewTokenAnswer(deps: ViewTokenDeps, context: RequestConte
   if (chosen === undefined) {
     throw keyId === undefined
       ? new DomainError('conflict', 'your account has no valid key: create one at /account/keys/new')
-      : new DomainError('not-found', 'your account has no such valid key: choose another one');
+      : new DomainError('not-found', 'your account has no valid key with this id: choose another one');
   }
   const { token, endsMs } = deps.tokens.issue({ ...owner, keyId: chosen.key.id }, nowMs);
   const data = {

@@ -23,7 +23,7 @@ const BAD = snapshots([9], 1_776_808_400_000);
 const MIB = 1024 * 1024;
 
 /** The sentence about a container, whether the import failed with it or the report has it. */
-function sentenceOf({ report, error }: Awaited<ReturnType<typeof importNamed>>): string {
+function failureSentence({ report, error }: Awaited<ReturnType<typeof importNamed>>): string {
   return error === undefined ? (report.files.find((file) => file.error !== undefined)?.error ?? '') : String(error);
 }
 
@@ -36,7 +36,7 @@ describe('a name leads nowhere', () => {
         writeAll(directory.path, { 'in/a': content, 'in/b/up.txt': '' });
         const imported = await importPath(join(directory.path, 'in/a'), directory.path);
         expect(imported.sizes).toEqual([1]);
-        expect(sentenceOf(imported)).toContain(
+        expect(failureSentence(imported)).toContain(
           `'${name}' is not read because of a name that leads out of the container`,
         );
         expect(existsSync(join(directory.path, 'up.ndjson'))).toBe(false);
@@ -63,7 +63,7 @@ describe('a name leads nowhere', () => {
     const zip = madeZip([GOOD, { name: 'n'.repeat(1025), content: BAD }]);
     const imported = await importNamed('a.zip', zip);
     expect(imported.sizes).toEqual([1]);
-    expect(sentenceOf(imported)).toContain('is not read because of a name of more than 1024 bytes');
+    expect(failureSentence(imported)).toContain('is not read because of a name of more than 1024 bytes');
   });
 
   test('links and devices of a zip file are counted by their mode, those of a tar file by their type', async () => {
@@ -88,16 +88,16 @@ describe('a member that cannot be read does not take the others with it', () => 
     const some = await importPath(join(directory.path, 'a.zip'), directory.path);
     expect(some.sizes).toEqual([1]);
     const sentence = "'secret.ndjson' is not read because of encryption: unpack it, and import the files in it";
-    expect(sentenceOf(some)).toEndWith(`a.zip': ${sentence}`);
+    expect(failureSentence(some)).toEndWith(`a.zip': ${sentence}`);
     const all = await importPath(join(directory.path, 'b.zip'), directory.path);
-    expect(sentenceOf(all)).toContain(sentence);
+    expect(failureSentence(all)).toContain(sentence);
   });
 
   test('one of an unknown method', async () => {
     const entries = [12, 14, 93, 9].map((method) => ({ name: `${method}.ndjson`, content: BAD, method }));
     const imported = await importNamed('a.zip', madeZip([GOOD, ...entries]));
     expect(imported.sizes).toEqual([1]);
-    expect(sentenceOf(imported)).toContain(
+    expect(failureSentence(imported)).toContain(
       "4 members, for example '12.ndjson', are not read because of an unknown method of compression",
     );
   });
@@ -121,14 +121,14 @@ describe('a member that cannot be read does not take the others with it', () => 
   test('one whose bytes are those of another is damage', async () => {
     const again = numbers(50).map((index) => ({ ...GOOD, name: `${index}.ndjson`, isOverlapping: true }));
     const imported = await importNamed('a.zip', madeZip([GOOD, ...again]));
-    expect(sentenceOf(imported)).toContain('(its members overlap): it is damaged or cut off');
+    expect(failureSentence(imported)).toContain('(its members overlap): it is damaged or cut off');
     // As many as the bytes of the file, with its list, could be.
     expect(imported.report.files.length).toBeLessThan(20);
   });
 
   test('holes of a sparse file are not taken for bytes', async () => {
     const tar = madeTar([GOOD, { name: 'sparse.ndjson', content: BAD, type: 'S' }]);
-    expect(sentenceOf(await importNamed('a.tar', tar))).toContain("'sparse.ndjson' is not read because of holes");
+    expect(failureSentence(await importNamed('a.tar', tar))).toContain("'sparse.ndjson' is not read because of holes");
   });
 });
 
@@ -149,8 +149,8 @@ describe('damage', () => {
     '%s cut off after %d tenths gives a sentence and a beginning of its records',
     async (name, tenths, content) => {
       const imported = await importNamed(name, content.slice(0, (content.length * tenths) / 10));
-      expect(sentenceOf(imported)).toContain(`'`);
-      expect(sentenceOf(imported)).toMatch(/damaged or cut off/);
+      expect(failureSentence(imported)).toContain(`'`);
+      expect(failureSentence(imported)).toMatch(/damaged or cut off/);
       expect(imported.sizes).toEqual(numbers(imported.sizes.length));
       expect(imported.sizes.length).toBeLessThan(400);
       if (name === 'a.tar') expect(imported.sizes.length).toBeGreaterThan((tenths - 1) * 40 - 50);
@@ -163,7 +163,7 @@ describe('damage', () => {
     const tar = madeTar(members);
     const imported = await importNamed('a.tar', tar.slice(0, tar.length - 1024));
     expect(imported.sizes).toHaveLength(400);
-    expect(sentenceOf(imported)).toContain('it ends before its end mark');
+    expect(failureSentence(imported)).toContain('it ends before its end mark');
   });
 
   test('any flipped byte of a zip file gives its records, fewer, or a sentence, and never others', async () => {
@@ -188,7 +188,7 @@ describe('damage', () => {
     const second = damage(madeTar([{ name: 'z.ndjson', content: BAD }]));
     const imported = await importNamed('a.tar', Buffer.concat([tar.subarray(0, tar.length - 1024), second]));
     expect(imported.sizes).toEqual([1]);
-    expect(sentenceOf(imported)).toContain('(a header is not valid): it is damaged or cut off');
+    expect(failureSentence(imported)).toContain('(a header is not valid): it is damaged or cut off');
   });
 
   test('an extended header that states 2^60 bytes, or is never complete, is not read', async () => {
@@ -196,7 +196,7 @@ describe('damage', () => {
       const tar = madeTar([GOOD, { name: 'ext', type, size: 8 ** 11 - 1 }]);
       const imported = await importNamed('a.tar', tar);
       expect(imported.sizes).toEqual([1]);
-      expect(sentenceOf(imported)).toContain('(a header is not complete)');
+      expect(failureSentence(imported)).toContain('(a header is not complete)');
     }
   });
 
@@ -205,7 +205,9 @@ describe('damage', () => {
     writeAll(join(directory.path, 'in'), { 'a.zip': whole[0]![1].slice(0, 500), 'b.ndjson': MARKET });
     const imported = await importPath(join(directory.path, 'in'), directory.path);
     expect(imported.report.total.stored).toBe(1);
-    expect(sentenceOf(imported)).toContain("a.zip' has no list of its members at its end: it is damaged or cut off");
+    expect(failureSentence(imported)).toContain(
+      "a.zip' has no list of its members at its end: it is damaged or cut off",
+    );
   });
 });
 

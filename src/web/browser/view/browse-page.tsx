@@ -23,7 +23,7 @@ interface BrowsePageContent {
 /** The recordings: a coin, a timeframe, a calendar, and the list of markets. */
 export function BrowsePage({ connection, recordings, later }: BrowsePageContent) {
   const { value: state } = connection.state;
-  const notes = tierNotes(connection, state.kind === 'ready' ? state.with : undefined);
+  const notes = tierNotes(connection, state.kind === 'ready' ? state.connected : undefined);
   return (
     <>
       <div class="row spread view-head">
@@ -45,7 +45,7 @@ export function BrowsePage({ connection, recordings, later }: BrowsePageContent)
 /** Why the last request failed. */
 function Failure({ recordings }: { readonly recordings: Recordings }) {
   const { value: failure } = recordings.failure;
-  // The form for a key says it.
+  // The form for a key shows this refusal.
   if (failure === undefined || failure.status === 401 || failure.kind === 'not-connected') return null;
   return (
     <div class="notice bad row" role="alert">
@@ -100,7 +100,7 @@ function RecordedMarkets({ recordings, later }: Omit<BrowsePageContent, 'connect
               choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
             />
           ) : (
-            <p class="quiet">{days === undefined ? 'Counting the days …' : 'No day has markets.'}</p>
+            <p class="quiet">{days === undefined ? 'Loading the days …' : 'No day has markets.'}</p>
           )}
         </aside>
         <section aria-labelledby="list-title">
@@ -132,7 +132,7 @@ function Listed(content: MarketListContent) {
 
 function titleOf({ query, days }: Recordings): string {
   const { date, search } = query.value;
-  if (search !== '') return `Markets with “${search}”`;
+  if (search !== '') return `Markets that match “${search}”`;
   const when = date === '' ? 'All days' : dateText(date);
   if (days.value === undefined) return when;
   const { markets, recordedMarkets } = totalsOf(days.value, date);
@@ -142,7 +142,7 @@ function titleOf({ query, days }: Recordings): string {
 
 function nothingText({ search, date }: BrowseQuery): string {
   if (search !== '') {
-    return `No market has “${search}” in its slug, or a conditionId that begins with it: search for less of it.`;
+    return `No market has “${search}” in its slug, or a conditionId that begins with it: search for a shorter text.`;
   }
   return date === ''
     ? 'No markets are recorded here: choose another timeframe.'

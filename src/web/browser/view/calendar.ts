@@ -21,7 +21,7 @@ export interface ListPart {
   readonly count: number;
 }
 
-/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; '' has all. */
+/** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; every day is part of ''. */
 export function isIn(day: string, date: string): boolean {
   return day === date || date === '' || day.startsWith(`${date}-`);
 }
@@ -62,7 +62,7 @@ export function yearOf(day: string): string {
   return day.slice(0, YEAR_CHARS);
 }
 
-/** The last recorded day of a date; without one the last day with markets, or `otherwise`: the last of all if it is left out. */
+/** The last recorded day of a date, else its last day with markets, else `otherwise`, which is the last of all days by default. */
 export function dayIn(days: readonly DayResource[], date: string, otherwise = days.at(-1)!.day): string {
   const within = days.filter(({ day }) => isIn(day, date));
   return (within.findLast(({ recordedMarkets }) => recordedMarkets > 0) ?? within.at(-1))?.day ?? otherwise;

@@ -17,8 +17,8 @@ export function ConnectionStatus({ connection }: { readonly connection: Connecti
   }
   return (
     <div class="row small quiet connection">
-      {state.kind === 'ready' && state.with !== undefined && (
-        <KeyChoice connection={connection} connected={state.with} />
+      {state.kind === 'ready' && state.connected !== undefined && (
+        <KeyChoice connection={connection} connected={state.connected} />
       )}
       <span role="status">{statusText(connection)}</span>
     </div>

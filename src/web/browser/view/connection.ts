@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { TierResource } from '../../../domain/tier.ts';
 import { abortError, pause } from './pause.ts';
-import { kindOf, type Link, problemIn, RequestRefused, sentenceOf } from './request-refused.ts';
+import { detailSentence, kindOf, type Link, problemIn, RequestRefused } from './request-refused.ts';
 
 /** See ViewAccess in view-page.tsx. */
 type ConnectionAccess = 'open' | 'token' | 'key';
@@ -32,8 +32,8 @@ export interface ConnectedKey {
 export type ConnectionState =
   /** Nothing can be sent yet. */
   | { readonly kind: 'connecting' }
-  /** `with` undefined: no key is needed, or the service does not say what the key's tier grants. */
-  | { readonly kind: 'ready'; readonly with: ConnectedKey | undefined }
+  /** `connected` undefined: no key is needed, or the service does not say what the key's tier grants. */
+  | { readonly kind: 'ready'; readonly connected: ConnectedKey | undefined }
   /** Requests need a key: `sentence` says why, and `link` leads to a page that helps. */
   | { readonly kind: 'closed'; readonly sentence: string; readonly link: Link | undefined };
 
@@ -41,7 +41,7 @@ export interface ConnectionSettings {
   readonly access: ConnectionAccess;
   /** True: this service has accounts, and sentences link to their pages. */
   readonly hasAccounts: boolean;
-  /** Before each path: empty, or `/replays/{replay}` for another replay than the first. */
+  /** Before each path: empty, or `/replays/{replay}` for a replay other than the first. */
   readonly prefix: string;
 }
 
@@ -67,7 +67,7 @@ interface Token {
 
 /** The page requests a new token this long before the present one ends. */
 const RENEW_AHEAD_MS = 60_000;
-/** A request is sent again at most as often after 429 or 503. */
+/** Maximum number of times that a request is sent again after 429 or 503. */
 const RETRIES_MAX = 4;
 const WAIT_SECONDS_MAX = 60;
 const TOKEN_PATH = '/view/token';
@@ -76,7 +76,7 @@ const NEW_KEY: Link = { href: '/account/keys/new', text: 'Create a key' };
 const PLANS: Link = { href: '/account/plan', text: 'See the plans' };
 
 /**
- * How the script of a page reaches /v1: without a key, with a key that the person types, or with a short-lived token of the signed-in
+ * Sends the requests of a page's script to /v1: without a key, with a key that the person types, or with a short-lived token of the signed-in
  * browser. Keys and tokens are only in the memory of this page: they are stored nowhere, and never part of a URL.
  *
  * A request waits after 429 and 503 as Retry-After says. A token is renewed before it ends, and once after a 401.
@@ -90,10 +90,10 @@ export class Connection {
   /** True while a request waits because too many were sent. */
   readonly isWaiting: ReadonlySignal<boolean> = this.#isWaiting;
   #token: Token | undefined;
-  /** The key that the person chose; undefined: the one that sees most. */
+  /** The key that the person chose; undefined: the one with the widest access. */
   #keyId: string | undefined;
   #renewal: Promise<void> | undefined;
-  /** No request is sent before. */
+  /** No request is sent before this instant of `nowMs`. */
   #notBeforeMs = -Infinity;
   #waiting = 0;
 
@@ -110,14 +110,14 @@ export class Connection {
   /** Says whether the tier grants a route, such as `snapshots`; true where that is not known, since the service refuses then. */
   grants(route: string): boolean {
     const { value: state } = this.#state;
-    const routes = state.kind === 'ready' ? state.with?.tier.routes : undefined;
+    const routes = state.kind === 'ready' ? state.connected?.tier.routes : undefined;
     return routes === undefined || routes === null || routes.includes(route);
   }
 
   /** A sentence about a route that the tier does not grant, and where accounts are on a link to the plans. */
-  lackOf(route: string): { readonly sentence: string; readonly link: Link | undefined } {
+  missingGrant(route: string): { readonly sentence: string; readonly link: Link | undefined } {
     const { value: state } = this.#state;
-    const tier = state.kind === 'ready' ? state.with?.tier.name : undefined;
+    const tier = state.kind === 'ready' ? state.connected?.tier.name : undefined;
     return {
       sentence: tier === undefined ? `Your tier lacks ${route}.` : `Your tier, ${tier}, lacks ${route}.`,
       link: this.#plans,
@@ -129,7 +129,7 @@ export class Connection {
     this.#state.value = { kind: 'connecting' };
     this.#token = undefined;
     const { access } = this.settings;
-    if (access === 'open') this.#state.value = { kind: 'ready', with: undefined };
+    if (access === 'open') this.#state.value = { kind: 'ready', connected: undefined };
     else if (access === 'key') this.#close('Enter a key to see recordings.');
     else await this.#renew().catch(ignoreRefusal);
   }
@@ -155,7 +155,7 @@ export class Connection {
       if (!response.ok && response.status !== 404) throw await this.#refusalOf(response);
       const tier = answer && ((await this.#tierOf(answer)) ?? answer.tier);
       const connected = answer && tier && { key: { ...answer.key, tier: tier.id }, tier, keys: [] };
-      this.#state.value = { kind: 'ready', with: connected };
+      this.#state.value = { kind: 'ready', connected };
     } catch (error) {
       this.#token = undefined;
       if (!(error instanceof RequestRefused)) throw error;
@@ -235,7 +235,7 @@ export class Connection {
         const { data } = (await response.json()) as TokenAnswer;
         const { token, expiresInSeconds, ...connected } = data;
         this.#token = { text: token, renewMs: sentMs + expiresInSeconds * 1000 - RENEW_AHEAD_MS };
-        this.#state.value = { kind: 'ready', with: connected };
+        this.#state.value = { kind: 'ready', connected };
         return;
       }
       refusal = await this.#refusalOf(response);
@@ -251,7 +251,7 @@ export class Connection {
   }
 
   async #send(path: string, { accept, signal: aborted }: RequestOptions, token: Token | undefined): Promise<Response> {
-    await this.#turn(aborted);
+    await this.#waitForTurn(aborted);
     const init = {
       headers: {
         accept: accept ?? 'application/json',
@@ -269,7 +269,7 @@ export class Connection {
   }
 
   /** Waits until requests may be sent again. */
-  async #turn(aborted: AbortSignal | undefined): Promise<void> {
+  async #waitForTurn(aborted: AbortSignal | undefined): Promise<void> {
     let leftMs = this.#notBeforeMs - this.#deps.nowMs();
     if (leftMs <= 0) return;
     this.#waiting += 1;
@@ -286,10 +286,10 @@ export class Connection {
     const problem = await problemIn(response);
     const kind = kindOf(problem);
     const link = kind === 'forbidden' ? this.#plans : undefined;
-    return new RequestRefused(sentenceOf(problem, response.status), kind, response.status, link);
+    return new RequestRefused(detailSentence(problem, response.status), kind, response.status, link);
   }
 
-  /** The tier of a pinned key, which is another one than the account's. */
+  /** The tier of a pinned key, which is not the account's. */
   async #tierOf({ key, tier }: AccountAnswer['data']): Promise<GrantedTier | undefined> {
     if (key.tier === tier.id) return tier;
     const response = await this.#send('/v1/billing/tiers', {}, this.#token);

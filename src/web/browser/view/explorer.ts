@@ -35,7 +35,7 @@ export interface Notice {
   readonly link: Link | undefined;
 }
 
-/** A market, as it is looked at. */
+/** A market, with the state of its page. */
 export interface ShownMarket extends ReadMarket {
   readonly state: ViewState;
   readonly playback: Playback;
@@ -110,7 +110,7 @@ export class Explorer {
   readonly events: ReadonlySignal<readonly PlotEvent[]> = computed(() => {
     const market = this.#shown.value?.market;
     if (market === undefined) return [];
-    const end = market.winner === null ? 'end' : `settled: ${market.winner} won`;
+    const end = market.winner === null ? 'end' : `resolved: ${market.winner} won`;
     return [
       [Date.parse(market.startTime), 'start'],
       [Date.parse(market.endTime), end],
@@ -132,7 +132,7 @@ export class Explorer {
   /** The key that requests are sent with. A renewed token changes nothing. */
   readonly #access: ReadonlySignal<string | undefined> = computed(() => {
     const { value: state } = this.connection.state;
-    return state.kind === 'ready' ? (state.with?.key.id ?? '') : undefined;
+    return state.kind === 'ready' ? (state.connected?.key.id ?? '') : undefined;
   });
 
   /** Loads the market whenever requests can be sent, and the rest as the person changes the view. Returns a function that ends it. */
@@ -196,7 +196,7 @@ export class Explorer {
       this.#shown.value = { ...read, state, playback: before?.playback ?? new Playback(state) };
       this.#epoch.value += 1;
     });
-    if (read.coverage === undefined) this.#notice.value = this.#lackOfBooks();
+    if (read.coverage === undefined) this.#notice.value = this.#booksNotGranted();
     if (this.clock !== undefined) {
       await this.clock.follow(this.#explain, signal);
       return;
@@ -268,12 +268,12 @@ export class Explorer {
     if (shown !== undefined) this.#shown.value = { ...shown, ...read };
   }
 
-  #lackOfBooks(): Notice {
-    const { sentence, link } = this.connection.lackOf('snapshots');
+  #booksNotGranted(): Notice {
+    const { sentence, link } = this.connection.missingGrant('snapshots');
     return { sentence: `${sentence} A tier with snapshots shows the heat map and the ladder.`, link };
   }
 
-  /** Shows why something is not there. A request that the page aborted needs no explanation. */
+  /** Shows why something could not be loaded. A request that the page aborted needs no explanation. */
   readonly #explain = (error: unknown): void => {
     if (error instanceof DOMException && error.name === 'AbortError') return;
     if (error instanceof RequestRefused) this.#notice.value = { sentence: error.message, link: error.link };

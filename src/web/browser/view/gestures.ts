@@ -40,7 +40,7 @@ export function listenToGestures(element: HTMLElement, actions: GestureActions):
     if (hand.spread > 0 && before.spread > 0) actions.zoomTime(before.spread / hand.spread, hand.x);
     before = hand;
   });
-  // Turns of one frame add up.
+  // Turns of the wheel within one frame add up.
   let turns: Wheeled[] = [];
   const turn = perFrame<void>(() => {
     for (const { kind, turned, x, y } of turns) {

@@ -30,7 +30,7 @@ interface PictureBand {
   readonly prices: Span;
 }
 
-/** Draws the cells of a heat map into as few pictures as it has heights of rows. In a cell with bids and asks, the larger size is shown. */
+/** Draws the cells of a heat map, in one picture for each band of equally high rows. In a cell with bids and asks, the larger size is shown. */
 export function picturedBands({ prices, columns }: HeatMap, palette: Palette, shading: Shading): PictureBand[] {
   const bands = rowBandsOf(prices);
   const bandOfRow = bands.flatMap((band, nth) => new Array<number>(band.rows).fill(nth));

@@ -32,7 +32,7 @@ export function Ladders({ explorer, shown: { state, coverage } }: LaddersContent
         </label>
       </div>
       {ladders === undefined ? (
-        <p class="quiet">{coverage === undefined ? 'Your tier does not show books.' : 'Loading the book …'}</p>
+        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'Loading the book …'}</p>
       ) : (
         outcomesOf(ladders.query.choice).map((outcome) => (
           <Ladder

@@ -43,7 +43,7 @@ function Market({ explorer, shown }: MarketContent) {
           <h1>{marketTitle(market)}</h1>
           <p class="quiet small">
             <code>{market.slug}</code> ·{' '}
-            {coverage === undefined ? 'books are not part of your tier' : coverageText(coverage)}
+            {coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}
             {explorer.isLocal.value && ', read in this browser'}
           </p>
         </div>
@@ -86,15 +86,15 @@ function Help() {
           <dd key={does}>{does}</dd>,
         ])}
         <dt>Wheel, pinch</dt>
-        <dd>zoom; with Shift earlier and later; with Alt the prices</dd>
+        <dd>zoom in time; with Shift: move in time; with Alt: zoom in price</dd>
         <dt>Drag</dt>
-        <dd>earlier and later</dd>
+        <dd>move in time</dd>
         <dt>Click, tap</dt>
         <dd>choose the instant of the ladder</dd>
       </dl>
       <p class="quiet">
         Keys work while the picture has the focus. All times are UTC. The imbalance is the shares of bids minus those of
-        asks, as a part of both, within 0.05 of the best prices.
+        asks, divided by their sum, within 0.05 of the best prices.
       </p>
     </details>
   );

@@ -66,7 +66,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const plot = made.value;
   const pointed = plot?.pointed.value;
   const { market, coverage } = shown;
-  const summary = `Order books of ${marketTitle(market)} over time: ${coverage === undefined ? 'your tier has no books' : coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
+  const summary = `Order books of ${marketTitle(market)} over time: ${coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
   const isReferenceShown = state.layers.value.has('reference') && explorer.reference.value !== undefined;
   return (
     <>

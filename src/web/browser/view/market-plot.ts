@@ -82,7 +82,7 @@ export class MarketPlot {
   #isBuilt = false;
   #panels: readonly Panel[] = [];
   #strips: readonly Band[] = [];
-  /** The heat map that the strips are of. */
+  /** The heat map that the strips show. */
   #striped: HeatMap | undefined;
 
   readonly style: ReadonlySignal<PlotStyle> = this.#style;

@@ -15,7 +15,7 @@ export function MarketStatus({ explorer, shown }: StatusContent) {
       {winner !== null ? (
         <span class="badge accent">{winner} won</span>
       ) : (
-        <span class="badge">{closed ? 'closed' : 'not settled'}</span>
+        <span class="badge">{closed ? 'closed' : 'open'}</span>
       )}
       {explorer.loader.isLoading.value && <span class="badge">loading …</span>}
       {clock !== undefined && (

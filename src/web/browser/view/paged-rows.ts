@@ -53,7 +53,7 @@ export class PagedRows<Row> {
     return this.#pages.failure;
   }
 
-  /** Undefined if it is not loaded. */
+  /** The row at an index; undefined if it is not loaded. */
   row(index: number): Row | undefined {
     return this.#pages.value(Math.floor(index / PAGE_ROWS))?.rows[index % PAGE_ROWS];
   }

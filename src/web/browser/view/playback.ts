@@ -7,7 +7,7 @@ export class Playback {
   readonly #state: ViewState;
   readonly #isPlaying = signal(false);
   readonly isPlaying: ReadonlySignal<boolean> = this.#isPlaying;
-  /** The instant with parts of a millisecond. */
+  /** The instant, with fractions of a millisecond. */
   #atMs = 0;
   #frameMs = 0;
 
@@ -15,7 +15,7 @@ export class Playback {
     this.#state = state;
   }
 
-  /** At the end it begins again. */
+  /** Plays or pauses; at the end, plays from the beginning. */
   toggle(): void {
     if (this.#isPlaying.value) {
       this.pause();

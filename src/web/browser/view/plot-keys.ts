@@ -9,10 +9,10 @@ export interface KeyActions {
 
 /** The keys of the picture, with what each does: the help of the page lists them. */
 export const PLOT_KEYS: readonly (readonly [keys: string, does: string])[] = [
-  ['← →', 'the snapshot before, the next snapshot'],
-  ['Shift ← →', 'earlier, later, by a quarter of what is shown'],
+  ['← →', 'previous snapshot, next snapshot'],
+  ['Shift ← →', 'move by a quarter of what is shown'],
   ['+ −', 'zoom in and out, around the instant'],
-  ['↑ ↓', 'higher, lower prices'],
+  ['↑ ↓', 'move to higher or lower prices'],
   ['Page Up, Page Down', 'zoom prices in and out'],
   ['0', 'the whole market'],
   ['Home, End', 'the start and the end of the market'],

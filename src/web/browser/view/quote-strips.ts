@@ -2,7 +2,7 @@ import type uPlot from 'uplot';
 import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
 import { type BandFrame, plotBand } from './plot-band.ts';
 
-/** The scale of spreads ends here, or at the widest one. */
+/** The scale of spreads ends here, or at the widest spread. */
 const SPREAD_MIN = 0.02;
 
 /** Makes a band for spreads, on a scale that begins at 0, or below it where books are crossed. */

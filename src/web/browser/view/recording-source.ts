@@ -5,8 +5,8 @@ import type { LadderQuery, MarketSource } from './market-source.ts';
 import { abortError } from './pause.ts';
 import type { HeatMapWindow, RecordedGap } from './recording.ts';
 
-/** A question of the page to its worker. The first one is `read`. */
-export type WorkerQuestion =
+/** A request of the page to its worker. The first one is `read`. */
+export type WorkerRequest =
   | { readonly ask: 'read'; readonly segments: Uint8Array; readonly gaps: readonly RecordedGap[] }
   | { readonly ask: 'heatMap'; readonly window: HeatMapWindow }
   | { readonly ask: 'ladders'; readonly query: LadderQuery }
@@ -17,7 +17,7 @@ export type WorkerQuestion =
       readonly direction: -1 | 1;
     };
 
-/** An answer has the number of its question. `error`: why there is none. */
+/** An answer has the number of its request. `error`: why there is none. */
 export interface WorkerAnswer {
   readonly id: number;
   readonly value?: unknown;
@@ -28,7 +28,7 @@ interface TrustedTypePolicies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
 }
 
-interface OpenQuestion {
+interface OpenRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: Error) => void;
 }
@@ -46,17 +46,17 @@ export function workerUrl(url: string): string {
 /** The books of a market whose segments the page has: a worker reads them. */
 export class RecordingSource implements MarketSource {
   readonly #worker: Worker;
-  readonly #open = new Map<number, OpenQuestion>();
+  readonly #open = new Map<number, OpenRequest>();
   #count = 0;
 
   /** `url`: a result of `workerUrl`. */
   constructor(url: string) {
     this.#worker = new Worker(url, { type: 'module' });
     this.#worker.addEventListener('message', ({ data: { id, value, error } }: MessageEvent<WorkerAnswer>) => {
-      const question = this.#open.get(id);
+      const request = this.#open.get(id);
       this.#open.delete(id);
-      if (error === undefined) question?.resolve(value);
-      else question?.reject(new Error(error));
+      if (error === undefined) request?.resolve(value);
+      else request?.reject(new Error(error));
     });
     this.#worker.addEventListener('error', () =>
       this.#fail(new Error('this browser does not run the worker of the page')),
@@ -80,14 +80,14 @@ export class RecordingSource implements MarketSource {
     return await this.#ask({ ask: 'neighbour', outcome, atMs, direction }, signal);
   }
 
-  /** Frees the memory of the worker; questions without an answer are rejected. */
+  /** Frees the memory of the worker; requests without an answer are rejected. */
   close(): void {
     this.#worker.terminate();
     this.#fail(new DOMException('The worker is closed.', 'AbortError'));
   }
 
-  /** The worker's answer: it has the type that its question asks for. */
-  #ask<T>(question: WorkerQuestion, signal: AbortSignal | undefined, transfer: Transferable[] = []): Promise<T> {
+  /** The worker's answer: it has the type that its request asks for. */
+  #ask<T>(request: WorkerRequest, signal: AbortSignal | undefined, transfer: Transferable[] = []): Promise<T> {
     const id = this.#count;
     this.#count += 1;
     return new Promise<T>((resolve, reject) => {
@@ -100,7 +100,7 @@ export class RecordingSource implements MarketSource {
         },
         { once: true },
       );
-      this.#worker.postMessage({ id, question }, transfer);
+      this.#worker.postMessage({ id, request }, transfer);
     });
   }
 

@@ -99,7 +99,7 @@ export class Recordings {
     if (this.#midpoints.failure !== undefined) this.#midpoints.retry();
   }
 
-  /** Shows something else. */
+  /** Changes the query, and loads what it needs. */
   choose(change: Partial<BrowseQuery>): void {
     const before = this.#query.peek();
     const next = { ...before, ...change };
@@ -161,7 +161,7 @@ export class Recordings {
     });
   }
 
-  /** The list begins elsewhere than the days say: a market was added since they were counted. */
+  /** The list does not begin where the days say: a market was added since they were counted. */
   #recount(): void {
     if (this.#cancelRecount !== undefined) return;
     this.#cancelRecount = this.#deps.later(() => {

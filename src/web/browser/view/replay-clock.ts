@@ -11,7 +11,7 @@ export interface ReplayClockJson {
   readonly speed: number | 'max';
 }
 
-/** The times between looks at the clock. A key has a limit of requests, and each look causes more of them, for what is shown. */
+/** Time between two reads of the clock. A key has a limit of requests, and each read causes further ones for what is shown. */
 const POLL_MS = { open: 500, withKey: 3000 };
 const RETRY_MS = 3000;
 

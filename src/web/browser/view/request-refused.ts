@@ -7,7 +7,7 @@ export interface Link {
 /** The kind of a problem document, such as `forbidden` or `not-found`; or why there is none. */
 type RefusalKind = string | 'not-connected' | 'unreachable';
 
-/** A request without an answer. `message` is one sentence for the person. */
+/** A request that was refused or not answered. `message` is one sentence for the person. */
 export class RequestRefused extends Error {
   readonly kind: RefusalKind;
   /** 0 if the request was not sent, or the server did not answer. */
@@ -28,7 +28,7 @@ export interface ProblemFields {
   readonly detail?: unknown;
 }
 
-/** The problem of an answer; an empty one if its body is no problem document. */
+/** The problem of an answer; an empty one if its body is not a problem document. */
 export async function problemIn(response: Response): Promise<ProblemFields> {
   try {
     const body: unknown = await response.json();
@@ -46,7 +46,7 @@ export function kindOf({ type }: ProblemFields): string {
 }
 
 /** The detail of a problem as a sentence; `status` if it has none. */
-export function sentenceOf({ detail }: ProblemFields, status: number): string {
+export function detailSentence({ detail }: ProblemFields, status: number): string {
   if (typeof detail !== 'string' || detail === '') return `The server answered with status ${status}.`;
   return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
 }

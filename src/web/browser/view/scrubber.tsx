@@ -22,7 +22,7 @@ export function Scrubber({ explorer, shown }: { readonly explorer: Explorer; rea
           class="button small"
           type="button"
           onClick={() => void explorer.step(-1)}
-          aria-label="The snapshot before"
+          aria-label="Previous snapshot"
         >
           ◂|
         </button>
@@ -36,7 +36,7 @@ export function Scrubber({ explorer, shown }: { readonly explorer: Explorer; rea
         >
           {isPlaying ? 'Pause' : 'Play'}
         </button>
-        <button class="button small" type="button" onClick={() => void explorer.step(1)} aria-label="The next snapshot">
+        <button class="button small" type="button" onClick={() => void explorer.step(1)} aria-label="Next snapshot">
           |▸
         </button>
         <label class="speed small">

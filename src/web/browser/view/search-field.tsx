@@ -16,7 +16,7 @@ export function SearchField({ search, choose, later }: SearchFieldContent) {
   const input = useRef<HTMLInputElement>(null);
   const cancel = useRef<() => void>(undefined);
   useEffect(() => {
-    // Not what somebody is typing.
+    // Keeps the text that somebody is typing.
     if (input.current!.value.trim() !== search) input.current!.value = search;
     return () => cancel.current?.();
   }, [search]);

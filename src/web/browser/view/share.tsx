@@ -19,7 +19,7 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     message.value = '';
     message.value = await navigator.clipboard.writeText(text).then(
       () => 'Copied',
-      () => `Your browser does not allow it: ${text}`,
+      () => `Your browser does not allow scripts to copy: ${text}`,
     );
   };
   const { market, state } = shown;

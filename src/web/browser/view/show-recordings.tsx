@@ -14,7 +14,7 @@ export function showRecordings(root: HTMLElement, connection: Connection): () =>
   const seen = () => {
     const { value: state } = connection.state;
     if (state.kind !== 'ready') return undefined;
-    return JSON.stringify([state.with?.key, state.with?.tier]);
+    return JSON.stringify([state.connected?.key, state.connected?.tier]);
   };
   let shown: string | undefined;
   const stopLoading = effect(() => {

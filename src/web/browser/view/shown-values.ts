@@ -18,7 +18,7 @@ export interface ShownValuesOptions<Key, Value> {
 }
 
 /**
- * The values of what is shown, loaded in batches when somebody stops at it; the first ones are loaded at once. A load is aborted when
+ * The values of what is shown, loaded in batches once it stays shown; the first ones are loaded at once. A load is aborted when
  * nothing of it is shown any more. The values that were shown least recently are forgotten.
  */
 export class ShownValues<Key, Value> {

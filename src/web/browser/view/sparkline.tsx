@@ -23,7 +23,7 @@ export function Sparkline({ values }: { readonly values: Midpoints }) {
   );
 }
 
-/** Decimals of a coordinate: a tenth of a pixel is seen by nobody. */
+/** Decimals of a coordinate: nobody sees a tenth of a pixel. */
 const DECIMALS = 1;
 
 /**

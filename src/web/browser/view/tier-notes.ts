@@ -16,7 +16,7 @@ const SHOWN = [
 
 /** Sentences about data that a key does not show in the list of recordings: late data, midpoints, markets. */
 export function tierNotes(
-  connection: Pick<Connection, 'grants' | 'lackOf'>,
+  connection: Pick<Connection, 'grants' | 'missingGrant'>,
   connected: ConnectedKey | undefined,
 ): TierNote[] {
   if (connected === undefined) return [];
@@ -30,7 +30,7 @@ export function tierNotes(
   }
   for (const [route, consequence] of SHOWN) {
     if (connection.grants(route)) continue;
-    const { sentence, link } = connection.lackOf(route);
+    const { sentence, link } = connection.missingGrant(route);
     notes.push({ sentence: `${sentence} ${consequence}`, link });
   }
   return notes;

@@ -32,7 +32,7 @@ export function viewLinkOf(search: string): ViewLink {
   };
 }
 
-/** The query with `?`, or nothing if all is as at first. from and to are inclusive, as those of the API. */
+/** The query with `?`, or an empty text for the initial view. from and to are inclusive, as those of the API. */
 export function searchOf({ outcome, scale, time, prices, atMs }: ViewLink): string {
   const query = new URLSearchParams();
   if (outcome !== 'up') query.set('outcome', outcome);
