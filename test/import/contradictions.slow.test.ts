@@ -60,7 +60,7 @@ describe('a book of one source that differs from the archive’s of the same ins
     expect(report.notes).toEqual([
       expect.stringMatching(
         new RegExp(
-          `ndjson: 2 books are not stored, because the archive has others of the same instants, the first at 2026-04-16T07:10:04.001Z of market ${CONDITION_ID}$`,
+          `ndjson: 2 books are not stored, because the archive has different books for the same instants, the first at 2026-04-16T07:10:04.001Z of market ${CONDITION_ID}$`,
         ),
       ),
     ]);

@@ -210,7 +210,7 @@ describe('an import of a market that is deleted meanwhile', () => {
     const importer = new Importer(place.archive, { clock: () => NOW_MS, beforeBatch: deleteOnce });
     const { total, rejections } = await importer.run(sourcesOf([path]));
     expect(total).toMatchObject({ read: 4, stored: 2, duplicate: 0, rejected: 2 });
-    const reason = `market ${sampleMarket().conditionId} was deleted during the import: import this again`;
+    const reason = `market ${sampleMarket().conditionId} was deleted during the import: import the file again`;
     expect(rejections.map((rejection) => rejection.reason)).toEqual([reason, reason]);
     const { bytes } = await exported(place.archive, 'ndjson');
     expect(linesOfNdjson(bytes)).toHaveLength(2);

@@ -59,7 +59,7 @@ export function dataApiTrades(): Codec {
   };
 }
 
-/** The same as CSV with these columns. */
+/** Trades of the Data API as CSV, with these columns. */
 export function dataApiTradesCsv(): Codec {
   return {
     format: 'Data API trades CSV',
@@ -78,7 +78,7 @@ export function isDataApiTrade(value: unknown): value is Fields {
   return isFields(value) && COLUMNS.every((name) => name in value);
 }
 
-/** An empty field of a row is not stated. */
+/** The fields of a row, without the empty ones. */
 function fieldsOf(row: Row): Fields {
   const entries = [...COLUMNS, ...FURTHER_COLUMNS].map((name) => [name, row(name)] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== ''));

@@ -15,7 +15,7 @@ const TIME_NAME = /(?:^|[^a-z])(?:ts|time|timestamp|datetime|date|at|when|recv)(
 const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
 const LEVELS_MIN = 2;
 const SIDES = ['bid', 'ask'] as const;
-/** Names that are not of prices. Liquidity and volume may be of more than one level. */
+/** Names of fields that are not prices. Liquidity and volume may be sums of several levels. */
 const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|sz|spread|count/i;
 const SIZE = /size|qty|quantity|amount|sz/i;
 const PRICE_MEMBERS = ['price', 'p', 'px'];

@@ -12,10 +12,10 @@ const READ_ROWS = 4096;
 /** Digits after the second by the unit of a stored time. */
 const TIME_DIGITS = { MILLIS: 3, MICROS: 6, NANOS: 9 } as const;
 type TimeUnit = keyof typeof TIME_DIGITS;
-/** Any float of 32 bits is the one nearest to a decimal of that many digits. */
+/** The numbers of digits to try: every 32-bit float is the nearest one to some decimal of at most nine digits. */
 const FLOAT_DIGITS = [6, 7, 8, 9];
 
-/** INT96 and dates have no type that could be taken out of the schema. */
+/** Parsers for INT96 and dates, whose type cannot be removed from the schema (see `asStored`). */
 const PARSERS: Partial<ParquetParsers> = {
   ...TEXT_AS_BYTES,
   timestampFromNanoseconds: (nanoseconds) => isoText(nanoseconds, 'NANOS', false),

@@ -25,7 +25,7 @@ export class RecentRecords {
     if (name === undefined) return true;
     const before = this.#records.get(name) ?? this.#earlier.get(name);
     if (before === undefined) this.#add(name, record, number);
-    else if (!saysSame(before.record, record)) throw contradiction(record, before.number, number);
+    else if (!isSameStatement(before.record, record)) throw contradiction(record, before.number, number);
     return true;
   }
 
@@ -40,7 +40,7 @@ export class RecentRecords {
 }
 
 /** Returns true if two records of a series and instant are equal, apart from their asset ids: the first may not have known its asset. */
-function saysSame(a: RecordedItem, b: RecordedItem): boolean {
+function isSameStatement(a: RecordedItem, b: RecordedItem): boolean {
   if (a.type === 'snapshot' && b.type === 'snapshot') return sameBook(a.book, b.book);
   return Bun.deepEquals({ ...a, assetId: undefined }, { ...b, assetId: undefined });
 }
@@ -68,7 +68,7 @@ function contradiction(record: RecordedItem, before: number, number: number) {
   const when = 'timestampMs' in record ? formatInstant(record.timestampMs) : '';
   const where = before === number ? 'the row itself' : `row ${before}`;
   return rejected(
-    `${where} has another ${what} at ${when}: if both are right, state rows.repeats = "keep" in the mapping`,
+    `${where} has a different ${what} at ${when}: if both are right, state rows.repeats = "keep" in the mapping`,
   );
 }
 

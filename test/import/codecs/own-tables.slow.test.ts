@@ -61,7 +61,7 @@ describe.each(FORMATS)('an export as %s', (format) => {
     await importRecords(first.archive, [sampleMarket({ details: { question: 'Up or down?' } })]);
     const { notes } = await importFile(second.archive, 'any', (await exported(first.archive, format)).bytes);
     expect(notes).toEqual([
-      `a ${NAMES[format]} has no texts and fees of markets: import an export as ndjson or segments to have them`,
+      `a ${NAMES[format]} lacks the texts and fees of markets: to get them, import an ndjson or segments export`,
     ]);
   });
 

@@ -143,8 +143,8 @@ describe('A mapped row is rejected, with one reason, and the next one is stored:
   const cases: [values: Values, reason: string][] = [
     [{ ts: '' }, 'the time that the mapping'],
     [{ ts: 'soon' }, 'ts soon is not a number of ms since 1970'],
-    [{ ts: '1776323405' }, 'ts 1776323405 is no time between 2001 and 2286 in ms: correct the unit in the mapping'],
-    [{ ts: '1776323405123000' }, 'is no time between 2001 and 2286 in ms'],
+    [{ ts: '1776323405' }, 'ts 1776323405 is not a time between 2001 and 2286 in ms: correct the unit in the mapping'],
+    [{ ts: '1776323405123000' }, 'is not a time between 2001 and 2286 in ms'],
     [{ slug: '' }, 'the row does not name its market'],
     [{ slug: 'a b' }, 'slug is not made of letters'],
     [{ slug: 'bitcoin-up-or-down-someday' }, 'its window is not stated'],
@@ -179,7 +179,7 @@ describe('two rows of one instant', () => {
   test('Of two rows that state one instant differently the second is rejected, unless repeats are kept.', async () => {
     const reasons = await rejectionsOf(mapping(), csv(rowOf(), rowOf({ ts: String(AT_MS + 1) }), changed));
     expect(reasons).toEqual([
-      'row 2 has another quote of up at 2026-04-16T07:10:05.123Z: if both are right, state rows.repeats = "keep" in the mapping',
+      'row 2 has a different quote of up at 2026-04-16T07:10:05.123Z: if both are right, state rows.repeats = "keep" in the mapping',
     ]);
   });
 
