@@ -39,10 +39,10 @@ export interface MarketCoverage {
 const CACHED_MAX = 1000;
 /** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
-/** The bytes of payload that are read before other requests are served: a few milliseconds of work. */
+/** The bytes of payload that one step reads, before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
 
-/** A question that is not answered yet. */
+/** A request for a coverage that is not answered yet. */
 interface Question {
   readonly conditionId: string;
   readonly asOfMs: InstantMs;

@@ -8,7 +8,7 @@ import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
-/** A time series as an audit finds it. */
+/** A time series that is audited. */
 export interface AuditedSeries {
   readonly seriesId: number;
   readonly kind: MarketSeriesKind | 'coin-price';
@@ -32,7 +32,7 @@ interface FaultySegment {
   readonly segmentId: number;
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
-  /** The fault, as the end of a sentence whose subject is the segment. */
+  /** The fault, as the predicate of a sentence whose subject is the segment: `has no payload`. */
   readonly fault: string;
 }
 
@@ -144,7 +144,7 @@ export class SegmentAudit {
     const firstMs = instantOr(row?.first_ms);
     const lastMs = instantOr(row?.last_ms);
     const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
-    if (row === null) return faulty('is named by an index and does not exist');
+    if (row === null) return faulty('is in an index but does not exist');
     const { payload, digest } = row;
     if (!(payload instanceof Uint8Array)) return faulty('has no payload');
     if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 
 /**
- * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Only
+ * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Use it only
  * within `Database.readShared`.
  */
 export class VersionedCache<T> {
@@ -15,7 +15,7 @@ export class VersionedCache<T> {
     this.#sizeMax = sizeMax;
   }
 
-  /** The cached result for `key`, or that of `look`. Undefined results are not cached. */
+  /** The cached result for `key`, else the result of `look`, which is cached unless it is undefined. */
   find(key: string, look: () => T | undefined): T | undefined {
     const { state } = this.#database;
     if (state !== this.#state) {
