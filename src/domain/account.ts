@@ -15,7 +15,7 @@ export function hasOneOwner(email: string): boolean {
 /** A person or a service that owns keys. */
 export interface Account {
   readonly id: number;
-  /** Unique in any case among the accounts that are not deleted; in the case of its first use. */
+  /** Unique, regardless of case, among the accounts that are not deleted; spelled as in its first use. */
   readonly email: string;
   readonly name: string | undefined;
   readonly role: Role;

@@ -79,7 +79,7 @@ const OutcomeCoverage = Type.Object({
   assetId: AssetId,
   mirrored: Type.Boolean({
     description:
-      'Whether the first snapshot was made from the other outcome: so is every one before the first recorded one.',
+      'Whether the first snapshot was made from the other outcome, as is every snapshot before the first recorded one.',
   }),
   count: count('Snapshots.'),
   first: instantOrNull('Time of the first snapshot; null when there is none.'),
@@ -114,7 +114,7 @@ export const CoverageResource = Type.Object(
     endTime: instantText('End of the window.'),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     contradictions: count(
-      'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two is old then. A replay sends the later one for both outcomes.',
+      'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two books is then out of date. A replay sends the later one for both outcomes.',
     ),
     contradictingCount: count(
       'Number of instants of an outcome at which recordings that were imported one after the other stored different books. All of them are served; import a recording with hashes again, which keeps the book that they prove.',

@@ -17,7 +17,7 @@ export interface Tier {
   readonly requestsPerMinute: number;
   readonly monthlyPriceUsd: number | undefined;
   readonly priceNote: string | undefined;
-  /** undefined: not retired. A retired tier is given to no key and no account any more; those that have it keep it. */
+  /** Undefined for a tier that is not retired. Keys and accounts no longer get a retired tier; those that have it keep it. */
   readonly retiredMs: InstantMs | undefined;
 }
 
