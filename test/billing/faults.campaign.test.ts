@@ -27,7 +27,7 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     ['hangs', never],
     ['answers 500', () => new Response('rpc-secret', { status: 500 })],
     ['answers no JSON', () => new Response('rpc-secret')],
-    ['is of another chain', ({ method }) => (method === 'eth_chainId' ? '0x89' : undefined)],
+    ['belongs to another chain', ({ method }) => (method === 'eth_chainId' ? '0x89' : undefined)],
   ])(
     'with a node that %s are refused with 503 and nothing is stored, and work when it is repaired',
     async (_, fault) => {

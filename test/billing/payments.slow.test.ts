@@ -127,7 +127,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
   });
 
   test.each<[string, object, string]>([
-    ['another chain', { network: 'eip155:137' }, 'is of another chain'],
+    ['another chain', { network: 'eip155:137' }, 'belongs to another chain'],
     ['other decimals', { decimals: 18 }, 'has 6 decimals, not 18'],
     ['another domain', { version: '1' }, "has another EIP-712 domain than name 'Test Dollar' and version '1'"],
     ['no contract', { asset: `0x${'1'.repeat(40)}` }, 'is not a token with transfers by authorization'],
