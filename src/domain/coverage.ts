@@ -35,7 +35,7 @@ export function lengthOf({ fromMs, toMs }: TimeRange): number {
  * Finds the longest time in a window without a snapshot. The window's start and its end (now, while it is open) count as
  * snapshots; a snapshot outside the window counts at the nearer edge. Of equally long times it is the earliest.
  */
-export class SilenceWatch {
+export class SilenceTracker {
   readonly #startMs: InstantMs;
   readonly #endMs: InstantMs;
   #lastMs: InstantMs;
@@ -151,5 +151,5 @@ export type CoverageResource = Static<typeof CoverageResource>;
 export interface OutcomeCoverage extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
-  readonly silence: SilenceWatch;
+  readonly silence: SilenceTracker;
 }

@@ -401,7 +401,7 @@ export class Batch<S> {
     const stored = (fromMs: number, toMs: number) => snapshots.slices(market, outcome, fromMs, toMs);
     const isIdFree = (id: number) => id !== 0 && this.#archive.givenIds.isFree(id);
     const series = { conditionId, name: `${conditionId} ${outcome}`, stored, isIdFree };
-    return addition(this.#contradictions.withoutContradicting(records, fresh, series), (added) => {
+    return addition(this.#contradictions.consistent(records, fresh, series), (added) => {
       snapshots.add(market, outcome, added);
       if (!statements.exist(market, outcome)) return;
       statements.markForeign(market, outcome, [...new Set(added.map(({ timestampMs }) => timestampMs))]);

@@ -100,11 +100,7 @@ export class Contradictions {
    * Returns the books of `fresh` that contradict no other source, and marks the others as contradicted. `fresh` are the books of `incoming`
    * that the archive does not have; both ascend by time.
    */
-  withoutContradicting<I extends StatedBook>(
-    incoming: readonly I[],
-    fresh: readonly I[],
-    series: SeriesOfBooks,
-  ): readonly I[] {
+  consistent<I extends StatedBook>(incoming: readonly I[], fresh: readonly I[], series: SeriesOfBooks): readonly I[] {
     const [first] = fresh;
     if (first === undefined) return fresh;
     const isOfOne = incoming.every(({ from }) => from === first.from);

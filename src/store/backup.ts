@@ -187,10 +187,7 @@ function copyArchive(directory: string, draft: string, clock: () => InstantMs): 
   writeSecret(draft, secret);
   // A restore may have begun before the databases were opened.
   if (identitiesIn(directory) !== identities) {
-    throw new DomainError(
-      'unavailable',
-      `the databases of '${directory}' were replaced during the backup: run this again`,
-    );
+    throw new DomainError('unavailable', `the databases of '${directory}' were just replaced: run this again`);
   }
   return { files, keySecretSha256: digestOf(secret) };
 }
@@ -223,7 +220,7 @@ function refuseIncomplete(file: DatabaseFile, before: Counts, copy: Counts, afte
   if (wrong === undefined) return;
   throw new DomainError(
     'unavailable',
-    `the copy of ${file.name} has ${copy[wrong]} ${wrong}, but the archive has ${before[wrong]}: the copy was deleted, run this again`,
+    `the copy of ${file.name} has ${copy[wrong]} ${wrong}, but the archive has ${before[wrong]}: run this again`,
   );
 }
 

@@ -88,10 +88,7 @@ export class Grants {
       throw new DomainError('not-found', `the account has no grant '${id}': 'bookreel account show' lists its grants`);
     }
     if (grant.endsMs !== undefined && grant.endsMs <= Math.max(nowMs, grant.startsMs)) {
-      throw new DomainError(
-        'conflict',
-        `the grant '${id}' has already ended: 'bookreel account show' lists the grants that have not`,
-      );
+      throw new DomainError('conflict', `the grant '${id}' has already ended`);
     }
     this.#sql.end.run(nowMs, id);
   }

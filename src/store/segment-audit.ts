@@ -95,7 +95,7 @@ export class SegmentAudit {
       ...this.#database
         .query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`)
         .all()
-        .flatMap(({ integrity_check: said }) => (said === 'ok' ? [] : integrityFaults(said))),
+        .flatMap(({ integrity_check: report }) => (report === 'ok' ? [] : integrityFaults(report))),
       ...this.#brokenReferences(),
       ...this.#touchingRanges(),
     ]);
@@ -187,8 +187,8 @@ export class SegmentAudit {
 }
 
 /** `row 17 missing from index segments_by_position`: the number is a segment's id. One message may hold several lines. */
-function integrityFaults(said: string): DatabaseFault[] {
-  return said.split('\n').map((line) => {
+function integrityFaults(report: string): DatabaseFault[] {
+  return report.split('\n').map((line) => {
     const row = /\brow (\d+) missing from index segments_by_position\b/.exec(line);
     return { what: `SQLite: ${line}`, segmentId: row === null ? undefined : Number(row[1]) };
   });

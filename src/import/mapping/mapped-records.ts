@@ -130,17 +130,13 @@ export function recordMaker(mapping: Mapping): RecordMaker {
         ...found.flatMap((one) => unlessRefused(() => numbered(labelled(one, read!), row)) ?? []),
       ];
       const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
-      return { records: read === undefined ? records : withMarketRecord(records, read, markets!), refused };
+      return { records: read === undefined ? records : withMarket(records, read, markets!), refused };
     },
   };
 }
 
 /** The records, after the market record that the row gives. */
-function withMarketRecord(
-  records: readonly RecordedItem[],
-  read: RowMarket,
-  markets: MarketReader,
-): readonly RecordedItem[] {
+function withMarket(records: readonly RecordedItem[], read: RowMarket, markets: MarketReader): readonly RecordedItem[] {
   markets.remember(read);
   return read.statement === undefined ? records : [{ type: 'market', statement: read.statement }, ...records];
 }
