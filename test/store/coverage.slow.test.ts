@@ -280,7 +280,7 @@ describe('coverage', () => {
     expect(answered).toHaveLength(63);
   });
 
-  test('Every asOf from a market’s last record on has one answer of coverage.', async () => {
+  test('From a market’s last record on, every asOf gets the same coverage.', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const lastMs = START_MS + 90_500;

@@ -52,7 +52,7 @@ function innerPage(below: number): Buffer {
 const TABLE: SqliteSelection = { table: 't' };
 
 describe('the rows of SQLite', () => {
-  test('A REAL of SQLite has the value of its shortest decimal, and rows have the order of the table.', async () => {
+  test('A SQLite REAL is read as its shortest decimal, and rows in the order of the table.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'a file? with 100% #1.db');
     write(
@@ -277,7 +277,7 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
     );
   });
 
-  test('whose pages have each other below, after as many rows as it has bytes', async () => {
+  test('whose pages refer to each other, after as many rows as it has bytes', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'loop.db');
     write(path, 'CREATE TABLE t (a)', "INSERT INTO t SELECT 'x' FROM json_each('[1,2,3,4,5,6,7,8,9]')");
