@@ -722,7 +722,7 @@ export class Importer implements RecordSink {
 function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
   const notes = [...corrected].map(
     ([conditionId, count]) =>
-      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} proved wrong by their hashes: corrected`,
+      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} proved wrong by hashes: corrected`,
   );
   const omitted = notes.splice(CORRECTION_NOTES_MAX).length;
   return omitted === 0 ? notes : [...notes, `… and stored snapshots of ${omitted} more markets`];
