@@ -12,7 +12,7 @@ import { refuseOther, type SignedPayment } from './x402.ts';
 export interface BillingDeps extends ReconciliationDeps {
   /** Address that receives payments: hex in lower case. */
   readonly payTo: string;
-  /** Address of the service in browsers, without a slash at its end; undefined: that of the request. */
+  /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
   readonly wait: (ms: number) => Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface Price {
 }
 
 const QUOTE_MS = 10 * 60_000;
-/** A quote is given again while it is valid for this long. */
+/** An account gets its last quote again if that is still valid for this time. */
 const REUSED_MS = 5 * 60_000;
 /** Unpaid quotes are kept for this long after their end, so that a late client learns why it is refused. */
 const OLD_QUOTE_MS = 24 * 3_600_000;
@@ -107,7 +107,7 @@ export class Billing {
     });
   }
 
-  /** The quotes at some prices. A network that does not answer is left out; throws as `quote` does if none answers. */
+  /** A quote for each of `prices`. A network that does not answer is left out; throws as `quote` does if none answers. */
   async quotes(accountId: number, prices: readonly Price[]): Promise<{ quote: PaymentQuote; token: Token }[]> {
     const results = await Promise.allSettled(prices.map((price) => this.quote(accountId, price)));
     for (const one of results) if (one.status === 'rejected' && !isUnavailable(one.reason)) throw one.reason;
@@ -144,7 +144,7 @@ export class Billing {
   /**
    * Settles a quote with a signed transfer: the payment is pending if the chain has not mined it yet. Repetitions have the same
    * result. Throws 'invalid-parameter' for a transfer that is not what the quote asks for or cannot be mined, 'conflict' if the
-   * quote or the transfer is used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
+   * quote or the transfer was already used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
    */
   settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
     refuseOther(signed, quote);
@@ -156,7 +156,7 @@ export class Billing {
     return started;
   }
 
-  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' for another one. */
+  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' if there is no such payment. */
   history(accountId: number, limit: number, beforeId?: string): Payment[] {
     const { payments, database } = this.#deps.registry;
     return database.read(() => {
@@ -188,7 +188,7 @@ export class Billing {
       this.#refuseTimes(quote, signed);
       const outcome = await chain.verify(signed, quote.sinceBlock);
       refuseUsed(outcome, quote);
-      // Stored before it is sent: after a crash the chain is asked for it.
+      // Stored before it is sent: after a crash the chain shows its outcome.
       payment = registry.database.write(() => registry.payments.add({ ...signed, quote }, clock()));
       payment = this.#reconciliation.apply(payment, outcome);
     }
@@ -219,7 +219,7 @@ export class Billing {
       await chain.send(signed);
       return true;
     } catch (error) {
-      // The transfer may have reached the network nevertheless. The next request sends it again.
+      // The transfer may still have reached the network. The next request sends it again.
       this.#sentMs.delete(payment.id);
       logError(`payment ${payment.id} was not sent to ${chain.name}: ${kindOf(error)}`);
       return false;

@@ -57,7 +57,7 @@ export class SilenceTracker {
     this.#lastMs = atMs;
   }
 
-  /** Undefined when the window has not begun. */
+  /** The longest time without a snapshot; undefined if the window has not begun. */
   longest(nowMs: InstantMs): TimeRange | undefined {
     const untilMs = Math.max(this.#startMs, Math.min(nowMs, this.#endMs));
     const last = { fromMs: this.#lastMs, toMs: untilMs };
@@ -66,9 +66,9 @@ export class SilenceTracker {
   }
 }
 
-/** Gaps that the coverage of a market lists; `gapCount` counts all. */
+/** Maximum number of gaps that the coverage of a market lists; `gapCount` counts all. */
 export const GAPS_LISTED_MAX = 10_000;
-/** Instants with contradicting books that the coverage of a market lists; `contradictingCount` counts all. */
+/** Maximum number of instants with contradicting books that the coverage of a market lists; `contradictingCount` counts all. */
 export const CONTRADICTING_LISTED_MAX = 100;
 
 const instantOrNull = (description: string) => Type.Union([instantText(description), Type.Null()], { description });

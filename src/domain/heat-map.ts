@@ -26,7 +26,7 @@ export interface HeatMap {
 export interface HeatMapColumn extends ColumnRange {
   /** True if a recorded gap touches the column. */
   readonly hasGap: boolean;
-  /** Undefined if the book is not known at the end of the column. Columns that show the same snapshot share it. */
+  /** The book that the column shows; undefined if it is not known at the end of the column. Columns that show the same snapshot share it. */
   readonly book: ColumnBook | undefined;
   /** The recorded trades in it; undefined without any. */
   readonly traded?: TradedColumn | undefined;
@@ -81,8 +81,8 @@ export function columnsOf(fromMs: InstantMs, toMs: InstantMs, columns: number): 
 }
 
 /**
- * The venue's tick is 0.01; it becomes 0.001 in markets whose price went below 0.04 or above 0.96. In thousandths: finer rows
- * are below the first and from the second on.
+ * The venue's tick is 0.01; it becomes 0.001 in markets whose price went below 0.04 or above 0.96. In thousandths: rows are
+ * finer below the first price and from the second price on.
  */
 const FINE = { below: 40, from: 960 };
 const CENT = 10;

@@ -22,7 +22,7 @@ type Stated = Pick<MarketStatement, DefaultedField>;
 /** The defaults: those of an unresolved market. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
-/** The venue's ids and the times of their first statements: of the import where a statement has no time, undefined without an id. */
+/** The venue's ids and the times of their first statements: the time of the import if a statement has none; undefined without an id. */
 interface VenueIds extends Pick<Market, 'marketId' | 'eventId'> {
   readonly marketIdMs: InstantMs | undefined;
   readonly eventIdMs: InstantMs | undefined;
@@ -155,7 +155,7 @@ function venueIds({ marketId = '0', eventId = '0', statedMs, updatedMs }: Market
   return { marketId, marketIdMs: timeOf(marketId), eventId, eventIdMs: timeOf(eventId) };
 }
 
-/** Later statements do not change an id: otherwise the id as of an instant would depend on them. */
+/** Keeps the id that was stated first: if later statements changed it, the id as of an instant would depend on them. */
 function earlierIds(known: VenueIds, stated: VenueIds): VenueIds {
   const market = isEarlier(stated.marketIdMs, known.marketIdMs) ? stated : known;
   const event = isEarlier(stated.eventIdMs, known.eventIdMs) ? stated : known;

@@ -38,7 +38,7 @@ export interface Payment {
   /** Unix seconds. Exclusive. */
   readonly validBefore: number;
   readonly state: (typeof PAYMENT_STATES)[number];
-  /** Hash of the transaction that transferred it; undefined: not mined. */
+  /** Hash of the transaction that transferred it; undefined if it is not mined. */
   readonly transaction: string | undefined;
   readonly block: number | undefined;
   readonly settledMs: InstantMs | undefined;

@@ -70,7 +70,7 @@ export function grantsRoute(tier: Pick<Tier, 'routes'>, grant: Grant): boolean {
   return tier.routes === undefined || tier.routes.includes(grant);
 }
 
-/** `coin` in canonical form. */
+/** Returns true if a tier grants a coin; `coin` must be in canonical form. */
 export function grantsCoin(tier: Pick<Tier, 'coins'>, coin: string): boolean {
   return tier.coins === undefined || tier.coins.includes(coin);
 }

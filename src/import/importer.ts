@@ -46,7 +46,7 @@ import { winnerNotes } from './winner-notes.ts';
 export interface ImportOptions {
   readonly clock: () => number;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called with every rejection, also if the report only counts it. */
+  /** Called with every rejection, even if the report only counts it. */
   readonly onReject?: (rejection: Rejection) => void;
   /** Stops the import; the records that were read before are stored. */
   readonly signal?: AbortSignal;
@@ -99,9 +99,9 @@ const UNREAD = 'unknown';
 const COLLECT_EVERY_ITEMS = 512;
 /** Maximum number of assets with an open interval. With more, the interval of the asset with the oldest last message is closed. */
 const INTERVAL_ASSETS_MAX = 4096;
-/** Further binary files in directories are only counted as skipped. */
+/** Maximum number of notes about binary files in directories; further files are only counted as skipped. */
 const BINARY_NOTES_MAX = 20;
-/** Corrections of further markets are only counted, to keep the report readable. */
+/** Maximum number of notes about corrected markets; further markets are only counted, to keep the report readable. */
 const CORRECTION_NOTES_MAX = 100;
 /** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
@@ -131,7 +131,7 @@ export class Importer implements RecordSink {
   readonly #archive: Archive;
   readonly #options: ImportOptions;
   readonly #late = new LateMarkets<CountedItem>();
-  /** Reads the named files; undefined: every file is recognised by its content. */
+  /** Reads the named files; undefined if every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
   /** The codecs of the second reading. */
@@ -165,7 +165,7 @@ export class Importer implements RecordSink {
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   readonly #inputs = new Map<FileTally, RecognisedFile>();
-  /** Items of the current file so far, also those that are ignored. */
+  /** The number of items of the current file so far, including ignored ones. */
   #index = 0;
   #files = 0;
   #startedMs = 0;
@@ -381,7 +381,7 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
-  /** With an interval, adds one snapshot per interval from the messages, which are not merged then. */
+  /** Adds one snapshot per interval from the messages, for an import with an interval, which does not merge them. */
   #addIntervals(isLast: boolean): void {
     const { every = 'change' } = this.#options;
     if (every === 'change') return;
@@ -424,7 +424,7 @@ export class Importer implements RecordSink {
   /** The conditionId or asset id that no market record states, if a record is refused for that reason. */
   #lateKeyOf(refused: DomainError): string | undefined {
     const missed = this.markets.takeMissed();
-    // A hidden asset also looks like one of another market.
+    // An asset that is hidden is refused like an asset of another market.
     if (missed !== undefined && this.#late.hides(missed)) return missed;
     const key = keyOf(refused);
     return key === undefined ? undefined : (missed ?? key);

@@ -20,7 +20,7 @@ interface KeptItem<I> {
 
 /**
  * The markets and assets (`keys`: conditionIds and asset ids) that records name before a market record states them, and the items of
- * these records. An item is known by its place among the items of its file, so that each is counted once. Takes a bit per item.
+ * these records. An item is known by its place among the items of its file, so that each is counted once. Each item takes one bit.
  */
 export class LateMarkets<I> {
   reading: Reading = 'first';

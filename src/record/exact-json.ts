@@ -39,7 +39,7 @@ type NumberReader = (value: number, source: string) => unknown;
 
 /**
  * Parses JSON, and refuses a number that a double would round. The limits for digits of prices and sizes are checked where
- * those fields are read. Throws DomainError 'rejected-record', also when the text is not JSON.
+ * those fields are read. Throws DomainError 'rejected-record', even when the text is not JSON.
  */
 export function parseJsonExactly(text: string): unknown {
   refuseTooManyValues(text, JSON_VALUES_MAX);

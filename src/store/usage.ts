@@ -158,7 +158,7 @@ export class Usage {
       this.#sql.deleteUse.run(keyId);
       this.#lastUses.delete(keyId);
     }
-    // Rows that are not stored are added to the stored ones by the flush, also when several have the same key, hour and route.
+    // Rows that are not stored are added to the stored ones by the flush, even when several have the same key, hour and route.
     this.#earlier = [...this.#unstored()].map((row) =>
       forgotten.has(row.keyId) ? { ...row, keyId: DELETED_KEYS } : row,
     );

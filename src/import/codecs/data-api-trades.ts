@@ -65,7 +65,7 @@ export function dataApiTradesCsv(): Codec {
     format: 'Data API trades CSV',
     input:
       "Trades of the venue's Data API as CSV (`asset, conditionId, side, size, price, timestamp, outcome, transactionHash`)",
-    becomes: 'The same.',
+    becomes: 'As from JSON.',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
       await readRows(file, COLUMNS, sink, (line, row) => takeTrade(line, sink, () => fieldsOf(row())));

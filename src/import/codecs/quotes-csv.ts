@@ -100,7 +100,7 @@ function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; re
   return { timestampMs, quote: { bidPrice, bidSize, askPrice, askSize } };
 }
 
-/** An empty side has no values, or the size 0 at the price 0 or 1. */
+/** Reads a side of a quote. An empty one has no values, or the size 0 at the price 0 or 1. */
 function sideOf(name: string, price: string, size: string): [number, number] | [undefined, undefined] {
   if (price === '' && size === '') return [undefined, undefined];
   const values: [number, number] = [priceWithinOne(price, name), nonNegative(size, `${name}_size`)];

@@ -27,7 +27,7 @@ export interface RowMarket {
 
 export interface MarketReader {
   /**
-   * The market of a row of a time, undefined if the row has none. `outcome` is that of the row, if it has one. Throws
+   * The market of a row whose time is `atMs`, if it has one. `outcome` is that of the row, if it has one. Throws
    * 'rejected-record' if the row does not name a market, names an unknown one without stating it, or contradicts what is known.
    */
   read(row: MappedRow, markets: KnownMarkets, atMs: number | undefined, outcome: Outcome | undefined): RowMarket;
@@ -201,7 +201,7 @@ function startOf(slug: string, { startMs, endMs }: Stated, atMs: number | undefi
   return windowOfSlug(slug, startMs ?? (endMs === undefined ? atMs : endMs - 1))?.startMs ?? startMs;
 }
 
-/** The outcome of the asset that a row names: the row states it, or a market record. */
+/** The asset that a row names, with its outcome, which either the row or a market record states. */
 function tokenOf(id: string | undefined, outcome: Outcome | undefined, markets: KnownMarkets): RowMarket['token'] {
   if (id === undefined) return undefined;
   const known = markets.byAsset(id)?.outcome;

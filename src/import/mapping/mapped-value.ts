@@ -33,7 +33,7 @@ export function placeProblem(place: MappedFigure, key: string): string | undefin
   if (keyOfPattern === undefined) return undefined;
   const groups = groupsOf(place[keyOfPattern]!);
   if (groups === undefined) return `${key}.${keyOfPattern} is not a regular expression`;
-  return groups === 0 ? `${key}.${keyOfPattern} has no group: put what is the value in ( )` : undefined;
+  return groups === 0 ? `${key}.${keyOfPattern} has no group: put ( ) around the part that is the value` : undefined;
 }
 
 /** The number of groups in a regular expression; undefined if the text is not a regular expression. */

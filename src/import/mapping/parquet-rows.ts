@@ -91,7 +91,7 @@ function storedTime({ converted_type, logical_type }: SchemaElement): { unit: Ti
   return converted_type === 'TIMESTAMP_MICROS' ? { unit: 'MICROS', isUtc: true } : undefined;
 }
 
-/** Returns a function that makes exact values of those that are stored in a column. */
+/** Returns a function that converts a column's stored values to exact ones. */
 function converterOf({ element, children: [below, ...others] }: SchemaTree): Convert {
   const stated =
     (convert: Convert): Convert =>
@@ -106,7 +106,7 @@ function converterOf({ element, children: [below, ...others] }: SchemaTree): Con
   return stated((values) => (Array.isArray(values) ? values.map(stated(convert)) : values));
 }
 
-/** A list has a group with its items in between, which old writers left out. */
+/** Converts a list. Between it and its items there is a group, which old writers left out. */
 function listConverter(between: SchemaTree): Convert {
   const [item, ...others] = between.children;
   const convert = item === undefined || others.length > 0 ? itemConverter(between) : converterOf(item);

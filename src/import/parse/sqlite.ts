@@ -154,7 +154,7 @@ export class SqliteFile implements Disposable {
     if (stateOf(this.#copy) === this.#state) return;
     throw new DomainError(
       'unreadable',
-      `'${this.#path}' was written while it was read: import it again when no program writes it`,
+      `'${this.#path}' was written while it was read: import it again when no program is writing it`,
     );
   }
 

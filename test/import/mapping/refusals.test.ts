@@ -82,7 +82,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
     [{ market: '[market]\nslug = { file_name = "(" }' }, 'market.slug.file_name is not a regular expression'],
     [
       { market: '[market]\nslug = { file_name = "x" }' },
-      'market.slug.file_name has no group: put what is the value in ( )',
+      'market.slug.file_name has no group: put ( ) around the part that is the value',
     ],
     [{ market: '[market]\nslug = { value = "x", pattern = "(x)" }' }, 'market.slug.pattern is for a field only'],
     [{ market: '[market]\nslug = 7' }, 'market.slug must be the name of a field in quotes, or a table'],

@@ -273,7 +273,7 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
     write(path, 'PRAGMA journal_mode = WAL', 'CREATE TABLE t (a)', 'INSERT INTO t VALUES (1)');
     const read = () => sqliteRows(path, TABLE).read(['a'], () => write(path, 'INSERT INTO t VALUES (2)'));
     expect(await refusal(read)).toBe(
-      `'${path}' was written while it was read: import it again when no program writes it`,
+      `'${path}' was written while it was read: import it again when no program is writing it`,
     );
   });
 
