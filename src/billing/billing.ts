@@ -12,7 +12,7 @@ import { refuseOther, type SignedPayment } from './x402.ts';
 export interface BillingDeps extends ReconciliationDeps {
   /** Address that receives payments: hex in lower case. */
   readonly payTo: string;
-  /** Address of the service in browsers, without a slash at its end; undefined: that of the request. */
+  /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
   readonly wait: (ms: number) => Promise<void>;
 }
@@ -28,17 +28,17 @@ export interface Price {
 }
 
 const QUOTE_MS = 10 * 60_000;
-/** A quote is given again while it is valid for this long. */
+/** An account gets its last quote again if that is still valid for this time. */
 const REUSED_MS = 5 * 60_000;
 /** Unpaid quotes are kept for this long after their end, so that a late client learns why it is refused. */
 const OLD_QUOTE_MS = 24 * 3_600_000;
-/** A signed transfer may not be valid for longer: until its end the chain is asked about it. */
+/** Maximum validity of a signed transfer: until it ends, the chain is asked about the transfer. */
 const VALID_SECONDS_MAX = 24 * 3600;
-/** Times that a settlement waits: until a transfer is sent, for a block, and between two looks. */
+/** How long a settlement waits: for the transfer to be sent, for a block, and between two look-ups. */
 const SEND_MS = 5000;
 const WAIT_MS = 10_000;
 const LOOK_MS = 250;
-/** The time to wait for a block if sending failed: the transfer may have reached the network nevertheless. */
+/** The time to wait for a block if sending failed, because the transfer may still have reached the network. */
 const LOST_MS = 1000;
 /** A transfer that is not mined is sent again after this time, if the client asks again. */
 const RESEND_MS = 60_000;
@@ -83,7 +83,7 @@ export class Billing {
     );
   }
 
-  /** An offer of a tier to an account; the one before, while that is valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
+  /** An offer of a tier to an account; its last offer again if that is still valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
   async quote(accountId: number, { tier, chain, token, priceCents, amount }: Price): Promise<PaymentQuote> {
     const { registry, clock, payTo } = this.#deps;
     const { payments, accounts, database } = registry;
@@ -107,7 +107,7 @@ export class Billing {
     });
   }
 
-  /** The quotes at some prices. A network that does not answer is left out; throws as `quote` does if none answers. */
+  /** A quote for each of `prices`. A network that does not answer is left out; throws as `quote` does if none answers. */
   async quotes(accountId: number, prices: readonly Price[]): Promise<{ quote: PaymentQuote; token: Token }[]> {
     const results = await Promise.allSettled(prices.map((price) => this.quote(accountId, price)));
     for (const one of results) if (one.status === 'rejected' && !isUnavailable(one.reason)) throw one.reason;
@@ -144,7 +144,7 @@ export class Billing {
   /**
    * Settles a quote with a signed transfer: the payment is pending if the chain has not mined it yet. Repetitions have the same
    * result. Throws 'invalid-parameter' for a transfer that is not what the quote asks for or cannot be mined, 'conflict' if the
-   * quote or the transfer is used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
+   * quote or the transfer was already used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
    */
   settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
     refuseOther(signed, quote);
@@ -156,7 +156,7 @@ export class Billing {
     return started;
   }
 
-  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' for another one. */
+  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' if there is no such payment. */
   history(accountId: number, limit: number, beforeId?: string): Payment[] {
     const { payments, database } = this.#deps.registry;
     return database.read(() => {
@@ -188,7 +188,7 @@ export class Billing {
       this.#refuseTimes(quote, signed);
       const outcome = await chain.verify(signed, quote.sinceBlock);
       refuseUsed(outcome, quote);
-      // Stored before it is sent: after a crash the chain is asked for it.
+      // Stored before it is sent: after a crash the chain shows its outcome.
       payment = registry.database.write(() => registry.payments.add({ ...signed, quote }, clock()));
       payment = this.#reconciliation.apply(payment, outcome);
     }
@@ -210,7 +210,7 @@ export class Billing {
     throw new DomainError('invalid-parameter', 'the signed transfer is valid for too long: sign one for 5 minutes');
   }
 
-  /** Sends a transfer. Returns false if that is known to have failed; never throws. */
+  /** Sends a transfer. Returns false if sending certainly failed; never throws. */
   async #send(chain: Chain, payment: Payment, signed: SignedTransfer): Promise<boolean> {
     const { clock, logError } = this.#deps;
     for (const [id, sentMs] of this.#sentMs) if (sentMs + RESEND_MS < clock()) this.#sentMs.delete(id);
@@ -219,27 +219,27 @@ export class Billing {
       await chain.send(signed);
       return true;
     } catch (error) {
-      // The transfer may have reached the network nevertheless. The next request sends it again.
+      // The transfer may still have reached the network. The next request sends it again.
       this.#sentMs.delete(payment.id);
       logError(`payment ${payment.id} was not sent to ${chain.name}: ${kindOf(error)}`);
       return false;
     }
   }
 
-  /** The payment when the chain has mined it, or after a time. */
+  /** The payment once the chain has mined it, or as it is after `waitMs`. */
   async #mined(chain: Chain, payment: Payment, waitMs: number): Promise<Payment> {
     const { wait, logError } = this.#deps;
     for (let waitedMs = 0; ; await wait(LOOK_MS)) {
-      const look = await chain.outcome(transferOf(payment), payment.quote.sinceBlock).catch((error: unknown) => {
+      const outcome = await chain.outcome(transferOf(payment), payment.quote.sinceBlock).catch((error: unknown) => {
         if (isUnavailable(error)) return error;
         throw error;
       });
-      const isLost = look instanceof DomainError;
-      const seen = isLost ? payment : this.#reconciliation.apply(payment, look);
-      // A look at a node that does not answer takes long.
+      const isLost = outcome instanceof DomainError;
+      const seen = isLost ? payment : this.#reconciliation.apply(payment, outcome);
+      // A look-up takes long if the node does not answer.
       waitedMs += isLost ? WAIT_MS / 2 : LOOK_MS;
       if (seen.state === 'pending' && waitedMs < waitMs) continue;
-      if (isLost) logError(`payment ${payment.id} waits: ${look.message}`);
+      if (isLost) logError(`payment ${payment.id} waits: ${outcome.message}`);
       return seen;
     }
   }

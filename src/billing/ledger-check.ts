@@ -8,7 +8,7 @@ interface LedgerDifference {
   /** Undefined: the chain has a transfer without a payment. */
   readonly payment: string | undefined;
   readonly transaction: string | undefined;
-  /** A sentence without a full stop. */
+  /** The difference in one sentence, without a full stop. */
   readonly what: string;
 }
 

@@ -4,7 +4,7 @@ import { type PaymentQuote, TERM_MS } from '../domain/payment.ts';
 import { endOfTerms } from '../store/account-tiers.ts';
 import type { Registry } from '../store/registry.ts';
 
-type Bought = Pick<PaymentQuote, 'accountId' | 'tier'>;
+type Purchase = Pick<PaymentQuote, 'accountId' | 'tier'>;
 type GrantDeps = Pick<Registry, 'grants' | 'tiers'>;
 
 interface Term {
@@ -13,20 +13,20 @@ interface Term {
 }
 
 /**
- * The time that a tier gets if it is bought now: after all grants of this tier and of higher ones that follow each other from now
- * on. Infinity: one of them has no end.
+ * The start of a tier's term if it is bought now: after all grants of this tier and of higher ones that follow each other from now
+ * on; Infinity if one of them has no end.
  */
-export function startOfTerm({ grants, tiers }: GrantDeps, { accountId, tier }: Bought, nowMs: InstantMs): InstantMs {
+export function startOfTerm({ grants, tiers }: GrantDeps, { accountId, tier }: Purchase, nowMs: InstantMs): InstantMs {
   const rankOf = ranks(tiers);
   const same = grants.ofAccount(accountId).filter((grant) => rankOf(grant.tier) >= rankOf(tier));
   return endOfTerms(same.map(termOf), nowMs);
 }
 
 /**
- * Grants the tier of a payment for its term. What is left of lower tiers that were paid continues after it. Within a write
+ * Grants the tier of a payment for its term. The rest of lower tiers that were paid for continues after it. Within a write
  * transaction.
  */
-export function grantPaid(deps: GrantDeps, quote: Bought, paymentId: string, nowMs: InstantMs): void {
+export function grantPaid(deps: GrantDeps, quote: Purchase, paymentId: string, nowMs: InstantMs): void {
   const { accountId, tier } = quote;
   const { grants, tiers } = deps;
   const rankOf = ranks(tiers);
@@ -51,8 +51,8 @@ export function grantPaid(deps: GrantDeps, quote: Bought, paymentId: string, now
   grants.add({ accountId, tier, source: 'payment', paymentId, startsMs, endsMs }, nowMs);
 }
 
-/** Takes back what is left of a payment's tier. Paid grants that follow it start earlier. Within a write transaction. */
-export function revokePaid(deps: GrantDeps, { accountId, tier }: Bought, paymentId: string, nowMs: InstantMs): void {
+/** Ends a payment's grant now. The paid grants that follow it start earlier. Within a write transaction. */
+export function revokePaid(deps: GrantDeps, { accountId, tier }: Purchase, paymentId: string, nowMs: InstantMs): void {
   const rankOf = ranks(deps.tiers);
   const own = () =>
     paidGrants(deps, accountId).filter((grant) => grant.paymentId === paymentId && grant.endsMs > nowMs);

@@ -9,7 +9,7 @@ export interface ReconciliationDeps {
   readonly registry: Registry;
   readonly chains: readonly Chain[];
   readonly clock: () => InstantMs;
-  /** Gets no signatures, and no URLs. */
+  /** Logs an error. Its lines never contain signatures or URLs. */
   readonly logError: (line: string) => void;
 }
 
@@ -24,7 +24,7 @@ export interface Reconciled {
 /** Payments are read in groups of this size. */
 const GROUP = 100;
 
-/** The action in the audit for a payment that gets a state. */
+/** The action that the audit records when a payment gets a state. */
 const ACTIONS: Readonly<Record<Payment['state'], string>> = {
   pending: 'payment.revoke',
   settled: 'payment.settle',
@@ -105,7 +105,7 @@ export class Reconciliation {
     const { transaction, block, head } = mined;
     const isFinal = head >= block + this.chainOf(payment.quote).confirmations;
     const settledMs = payment.settledMs ?? clock();
-    // Also a failed one, if the chain was reorganised more deeply than expected.
+    // This includes failed payments: the chain may have been reorganised more deeply than expected.
     if (payment.state !== 'settled') grantPaid(registry, payment.quote, payment.id, clock());
     const state = isFinal ? 'final' : 'settled';
     if (payment.state === state && payment.transaction === transaction && payment.block === block) return payment;

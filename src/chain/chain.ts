@@ -36,8 +36,8 @@ export interface MinedTransfer extends Pick<Transfer, 'payer' | 'nonce' | 'amoun
 }
 
 /**
- * One network. Every method compares the chain's id first, and throws 'chain-unavailable' if the chain does not answer, or is
- * another one.
+ * One network. Every method checks the chain's id first, and throws 'chain-unavailable' if the node does not answer, or belongs to
+ * another chain.
  */
 export interface Chain {
   /** CAIP-2: `eip155:137`. */

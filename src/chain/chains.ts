@@ -15,7 +15,7 @@ type ReadSecret = (path: string) => string;
  */
 export function chainsOf({ payTo, networks }: PaymentSettings, readSecret: ReadSecret): readonly RpcChain[] {
   for (const address of [payTo, ...networks.flatMap(({ tokens }) => tokens.map(({ asset }) => asset))]) {
-    // Upper and lower case of the digits are a checksum (EIP-55).
+    // The case of the digits is a checksum (EIP-55).
     if (isAddress(address)) continue;
     throw new DomainError(
       'invalid-parameter',

@@ -1,7 +1,7 @@
 import type { Settler } from './chain.ts';
 import { requirementsOf } from './payment-requirements.ts';
 
-/** A facilitator waits until a transfer is mined. */
+/** The time that a facilitator has to answer: it waits until the transfer is mined. */
 const TIMEOUT_MS = 30_000;
 /** Reasons are codes like insufficient_funds. */
 const REASON = /^[a-z0-9_]{1,64}$/;

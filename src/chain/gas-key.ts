@@ -24,7 +24,7 @@ export function gasKeySettler(rpcUrl: string, chainId: number, name: string, key
   });
   const transport = http(rpcUrl, { timeout: TIMEOUT_MS, retryCount: 0 });
   const client = createWalletClient({ account, chain, transport, cacheTime: 0 });
-  // One after the other: transactions of a key are numbered.
+  // Sent one after the other, because the transactions of a key are numbered.
   let last: Promise<unknown> = Promise.resolve();
   return {
     settle: async (transfer) => {

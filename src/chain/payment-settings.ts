@@ -19,7 +19,7 @@ const NetworkSettings = Type.Object(
     name: Text,
     rpcUrl: Url,
     confirmations: Type.Integer({ minimum: 1, maximum: 10_000 }),
-    /** One of these two. */
+    /** Either `gasKeyFile` or `facilitatorUrl` must be set. */
     gasKeyFile: Type.Optional(Text),
     facilitatorUrl: Type.Optional(Url),
     tokens: Type.Array(TokenSettings, { minItems: 1, maxItems: 20 }),

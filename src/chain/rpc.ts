@@ -8,7 +8,7 @@ import {
 } from 'viem';
 import { DomainError } from '../domain/errors.ts';
 
-/** An RPC node that does not answer for this long is unavailable. */
+/** An RPC node that has not answered after this time counts as unavailable. */
 const TIMEOUT_MS = 10_000;
 
 /** Returns true if a contract has refused the call, or does not have the function. */
@@ -42,7 +42,7 @@ export class Rpc {
     throw new DomainError('chain-unavailable', this.#otherChain);
   }
 
-  /** Throws 'invalid-parameter' if the node is of another chain, 'chain-unavailable' if it does not answer. */
+  /** Throws 'invalid-parameter' if the node belongs to another chain, 'chain-unavailable' if it does not answer. */
   async check(): Promise<void> {
     const chainId = await this.client.getChainId().catch((error: unknown) => {
       throw this.#explained(error);
@@ -51,10 +51,10 @@ export class Rpc {
   }
 
   get #otherChain(): string {
-    return `the RPC node of ${this.#name} is of another chain: correct its URL, or the network in the payments file`;
+    return `the RPC node of ${this.#name} belongs to another chain: correct its URL, or the network in the payments file`;
   }
 
-  /** Only the kind of the error: its text has the node's URL, which may have credentials. */
+  /** An error to show, with only the kind of `error`: its text contains the node's URL, which may have credentials. */
   #explained(error: unknown): unknown {
     if (!(error instanceof BaseError)) return error;
     const refused = error.walk(isRefusal);

@@ -15,14 +15,14 @@ export function hasOneOwner(email: string): boolean {
 /** A person or a service that owns keys. */
 export interface Account {
   readonly id: number;
-  /** Unique in any case among the accounts that are not deleted; in the case of its first use. */
+  /** Unique, regardless of case, among the accounts that are not deleted; spelled as in its first use. */
   readonly email: string;
   readonly name: string | undefined;
   readonly role: Role;
   readonly createdMs: InstantMs;
-  /** undefined: not disabled. */
+  /** Undefined if the account is not disabled. */
   readonly disabledMs: InstantMs | undefined;
-  /** undefined: not deleted. A deleted account is disabled, and has neither its address nor its name any more. */
+  /** Undefined if the account is not deleted. A deleted account is disabled, and no longer has its address and name. */
   readonly deletedMs: InstantMs | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface AccountGrant {
   readonly accountId: number;
   readonly tier: string;
   readonly source: 'operator' | 'payment';
-  /** Undefined: from an operator. */
+  /** Undefined for a grant by an operator. */
   readonly paymentId: string | undefined;
   readonly startsMs: InstantMs;
   /** Exclusive; undefined: no end. */
@@ -49,7 +49,9 @@ export const AccountResource = Type.Object(
     email: Type.String({ description: 'E-mail address of the account.' }),
     name: textOrNull('Name of the account.'),
     tier: TierResource,
-    tierEndsAt: instantOrNull('End of this tier, also if several grants follow each other; null: no end.'),
+    tierEndsAt: instantOrNull(
+      'End of this tier, after all grants of it that follow each other; null if it has no end.',
+    ),
     key: Type.Object(
       {
         id: Type.String({ description: 'Id of the key; stays the same when the key is rotated.' }),
@@ -60,7 +62,7 @@ export const AccountResource = Type.Object(
         requestsPerMinute: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
           description: 'Requests a minute, instead of those of the tier; null: those of the tier.',
         }),
-        asOf: instantOrNull('Answers to the key have nothing later; null: no limit.'),
+        asOf: instantOrNull('Answers to the key show nothing later; null for no limit.'),
         createdAt: Type.String({ format: 'date-time', description: 'When the key was created.' }),
         expiresAt: instantOrNull('The key is refused from then on; null: it does not expire.'),
         rotatedAt: instantOrNull('When the key was last rotated; null: never.'),

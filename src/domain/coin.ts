@@ -52,7 +52,7 @@ export function refuseUnknownCoins(
   const known = new Set([...Object.keys(COIN_ALIASES), ...recorded]);
   const unknown = coins.find((coin) => !known.has(coin));
   if (unknown === undefined) return;
-  // A longer text may be a key, which no message may repeat.
+  // A longer text may be an API key by mistake, and no message may repeat a key.
   const subject = COIN.test(unknown) ? `'${unknown}'` : 'this';
   throw new DomainError(kind, `${subject} is not a known coin: the known coins are ${[...known].sort().join(', ')}`);
 }

@@ -35,7 +35,7 @@ export function lengthOf({ fromMs, toMs }: TimeRange): number {
  * Finds the longest time in a window without a snapshot. The window's start and its end (now, while it is open) count as
  * snapshots; a snapshot outside the window counts at the nearer edge. Of equally long times it is the earliest.
  */
-export class SilenceWatch {
+export class SilenceTracker {
   readonly #startMs: InstantMs;
   readonly #endMs: InstantMs;
   #lastMs: InstantMs;
@@ -57,7 +57,7 @@ export class SilenceWatch {
     this.#lastMs = atMs;
   }
 
-  /** Undefined when the window has not begun. */
+  /** The longest time without a snapshot; undefined if the window has not begun. */
   longest(nowMs: InstantMs): TimeRange | undefined {
     const untilMs = Math.max(this.#startMs, Math.min(nowMs, this.#endMs));
     const last = { fromMs: this.#lastMs, toMs: untilMs };
@@ -66,9 +66,9 @@ export class SilenceWatch {
   }
 }
 
-/** Gaps that the coverage of a market lists; `gapCount` counts all. */
+/** Maximum number of gaps that the coverage of a market lists; `gapCount` counts all. */
 export const GAPS_LISTED_MAX = 10_000;
-/** Instants with contradicting books that the coverage of a market lists; `contradictingCount` counts all. */
+/** Maximum number of instants with contradicting books that the coverage of a market lists; `contradictingCount` counts all. */
 export const CONTRADICTING_LISTED_MAX = 100;
 
 const instantOrNull = (description: string) => Type.Union([instantText(description), Type.Null()], { description });
@@ -79,7 +79,7 @@ const OutcomeCoverage = Type.Object({
   assetId: AssetId,
   mirrored: Type.Boolean({
     description:
-      'Whether the first snapshot was made from the other outcome: so is every one before the first recorded one.',
+      'Whether the first snapshot was made from the other outcome, as is every snapshot before the first recorded one.',
   }),
   count: count('Snapshots.'),
   first: instantOrNull('Time of the first snapshot; null when there is none.'),
@@ -114,7 +114,7 @@ export const CoverageResource = Type.Object(
     endTime: instantText('End of the window.'),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     contradictions: count(
-      'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two is old then. A replay sends the later one for both outcomes.',
+      'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two books is then out of date. A replay sends the later one for both outcomes.',
     ),
     contradictingCount: count(
       'Number of instants of an outcome at which recordings that were imported one after the other stored different books. All of them are served; import a recording with hashes again, which keeps the book that they prove.',
@@ -151,5 +151,5 @@ export type CoverageResource = Static<typeof CoverageResource>;
 export interface OutcomeCoverage extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
-  readonly silence: SilenceWatch;
+  readonly silence: SilenceTracker;
 }

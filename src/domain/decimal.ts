@@ -157,8 +157,8 @@ export function smallestUnits(value: number): bigint {
 const WRITTEN = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /**
- * A decimal, also with an exponent, rounded to at most `decimals` decimals, half away from zero: exactly, in integers. Undefined for any
- * other text, and for more than 40 digits before the point or 60 after it.
+ * Rounds a decimal, which may have an exponent, to at most `decimals` decimals, half away from zero, exactly in integers. Undefined for
+ * any other text, and for more than 40 digits before the point or 60 after it.
  */
 export function roundedDecimal(text: string, decimals: number): string | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = WRITTEN.exec(text) ?? [];

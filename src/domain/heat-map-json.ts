@@ -9,7 +9,7 @@ export type HeatMapLabels = Pick<
   'assetId' | 'conditionId' | 'slug' | 'symbol' | 'outcome' | 'timeframe'
 >;
 
-/** Writes a heat map as the API does. `hasTrades`: true if its trades are known. */
+/** Converts a heat map to its form in the API. `hasTrades` is true if its trades are known. */
 export function heatMapResource(
   { prices, columns }: HeatMap,
   labels: HeatMapLabels,
@@ -24,7 +24,7 @@ export function heatMapResource(
   };
 }
 
-/** Writes a column as the API does: without known trades, their fields are null. */
+/** Converts a column to its form in the API; the fields of trades are null if its trades are not known. */
 export function columnResource(column: HeatMapColumn, hasTrades: boolean): ColumnResource {
   const { fromMs, toMs, hasGap, book, traded } = column;
   const none = hasTrades ? 0 : null;
@@ -48,7 +48,7 @@ export function columnResource(column: HeatMapColumn, hasTrades: boolean): Colum
   };
 }
 
-/** Reads the API's heat map. Columns that show the same snapshot share it. */
+/** Converts a heat map of the API back. Columns that show the same snapshot share it. */
 export function heatMapOf({ prices, columns }: Pick<HeatMapResource, 'prices' | 'columns'>): HeatMap {
   let book: ColumnBook | undefined;
   const read = columns.map((column): HeatMapColumn => {

@@ -7,7 +7,7 @@ export interface SideColours {
   readonly asks: readonly string[];
 }
 
-/** Blues and Oranges of ColorBrewer: persons of any colour vision tell them apart. The largest sizes differ most from the page. */
+/** ColorBrewer's Blues and Oranges, which people with any colour vision can tell apart. The largest sizes differ most from the page. */
 export const SIZE_COLOURS: Readonly<Record<'light' | 'dark', SideColours>> = {
   light: {
     bids: ['#e3edf8', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5', '#08519c', '#08306b'],
@@ -73,7 +73,7 @@ export function drawnPrices(prices: readonly number[], row: number): { readonly 
 
 const HALF_CENT = 0.005;
 
-/** The runs of columns that `accepts`: the index of the first column, and the one after the last. */
+/** The runs of consecutive columns that `accepts` is true for: the index of the first column, and of the one after the last. */
 export function runsOf(
   columns: readonly HeatMapColumn[],
   accepts: (column: HeatMapColumn) => boolean,

@@ -39,7 +39,7 @@ const ColumnResource = Type.Object({
   askSizes: sizes('asks'),
   trades: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
     description:
-      'The number of recorded trades of the outcome in the column. null, as the fields that follow, if the tier does not grant prices.',
+      'The number of recorded trades of the outcome in the column. This and the following fields are null if the tier does not grant prices.',
   }),
   tradedShares: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
     description:
@@ -67,7 +67,7 @@ export const HeatMapResource = Type.Object(
     columns: Type.Array(ColumnResource, {
       minItems: 1,
       maxItems: HEAT_MAP_COLUMNS_MAX,
-      description: 'Ascending, without overlap; as equally long as whole milliseconds allow.',
+      description: 'Ascending, without overlap; their lengths are as equal as whole milliseconds allow.',
     }),
   },
   { $id: 'HeatMap', description: 'The books of one outcome over time: time × price, the resting size as value.' },

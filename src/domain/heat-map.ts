@@ -4,12 +4,12 @@ import type { Outcome } from './outcome.ts';
 /** The requested part of a market. */
 export interface HeatMapQuery {
   readonly outcome: Outcome;
-  /** Both inclusive; at most INSTANT_MAX_MS. */
+  /** The first and the last instant, both inclusive; at most INSTANT_MAX_MS. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   /** 1 … HEAT_MAP_COLUMNS_MAX. */
   readonly columns: number;
-  /** No later snapshot is shown, and no gap that ends later; undefined: no limit. */
+  /** Later snapshots are not shown, nor gaps that end later; undefined for no limit. */
   readonly asOfMs: InstantMs | undefined;
   /** True if columns have the trades in them. */
   readonly hasTrades?: boolean | undefined;
@@ -26,7 +26,7 @@ export interface HeatMap {
 export interface HeatMapColumn extends ColumnRange {
   /** True if a recorded gap touches the column. */
   readonly hasGap: boolean;
-  /** Undefined if the book is not known at the end of the column. Columns that show the same snapshot share it. */
+  /** The book that the column shows; undefined if it is not known at the end of the column. Columns that show the same snapshot share it. */
   readonly book: ColumnBook | undefined;
   /** The recorded trades in it; undefined without any. */
   readonly traded?: TradedColumn | undefined;
@@ -41,7 +41,7 @@ export interface TradedColumn {
   readonly highPrice: number;
 }
 
-/** Both inclusive. */
+/** The time of a column; both ends are inclusive. */
 export interface ColumnRange {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
@@ -68,7 +68,7 @@ export const HEAT_MAP_COLUMNS_MAX = 1500;
 export const HEAT_MAP_COLUMNS_DEFAULT = 300;
 
 /**
- * The columns of a window: as equally long as whole milliseconds allow, without overlap, in order. Column i of n begins
+ * The columns of a window, in order and without overlap; their lengths are as equal as whole milliseconds allow. Column i of n begins
  * floor(i · length / n) ms after the window. A window of fewer milliseconds has one column for each of them.
  */
 export function columnsOf(fromMs: InstantMs, toMs: InstantMs, columns: number): ColumnRange[] {
@@ -81,8 +81,8 @@ export function columnsOf(fromMs: InstantMs, toMs: InstantMs, columns: number): 
 }
 
 /**
- * The venue's tick is 0.01; it becomes 0.001 in markets whose price went below 0.04 or above 0.96. In thousandths: finer rows
- * are below the first and from the second on.
+ * The venue's tick is 0.01; it becomes 0.001 in markets whose price went below 0.04 or above 0.96. In thousandths: rows are
+ * finer below the first price and from the second price on.
  */
 const FINE = { below: 40, from: 960 };
 const CENT = 10;

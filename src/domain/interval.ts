@@ -5,7 +5,7 @@ import { parseDuration } from './duration.ts';
  * it (Unix time); the window of a request cuts off the first and the last one.
  */
 export const [INTERVAL_MS_MIN, INTERVAL_MS_MAX] = [100, 86_400_000];
-/** Completes `must be …`. */
+/** Describes a valid interval, as the end of a sentence that begins with `must be`. */
 export const INTERVAL_FORM = 'a whole number with a unit (ms, s, m, h, d) from 100ms to 1d';
 
 /** Milliseconds of a text in INTERVAL_FORM; undefined for other texts. */

@@ -12,7 +12,7 @@ export const LISTED_AHEAD_MS_MAX = 7 * 86_400_000;
 
 /**
  * Returns true if a market was listed by `asOfMs`: from its creation or its first record on, whichever is earlier, and at the
- * latest from the start of its window on (a creation time may be the time at which this archive stored it).
+ * latest from the start of its window on (a creation time may only be the time at which this archive stored it).
  */
 export function isListed(market: StatedMarket, asOfMs: InstantMs, firstRecordMs?: InstantMs): boolean {
   return listedMs(market, firstRecordMs) <= asOfMs;

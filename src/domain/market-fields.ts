@@ -19,43 +19,43 @@ type MarketFieldKind =
  * before `clobTokenIds`.)
  */
 export const MARKET_FIELDS = [
-  { name: 'conditionId', held: 'conditionId', kind: 'conditionId' },
-  { name: 'marketId', held: 'marketId', kind: 'id' },
-  { name: 'eventId', held: 'eventId', kind: 'id' },
-  { name: 'slug', held: 'slug', kind: 'slug' },
-  { name: 'symbol', held: 'symbol', kind: 'coin' },
-  { name: 'timeframe', held: 'timeframe', kind: 'timeframe' },
-  { name: 'clobTokenIds', held: 'clobTokenIds', kind: 'assets' },
-  { name: 'active', held: 'active', kind: 'flag' },
-  { name: 'closed', held: 'closed', kind: 'flag' },
-  { name: 'winner', held: 'winner', kind: 'outcome' },
-  { name: 'startTime', held: 'startMs', kind: 'instant' },
-  { name: 'endTime', held: 'endMs', kind: 'instant' },
-  { name: 'volume', held: 'volume', kind: 'figure' },
-  { name: 'liquidity', held: 'liquidity', kind: 'figure' },
-  { name: 'resolvedAt', held: 'resolvedMs', kind: 'instant' },
-  { name: 'priceStart', held: 'priceStart', kind: 'figure' },
-  { name: 'priceEnd', held: 'priceEnd', kind: 'figure' },
-  { name: 'createdAt', held: 'createdMs', kind: 'instant' },
-  { name: 'updatedAt', held: 'updatedMs', kind: 'instant' },
-] as const satisfies readonly { name: keyof MarketResource; held: keyof Market; kind: MarketFieldKind }[];
+  { name: 'conditionId', property: 'conditionId', kind: 'conditionId' },
+  { name: 'marketId', property: 'marketId', kind: 'id' },
+  { name: 'eventId', property: 'eventId', kind: 'id' },
+  { name: 'slug', property: 'slug', kind: 'slug' },
+  { name: 'symbol', property: 'symbol', kind: 'coin' },
+  { name: 'timeframe', property: 'timeframe', kind: 'timeframe' },
+  { name: 'clobTokenIds', property: 'clobTokenIds', kind: 'assets' },
+  { name: 'active', property: 'active', kind: 'flag' },
+  { name: 'closed', property: 'closed', kind: 'flag' },
+  { name: 'winner', property: 'winner', kind: 'outcome' },
+  { name: 'startTime', property: 'startMs', kind: 'instant' },
+  { name: 'endTime', property: 'endMs', kind: 'instant' },
+  { name: 'volume', property: 'volume', kind: 'figure' },
+  { name: 'liquidity', property: 'liquidity', kind: 'figure' },
+  { name: 'resolvedAt', property: 'resolvedMs', kind: 'instant' },
+  { name: 'priceStart', property: 'priceStart', kind: 'figure' },
+  { name: 'priceEnd', property: 'priceEnd', kind: 'figure' },
+  { name: 'createdAt', property: 'createdMs', kind: 'instant' },
+  { name: 'updatedAt', property: 'updatedMs', kind: 'instant' },
+] as const satisfies readonly { name: keyof MarketResource; property: keyof Market; kind: MarketFieldKind }[];
 
 export type MarketField = (typeof MARKET_FIELDS)[number];
 
 /** The value of a field that recordings stated; undefined for defaults and for this archive's own times. */
-export function statedOf(market: MarketAsOf, held: MarketField['held']) {
-  switch (held) {
+export function statedOf(market: MarketAsOf, property: MarketField['property']) {
+  switch (property) {
     case 'active':
     case 'closed':
     case 'volume':
     case 'liquidity':
-      return market.stated[held];
+      return market.stated[property];
     case 'marketId':
     case 'eventId':
-      return market[held] === '0' ? undefined : market[held];
+      return market[property] === '0' ? undefined : market[property];
     case 'updatedMs':
       return market.statedUpdatedMs;
     default:
-      return market[held];
+      return market[property];
   }
 }

@@ -9,7 +9,7 @@ type IdentifyingField = 'conditionId' | 'slug' | 'symbol' | 'timeframe' | 'clobT
 export type MarketStatement = Pick<Market, IdentifyingField> & {
   readonly [Field in Exclude<keyof Market, IdentifyingField>]?: Market[Field] | undefined;
 } & {
-  /** The time of the statement, where `updatedMs` is not it. */
+  /** The time of the statement; set if that is not `updatedMs`. */
   readonly statedMs?: InstantMs;
   readonly details?: MarketDetails | undefined;
 };
@@ -22,7 +22,7 @@ type Stated = Pick<MarketStatement, DefaultedField>;
 /** The defaults: those of an unresolved market. */
 const UNSTATED: Pick<Market, DefaultedField> = { active: true, closed: false, volume: 0, liquidity: 0 };
 
-/** The venue's ids and the times of their first statements: of the import where a statement has no time, undefined without an id. */
+/** The venue's ids and the times of their first statements: the time of the import if a statement has none; undefined without an id. */
 interface VenueIds extends Pick<Market, 'marketId' | 'eventId'> {
   readonly marketIdMs: InstantMs | undefined;
   readonly eventIdMs: InstantMs | undefined;
@@ -66,7 +66,7 @@ export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
 }
 
 /**
- * Merges one more statement into a market; returns `held` itself when nothing changes. A statement with a winner outranks one
+ * Merges one more statement into a market; returns `known` itself if nothing changes. A statement with a winner outranks one
  * without; then the later updatedMs outranks the earlier, and any updatedMs outranks none.
  *
  *   higher rank   the statement's fields replace the market's
@@ -78,20 +78,20 @@ export function withDefaults<M extends Omit<StatedMarket, DefaultedField>>(
  *
  * Throws DomainError 'rejected-record' when the statement contradicts the market's identifying fields or its winner.
  */
-export function afterStatement(held: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
-  refuseContradiction(held, statement);
-  const rank = compareRank(held, statement);
-  const filled = withUnknownFilled(held, statement, nowMs);
+export function afterStatement(known: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
+  refuseContradiction(known, statement);
+  const rank = compareRank(known, statement);
+  const filled = withUnknownFilled(known, statement, nowMs);
   const merged = withDefaults(rank > 0 ? replaced(filled, statement) : rank === 0 ? joined(filled, statement) : filled);
-  if (Bun.deepEquals(held, merged)) return held;
+  if (Bun.deepEquals(known, merged)) return known;
   if (rank > 0) return { ...merged, updatedMs: statement.updatedMs ?? nowMs, statedUpdatedMs: statement.updatedMs };
-  return { ...merged, updatedMs: held.statedUpdatedMs ?? nowMs };
+  return { ...merged, updatedMs: known.statedUpdatedMs ?? nowMs };
 }
 
 /** Positive when the statement outranks the market. */
-export function compareRank(held: StatedMarket, statement: MarketStatement): number {
-  const resolved = Number(statement.winner !== undefined) - Number(held.winner !== undefined);
-  return resolved || (statement.updatedMs ?? -1) - (held.statedUpdatedMs ?? -1);
+export function compareRank(known: StatedMarket, statement: MarketStatement): number {
+  const resolved = Number(statement.winner !== undefined) - Number(known.winner !== undefined);
+  return resolved || (statement.updatedMs ?? -1) - (known.statedUpdatedMs ?? -1);
 }
 
 /** Each optional field from `first`, or from `second` when `first` does not have it. */
@@ -112,14 +112,14 @@ function eitherStated(first: Stated, second: Stated): StatedMarket['stated'] {
   };
 }
 
-function withUnknownFilled(held: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
+function withUnknownFilled(known: StatedMarket, statement: MarketStatement, nowMs: InstantMs): StatedMarket {
   return {
-    ...held,
-    ...either(held, statement),
-    clobTokenIds: knownTokenIds(held.clobTokenIds, statement.clobTokenIds),
-    ...earlierIds(held, venueIds(statement, nowMs)),
-    createdMs: Math.min(held.createdMs, statement.createdMs ?? held.createdMs),
-    stated: eitherStated(held.stated, statement),
+    ...known,
+    ...either(known, statement),
+    clobTokenIds: knownTokenIds(known.clobTokenIds, statement.clobTokenIds),
+    ...earlierIds(known, venueIds(statement, nowMs)),
+    createdMs: Math.min(known.createdMs, statement.createdMs ?? known.createdMs),
+    stated: eitherStated(known.stated, statement),
   };
 }
 
@@ -155,10 +155,10 @@ function venueIds({ marketId = '0', eventId = '0', statedMs, updatedMs }: Market
   return { marketId, marketIdMs: timeOf(marketId), eventId, eventIdMs: timeOf(eventId) };
 }
 
-/** Later statements do not change an id: otherwise the id as of an instant would depend on them. */
-function earlierIds(held: VenueIds, stated: VenueIds): VenueIds {
-  const market = isEarlier(stated.marketIdMs, held.marketIdMs) ? stated : held;
-  const event = isEarlier(stated.eventIdMs, held.eventIdMs) ? stated : held;
+/** Keeps the id that was stated first: if later statements changed it, the id as of an instant would depend on them. */
+function earlierIds(known: VenueIds, stated: VenueIds): VenueIds {
+  const market = isEarlier(stated.marketIdMs, known.marketIdMs) ? stated : known;
+  const event = isEarlier(stated.eventIdMs, known.eventIdMs) ? stated : known;
   return {
     marketId: market.marketId,
     marketIdMs: market.marketIdMs,
@@ -180,7 +180,7 @@ export function knownTokenIds(first: Market['clobTokenIds'], second: Market['clo
   return [knownId(first[0], second[0]), knownId(first[1], second[1])];
 }
 
-function refuseContradiction(held: Market, statement: MarketStatement): void {
+function refuseContradiction(known: Market, statement: MarketStatement): void {
   const refuse = (field: string, before: string | number, after: string | number) => {
     if (before === after) return;
     throw new DomainError(
@@ -188,18 +188,18 @@ function refuseContradiction(held: Market, statement: MarketStatement): void {
       `market ${statement.conditionId} is stored with ${field} ${before}, but this record says ${after}: one of the two recordings is wrong`,
     );
   };
-  refuse('slug', held.slug, statement.slug);
-  refuse('symbol', held.symbol, statement.symbol);
-  refuse('timeframe', held.timeframe, statement.timeframe);
-  refuse('startTime', held.startMs, statement.startMs);
-  refuse('endTime', held.endMs, statement.endMs);
-  if (held.winner !== undefined && statement.winner !== undefined) refuse('winner', held.winner, statement.winner);
+  refuse('slug', known.slug, statement.slug);
+  refuse('symbol', known.symbol, statement.symbol);
+  refuse('timeframe', known.timeframe, statement.timeframe);
+  refuse('startTime', known.startMs, statement.startMs);
+  refuse('endTime', known.endMs, statement.endMs);
+  if (known.winner !== undefined && statement.winner !== undefined) refuse('winner', known.winner, statement.winner);
   for (const index of [0, 1] as const) {
-    const [before, after] = [held.clobTokenIds[index], statement.clobTokenIds[index]];
+    const [before, after] = [known.clobTokenIds[index], statement.clobTokenIds[index]];
     if (before !== '0' && after !== '0') refuse('clobTokenIds', before, after);
     // An asset id must not belong to one outcome here and to the other there.
     const other = statement.clobTokenIds[1 - index]!;
     if (other !== '0' && other === before)
-      refuse('clobTokenIds', held.clobTokenIds.join(), statement.clobTokenIds.join());
+      refuse('clobTokenIds', known.clobTokenIds.join(), statement.clobTokenIds.join());
   }
 }

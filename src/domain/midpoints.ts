@@ -20,7 +20,7 @@ export const MidpointsResource = Type.Object(
     mids: Type.Array(Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()]), {
       maxItems: MIDPOINTS_MAX,
       description:
-        'The last midpoint at or before the end of each part of the window, the parts as equally long as whole milliseconds allow. null: the part ends before the first midpoint, or begins after the latest instant that the answer may show.',
+        'The last midpoint at or before the end of each part of the window; the lengths of the parts are as equal as whole milliseconds allow. null: the part ends before the first midpoint, or begins after the latest instant that the answer may show.',
     }),
   },
   { $id: 'Midpoints', description: 'The midpoint of one outcome over the window of its market.' },

@@ -1,7 +1,7 @@
 import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
 
-/** The venue's finest tick is 0.0001: its prices take the quick way. */
+/** The venue's finest tick is 0.0001: complements of its prices are computed in these units, which is quicker. */
 const TICKS = 10_000;
 
 /**

@@ -5,7 +5,7 @@ export function nearestWord(typed: string, words: readonly string[]): string | u
   return fewest <= typed.length / 2 ? words[edits.indexOf(fewest)] : undefined;
 }
 
-/** The number of characters to insert, remove or replace that makes one text of the other. */
+/** The number of characters to insert, remove or replace to turn one text into the other. */
 function editsBetween(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (let row = 1; row <= one.length; row += 1) {

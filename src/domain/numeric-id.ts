@@ -6,13 +6,13 @@ const NUMERIC = '^(0|[1-9][0-9]{0,99})$';
 export const MarketId = Type.String({
   pattern: NUMERIC,
   description:
-    'The venue’s market id; "0" when no recording states it, and with asOf before the time of the first that does.',
+    'The venue’s market id; "0" if no recording states it, or if asOf is before the first recording that does.',
 });
 
 export const EventId = Type.String({
   pattern: NUMERIC,
   description:
-    'The venue’s event id; "0" when no recording states it, and with asOf before the time of the first that does.',
+    'The venue’s event id; "0" if no recording states it, or if asOf is before the first recording that does.',
 });
 
 export const AssetId = Type.String({

@@ -10,7 +10,7 @@ export interface OrderBook {
 }
 
 /**
- * Levels of one side of a book: the venue's finest tick, 0.0001, has this many prices from 0 to 1. A limit is needed because
+ * Maximum number of levels of one side of a book: at the venue's finest tick, 0.0001, there are this many prices from 0 to 1. A limit is needed because
  * the server does nothing else while it writes a book.
  */
 export const LEVELS_MAX = 10_001;

@@ -15,7 +15,7 @@ export interface PaymentQuote {
   readonly payTo: string;
   /** In the smallest unit of the token. */
   readonly amount: bigint;
-  /** The last block before the quote: its transfer is in a later one. */
+  /** The last block before the quote was made: the transfer that pays it is in a later one. */
   readonly sinceBlock: number;
   readonly createdMs: InstantMs;
   /** Exclusive. */
@@ -23,8 +23,8 @@ export interface PaymentQuote {
 }
 
 /**
- * pending: the chain may still mine it. settled: mined and granted. final: mined so many blocks ago that it stays. failed: it can
- * never be mined.
+ * pending: the chain may still mine it. settled: mined and granted. final: mined so many blocks ago that it cannot be undone.
+ * failed: it can never be mined.
  */
 export const PAYMENT_STATES = ['pending', 'settled', 'final', 'failed'] as const;
 
@@ -38,7 +38,7 @@ export interface Payment {
   /** Unix seconds. Exclusive. */
   readonly validBefore: number;
   readonly state: (typeof PAYMENT_STATES)[number];
-  /** Hash of the transaction that transferred it; undefined: not mined. */
+  /** Hash of the transaction that transferred it; undefined if it is not mined. */
   readonly transaction: string | undefined;
   readonly block: number | undefined;
   readonly settledMs: InstantMs | undefined;

@@ -1,6 +1,6 @@
 export const WINDOW_MS = 60_000;
 
-/** Two clocks: windows use the monotonic one, so that a change of the wall clock does not end or prolong a window. */
+/** The time on two clocks. Windows use the monotonic one, so that setting the wall clock does not end or prolong a window. */
 export interface ClockReading {
   /** Milliseconds since a fixed point; never decreases. */
   readonly monotonicMs: number;

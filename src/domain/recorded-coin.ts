@@ -29,10 +29,10 @@ export const CoinResource = Type.Object(
     recordedMarkets: count('Markets with at least one order book snapshot.'),
     snapshots: count('Stored order book snapshots of all markets.'),
     firstAt: Type.Union([instantText('When the first snapshot was recorded.'), Type.Null()], {
-      description: 'Of the first snapshot; null without any.',
+      description: 'Time of the first snapshot; null without any.',
     }),
     lastAt: Type.Union([instantText('When the last snapshot was recorded.'), Type.Null()], {
-      description: 'Of the last snapshot; null without any.',
+      description: 'Time of the last snapshot; null without any.',
     }),
   },
   { $id: 'Coin', description: 'How much is recorded of a coin.' },

@@ -13,7 +13,7 @@ export interface RecordedDay {
   snapshots: number;
 }
 
-/** About ten years. */
+/** Maximum number of days in an answer: about ten years. */
 export const DAYS_MAX = 4000;
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
@@ -24,7 +24,7 @@ export const DayResource = Type.Object(
     markets: count('Markets whose window starts on this day.'),
     recordedMarkets: count('Those with at least one order book snapshot.'),
     marketsWithGaps: count('Those with a recorded gap that touches their window.'),
-    snapshots: count('Stored order book snapshots of these markets, also those of another day.'),
+    snapshots: count('Stored order book snapshots of these markets, including those of other days.'),
   },
   { $id: 'Day', description: 'How much is recorded of the markets of one day.' },
 );

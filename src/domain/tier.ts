@@ -17,7 +17,7 @@ export interface Tier {
   readonly requestsPerMinute: number;
   readonly monthlyPriceUsd: number | undefined;
   readonly priceNote: string | undefined;
-  /** undefined: not retired. A retired tier is given to no key and no account any more; those that have it keep it. */
+  /** Undefined for a tier that is not retired. Keys and accounts no longer get a retired tier; those that have it keep it. */
   readonly retiredMs: InstantMs | undefined;
 }
 
@@ -70,7 +70,7 @@ export function grantsRoute(tier: Pick<Tier, 'routes'>, grant: Grant): boolean {
   return tier.routes === undefined || tier.routes.includes(grant);
 }
 
-/** `coin` in canonical form. */
+/** Returns true if a tier grants a coin; `coin` must be in canonical form. */
 export function grantsCoin(tier: Pick<Tier, 'coins'>, coin: string): boolean {
   return tier.coins === undefined || tier.coins.includes(coin);
 }

@@ -3,7 +3,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Offsets change at whole quarters of an hour. */
 const OFFSET_STEP_MS = HOUR_MS / 4;
-/** Offsets in memory: a recording is mostly about few days. */
+/** Maximum number of offsets in memory: most recordings cover a few days. */
 const OFFSETS_MAX = 4096;
 const OFFSET = /^([+-])(\d{2}):?(\d{2})$/;
 

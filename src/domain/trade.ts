@@ -20,7 +20,7 @@ export function parseTradeSide(text: string): TradeSide | undefined {
   return TRADE_SIDES.find((side) => side === canonical);
 }
 
-/** Undefined when no field is known. */
+/** The details themselves; undefined if none of their fields is known. */
 export function tradeDetails(details: TradeDetails): TradeDetails | undefined {
   const { size, side, feeRateBps, transactionHash } = details;
   return (size ?? side ?? feeRateBps ?? transactionHash) === undefined ? undefined : details;

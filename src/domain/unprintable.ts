@@ -1,2 +1,2 @@
-/** Characters that change how the text around them is shown, or have no shape. */
+/** Characters that are invisible, or change how the text around them is shown. */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Co}]/gu;

@@ -22,20 +22,20 @@ export type TickVerdict =
   | 'agree'
   /** The prices mean the other outcome, and were published in the seconds that decide. */
   | 'contradict'
-  /** The prices mean the other outcome, but are older, or the next ones mean this outcome: the price may have changed since. */
+  /** The prices mean the other outcome, but are too old to be sure, or the next ones mean this outcome: the price may have changed. */
   | 'doubt'
   /** No check is possible: unresolved, decided by another price, or no tick near the start or the end. */
   | 'uncovered';
 
 /** The source of the venue's settlement prices, as recordings name it. */
 export const SETTLEMENT_SOURCE = 'chainlink';
-/** Other markets settle by another exchange's candles. */
+/** Markets that settle by these prices; the others settle by another exchange's candles. */
 const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];
 /** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
 const AVERAGES_SINCE_MS = Date.UTC(2026, 7, 7);
-/** An older tick is not the price of the instant. */
+/** Maximum age of a tick that is used as the price at an instant. */
 export const TICK_AGE_MAX_MS = 5000;
-/** There is a tick every second: one that is at most this old was the current price. */
+/** Maximum age of a tick that surely was the current price: there is a tick every second. */
 const TICK_AGE_SURE_MS = 1000;
 
 /** Up wins when the end price is at or above the start price. */

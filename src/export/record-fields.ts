@@ -21,8 +21,8 @@ export type RecordFields = Readonly<
 /** The fields that a recording stated, without defaults, and without the time of the import. Details come last. */
 export function marketFields(market: MarketAsOf, details: MarketDetails): RecordFields {
   const fields: Record<string, RecordFields[string]> = { type: 'market' };
-  for (const { name, held, kind } of MARKET_FIELDS) {
-    const value = statedOf(market, held);
+  for (const { name, property, kind } of MARKET_FIELDS) {
+    const value = statedOf(market, property);
     if (kind === 'assets') fields.outcomes = OUTCOMES;
     fields[name] = kind === 'instant' && typeof value === 'number' ? formatInstant(value) : value;
   }

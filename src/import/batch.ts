@@ -34,9 +34,9 @@ export interface Entry<S> {
   readonly source: S;
   readonly type: RecordedItem['type'];
   stored: boolean;
-  /** The archive has other books of its instant, see Contradictions. */
+  /** True if the archive has different books for the same instant, see Contradictions. */
   contradicted: boolean;
-  /** The reason if a market record contradicts the archive, or the market of a record was deleted after `add`. */
+  /** The reason for refusing it: it contradicts the archive, or its market was deleted after `add`. */
   refusal: string | undefined;
 }
 
@@ -101,7 +101,7 @@ interface StoredAsset extends MergedAsset {
 /** The counters for all books of a commit, and the last record id before the import. */
 export interface MergeContext {
   readonly checks: RebuildChecks;
-  /** The highest record id before the import: snapshots of later ids are its own. */
+  /** The highest record id before the import: snapshots with higher ids belong to the import. */
   readonly lastId: number;
 }
 
@@ -162,7 +162,7 @@ export class Batch<S> {
     const { database, givenIds } = this.#archive;
     database.write(() => {
       givenIds.load();
-      // A record with a recorded id gets it, also if a record without one comes before it.
+      // A record with a recorded id keeps it, even if a record without one comes before it.
       for (const id of this.#recordedIds) givenIds.reserve(id);
       for (const { statement, entry } of this.#statements) this.#putMarket(statement, entry, nowMs);
       const byMarket = Map.groupBy(this.#markets, ([stated]) => this.#marketOf(stated).conditionId);
@@ -220,7 +220,7 @@ export class Batch<S> {
   }
 
   /**
-   * The number of a record among equal ones of its time. A trade may be recorded twice: equal trades are one trade unless the recording
+   * The number of a record among equal records of the same time. A trade may be recorded twice: equal trades are one trade unless the recording
    * gives them ids.
    */
   #occurrence<R extends Position>(series: string, record: R, { same }: SegmentCodec<R>, isTrade: boolean): number {
@@ -301,7 +301,7 @@ export class Batch<S> {
     this.corrected.set(conditionId, (this.corrected.get(conditionId) ?? 0) + count);
   }
 
-  /** Adds a gap that a recording states, without the times for which hashes prove that no change is missing. */
+  /** Adds a gap that a recording states, except for the times for which hashes prove that no change is missing. */
   #addGap(market: StoredMarket, gap: Gap): boolean {
     const { gaps } = this.#archive;
     if (!gaps.add(market.key, gap)) return false;
@@ -337,10 +337,10 @@ export class Batch<S> {
     ];
   }
 
-  /** Another command deleted the market while its records were read. */
+  /** Refuses the records of a market that another command deleted while they were read. */
   #refuseDeleted(conditionId: string, parts: readonly MarketRecords<S>[], books: readonly StatedAsset[]): void {
     this.#known.forget(conditionId);
-    const reason = `market ${conditionId} was deleted during the import: import this again`;
+    const reason = `market ${conditionId} was deleted during the import: import the file again`;
     const moments = books.flatMap((asset) => asset.moments);
     const refused = moments.map((moment) => ({ moment, end: { reason }, refused: undefined }));
     const nothing = {
@@ -384,7 +384,7 @@ export class Batch<S> {
     }
   }
 
-  /** Adds snapshots as they are: changes are not applied to them. If messages have a book of the same time, that is stored instead. */
+  /** Adds snapshots as they are: changes are not applied to them. If messages give a book for the same time, that book is stored instead. */
   #additionOfSnapshots(
     market: StoredMarket,
     outcome: Outcome,
@@ -399,9 +399,9 @@ export class Batch<S> {
     });
     const { conditionId } = market;
     const stored = (fromMs: number, toMs: number) => snapshots.slices(market, outcome, fromMs, toMs);
-    const hasPlace = (id: number) => id !== 0 && this.#archive.givenIds.isFree(id);
-    const series = { conditionId, name: `${conditionId} ${outcome}`, stored, hasPlace };
-    return addition(this.#contradictions.without(records, fresh, series), (added) => {
+    const isIdFree = (id: number) => id !== 0 && this.#archive.givenIds.isFree(id);
+    const series = { conditionId, name: `${conditionId} ${outcome}`, stored, isIdFree };
+    return addition(this.#contradictions.consistent(records, fresh, series), (added) => {
       snapshots.add(market, outcome, added);
       if (!statements.exist(market, outcome)) return;
       statements.markForeign(market, outcome, [...new Set(added.map(({ timestampMs }) => timestampMs))]);
@@ -417,7 +417,7 @@ export class Batch<S> {
 
   /**
    * Stores the records with ids in the order of time across all series, so that ids do not show how many records of another
-   * series follow. At one timestamp the order of `additions` decides, then that of arrival.
+   * series follow. Ties of the timestamp are broken by the order of `additions`, then by the order of arrival.
    */
   #storeWithIds(additions: readonly Addition<S>[]): void {
     for (const record of inTimeOrder(additions.flatMap(({ records }) => records))) {
@@ -444,9 +444,9 @@ function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown])
 }
 
 function refuseOtherAsset(market: KnownMarket, outcome: Outcome, assetId: string | undefined): void {
-  const held = market.clobTokenIds[OUTCOMES.indexOf(outcome)]!;
-  if (assetId === undefined || held === '0' || held === assetId) return;
-  throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}: that is ${held}`);
+  const known = market.clobTokenIds[OUTCOMES.indexOf(outcome)]!;
+  if (assetId === undefined || known === '0' || known === assetId) return;
+  throw rejected(`assetId ${assetId} is not the ${outcome} asset of market ${market.conditionId}: that is ${known}`);
 }
 
 function seriesIn<K extends Kind, S>(all: Series<S>[], kind: K, outcome: Outcome): SeriesOf<K, S> {

@@ -2,10 +2,10 @@
 export interface ByteSource {
   /** Its name in messages. */
   readonly label: string;
-  /** Set if it is read while another program writes it. */
+  /** Set for a pipe, which may be read while another program is still writing it. */
   readonly isPipe?: boolean;
   /** The bytes as they are stored. Throws 'unreadable'. */
   stored(): Promise<AsyncIterable<Uint8Array>>;
-  /** Undoes how a container stores its members. Throws an Error with the reason where they are damaged. */
+  /** Decompresses a member of a container. Throws an Error with the reason where the bytes are damaged. */
   unpacked?(stored: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }

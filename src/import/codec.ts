@@ -11,7 +11,7 @@ export interface Codec {
   readonly becomes: string;
   /** Set for formats of market records, whose files are read before all others. */
   readonly statesMarkets?: true;
-  /** Returns true if a file that begins like this has market records among others: it is read before the files without. */
+  /** Returns true if a file that begins like this has market records among others: it is read before files that have none. */
   holdsMarkets?(sample: Sample): boolean;
   /** Set for formats that leave out records of unknown markets: their files are read after all others, which may state the markets. */
   readonly skipsUnknown?: true;

@@ -3,11 +3,11 @@ import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import { bookCodec } from '../segment/book-decoder.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
 
-/** Series whose last instant is remembered. */
+/** Maximum number of series whose last instant is remembered. */
 const SERIES_MAX = 16_384;
 /** Each of two generations has at most this number of instants, which bounds memory. */
 const INSTANTS_MAX = 262_144;
-/** Files with further notes are only counted. */
+/** Maximum number of files that get a note; further ones are only counted. */
 const NOTES_MAX = 100;
 
 /** A file whose books are complete as they are, and the number of its books that contradict other sources. */
@@ -23,7 +23,7 @@ export class BookSource {
   }
 }
 
-/** A book and the source that states it; undefined: the book is rebuilt from changes, and the rebuild judges it. */
+/** A book and the source that states it; `from` is undefined for a book that is rebuilt from changes, which the rebuild checks. */
 interface StatedBook {
   readonly timestampMs: number;
   readonly id: number;
@@ -37,8 +37,8 @@ interface SeriesOfBooks {
   readonly name: string;
   /** The books that the archive has between two times, both inclusive. */
   readonly stored: (fromMs: number, toMs: number) => Iterable<SegmentSlice>;
-  /** Returns true for a recorded id that is free: pieces of one export have the order of their ids, whatever comes first. */
-  readonly hasPlace: (id: number) => boolean;
+  /** Returns true for a recorded id that is still free: the ids of an export's pieces give their order, whichever comes first. */
+  readonly isIdFree: (id: number) => boolean;
 }
 
 /** The source of the books of a series at the instant that was stated last. */
@@ -81,7 +81,7 @@ export class Contradictions {
     this.#current = this.#sources.getOrInsertComputed(file, () => new BookSource(this.#sources.size + 1, file.path));
   }
 
-  /** The source of a book that the current file states now, and its name of the series. Valid until the next call. */
+  /** The source of a book that the current file states, with that source's key of the series. Valid until the next call. */
   statedBy(series: string, timestampMs: number): Readonly<LastInstant> {
     const last = this.#last.get(series);
     if (last?.timestampMs === timestampMs) return last;
@@ -97,10 +97,10 @@ export class Contradictions {
   }
 
   /**
-   * Returns the books of `fresh`, those among `incoming` that the archive does not have, that contradict no other source. Both ascend by time.
-   * The others get their mark.
+   * Returns the books of `fresh` that contradict no other source, and marks the others as contradicted. `fresh` are the books of `incoming`
+   * that the archive does not have; both ascend by time.
    */
-  without<I extends StatedBook>(incoming: readonly I[], fresh: readonly I[], series: SeriesOfBooks): readonly I[] {
+  consistent<I extends StatedBook>(incoming: readonly I[], fresh: readonly I[], series: SeriesOfBooks): readonly I[] {
     const [first] = fresh;
     if (first === undefined) return fresh;
     const isOfOne = incoming.every(({ from }) => from === first.from);
@@ -155,7 +155,7 @@ export class Contradictions {
     for (const [from, stated] of Map.groupBy(books, (one) => one.from)) {
       const fresh = stated.filter((one) => added.has(one));
       const isOther = from !== undefined && owner !== undefined && owner !== from;
-      if (isOther && !fresh.every(({ id }) => series.hasPlace(id)) && !extendsBooks(stated, before)) {
+      if (isOther && !fresh.every(({ id }) => series.isIdFree(id)) && !extendsBooks(stated, before)) {
         for (const one of fresh) refused.add(one);
         this.#note(from, fresh, series);
         continue;
@@ -172,7 +172,7 @@ export class Contradictions {
       first === undefined
         ? []
         : [
-            `${name}: ${contradicting} ${contradicting === 1 ? 'book is' : 'books are'} not stored, because the archive has others of the same instants, the first at ${formatInstant(first.timestampMs)} of market ${first.conditionId}`,
+            `${name}: ${contradicting} ${contradicting === 1 ? 'book is' : 'books are'} not stored, because the archive has different books for the same instants, the first at ${formatInstant(first.timestampMs)} of market ${first.conditionId}`,
           ],
     );
     const omitted = notes.splice(NOTES_MAX).length;

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { createGunzip, type Gunzip, type InflateRaw } from 'node:zlib';
 import { DomainError } from '../domain/errors.ts';
 import type { ByteSource } from './byte-source.ts';
+import { compressionOf } from './compression.ts';
 import { type ByteRange, fileChunks } from './file-chunks.ts';
-import { packingOf } from './packing.ts';
 import { inaccessible, sizeOf } from './source.ts';
 import { xzChunks } from './xz-chunks.ts';
 
@@ -19,7 +19,7 @@ const UNPACKED_CHUNK_BYTES = 65_536;
 const BunDecompressionStream = DecompressionStream as new (format: Bun.CompressionFormat) => DecompressionStream;
 
 export interface DecompressOptions {
-  /** Ends the bytes of a file with an error, also while a read is waiting. */
+  /** Ends the bytes of a file with an error, even while a read is waiting. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of compressed bytes that were read since the last call. */
   readonly onBytes?: (bytes: number) => void;
@@ -59,7 +59,7 @@ export async function* decompressed(
     if (input === '-' && isParquet(first)) {
       throw new DomainError('unreadable', 'Parquet cannot be read from standard input: give the name of the file');
     }
-    if (given.isPipe === true && packingOf(first) === 'xz') {
+    if (given.isPipe === true && compressionOf(first) === 'xz') {
       const remedy = `decompress it on the way, xzcat FILE | bookreel import -`;
       throw new DomainError('unreadable', `xz cannot be read from a pipe: ${remedy}`);
     }
@@ -92,7 +92,7 @@ export async function checkpoint(signal: AbortSignal | undefined): Promise<void>
 
 function unpacked(first: Uint8Array, source: AsyncIterator<Uint8Array>): AsyncIterable<Uint8Array> {
   const packed = concatenated(first, source);
-  switch (packingOf(first)) {
+  switch (compressionOf(first)) {
     case 'gzip':
       return inflated(packed, createGunzip({ chunkSize: UNPACKED_CHUNK_BYTES }));
     case 'zstd':
@@ -115,7 +115,7 @@ function wholeFile(path: string): ByteSource {
 async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
   // A pipe cannot be read twice.
   const head = sizeOf(path) === undefined ? undefined : await firstBytesOf(path);
-  const isPlainFile = head !== undefined && packingOf(head) === undefined;
+  const isPlainFile = head !== undefined && compressionOf(head) === undefined;
   // Bun.file also reads files that are embedded in the executable.
   return isPlainFile ? fileChunks(path) : Bun.file(path).stream();
 }
@@ -124,7 +124,7 @@ async function chunksOf(path: string): Promise<AsyncIterable<Uint8Array>> {
 export async function rangeChunks(path: string, range: ByteRange): Promise<AsyncIterable<Uint8Array>> {
   const head = range.end - range.start < 4 ? new Uint8Array() : await firstBytesOf(path, range.start);
   const chunks = fileChunks(path, range);
-  return packingOf(head) === undefined ? chunks : copied(chunks);
+  return compressionOf(head) === undefined ? chunks : copied(chunks);
 }
 
 async function* copied(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

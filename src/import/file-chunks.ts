@@ -9,7 +9,7 @@ export interface ByteRange {
 }
 
 /**
- * The bytes of a file, or those of a range that it has. Two buffers alternate: one is filled while the other is processed. A chunk is valid
+ * The bytes of a file, or of a range of it. Two buffers alternate: one is filled while the other is processed. A chunk is valid
  * until the next one is requested. (Bun's own stream allocates a buffer per chunk, which costs a third of the time of reading the records.)
  */
 export async function* fileChunks(path: string, range?: ByteRange): AsyncGenerator<Uint8Array> {

@@ -46,7 +46,7 @@ import { winnerNotes } from './winner-notes.ts';
 export interface ImportOptions {
   readonly clock: () => number;
   readonly onProgress?: (progress: ImportProgress) => void;
-  /** Called with every rejection, also if the report only counts it. */
+  /** Called with every rejection, even if the report only counts it. */
   readonly onReject?: (rejection: Rejection) => void;
   /** Stops the import; the records that were read before are stored. */
   readonly signal?: AbortSignal;
@@ -81,8 +81,8 @@ interface CountedItem extends SourceItem {
   readonly reading: Reading;
   /** Its place among the items of its file. */
   readonly index: number;
-  /** False for an item that the first reading has counted. */
-  readonly isCounted: boolean;
+  /** False for an item that the first reading has already counted. */
+  readonly countsNow: boolean;
   open: number;
   stored: boolean;
   contradicted: boolean;
@@ -97,11 +97,11 @@ const DERIVED = /^(?:normali[sz]ed|derived)[-_.]|[-_.](?:normali[sz]ed|derived)\
 const UNREAD = 'unknown';
 /** Items that are read between two checks of the process's memory: about CHECK_EVERY_BYTES of books. */
 const COLLECT_EVERY_ITEMS = 512;
-/** Maximum number of assets whose intervals are open. With more, that of the asset whose last message is oldest ends. */
+/** Maximum number of assets with an open interval. With more, the interval of the asset with the oldest last message is closed. */
 const INTERVAL_ASSETS_MAX = 4096;
-/** Further binary files in directories are only counted as skipped. */
+/** Maximum number of notes about binary files in directories; further files are only counted as skipped. */
 const BINARY_NOTES_MAX = 20;
-/** Corrections of further markets are only counted, to keep the report readable. */
+/** Maximum number of notes about corrected markets; further markets are only counted, to keep the report readable. */
 const CORRECTION_NOTES_MAX = 100;
 /** Longer reasons are cut: they may quote text of the recording. */
 const REASON_CHARS_MAX = 400;
@@ -131,11 +131,11 @@ export class Importer implements RecordSink {
   readonly #archive: Archive;
   readonly #options: ImportOptions;
   readonly #late = new LateMarkets<CountedItem>();
-  /** Reads the named files; undefined: every file is recognised by its content. */
+  /** Reads the named files; undefined if every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
   /** The codecs of the second reading. */
-  #codecsAgain: readonly Codec[] = [];
+  #secondCodecs: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
   readonly #reasons = new RejectionGroups();
@@ -153,7 +153,7 @@ export class Importer implements RecordSink {
     this.#progress();
   };
   readonly #books = new StatedBooks();
-  /** By asset id, the one whose last message is oldest first. */
+  /** By asset id, the asset with the oldest last message first. */
   readonly #intervals = new Map<string, IntervalBooks>();
   readonly #contradictions = new Contradictions();
   /** Gaps that messages of this import opened, by their names, and the file of the message. */
@@ -165,7 +165,7 @@ export class Importer implements RecordSink {
   #batch: Batch<Items>;
   #file = new FileTally('', '');
   readonly #inputs = new Map<FileTally, RecognisedFile>();
-  /** Items of the current file so far, also those that are ignored. */
+  /** The number of items of the current file so far, including ignored ones. */
   #index = 0;
   #files = 0;
   #startedMs = 0;
@@ -231,7 +231,7 @@ export class Importer implements RecordSink {
   report(): ImportReport {
     const files = this.#tallies.map((tally) => tally.report());
     const places = new Map(files.map(({ path }, index) => [path, index]));
-    // Records whose market record did not come are rejected last.
+    // Records whose market record never came are rejected last.
     const inOrder = (a: Rejection, b: Rejection) => places.get(a.path)! - places.get(b.path)! || a.line - b.line;
     return {
       files,
@@ -246,7 +246,7 @@ export class Importer implements RecordSink {
         ...this.#sourceNotes,
         ...correctionNotes(this.#corrected),
         ...this.#contradictions.notes(),
-        ...[...this.#codecs, ...this.#codecsAgain].flatMap((codec) => codec.notes?.() ?? []),
+        ...[...this.#codecs, ...this.#secondCodecs].flatMap((codec) => codec.notes?.() ?? []),
         ...this.#books.checks.notes(),
         ...this.#winnerNotes,
       ],
@@ -263,9 +263,9 @@ export class Importer implements RecordSink {
     const tally = file.kind(kind);
     const { reading } = this.#late;
     const index = this.#index++;
-    const isCounted = reading !== 'second' || this.#late.has(file, index);
-    if (isCounted) tally.read += 1;
-    if (isCounted) this.#read += 1;
+    const countsNow = reading !== 'second' || this.#late.has(file, index);
+    if (countsNow) tally.read += 1;
+    if (countsNow) this.#read += 1;
     // Parquet is not read through `bytes`.
     if (index % COLLECT_EVERY_ITEMS === 0) this.#garbage.collectIfGrown();
     // Written out, because this is the busiest place of an import.
@@ -275,7 +275,7 @@ export class Importer implements RecordSink {
       line,
       reading,
       index,
-      isCounted,
+      countsNow,
       open: parts,
       stored: false,
       contradicted: false,
@@ -285,8 +285,8 @@ export class Importer implements RecordSink {
   }
 
   add(record: RecordedItem, items: Items): void {
-    // The first reading has added the record.
-    if (items.length > 0 && !items.some(({ isCounted }) => isCounted)) {
+    // The first reading has already added the record.
+    if (items.length > 0 && !items.some(({ countsNow }) => countsNow)) {
       for (const item of items) this.finish(item);
       return;
     }
@@ -311,7 +311,7 @@ export class Importer implements RecordSink {
     const isLate = item.reading === 'first' && !item.refused && key !== undefined && this.#late.add(key);
     if (isLate) item.late ??= reason;
     const isHidden = item.reading === 'second' && key !== undefined && this.#late.hides(key);
-    const isRefused = item.isCounted && item.late === undefined && !isHidden;
+    const isRefused = item.countsNow && item.late === undefined && !isHidden;
     if (isRefused && !item.refused) {
       item.refused = true;
       const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
@@ -324,7 +324,7 @@ export class Importer implements RecordSink {
 
   finish(item: CountedItem): void {
     item.open -= 1;
-    if (item.open > 0 || !item.isCounted) return;
+    if (item.open > 0 || !item.countsNow) return;
     if (item.late !== undefined) {
       item.tally.read -= 1;
       this.#read -= 1;
@@ -368,8 +368,8 @@ export class Importer implements RecordSink {
   }
 
   state(target: AssetTarget, event: AssetEvent & { readonly item: CountedItem }): void {
-    // The first reading has stated it.
-    if (!event.item.isCounted) {
+    // The first reading has already passed it on.
+    if (!event.item.countsNow) {
       this.finish(event.item);
       return;
     }
@@ -381,7 +381,7 @@ export class Importer implements RecordSink {
     this.#commit();
   }
 
-  /** With an interval, adds one snapshot per interval from the messages, which are not merged then. */
+  /** Adds one snapshot per interval from the messages, for an import with an interval, which does not merge them. */
   #addIntervals(isLast: boolean): void {
     const { every = 'change' } = this.#options;
     if (every === 'change') return;
@@ -415,7 +415,7 @@ export class Importer implements RecordSink {
     } catch (error) {
       const refused = refusal(error);
       const key = keyOf(refused);
-      const isFinal = item!.isCounted && (key === undefined || item!.reading !== 'first');
+      const isFinal = item!.countsNow && (key === undefined || item!.reading !== 'first');
       if (isFinal) item!.file.count(record.type, 'rejected');
       for (const one of items) this.#end(one, refused.message, key);
     }
@@ -424,7 +424,7 @@ export class Importer implements RecordSink {
   /** The conditionId or asset id that no market record states, if a record is refused for that reason. */
   #lateKeyOf(refused: DomainError): string | undefined {
     const missed = this.markets.takeMissed();
-    // A hidden asset also looks like one of another market.
+    // An asset that is hidden is refused like an asset of another market.
     if (missed !== undefined && this.#late.hides(missed)) return missed;
     const key = keyOf(refused);
     return key === undefined ? undefined : (missed ?? key);
@@ -435,8 +435,8 @@ export class Importer implements RecordSink {
   }
 
   /**
-   * Called for all files before the first is read. Returns nothing for a file that is skipped. No closure here may live longer than
-   * the call: it would hold the sample of its file until the import ends. `copies` removes copies when it does.
+   * Finds the codec of a file, or of each member of a container. Called for all files before the first one is read. Returns an empty
+   * list for a skipped file. No closure here may outlive the call: it would keep the file's sample in memory until the import ends.
    */
   async #recognise(source: Source, copies: DisposableStack): Promise<readonly RecognisedFile[]> {
     const isMapped = this.#mapped !== undefined && source.named && source.byContent !== true;
@@ -498,7 +498,7 @@ export class Importer implements RecordSink {
     return found;
   }
 
-  /** A file that was found in a directory and cannot be opened does not stop the import. */
+  /** Reports a file that was found in a directory and cannot be opened, without stopping the import. */
   #unopened(source: Source, error: unknown): readonly RecognisedFile[] {
     if (source.named) throw error;
     this.#throwIfStopped();
@@ -506,7 +506,7 @@ export class Importer implements RecordSink {
     return [];
   }
 
-  /** A file of another format that is known is refused, or skipped with the same sentence. */
+  /** Refuses a file of another known format, or skips it with the same sentence if it was found in a directory. */
   #otherKind(source: Source, kind: string): readonly RecognisedFile[] {
     const sentence = `'${source.name}' cannot be imported as it is, because it is ${kind}`;
     if (source.named) throw new DomainError('unreadable', sentence);
@@ -551,10 +551,10 @@ export class Importer implements RecordSink {
 
   /** Reads the records whose market record came after them, or rejects them if none came. */
   async #readLate(): Promise<void> {
-    const { held, files } = this.#late;
+    const { kept, files } = this.#late;
     const isFound = [...this.#late.keys].some((key) => this.markets.hasName(key));
-    if (held !== undefined && !isFound) {
-      for (const { item, reason } of held) {
+    if (kept !== undefined && !isFound) {
+      for (const { item, reason } of kept) {
         item.tally.read += 1;
         this.#read += 1;
         Object.assign(item, { open: 1, late: undefined });
@@ -563,14 +563,14 @@ export class Importer implements RecordSink {
       return;
     }
     this.#late.release();
-    this.#codecsAgain = newCodecs(this.#options);
+    this.#secondCodecs = newCodecs(this.#options);
     this.#occurrences = new Occurrences();
     this.#batch = this.#newBatch();
     for (const [tally, input] of this.#inputs) {
-      const codec = this.#codecsAgain[this.#codecs.indexOf(input.codec)]!;
+      const codec = this.#secondCodecs[this.#codecs.indexOf(input.codec)]!;
       if (files.has(tally)) await this.#readFile(tally, { ...input, codec }, 'second');
     }
-    for (const codec of this.#codecsAgain) codec.finish?.(this);
+    for (const codec of this.#secondCodecs) codec.finish?.(this);
     this.#addIntervals(true);
     this.#commit(true);
   }
@@ -609,7 +609,7 @@ export class Importer implements RecordSink {
     return new Batch(this.#archive, this.markets, this.#occurrences, this.#contradictions);
   }
 
-  /** `isLast`: no message follows, so that none waits for further ones of its time. */
+  /** `isLast`: true if no more messages follow, so that no moment has to wait for more messages of its time. */
   #commit(isLast = false): void {
     const batch = this.#batch;
     const isMerged = (this.#options.every ?? 'change') === 'change';
@@ -722,10 +722,10 @@ export class Importer implements RecordSink {
 function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
   const notes = [...corrected].map(
     ([conditionId, count]) =>
-      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} were wrong, as hashes prove, and are corrected`,
+      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} proved wrong by hashes: corrected`,
   );
   const omitted = notes.splice(CORRECTION_NOTES_MAX).length;
-  return omitted === 0 ? notes : [...notes, `… and of ${omitted} more markets`];
+  return omitted === 0 ? notes : [...notes, `… and stored snapshots of ${omitted} more markets`];
 }
 
 function resultOf({
@@ -767,7 +767,7 @@ function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {
   return codecs.find((codec) => codec.recognises(sample));
 }
 
-/** `file`, with collections of garbage while its bytes are read. */
+/** The same file, whose reading also collects garbage. */
 function collecting(file: RecordingFile, garbage: GarbageCollection): RecordingFile {
   return { ...file, bytes: () => garbage.whileReading(file.bytes()) };
 }

@@ -80,7 +80,7 @@ export class KnownMarkets {
     });
   }
 
-  /** Undefined for an asset that no market record names: its outcome is never guessed. Also for one that is hidden, see LateMarkets. */
+  /** The market and outcome of an asset; undefined if no market record names it (outcomes are never guessed), or LateMarkets hides it. */
   byAsset(assetId: string): KnownAsset | undefined {
     const known = this.#late.hides(assetId) ? undefined : this.#assetOf(assetId);
     if (known === undefined) this.#missed = assetId;

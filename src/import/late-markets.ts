@@ -4,7 +4,7 @@ import type { FileTally } from './report.ts';
 /** Maximum number of keys. Markets beyond it are not found if their market record comes after their records. */
 const KEYS_MAX = 65_536;
 /** Maximum number of kept items. With more, files are read again even if no market was found, to reject their items. */
-const HELD_MAX = 16_384;
+const KEPT_MAX = 16_384;
 
 /**
  * first: all records of a market whose market record comes later wait for the second reading.
@@ -13,20 +13,20 @@ const HELD_MAX = 16_384;
  */
 export type Reading = 'first' | 'second' | 'only';
 
-interface HeldItem<I> {
+interface KeptItem<I> {
   readonly item: I;
   readonly reason: string;
 }
 
 /**
  * The markets and assets (`keys`: conditionIds and asset ids) that records name before a market record states them, and the items of
- * these records. An item is known by its place among the items of its file, so that each is counted once. Takes a bit per item.
+ * these records. An item is known by its place among the items of its file, so that each is counted once. Each item takes one bit.
  */
 export class LateMarkets<I> {
   reading: Reading = 'first';
   readonly #keys = new Set<string>();
   readonly #items = new Map<FileTally, Bits>();
-  #held: HeldItem<I>[] = [];
+  #kept: KeptItem<I>[] = [];
   #count = 0;
 
   get keys(): Iterable<string> {
@@ -39,8 +39,8 @@ export class LateMarkets<I> {
   }
 
   /** The items with their reasons; undefined if they are too many to keep. */
-  get held(): readonly HeldItem<I>[] | undefined {
-    return this.#held.length === this.#count ? this.#held : undefined;
+  get kept(): readonly KeptItem<I>[] | undefined {
+    return this.#kept.length === this.#count ? this.#kept : undefined;
   }
 
   /** Returns true if the present reading must not find the market or asset of a key. */
@@ -64,7 +64,7 @@ export class LateMarkets<I> {
   put(item: I, file: FileTally, index: number, reason: string): void {
     this.#items.getOrInsertComputed(file, () => new Bits()).set(index);
     this.#count += 1;
-    if (this.#held.length < HELD_MAX) this.#held.push({ item, reason });
+    if (this.#kept.length < KEPT_MAX) this.#kept.push({ item, reason });
   }
 
   has(file: FileTally, index: number): boolean {
@@ -73,6 +73,6 @@ export class LateMarkets<I> {
 
   /** Forgets the items that are kept with their reasons. */
   release(): void {
-    this.#held = [];
+    this.#kept = [];
   }
 }

@@ -16,7 +16,7 @@ const NEWLINE = 10;
 export interface OpenedSource {
   readonly sample: Sample;
   readonly file: RecordingFile;
-  /** Set for a member of a container that is read at any place: makes the copy of which `RecordingFile.copy` is the path. */
+  /** Set for a member of a container that is read at random positions: makes the copy whose path is `RecordingFile.copy`. */
   readonly copy?: () => Promise<PrivateCopy>;
 }
 
@@ -88,8 +88,8 @@ async function columnsOf(path: string, copy?: string): Promise<ReadonlySet<strin
 }
 
 /**
- * The first chunks: at least `bytesWanted` bytes and one line, or SAMPLE_BYTES bytes, or all. `isOnly`: if nothing
- * else will report why there is not one byte, as for a pipe, which is not read again.
+ * The first chunks: at least `bytesWanted` bytes and one line, or SAMPLE_BYTES bytes, or all. `isOnly`: true for a pipe, which is not
+ * read again: an error before its first byte must be thrown here.
  */
 async function headOf(chunks: AsyncIterator<Uint8Array>, bytesWanted: number, isOnly = false): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];

@@ -60,7 +60,7 @@ export function inaccessible(path: string, cause: unknown): DomainError {
   return new DomainError('unreadable', `'${path}' cannot be read: check the path and its permissions`, { cause });
 }
 
-/** A directory below that cannot be read is itself part of the result; opening it reports the error. */
+/** The files below a directory. A subdirectory that cannot be read is itself in the result; opening it reports the error. */
 function filesIn(directory: string): string[] {
   // Recorders number the parts of a capture: part 10 follows part 9 and continues its books.
   const { compare } = new Intl.Collator('en', { numeric: true });

@@ -4,8 +4,8 @@ import { ReadableStream } from 'node:stream/web';
 const [MEMORY_LIMIT, OPTIONS] = [4, 6];
 
 /**
- * Decompresses xz with a dictionary of at most 64 MiB, which `xz -9` has. Only one stream of the process is decompressed at a time, a second
- * one waits: end or return each. Throws an Error with the reason where the bytes are damaged or end early.
+ * Decompresses xz with a dictionary of at most 64 MiB, as `xz -9` writes it. A process decompresses one stream at a time and the next one
+ * waits, so read each to its end or return it. Throws an Error with the reason where the bytes are damaged or end early.
  */
 export async function* xzChunks(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   // Loaded when it is needed: its WebAssembly takes 50 ms.
@@ -22,6 +22,6 @@ export async function* xzChunks(packed: AsyncIterable<Uint8Array>): AsyncGenerat
 function explained(error: unknown): unknown {
   const code = Number(/failed with error code (\d+)/.exec(String(error))?.[1]);
   if (code === MEMORY_LIMIT) return new Error('its dictionary is larger than 64 MiB, decompress it with xz -d');
-  if (code === OPTIONS) return new Error('it has an option of xz that is not read, decompress it with xz -d');
+  if (code === OPTIONS) return new Error('it uses an xz option that is not supported, decompress it with xz -d');
   return Number.isNaN(code) ? error : new Error('its xz data are not valid');
 }

@@ -28,8 +28,8 @@ export function ownDetails(market: Fields): MarketDetails | undefined {
 }
 
 /**
- * Details in an object of the venue, whose values it may change: those that are not of their kind are unknown. A number may be a
- * text. Of several values of one name the first that is known counts. Undefined without any.
+ * Details in an object of the venue. The venue may change their types: a value that is not of the detail's kind counts as unknown. A
+ * number may be a text. The first known value of a name counts. Undefined without any.
  */
 export function detailsOf(values: readonly (readonly [DetailName, unknown])[]): MarketDetails | undefined {
   const found = new Map<DetailName, string | boolean | number>();

@@ -8,7 +8,7 @@ import { rejected } from './fields.ts';
 
 /** Ten times the values of a book with LEVELS_MAX levels on both sides: lists of markets are longer than a book. */
 export const JSON_VALUES_MAX = 700_000;
-/** For parsing with a reviver, which takes several times the memory: a thousand markets, ten thousand levels. */
+/** The same limit for parsing with a reviver, which takes several times the memory: a thousand markets, ten thousand levels. */
 const REVIVED_VALUES_MAX = 200_000;
 /** The engine never frees the shape that each new name makes; an object of markets by slug has a name per market. */
 const NAMES_MAX = 50_000;
@@ -16,7 +16,7 @@ const NAMES_MAX = 50_000;
 const SMALL_CHARS = 128 * 1024;
 /** A JSON number whose length or exponent means that a double may differ from it. */
 const PERHAPS_INEXACT = /[:,[\s]-?(?:\d[\d.]{15,}|\d[\d.]*[eE])/;
-/** The same for frames, whose integers are ids and times: only numbers with a point count. */
+/** The same for frames, whose integers are ids and times: only numbers with a decimal point are checked. */
 const PERHAPS_ROUNDED = /[:,[\s]-?(?=\d+\.)[\d.]{18,}/;
 /** A double keeps any number of up to this length, sign and point included. */
 const SHORT_NUMBER_CHARS = 15;
@@ -39,7 +39,7 @@ type NumberReader = (value: number, source: string) => unknown;
 
 /**
  * Parses JSON, and refuses a number that a double would round. The limits for digits of prices and sizes are checked where
- * those fields are read. Throws DomainError 'rejected-record', also when the text is not JSON.
+ * those fields are read. Throws DomainError 'rejected-record', even when the text is not JSON.
  */
 export function parseJsonExactly(text: string): unknown {
   refuseTooManyValues(text, JSON_VALUES_MAX);

@@ -8,7 +8,7 @@ export type FlatType = 'text' | 'whole' | 'small' | 'decimal' | 'instant' | 'fla
  * - snapshot: a row per level, best first (side, level, price, size; level 1 is the best); one row without side if it has no levels.
  * - quote: the same with level 1 only.
  * - price, coinPrice: one row with price. A trade has size, side (buy or sell), feeRateBps and transactionHash if known.
- * - lastTradePrice: one row with price. Its outcome is that of the book that states it; either outcome may have been traded.
+ * - lastTradePrice: one row with price. Its outcome is that of the book that states it; the trade may have been of either outcome.
  * - market: one row. timestamp and endTime are its window. clobTokenIds has the asset ids of up and down with ";" in between, so
  *   that no reader parses 77 digits as a number. A field that no recording stated is null.
  * - gap: one row from timestamp to endTime.

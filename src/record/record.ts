@@ -35,7 +35,7 @@ interface PriceRecord extends OutcomeRecord {
   readonly type: 'price';
   readonly kind: PriceKind;
   readonly price: number;
-  /** The number of the trade among equal ones of its time, from 1; set if equal rows are different trades. */
+  /** The number of the trade among equal trades of the same time, from 1; set if equal rows are different trades. */
   readonly occurrence?: number;
   /** Details of a trade, as far as the recording has them. */
   readonly trade?: TradeDetails | undefined;
@@ -95,7 +95,7 @@ export const RECORD_TYPES: readonly RecordType[] = [
   'gap',
 ];
 
-/** The counts of an export without records, in the order in which exports state them. */
+/** A count of 0 for each type of record, in the order in which exports state them. */
 export const NO_RECORDS: Readonly<Record<RecordType, number>> = {
   market: 0,
   gap: 0,

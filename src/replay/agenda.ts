@@ -1,6 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 
-/** An item that is due at an instant; at one instant the lower rank comes first. */
+/** An item that is due at an instant; of items due at the same instant the lower rank comes first. */
 export interface Upcoming {
   readonly atMs: InstantMs;
   readonly rank: number;
@@ -11,12 +11,12 @@ export class Agenda<T extends Upcoming> {
   /** In reverse order: the next item is the last. */
   #items: T[] = [];
 
-  /** Infinity if no item is left. */
+  /** When the next item is due; Infinity if no item is left. */
   get nextMs(): InstantMs {
     return this.#items.at(-1)?.atMs ?? Infinity;
   }
 
-  /** Searches from the next item on, since most new items are due soon. */
+  /** Adds an item. The search for its place starts at the next item, since most new items are due soon. */
   add(item: T): void {
     const items = this.#items;
     let at = items.length;

@@ -16,7 +16,7 @@ export class Clients {
     return this.#counts[kind];
   }
 
-  /** Counts a client until the returned function is called; call that once. */
+  /** Counts a client until the returned function is called, which must be called once. */
   join(kind: ClientKind, replay?: string): () => void {
     this.#change(1, { kind, change: 'connected', replay });
     return () => this.#change(-1, { kind, change: 'left', replay });

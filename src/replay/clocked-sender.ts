@@ -84,8 +84,8 @@ export class ClockedSender {
   }
 
   /**
-   * Follows the clock while the client is subscribed to something. A follower without subscriptions is up to date at once: it
-   * would move a clock with the speed 'max' to its end.
+   * Follows the clock while the client is subscribed to something. Without subscriptions it must not: it would have nothing to
+   * wait for, and would move a clock with the speed 'max' to its end.
    */
   follow(isSubscribed: boolean): void {
     if (isSubscribed) {
@@ -134,7 +134,7 @@ export class ClockedSender {
     if (waitMs !== undefined) this.#task.runIn(waitMs);
   }
 
-  /** The client has read all waiting messages. */
+  /** Call it when the client has read all waiting messages. */
   drained(): void {
     this.#isBlocked = false;
     this.schedule();

@@ -11,7 +11,7 @@ export interface CoinPriceStream {
   readonly source: string;
   /** Every time in it has `shiftMs` added. */
   readonly messageOf: (price: PriceRecord, shiftMs: number) => string;
-  /** The message with which the stream begins at an instant. Left out, or undefined: none. */
+  /** The message with which the stream begins at an instant; undefined if it begins without one. */
   readonly openingAt?: (instantMs: InstantMs) => string | undefined;
 }
 
@@ -46,7 +46,7 @@ export class CoinPriceStreams implements ClockedMessages {
     return [...this.#subscriptions.keys()];
   }
 
-  /** Subscribes to further streams, which begin at the position of the client. It keeps those that it has. */
+  /** Subscribes to further streams, which begin at the client's position. Streams that it already has are not changed. */
   add(streams: ReadonlyMap<string, CoinPriceStream>): void {
     // Due prices are sent to the earlier subscriptions only.
     this.sender.sendDue();

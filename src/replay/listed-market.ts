@@ -19,7 +19,7 @@ const SHOWN_SPREAD_MAX = 0.1;
  */
 const ACCEPTING_AFTER_WINDOW_MS = 5 * 60_000;
 
-/** A market that is listed at `nowMs`, as lists have it; its times and its slug are moved, see Replay.asSent. */
+/** A market that is listed at `nowMs`, in the form of lists; its times and its slug are moved, see Replay.asSent. */
 export function listedMarket(replay: Replay, market: StoredMarket, nowMs: InstantMs): ListedMarket {
   const known = marketAsOf(market, nowMs);
   const sent = replay.asSent(market);
@@ -29,7 +29,7 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
     ...known,
     slug,
     ...marketTexts(replay.archive, sent, replay.shiftMs),
-    // The venue gives a market its ids before it lists it, whenever the recording states them.
+    // The venue gives a market its ids before it lists it, so they do not depend on when the recording states them.
     ...venueIdsOf(market),
     listedMs: shifted(replay.listedMsOf(market)),
     createdMs: ifKnown(known.createdMs, shifted),
@@ -41,8 +41,8 @@ export function listedMarket(replay: Replay, market: StoredMarket, nowMs: Instan
 }
 
 /**
- * The texts and details of a market, which the venue gives it before it lists it, whenever the recording states them. `sent` has
- * the window that is sent. Texts with the date of the window are not the recorded ones if its times are moved.
+ * The texts and details of a market. The venue gives them before it lists the market, so they do not depend on when the recording
+ * states them. `sent` has the window that is sent; if it is moved, titles are made from it and the description is left out.
  */
 export function marketTexts({ markets }: Archive, sent: StoredMarket, shiftMs: number): MarketTexts {
   const { question, title, ...details } = markets.details.of(sent.key);
@@ -51,8 +51,8 @@ export function marketTexts({ markets }: Archive, sent: StoredMarket, shiftMs: n
     const made = marketTitle(sent);
     return { question: made, title: made, details: undated };
   }
-  const asked = question ?? title ?? marketTitle(sent);
-  return { question: asked, title: title ?? asked, details };
+  const anyQuestion = question ?? title ?? marketTitle(sent);
+  return { question: anyQuestion, title: title ?? anyQuestion, details };
 }
 
 /** The object of a market in a list. Call it within Database.readShared. */

@@ -1,7 +1,7 @@
-/** Items in order, of which the next can be seen before it is taken. */
+/** Items in order; the next one can be read before it is taken. */
 export class Lookahead<T> {
   readonly #items: Iterator<T>;
-  /** Undefined after the last one. */
+  /** The next item; undefined after the last one. */
   next: T | undefined;
 
   constructor(items: Iterable<T>) {

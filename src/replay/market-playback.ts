@@ -28,7 +28,7 @@ export interface OutcomeChange {
   readonly before: BestPrices | undefined;
   /** The next event edits it. */
   readonly after: OrderBook;
-  /** From the book before to `after`; empty for the first book, and where nothing changed. */
+  /** The changes from the book before to `after`; empty for the first book, and if nothing changed. */
   readonly changes: readonly LevelChange[];
 }
 
@@ -42,7 +42,7 @@ export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
 export interface OutcomeState {
   /** The next event may edit the book. */
   readonly known: KnownBook | undefined;
-  /** As the outcome's book has it, see `tradeInBook`. */
+  /** The last trade in the outcome's book, see `tradeInBook`. */
   readonly lastTrade: { readonly price: number } | undefined;
 }
 
@@ -122,7 +122,7 @@ export class MarketPlayback {
     return event;
   }
 
-  /** Applies the records that are no events up to an instant, inclusive. No event before that instant may be left. */
+  /** Applies the records up to an instant, inclusive, that are not events. All events before that instant must have been taken. */
   reach(instantMs: InstantMs): void {
     for (const outcome of OUTCOMES) {
       const statements = this.#statements[outcome];
@@ -244,7 +244,7 @@ function mirroredChange({ isBid, price, size }: LevelChange): LevelChange {
   return { isBid: !isBid, price: complement(price), size };
 }
 
-/** Earlier gaps do not count: a client that connects now was not connected then. */
+/** The gaps that begin after an instant. Earlier ones do not matter: a client that connects now was not connected then. */
 function* gapsBeginningAfter({ gaps }: Archive, market: StoredMarket, atMs: InstantMs): Generator<Gap> {
   for (const gap of gaps.within(market.key, atMs + 1, INSTANT_MAX_MS)) if (gap.fromMs > atMs) yield gap;
 }

@@ -23,8 +23,8 @@ export interface LastTrade extends Pick<PriceRecord, 'price' | 'timestampMs' | '
 }
 
 /**
- * The rule for the book of an outcome, since up and down are one book at the venue. 'fresh': the later one of its own book and the other
- * outcome's, mirrored; of two with one timestamp its own. 'recorded': its own, and the other's only before its first own one.
+ * The book that an outcome has, since up and down are one book at the venue. 'fresh': the later of its own book and the other outcome's,
+ * mirrored; if both have the same timestamp, its own. 'recorded': its own; before its first own book the other's, mirrored.
  */
 export const MIRROR_MODES = ['fresh', 'recorded'] as const;
 export type MirrorMode = (typeof MIRROR_MODES)[number];
@@ -45,7 +45,7 @@ export function bookAt(
   return chosenBook(own, recordedBookAt(archive, market, otherOutcome(outcome), instantMs), mode);
 }
 
-/** The book of an outcome, of the last ones of its own series and of the other outcome's. */
+/** Chooses the book of an outcome between the last book of its own series and that of the other outcome's. */
 export function chosenBook(
   own: DatedBook | undefined,
   other: DatedBook | undefined,

@@ -11,7 +11,7 @@ export interface NamedWindow extends Pick<Market, 'conditionId' | 'symbol' | 'ti
 
 /**
  * The slugs that the venue would give markets if their windows were `shiftMs` later, by market key. No two are equal: of markets
- * with one slug, the first that was listed has it, and the others have it with -2, -3 and so on.
+ * with the same slug, the first that was listed gets it, and the others get it with -2, -3 and so on.
  */
 export function presentSlugs(windows: readonly NamedWindow[], shiftMs: number): Map<number, string> {
   const slugs = new Map<number, string>();

@@ -15,7 +15,7 @@ interface PresentStart {
   readonly shiftMs: number;
 }
 
-/** Less is better, the first field before the second, and so on. */
+/** A rating of a start: lower is better, and each field decides only if those before it are equal. */
 interface Rating {
   /** The index of the shortest timeframe of an open market. */
   readonly open: number;

@@ -11,12 +11,12 @@ export interface RecordedTrade extends OutcomePrice {
   readonly marketKey: number;
 }
 
-/** Trades that are read of a market at once. */
+/** The number of a market's trades that are read at once. */
 const PAGE_TRADES = 100;
 
 /**
  * The trades of `markets` from `fromMs` to `toMs`, both inclusive, as they were recorded; the newest first, by (timestamp, id).
- * A market is read when its trades may be the next ones. Gives undefined after work without a trade, so that the caller can
+ * A market is read when its trades may be the next ones. Yields undefined after some work without a trade, so that the caller can
  * pause: each step is short. Call each step within Database.readShared.
  */
 export function* recordedTrades(

@@ -10,7 +10,7 @@ export const SPEED_MAX = 1000;
 /** 'ended': the clock is at the end of its span, paused or not. */
 export type ClockState = 'running' | 'paused' | 'ended';
 
-/** A jump invalidates everything that was read ahead; a change of pace only changes when it is due. */
+/** 'jump' invalidates everything that was read ahead; 'pace' (speed, pause) only changes when it is due. */
 export type ClockChange = 'jump' | 'pace';
 
 /** The range of a clock, both ends inclusive. */

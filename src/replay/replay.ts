@@ -56,7 +56,7 @@ interface MarketTimes extends NamedWindow {
   readonly lastMs: InstantMs;
 }
 
-/** Sent to clients with custom features: a market was listed or resolved. */
+/** The listing or resolution of a market, which is sent to clients with custom features. */
 export interface Announcement {
   readonly kind: 'listed' | 'resolved';
   readonly timestampMs: InstantMs;
@@ -94,7 +94,7 @@ export class Replay {
   #aheadMs = 0;
   /** The slugs of a rebased replay by market key; undefined until they are needed after a shift. */
   #slugs: ReadonlyMap<number, string> | undefined;
-  /** The instant that was asked for since the replay last ran; undefined if none was. A rebased replay starts there or later. */
+  /** The instant requested since the replay last ran; undefined if none was. A rebased replay starts there or later. */
   #wantedMs: InstantMs | undefined;
 
   /** It starts paused. Throws 'not-found' if no market is selected or a coin is unknown, and 'invalid-parameter' as the clock does. */
@@ -147,7 +147,7 @@ export class Replay {
     return windows.slice(firstAfter(windows, startOf, afterMs), firstAfter(windows, startOf, untilMs));
   }
 
-  /** The number of windows of each timeframe that no bot finds by its clock, because they are not on the venue's grid. */
+  /** The number of windows of each timeframe that are not on the venue's grid, so that a bot does not find them by its clock. */
   misplacedWindows(): ReadonlyMap<Timeframe, number> {
     return misplacedWindows(this.#windows, this.#shiftMs);
   }

@@ -23,7 +23,7 @@ export const bookCodec: SegmentCodec<BookRecord> = {
   same: (a, b) => sameBook(a.book, b.book),
 };
 
-/** Number of zeros after a payload: the loops read fewer bytes past the end of one whose last edit is cut off. */
+/** Number of zeros after a payload: if its last edit is cut off, the loops read past its end by fewer bytes than this. */
 const LOOK_AHEAD = 8;
 const NO_BYTES = new Uint8Array(0);
 const NO_HEAD: SegmentHeader = {

@@ -14,7 +14,7 @@ import { ChangeTable, DOUBLE, InlineChange, LEVEL, levelCode, REMOVE } from './s
 import { unsignedBytes, VarintWriter } from './varint.ts';
 
 const INITIAL_EDITS = 512;
-/** Numbers kept per edit, and their offsets. */
+/** The number of values kept per edit, and their offsets. */
 const FIELDS = 4;
 const SIZE = 1;
 const BEFORE = 2;
@@ -171,7 +171,7 @@ function writeLevel(body: VarintWriter, step: number, size: number, scale: numbe
   if (scale === DOUBLES) body.double(size);
 }
 
-/** An upper bound: the level's number, a step, a double. */
+/** An upper bound of a level's bytes: its number, a step, a double. */
 const LEVEL_BYTES_MAX = 24;
 
 /** The edits of one side from each book of a segment to the next. */

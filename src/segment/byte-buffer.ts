@@ -6,7 +6,7 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 export class ByteBuffer {
   bytes: Uint8Array<ArrayBuffer>;
   length = 0;
-  /** Number of calls of `clear`: a writer that copies earlier bytes sees that they are gone. */
+  /** Number of calls of `clear`, by which a writer that copies earlier bytes finds out that they are gone. */
   clears = 0;
 
   constructor(initialBytes = INITIAL_BYTES) {

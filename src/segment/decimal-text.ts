@@ -35,7 +35,7 @@ export function writeDecimal(bytes: Uint8Array, position: number, value: number,
   return at + digits + 1;
 }
 
-/** The scale of nearly every recorded size, in 32-bit arithmetic. */
+/** Writes value / 100 in 32-bit arithmetic: hundredths are the scale of nearly every recorded size. */
 function writeHundredths(bytes: Uint8Array, position: number, value: number): number {
   const whole = (value / 100) | 0;
   const fraction = (value - whole * 100) | 0;

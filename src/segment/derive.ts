@@ -5,8 +5,8 @@ import type { PriceRecord } from './price-segment.ts';
 import type { QuoteRecord } from './quote-segment.ts';
 
 /**
- * The quotes that consecutive snapshots imply: one wherever the top of the book differs from `before` (the quote in
- * force before the first snapshot). A derived quote has the position of the snapshot it was derived from.
+ * The quotes that consecutive snapshots imply: one for each snapshot whose top of the book differs from that of the one before it.
+ * `before` is the quote before the first snapshot. A derived quote has the position of the snapshot it was derived from.
  */
 export function deriveQuotes(before: Quote | undefined, snapshots: readonly BookRecord[]): QuoteRecord[] {
   const quotes: QuoteRecord[] = [];

@@ -4,7 +4,7 @@ import { LevelOpenings } from './level-openings.ts';
 import { SideBytes } from './side-bytes.ts';
 import { type LabelBytes, type RecordingLabels, type SnapshotLabels, SnapshotWriter } from './snapshot-writer.ts';
 
-/** In the order in which they are written. */
+/** The labels in the order in which they are written. */
 const LABELS: readonly string[] = ['assetId', 'conditionId', 'symbol', 'outcome', 'timeframe', 'mirrored'];
 
 const encoder = new TextEncoder();
@@ -21,7 +21,7 @@ const COMMA = 44;
 const BRACKET_OPENS = 91;
 const BRACKET_CLOSES = 93;
 const BRACE_CLOSES = 125;
-/** Punctuation, price, size. */
+/** An upper bound of a level's bytes: punctuation, price, size. */
 const LEVEL_BYTES_MAX = PRICE_OPENS.length + SIZE_OPENS.length + 2 + 2 * DECIMAL_TEXT_MAX;
 
 /** The bytes of a level before its size, `{"price":0.51,"size":`. */

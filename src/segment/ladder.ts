@@ -1,7 +1,7 @@
 import { powerOfTen } from '../domain/decimal.ts';
 
 const INITIAL_LEVELS = 128;
-/** A loop moves up to this many numbers faster than `copyWithin`. */
+/** Up to this many numbers, a loop is faster than `copyWithin`. */
 const MOVED_BY_LOOP_MAX = 48;
 
 /**

@@ -13,7 +13,7 @@ import {
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
-/** Records of a segment with trades: this many transaction hashes fill it. */
+/** Maximum number of records of a segment with trades: this many transaction hashes fill it. */
 const DETAILED_RECORDS = 48;
 
 /** A price at its position in one series: an outcome's mids or trades, or a coin's prices from one source. */

@@ -16,7 +16,7 @@ interface Scales {
 const THOUSANDTHS_SCALE = 3;
 const CENTS_SCALE = 2;
 
-/** Sums the sizes of a side by row (FINE_ROW_PRICES). Best row first, exact as `sumOfDecimals`. */
+/** Sums the sizes of a side by row (FINE_ROW_PRICES), best row first, as exactly as `sumOfDecimals` does. */
 export function rowSums({ values, length }: Ladder, { priceScale, sizeScale }: Scales): RowSums {
   const rowAt = rowsBy(priceScale);
   const divisor = divisorOf(sizeScale);

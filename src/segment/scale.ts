@@ -7,7 +7,7 @@ import { damaged, type VarintReader } from './varint.ts';
  */
 export const DOUBLES = 31;
 
-/** A mid may have one decimal more than the two prices it is made of. */
+/** A midpoint may have one decimal more than the two prices that it is computed from. */
 const SCALE_MAX = DECIMAL_PLACES_MAX + 1;
 /**
  * Below this, `value · 10^scale` rounds to the right integer: the double and the product are each off by up to 2^-53 of

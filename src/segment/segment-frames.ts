@@ -15,7 +15,7 @@ export type FrameType = 'M' | 'G' | 'S' | 'R' | 'E';
 
 export const HEAD_BYTES = 5;
 const DIGEST_BYTES = 32;
-/** Forty times the largest book (two sides of 10,001 levels, 13 bytes each) fit; no segment is larger. */
+/** Room for forty times the largest book (two sides of 10,001 levels of 13 bytes each); no segment is larger. */
 const BODY_BYTES_MAX = 12_000_000;
 
 /** SHA-256 over the previous digest (for the first frame: the first line) and the frame. */
@@ -28,7 +28,7 @@ export interface SegmentFrame {
   readonly type: FrameType | (string & {});
   /** Valid until the next frame is read. */
   readonly body: Uint8Array;
-  /** Counted from 1. */
+  /** The number of the frame, from 1. */
   readonly number: number;
 }
 

@@ -94,13 +94,13 @@ function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo
 export class SegmentHeaderBytes {
   readonly #times = new StepBytes();
   readonly #ids = new StepBytes();
-  /** Before the first step: version, count, timestamp, id. */
+  /** Starts with the most bytes that version, count, first timestamp and first id can take. */
   #length = 20;
 
   /** Adds a record; returns the length in bytes. */
   add(before: Position, after: Position): number {
     this.#length += this.#times.add(after.timestampMs - before.timestampMs);
-    // A sign takes one bit.
+    // Doubled, because the sign takes one bit.
     this.#length += this.#ids.add(2 * Math.abs(after.id - before.id));
     return this.#length;
   }

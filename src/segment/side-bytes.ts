@@ -5,7 +5,7 @@ import type { Ladder } from './ladder.ts';
 import type { LevelOpenings } from './level-openings.ts';
 
 const INITIAL_LEVELS = 128;
-/** Above these limits, moving the bytes after a patch costs more than it saves. */
+/** With more patches or a larger side, moving the bytes after each patch costs more than it saves. */
 const PATCHES_MAX = 24;
 const PATCHED_BYTES_MAX = 8192;
 /** Maximum number of bytes before the levels of a side, and after them. */

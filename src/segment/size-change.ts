@@ -140,7 +140,7 @@ export class Operations {
   }
 }
 
-/** A level's number without a step; with a step it is one more. */
+/** The number that a level without a step is written as; with a step it is one more. */
 export function levelCode(size: number, whole: number): number {
   return size % whole === 0 ? (size / whole) * 4 + 2 : size * 4;
 }
@@ -151,7 +151,7 @@ export function sizeOfLevel(code: number, whole: number): number {
   return code - 4 * size < 2 ? size : size * whole;
 }
 
-/** Throws for a size that no encoder writes, also for NaN. */
+/** Returns a size; throws if no encoder writes it, or if it is NaN. */
 export function checkedSize(size: number): number {
   if (!(size >= 0 && size <= SIZE_MAX)) throw damaged();
   return size;

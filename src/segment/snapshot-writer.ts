@@ -16,7 +16,7 @@ export interface SnapshotLabels {
   readonly timeframe: string;
 }
 
-/** The same in a recording, where the market's own record has the other fields. */
+/** Labels of a snapshot in a recording, where the market's own record has the other fields. */
 export interface RecordingLabels {
   readonly type: 'snapshot';
   readonly conditionId: string;
@@ -44,7 +44,7 @@ const MINUTE_MS = 60_000;
 /** `2026-04-16T07:10:`: an instant up to its seconds. */
 const MINUTE_CHARS = 17;
 const POINT = 46;
-/** A number of clears that no buffer has. */
+/** A value of `clears` that no buffer has: nothing was written yet. */
 const NOT_WRITTEN = -1;
 
 /**
@@ -60,14 +60,14 @@ export abstract class SnapshotWriter {
   #labels: LabelBytes = NO_LABELS;
   #depth = Infinity;
   readonly #reader = new BookReader();
-  /** The buffer's `clears` when it got the previous snapshot in full, which can then be copied. */
+  /** The buffer's `clears` when the previous snapshot was written in full; if it is unchanged, that snapshot can be copied. */
   #writtenAt = NOT_WRITTEN;
   /** Position and length of the previous snapshot, and the offsets of its id and timestamp. */
   #start = 0;
   #length = 0;
   #idOffset = 0;
   #instantOffset = 0;
-  /** Ids with as many digits as its own: from `#idFrom`, below `#idEnd`. */
+  /** The range of ids that have as many digits as the previous one: from `#idFrom`, inclusive, to `#idEnd`, exclusive. */
   #idFrom = 0;
   #idEnd = 0;
   #rendered = 0;

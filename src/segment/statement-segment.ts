@@ -19,7 +19,7 @@ export interface StatedSize {
 export interface StatedLevel {
   readonly isBid: boolean;
   readonly price: number;
-  /** The sizes in the order in which a source states them. Several orders if sources differ; none is a part of another. */
+  /** The sizes in the order in which a source states them; several such orders if sources differ. None is a part of another. */
   readonly orders: readonly (readonly StatedSize[])[];
 }
 
@@ -32,7 +32,7 @@ export interface Statement extends Position {
   readonly isProved: boolean;
   /** True if a recording states the whole book. */
   readonly isFull: boolean;
-  /** True if no change of the outcome is known: whole books are complete as they are. */
+  /** True if no change of the outcome is known, so that whole books need no changes applied. */
   readonly isAlone: boolean;
   /** True if the stored books of this time are snapshots to which changes were not applied. */
   readonly isForeign: boolean;

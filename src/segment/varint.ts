@@ -63,7 +63,7 @@ export function unsignedBytes(value: number): number {
   return bytes;
 }
 
-/** Loops over many numbers may read `bytes` themselves and then move `position`. */
+/** Reads what VarintWriter writes. Loops over many numbers may read `bytes` themselves and then move `position`. */
 export class VarintReader {
   bytes: Uint8Array;
   position: number;

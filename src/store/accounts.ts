@@ -55,7 +55,7 @@ export class Accounts {
     return toAccount(this.#sql.find.get(id));
   }
 
-  /** The account with an e-mail address, in any case of its ASCII letters. */
+  /** The account with an e-mail address, whose ASCII letters match in upper or lower case. */
   findByEmail(email: string): Account | undefined {
     return toAccount(this.#sql.findByEmail.get(email));
   }
@@ -91,7 +91,7 @@ export class Accounts {
     this.#sql.setRole.run(role, id);
   }
 
-  /** Admins that are not disabled. */
+  /** The number of admins that are not disabled. */
   countAdmins(): number {
     return this.#sql.countAdmins.get()!.admins;
   }

@@ -8,8 +8,8 @@ import { Usage } from './usage.ts';
 export type Activity = Readonly<ReturnType<typeof activityOf>>;
 
 /**
- * Opens the activity.db of a data directory, and creates it if it is missing. If the directory cannot be written it is an empty one,
- * which cannot be written either. Throws as `Database.open` does.
+ * Opens the activity.db of a data directory, and creates it if it is missing. If it is missing and cannot be created, opens an empty
+ * database that cannot be written. Throws as `Database.open` does.
  */
 export function openActivity(directory: string): Activity {
   const path = join(directory, ACTIVITY.name);
@@ -21,7 +21,7 @@ export function openActivity(directory: string): Activity {
   return activity;
 }
 
-/** For a server, which counts usage: in memory if the activity.db cannot be written. */
+/** Opens the activity.db for a server: one in memory if it cannot be written, since the server counts usage. */
 export function openServedActivity(directory: string): Activity {
   return isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
 }

@@ -11,7 +11,7 @@ type OptionalField = SettableField | 'asOfMs' | 'rotatedMs' | 'revokedMs';
 /** The fields that `update` changes. */
 export type SettableField = 'name' | 'tier' | 'requestsPerMinute' | 'expiresMs';
 
-/** A new key. The program has `key` itself only here; the archive stores its digest. */
+/** A new key. This is the only place that has `key` itself; the archive stores its digest. */
 export interface IssuedKey {
   readonly apiKey: ApiKey;
   readonly key: string;
@@ -70,7 +70,7 @@ export class ApiKeys {
     return row === null ? undefined : toApiKey(row);
   }
 
-  /** Reads the tables that a request with a key reads; throws the same errors. */
+  /** Reads the tables that a request with a key reads, and throws the errors that the request would get. */
   probe(): void {
     this.#sql.any.get();
     this.authenticate('');
@@ -92,7 +92,7 @@ export class ApiKeys {
     return this.#sql.list.all().map(toApiKey);
   }
 
-  /** The keys of an account, in the same order. */
+  /** The keys of an account, the oldest first. */
   ofAccount(accountId: number): ApiKey[] {
     return this.#sql.listOfAccount.all(accountId).map(toApiKey);
   }

@@ -31,7 +31,7 @@ export interface Backup extends BackupContent {
   readonly directory: string;
 }
 
-/** Numbers that a copy is compared with; those in `growing` never decrease. */
+/** A query for counts that a copy must have too; those in `growing` never decrease. */
 interface Count {
   readonly sql: string;
   readonly growing: readonly string[];
@@ -123,7 +123,7 @@ function refuseTarget(directory: string, name: string, force: boolean): void {
   refuseOther(target);
 }
 
-/** Throws 'conflict' if a directory is not a backup, or has other files too. */
+/** Throws 'conflict' if a directory is not a backup, or also has other files. */
 function refuseOther(target: string): void {
   try {
     readManifest(target);
@@ -169,7 +169,7 @@ function identitiesIn(directory: string): string {
 function copyArchive(directory: string, draft: string, clock: () => InstantMs): BackupContent {
   const identities = identitiesIn(directory);
   using sources = new DisposableStack();
-  // Opened before the first copy: while they are open, a restore does not replace them.
+  // Opened before the first copy, because a restore does not replace open databases.
   const databases = BACKUP_FILES.map((file) => ({ file, path: join(directory, file.name) }))
     .filter(({ path }) => existsSync(path))
     .map(({ file, path }) => sources.use(Database.openToRead(path, file)));
@@ -187,7 +187,7 @@ function copyArchive(directory: string, draft: string, clock: () => InstantMs): 
   writeSecret(draft, secret);
   // A restore may have begun before the databases were opened.
   if (identitiesIn(directory) !== identities) {
-    throw new DomainError('unavailable', `the databases of '${directory}' were replaced meanwhile: run this again`);
+    throw new DomainError('unavailable', `the databases of '${directory}' were just replaced: run this again`);
   }
   return { files, keySecretSha256: digestOf(secret) };
 }
@@ -220,7 +220,7 @@ function refuseIncomplete(file: DatabaseFile, before: Counts, copy: Counts, afte
   if (wrong === undefined) return;
   throw new DomainError(
     'unavailable',
-    `the copy of ${file.name} has ${copy[wrong]} ${wrong}, and the archive has ${before[wrong]}: it is not kept`,
+    `the copy of ${file.name} has ${copy[wrong]} ${wrong}, but the archive has ${before[wrong]}: run this again`,
   );
 }
 

@@ -3,7 +3,7 @@ import { comparePositions, type PageQuery, type Position } from '../domain/page.
 import { firstAfter, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
 import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
 
-/** Takes the last record of each bucket, see PageQuery. Each takes two seeks, however many records its bucket has. */
+/** Takes the last record of each bucket, see PageQuery. A bucket takes two seeks, however many records it has. */
 export class BucketWalk extends Walk {
   readonly #intervalMs: number;
 

@@ -5,7 +5,7 @@ import type { BookReader } from '../segment/book-decoder.ts';
 /** An instant at which an outcome has different books of different imports. */
 export interface ContradictingInstant {
   readonly timestampMs: InstantMs;
-  /** Snapshots of the instant. */
+  /** The number of snapshots at the instant. */
   readonly books: number;
 }
 
@@ -25,7 +25,7 @@ interface IdInterval {
 const WAITING_MAX = 256;
 
 /**
- * Finds the instants at which different imports stored different books of one outcome, by the ids. A source may state X, Y within one
+ * Finds the instants at which different imports stored different books of one outcome, by their ids. A source may state X, Y within one
  * millisecond: a batch gives both their ids together. An import that comes later gives others, after those of the later books of the
  * first one. So an instant contradicts if between the ids of two of its books, which follow each other, there is the id of a book of
  * another instant. That the ids are not consecutive is not enough: a batch may end between X and Y, as may a piece of a recording that
@@ -36,7 +36,7 @@ const WAITING_MAX = 256;
  * several books of a millisecond whose recorded ids are in no order of time.
  */
 export class ContradictingInstants {
-  /** The number of instants found until now. */
+  /** The number of instants found so far. */
   count = 0;
   readonly #listed: SuspectInstant[] = [];
   readonly #isMerged: (timestampMs: InstantMs) => boolean;
@@ -103,7 +103,7 @@ export class ContradictingInstants {
     if (instant.isCounted) return;
     instant.isCounted = true;
     this.count += 1;
-    // Instants are found in nearly their order.
+    // Instants are found nearly in order.
     let at = this.#listed.length;
     while (at > 0 && this.#listed[at - 1]!.timestampMs > instant.timestampMs) at -= 1;
     if (at >= CONTRADICTING_LISTED_MAX) return;

@@ -1,4 +1,4 @@
-import { CONTRADICTING_LISTED_MAX, GAPS_LISTED_MAX, type OutcomeCoverage, SilenceWatch } from '../domain/coverage.ts';
+import { CONTRADICTING_LISTED_MAX, GAPS_LISTED_MAX, type OutcomeCoverage, SilenceTracker } from '../domain/coverage.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
@@ -39,11 +39,11 @@ export interface MarketCoverage {
 const CACHED_MAX = 1000;
 /** Gaps that are cached with them: about 10 MB. */
 const CACHED_GAPS_MAX = 100_000;
-/** The bytes of payload that are read before other requests are served: a few milliseconds of work. */
+/** The bytes of payload that one step reads, before other requests are served: a few milliseconds of work. */
 const STEP_BYTES = 64 * 1024;
 
-/** A question that is not answered yet. */
-interface Question {
+/** A request for a coverage that is not answered yet. */
+interface Pending {
   readonly conditionId: string;
   readonly asOfMs: InstantMs;
   readonly answer: PromiseWithResolvers<MarketCoverage>;
@@ -51,7 +51,7 @@ interface Question {
 
 /**
  * Counts the recorded snapshots and gaps of a market. This reads every book, so it is done in steps, between which other
- * requests are served, one question at a time, in a view of its own. Keys take turns with their questions. The result is cached
+ * requests are served, one request at a time, in a view of its own. Keys take turns with their requests. The result is cached
  * until the market changes, and is the same for every `asOfMs` from the last record on.
  */
 export class Coverages {
@@ -60,8 +60,8 @@ export class Coverages {
   /** Least recently used first. */
   readonly #cached = new Map<string, MarketCoverage>();
   #cachedGaps = 0;
-  readonly #questions = new Map<string, Question>();
-  /** The names of questions, by key. */
+  readonly #requests = new Map<string, Pending>();
+  /** The names of requests, by key. */
   readonly #waiting = new Turns<string>();
   #isAnswering = false;
 
@@ -80,12 +80,12 @@ export class Coverages {
     const cached = this.#find(market, asOfMs);
     if (cached !== undefined) return Promise.resolve(cached);
     const name = `${nameOf(conditionId, asOfMs)} ${market.revision}`;
-    const question: Question = this.#questions.get(name) ?? { conditionId, asOfMs, answer: Promise.withResolvers() };
-    this.#questions.set(name, question);
-    // If several keys ask the same question, it is answered in the first turn of any of them.
+    const request: Pending = this.#requests.get(name) ?? { conditionId, asOfMs, answer: Promise.withResolvers() };
+    this.#requests.set(name, request);
+    // If several keys make the same request, it is answered in the first turn of any of them.
     this.#waiting.add(name, keyId);
     void this.#answerAll();
-    return question.answer.promise;
+    return request.answer.promise;
   }
 
   /**
@@ -103,11 +103,11 @@ export class Coverages {
     while (!this.#waiting.isEmpty) {
       await this.#nextTurn();
       const name = this.#waiting.take()!;
-      const question = this.#questions.get(name);
+      const request = this.#requests.get(name);
       // Answered already, in another key's turn.
-      if (question === undefined) continue;
-      await this.#walk(question).then(question.answer.resolve, question.answer.reject);
-      this.#questions.delete(name);
+      if (request === undefined) continue;
+      await this.#walk(request).then(request.answer.resolve, request.answer.reject);
+      this.#requests.delete(name);
     }
     this.#isAnswering = false;
   }
@@ -139,7 +139,7 @@ export class Coverages {
     this.#cached.delete(name);
   }
 
-  async #walk({ conditionId, asOfMs }: Pick<Question, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
+  async #walk({ conditionId, asOfMs }: Pick<Pending, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
     using view = new ArchiveView(this.#path);
     const market = view.markets.findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
@@ -183,7 +183,7 @@ class OutcomeWalk {
   readonly #slices: Iterator<SegmentSlice>;
   readonly #reader = new BookReader();
   readonly #tally = new SnapshotTally();
-  readonly #silence: SilenceWatch;
+  readonly #silence: SilenceTracker;
   readonly #best: BestUnits = { bid: Number.NaN, ask: Number.NaN };
   readonly #instants: ContradictingInstants;
   #to = 0;
@@ -194,7 +194,7 @@ class OutcomeWalk {
     const books = series.books(market.key, outcome);
     this.#outcome = outcome;
     this.#recordedFromMs = books?.recordedFromMs ?? Infinity;
-    this.#silence = new SilenceWatch(market.startMs, market.endMs);
+    this.#silence = new SilenceTracker(market.startMs, market.endMs);
     const statements = new StatementWalk(segments, series.find(market.key, outcome, 'statement'));
     this.#instants = new ContradictingInstants((timestampMs) => statements.isMerged(timestampMs));
     const slices = books === undefined ? [] : segments.slices(books.seriesId, 0, asOfMs);

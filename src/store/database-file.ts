@@ -13,7 +13,7 @@ export interface DatabaseFile {
   readonly version: number;
   /** SQL that creates an empty database. */
   readonly schema: string;
-  /** In order, one for each released version that this program upgrades; the last one gives `version`. */
+  /** In order, one for each released version that this program upgrades; the last one leads to `version`. */
   readonly migrations: readonly Migration[];
 }
 

@@ -9,14 +9,14 @@ import { SeriesCatalog } from './series.ts';
 
 /** Selects what to delete; an undefined field does not restrict, and all others must match. */
 export interface DeletionFilter {
-  /** Keys of markets, ascending. With them no coin prices are deleted. */
+  /** Keys of markets, ascending. If given, no coin prices are deleted. */
   readonly marketKeys: readonly number[] | undefined;
   /** In lower case. */
   readonly coins: readonly string[] | undefined;
   /** Coin prices of these sources; with 'simulated' the simulated markets too, otherwise no markets. */
   readonly sources: readonly string[] | undefined;
   /**
-   * Markets whose window ended by then, with all their records. Of a coin's prices those before that instant, or before the start
+   * Markets whose window ended by then, with all their records; a coin's prices before that instant, or before the start
    * of its first market that ends later; the last price until there is kept, since it is the price at that instant.
    */
   readonly beforeMs: InstantMs | undefined;
@@ -44,7 +44,7 @@ interface PriceSeries {
   readonly symbol: string;
   readonly source: string;
   readonly seriesId: number;
-  /** Its prices before this instant are deleted. */
+  /** Prices before this instant are deleted. */
   readonly untilMs: InstantMs;
 }
 
@@ -53,10 +53,10 @@ interface Size {
   readonly bytes: number | null;
 }
 
-/** Markets that are examined, and bytes of segments that are deleted, in one transaction: some 30 ms. One market is never divided. */
+/** Limits of one transaction, about 30 ms: markets examined, and bytes of segments deleted. A market is never split between two. */
 const MARKETS_PER_STEP = 100;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
-/** Segments of coin prices that are deleted in one transaction: as many bytes at most. */
+/** Maximum number of segments of coin prices that one transaction deletes: no more bytes than for markets. */
 const SEGMENTS_PER_STEP = 2048;
 
 export const MARKET_SIZE = `SELECT SUM(IIF(kind IN ('derived-quote', 'derived-mid'), 0, records)) AS records,
@@ -87,7 +87,7 @@ export class Deletion {
   readonly #filter: DeletionFilter;
   readonly #segments: Segments;
   readonly #sql;
-  /** The sources of all coin prices in the archive. */
+  /** The sources of coin prices in the archive, each once. */
   readonly sources: readonly string[];
   readonly #prices: readonly PriceSeries[];
   /** False if the file keeps its free pages, see Database.giveBack. */
@@ -259,7 +259,7 @@ export class Deletion {
     const deleted = this.#sql.prices.all(seriesId, untilMs);
     for (const { records, bytes } of deleted) add(step, { markets: 0, records: 0, coinPrices: records, bytes });
     if (deleted.length === SEGMENTS_PER_STEP) return true;
-    // The rest is in the segment in which the instant lies.
+    // The rest is in the segment that contains the instant.
     step.coinPrices += this.#segments.remove(seriesId, 0, untilMs, priceCodec);
     this.#sql.emptySeries.run(seriesId);
     return false;

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 
-/** The free space that imports leave on the disk of a data directory: what a server writes of keys and sign-ins needs some. */
+/** The free space that imports leave on the disk of a data directory, for the server's writes about keys and sign-ins. */
 export interface DiskFloor {
   /** The text that the user gave, for messages. */
   readonly text: string;

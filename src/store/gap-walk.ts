@@ -1,10 +1,10 @@
 import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
 
-/** Gaps read in a step: about a millisecond. */
+/** The number of gaps that a step reads, in about a millisecond. */
 const STEP_GAPS = 1000;
 
-/** Passes gaps, which ascend by their start. */
+/** Walks through gaps in the order of their starts. */
 export class GapWalk {
   readonly #gaps: Iterator<Gap>;
   #next: IteratorResult<Gap>;

@@ -3,10 +3,10 @@ import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
 
-/** Gaps read at once: under a millisecond. */
+/** The number of gaps that are read at once, in less than a millisecond. */
 const PAGE_GAPS = 1000;
 
-/** Before every gap. */
+/** A position before every gap. */
 const START: Gap = { fromMs: -1, toMs: -1, reason: '' };
 
 export class Gaps {
@@ -42,8 +42,8 @@ export class Gaps {
   }
 
   /**
-   * Shortens the gaps that overlap a time without one, or deletes them, unless their reason names the other outcome. Returns their
-   * number. Within a write transaction.
+   * Shortens or deletes the gaps that overlap a range in which no change is missing, unless their reason names the other outcome.
+   * Returns the number of these gaps. Within a write transaction.
    */
   cover(marketKey: number, outcome: Outcome, fromMs: InstantMs, toMs: InstantMs): number {
     const other = ` of ${otherOutcome(outcome)} `;
@@ -71,7 +71,7 @@ export class Gaps {
     return [...this.within(marketKey, 0, INSTANT_MAX_MS)];
   }
 
-  /** Gaps that had ended by `untilMs`. */
+  /** The number of gaps that had ended by `untilMs`. */
   count(marketKey: number, untilMs: number): number {
     return this.#count.get(marketKey, untilMs)?.gaps ?? 0;
   }
@@ -87,7 +87,7 @@ export class Gaps {
   }
 
   /**
-   * Gaps that overlap a window, both ends inclusive, in the order of `list`. Read a few at a time, as the caller takes them. A
+   * Gaps that overlap a window, both ends inclusive, in the order of `list`. They are read a few at a time, as the caller takes them. A
    * gap that ends after `asOfMs` was not known then.
    */
   *within(marketKey: number, fromMs: number, toMs: number, asOfMs = Infinity): Generator<Gap> {

@@ -76,19 +76,19 @@ export class Grants {
     return { ...grant, id, paymentId, createdMs: nowMs };
   }
 
-  /** Gives a grant another time. Within a write transaction. */
+  /** Changes the start and the end of a grant. Within a write transaction. */
   move(id: string, startsMs: InstantMs, endsMs: InstantMs): void {
     this.#sql.move.run(startsMs, endsMs, id);
   }
 
-  /** Ends a grant of an account now; one that starts later is never valid. Throws 'not-found', or 'conflict' when it has ended. Within a write transaction. */
+  /** Ends a grant of an account now; one that has not started yet is then never valid. Throws 'not-found', or 'conflict' if it has already ended. Within a write transaction. */
   end(accountId: number, id: string, nowMs: InstantMs): void {
     const grant = this.ofAccount(accountId).find((one) => one.id === id);
     if (grant === undefined) {
       throw new DomainError('not-found', `the account has no grant '${id}': 'bookreel account show' lists its grants`);
     }
     if (grant.endsMs !== undefined && grant.endsMs <= Math.max(nowMs, grant.startsMs)) {
-      throw new DomainError('conflict', `the grant '${id}' has ended already`);
+      throw new DomainError('conflict', `the grant '${id}' has already ended`);
     }
     this.#sql.end.run(nowMs, id);
   }

@@ -43,7 +43,7 @@ export function* heatMapSteps(
   const gapWalk = new GapWalk(gaps.within(market.key, Math.min(shownMs, startMs), endMs, asOfMs));
   const walk = new BookWalk(snapshots, market, outcome);
   const columns: HeatMapColumn[] = [];
-  /** The rows of each side of the books in `columns`: fine rows, until it is known whether whole cents suffice. */
+  /** The rows of each side of the books in `columns`. They are fine rows; at the end whole cents may turn out to be enough. */
   const rowsOfSides: number[][] = [];
   let book: ColumnBook | undefined;
   let isFine = false;

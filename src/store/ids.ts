@@ -6,7 +6,7 @@ export interface IdRange {
   readonly lastId: number;
 }
 
-/** The range that is growing; `limit` is the first id of the next stored range. */
+/** The range that new ids are added to; `limit` is the first id of the next stored range. */
 interface OpenRange {
   readonly first: number;
   last: number;
@@ -69,7 +69,7 @@ export class GivenIds {
     if (wanted !== undefined && this.#claim(wanted)) return wanted;
     let next = this.#highest + 1;
     while (this.#reserved.has(next)) next += 1;
-    // A recording may bring 2^53-1; ids are then taken from the lowest gap.
+    // A recording may have the id 2^53-1; new ids are then taken from the lowest unused range.
     if (!Number.isSafeInteger(next)) next = this.#lowestFree();
     this.#claim(next);
     return next;

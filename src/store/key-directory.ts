@@ -46,7 +46,7 @@ export class KeyDirectory {
     return terms === undefined ? undefined : termAt(terms, nowMs);
   }
 
-  /** The same by the key's public id. */
+  /** Finds a key by its public id, as `find` does by the key itself. */
   findById(id: string, nowMs: InstantMs): KeyHolder | undefined {
     // Digests have no colon.
     const terms = this.#cache.find(`id:${id}`, () => {

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 
 const NONE: MarketDetails = {};
 
-/** The details of markets, apart from the markets: most readers of those do not need them, and descriptions are long. */
+/** The details of markets, in a table of their own: most readers of markets do not need them, and descriptions are long. */
 export class StoredDetails {
   readonly #sql;
 
@@ -39,9 +39,9 @@ export class StoredDetails {
    * write transaction.
    */
   put(key: number, stated: MarketDetails, outranks: boolean): boolean {
-    const held = this.of(key);
-    const next = outranks ? joinedDetails(stated, held) : joinedDetails(held, stated);
-    if (Bun.deepEquals(held, next)) return false;
+    const known = this.of(key);
+    const next = outranks ? joinedDetails(stated, known) : joinedDetails(known, stated);
+    if (Bun.deepEquals(known, next)) return false;
     this.#sql.put.run(key, JSON.stringify(next));
     return true;
   }
@@ -55,7 +55,7 @@ export class StoredDetails {
   }
 }
 
-/** Returns true if an object has only details, each of its kind. */
+/** Returns true if an object has only known details, each with a value of its kind. */
 function isWhole(details: Fields): details is MarketDetails {
   const known = DETAIL_NAMES.filter((name) => name in details);
   return (

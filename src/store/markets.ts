@@ -42,7 +42,7 @@ type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField |
 
 /** 53 random bits. */
 const NEW_REVISION = '(random() & 9007199254740991)';
-/** Above all that were ever given: an open stream or replay of a deleted market must not find another one. */
+/** A key above all that were ever given: an open stream or replay of a deleted market must not find another market. */
 const NEW_KEY = `1 + MAX(
   (SELECT IFNULL(MAX(market_key), 0) FROM markets), (SELECT IFNULL(MAX(last_key), 0) FROM deleted_markets))`;
 
@@ -123,13 +123,13 @@ export interface ListPosition {
 /** The markets of a coin's list that a walk takes; an undefined field does not restrict. */
 export interface MarketFilter {
   readonly timeframe: Timeframe | undefined;
-  /** Part of its slug, or the beginning of its conditionId, in upper or lower case. */
+  /** Part of a slug, or the beginning of a conditionId, in upper or lower case. */
   readonly search?: string | undefined;
   /** True for markets with an order book snapshot, with `asOfMs` one at that instant or before; false for markets without. */
   readonly recorded: boolean | undefined;
-  /** True for closed markets, false for open ones, as known at `asOfMs`. */
+  /** True for closed markets only, false for open ones only, as known at `asOfMs`. */
   readonly closed: boolean | undefined;
-  /** Its window overlaps this range, both ends inclusive. */
+  /** The range that a market's window must overlap, both ends inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
@@ -148,7 +148,7 @@ interface WalkedRow extends ListPosition {
 
 const WALKED_AT_ONCE = 1000;
 
-/** Before every market. */
+/** A position before every market. */
 const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId: '' };
 
 export class Markets {
@@ -364,18 +364,18 @@ export class Markets {
    * a write transaction.
    */
   put(statement: MarketStatement, nowMs: number): { market: StoredMarket; changed: boolean } {
-    const held = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
+    const known = this.findByConditionId(statement.conditionId) ?? this.#standInOrReal(statement);
     const { details = {} } = statement;
-    if (held === undefined) {
+    if (known === undefined) {
       const market = toMarket(this.#sql.insert.get(...valuesOf(firstStated(statement, nowMs)))!);
       this.details.put(market.key, details, true);
       return { market, changed: true };
     }
-    const next = afterStatement(held, statement, nowMs);
-    const named = isStandIn(held.conditionId) ? statement.conditionId : held.conditionId;
-    const hasNewDetails = this.details.put(held.key, details, compareRank(held, statement) > 0);
-    if (next === held && named === held.conditionId && !hasNewDetails) return { market: held, changed: false };
-    const row = this.#sql.update.get(...valuesOf({ ...next, conditionId: named }), held.key);
+    const next = afterStatement(known, statement, nowMs);
+    const named = isStandIn(known.conditionId) ? statement.conditionId : known.conditionId;
+    const hasNewDetails = this.details.put(known.key, details, compareRank(known, statement) > 0);
+    if (next === known && named === known.conditionId && !hasNewDetails) return { market: known, changed: false };
+    const row = this.#sql.update.get(...valuesOf({ ...next, conditionId: named }), known.key);
     return { market: toMarket(row!), changed: true };
   }
 
@@ -420,7 +420,7 @@ function valuesOf(market: StatedMarket): (string | number | null)[] {
   ];
 }
 
-/** The least and the greatest number that a truth value of SQL may be. */
+/** The minimum and maximum of a flag in SQL that a filter accepts: 0 and 1 if it accepts both. */
 function boundsOf(wanted: boolean | undefined): [number, number] {
   return wanted === undefined ? [0, 1] : [Number(wanted), Number(wanted)];
 }

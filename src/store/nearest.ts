@@ -8,11 +8,11 @@ import type { Snapshots } from './snapshots.ts';
 export interface NearestQuery {
   readonly outcomes: readonly Outcome[];
   readonly mode: NearestMode;
-  /** A record further away is not found. */
+  /** Records further away are not found. */
   readonly maxDistanceMs: number;
   /** The maximum number of levels of each side; undefined: all. */
   readonly depth: number | undefined;
-  /** A later record is not found; undefined: there is no limit. */
+  /** Later records are not found; undefined for no limit. */
   readonly asOfMs: InstantMs | undefined;
 }
 

@@ -27,7 +27,7 @@ export function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
-/** Removes a directory, unless it has something. */
+/** Removes a directory if it is empty. */
 export function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);

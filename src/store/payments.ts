@@ -19,7 +19,7 @@ type PaymentRow = Pick<Payment, Columns> &
     readonly settledMs: InstantMs | null;
   };
 
-/** A transfer to the service, by the names that the chain has for it. */
+/** The fields by which a chain identifies a transfer to the service. */
 export type TransferName = Pick<PaymentQuote, 'network' | 'asset'> & Pick<Payment, 'payer' | 'nonce'>;
 export type NewPayment = Pick<Payment, 'quote' | 'payer' | 'nonce' | 'validBefore'>;
 
@@ -124,7 +124,7 @@ export class Payments {
     const transfer = [quote.network, quote.asset, payer, nonce, validBefore];
     const { changes } = this.#sql.insert.run(id, quote.accountId, quote.id, ...transfer, nowMs);
     if (changes === 1) return this.get(id)!;
-    throw new DomainError('conflict', 'this quote or this signed transfer has been used: ask for another quote');
+    throw new DomainError('conflict', 'this quote or this signed transfer was already used: ask for another quote');
   }
 
   get(id: string): Payment | undefined {
@@ -162,7 +162,7 @@ export class Payments {
     return this.#sql.listOpen.all(afterId, limit).map((row) => toPayment(row)!);
   }
 
-  /** Payments that are not mined yet. */
+  /** The number of payments that are not mined yet. */
   pendingCount(): number {
     return this.#sql.countPending.get()!.pending;
   }

@@ -64,7 +64,7 @@ export class Prices {
     this.#segments.add(this.#series.ensureCoin(symbol, source), records, priceCodec);
   }
 
-  /** The series of each outcome's midpoints and trades, with `asOfMs` those known then; missing ones are left out. */
+  /** The series of each outcome's midpoints and trades; with `asOfMs`, those known at that time. Missing ones are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) => [

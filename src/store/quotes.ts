@@ -33,7 +33,7 @@ export class Quotes {
     this.#segments.add(this.#series.ensure(market.key, outcome, 'quote'), records, quoteCodec);
   }
 
-  /** The series of each outcome's quotes, with `asOfMs` those known then; outcomes without quotes are left out. */
+  /** The series of each outcome's quotes; with `asOfMs`, those known at that time. Outcomes without quotes are left out. */
   sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
     const isKnown = this.#segments.knownBy(asOfMs);
     return outcomes.flatMap((outcome) =>

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 
-/** The number of stored records of each kind. Quotes and midpoints that are derived from snapshots are not among them. */
+/** The number of stored records of each kind, without the quotes and midpoints that are derived from snapshots. */
 export interface RecordCounts {
   readonly snapshots: number;
   readonly quotes: number;

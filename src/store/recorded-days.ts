@@ -9,7 +9,7 @@ import type { SnapshotTotals } from './snapshot-totals.ts';
 /** The markets that are counted. */
 export interface DaysQuery {
   readonly symbol: string;
-  /** Undefined: all. */
+  /** Undefined for all timeframes. */
   readonly timeframe: Timeframe | undefined;
   /** The earliest and the latest start of a window, both inclusive. */
   readonly fromMs: InstantMs;
@@ -69,7 +69,7 @@ export class RecordedDays {
   *steps({ symbol, timeframe, fromMs, toMs, asOfMs }: DaysQuery): Generator<void, readonly RecordedDay[]> {
     const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
     const days: RecordedDay[] = [];
-    /** Markets with later snapshots too. */
+    /** Markets that also have later snapshots, whose snapshots are counted one market at a time. */
     const open: { readonly day: RecordedDay; readonly key: number }[] = [];
     let next: ListPosition | undefined = {
       startMs: Math.min(toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX),

@@ -26,8 +26,8 @@ export interface RegistryOptions extends OpenOptions {
 export type Registry = Readonly<ReturnType<typeof openRegistry>>;
 
 /**
- * Opens the accounts.db of a data directory, and creates it for an archive that has none. If the directory cannot be written it has
- * the default tiers only, and cannot be written either. Throws as `Database.open` and `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for
+ * Opens the accounts.db of a data directory, and creates it for an archive that has none. If it cannot be created, opens a database
+ * with the default tiers only that cannot be written. Throws as `Database.open` and `KeySecret.open` do, 'unavailable' when accounts.db was lost, and 'invalid-parameter' for
  * an unknown or retired tier.
  */
 export function openRegistry(

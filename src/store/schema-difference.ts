@@ -33,7 +33,7 @@ function objectsOf(schema: string): SchemaObject[] {
 
 /** The SQL of each object, by its type and name. */
 function textsOf(objects: readonly SchemaObject[]): ReadonlyMap<string, string> {
-  // A comment becomes a blank, not nothing: text on its two sides never joins to a statement of ours.
+  // A comment becomes a blank: without one, the text before and after it could join into a statement of ours.
   const plain = (sql: string | null) => (sql ?? '').replaceAll(/--.*/g, ' ').replaceAll(/\s+/g, ' ');
   return new Map(
     objects.map(({ type, name, table, sql }) => [`${type} ${JSON.stringify(name)}`, `${table}: ${plain(sql)}`]),

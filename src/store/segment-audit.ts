@@ -8,7 +8,7 @@ import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
-/** A time series as an audit finds it. */
+/** A time series that is audited. */
 export interface AuditedSeries {
   readonly seriesId: number;
   readonly kind: MarketSeriesKind | 'coin-price';
@@ -32,7 +32,7 @@ interface FaultySegment {
   readonly segmentId: number;
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
-  /** The fault, as the end of a sentence whose subject is the segment. */
+  /** The fault, as the predicate of a sentence whose subject is the segment: `has no payload`. */
   readonly fault: string;
 }
 
@@ -95,7 +95,7 @@ export class SegmentAudit {
       ...this.#database
         .query<{ integrity_check: string }, []>(`PRAGMA integrity_check(${FAULTS_MAX})`)
         .all()
-        .flatMap(({ integrity_check: said }) => (said === 'ok' ? [] : integrityFaults(said))),
+        .flatMap(({ integrity_check: report }) => (report === 'ok' ? [] : integrityFaults(report))),
       ...this.#brokenReferences(),
       ...this.#touchingRanges(),
     ]);
@@ -144,7 +144,7 @@ export class SegmentAudit {
     const firstMs = instantOr(row?.first_ms);
     const lastMs = instantOr(row?.last_ms);
     const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
-    if (row === null) return faulty('is named by an index and does not exist');
+    if (row === null) return faulty('is in an index but does not exist');
     const { payload, digest } = row;
     if (!(payload instanceof Uint8Array)) return faulty('has no payload');
     if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {
@@ -187,8 +187,8 @@ export class SegmentAudit {
 }
 
 /** `row 17 missing from index segments_by_position`: the number is a segment's id. One message may hold several lines. */
-function integrityFaults(said: string): DatabaseFault[] {
-  return said.split('\n').map((line) => {
+function integrityFaults(report: string): DatabaseFault[] {
+  return report.split('\n').map((line) => {
     const row = /\brow (\d+) missing from index segments_by_position\b/.exec(line);
     return { what: `SQLite: ${line}`, segmentId: row === null ? undefined : Number(row[1]) };
   });

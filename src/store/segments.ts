@@ -106,7 +106,7 @@ export class Segments {
       const index = nearestWalk(walks, query);
       const walk = walks[index];
       if (walk?.position === undefined) break;
-      // Alone, a series is taken segment by segment; among others, record by record.
+      // A single series is taken segment by segment, several are taken record by record.
       const affordable = Math.max(1, Math.floor(budget / walk.payloadBytes));
       const count = walks.length > 1 ? 1 : walk.remaining(Math.min(query.limit - sequence.length, affordable));
       budget -= count * walk.payloadBytes;
@@ -136,7 +136,7 @@ export class Segments {
     return lastAtOrBefore(this.#source, seriesId, after, this.#source.following(seriesId, after));
   }
 
-  /** Returns a test whether a series had a record by `asOfMs`; if that is undefined, the test accepts every series. */
+  /** Returns a function that is true for a series with a record by `asOfMs`, or for every series if `asOfMs` is undefined. */
   knownBy(asOfMs: number | undefined): (seriesId: number) => boolean {
     if (asOfMs === undefined) return () => true;
     return (seriesId) => this.nearest(seriesId, asOfMs, 'before') !== undefined;
@@ -144,7 +144,7 @@ export class Segments {
 
   /**
    * Every record of a series between `fromMs` and `toMs`, both inclusive, ascending, one segment at a time: a caller that reads
-   * a whole series has one segment of it in memory. Nothing without a series.
+   * a whole series has one segment of it in memory. Yields nothing without a series.
    */
   *slices(seriesId: number | undefined, fromMs: number, toMs: number): Generator<SegmentSlice> {
     const end = { timestampMs: toMs, id: ID_MAX };
@@ -204,8 +204,8 @@ export class Segments {
   }
 
   /**
-   * Adds `records` (ascending by timestamp), which the series does not have. Returns the changed ranges of the series, in order.
-   * Each is from the first new record to the last one, and has the next record as well if there is one.
+   * Adds `records` (ascending by timestamp), which must not be in the series yet. Returns the changed ranges of the series, in order.
+   * Each range goes from its first new record to its last one, and includes the record after it if there is one.
    */
   add<R extends Position>(seriesId: number, records: readonly R[], codec: SegmentCodec<R>): R[][] {
     const changes: R[][] = [];
@@ -263,8 +263,8 @@ export class Segments {
   }
 
   /**
-   * The stored segments that hold, or adjoin, the first of `incoming` from `from` on, and how far `incoming` falls into them.
-   * All records of one timestamp land in one cluster, so that repeats are seen.
+   * The stored segments that contain, or are next to, the first records of `incoming` from index `from` on, and the index `to` up to which
+   * they take `incoming`. All records of one timestamp are in one cluster, so that repeats are found.
    */
   #clusterOf(seriesId: number, incoming: readonly Position[], from: number): Cluster & { to: number } {
     const segments: OpenSegment[] = [];
@@ -304,7 +304,7 @@ export class Segments {
     return following;
   }
 
-  /** The last segment, where all of the series comes before `position`: it takes the records that follow. */
+  /** The last segment if the whole series comes before `position`: later records are added to it. */
   #lastBefore(seriesId: number, position: Position): Cluster {
     const last = this.#source.preceding(seriesId, position);
     return { segments: last === undefined ? [] : [last], atEnd: true };
@@ -369,8 +369,8 @@ function lastOf(segment: OpenSegment): Position {
 }
 
 /**
- * At a series' end full segments and a last one that later records fill; elsewhere segments of about equal length, so that
- * records that come late and one by one do not leave many short segments.
+ * Divides records into full segments and a last one that later records fill, if they end the series; otherwise into segments of about
+ * equal length, so that late records that arrive one by one do not leave many short segments.
  */
 function splitEvenly<R extends Position>(
   records: readonly R[],
@@ -408,7 +408,7 @@ function nearestWalk(walks: readonly Walk[], query: PageQuery): number {
   return nearest;
 }
 
-/** Sorts the records unless they are in order already, as most are: imports mostly add records after all stored ones. */
+/** Sorts the records unless they are already in order. Most are: imports mostly add records after all stored ones. */
 function inPositionOrder<R extends Position>(records: R[]): R[] {
   const inOrder = records.every((record, i) => i === 0 || comparePositions(records[i - 1]!, record) < 0);
   return inOrder ? records : records.sort(comparePositions);

@@ -1,7 +1,7 @@
 import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
 import { firstAfter, type OpenSegment, type SegmentHeader, type SegmentSlice } from '../segment/segment-header.ts';
 
-/** Gives a walk its segments, with one seek each. */
+/** Finds segments for a walk, with one seek each. */
 export interface SegmentSource {
   /** The first segment whose last record comes after `position`. */
   following(seriesId: number, position: Position): OpenSegment | undefined;
@@ -117,7 +117,7 @@ export class SeriesWalk extends Walk {
     this.#arrive();
   }
 
-  /** Moves to the neighbouring segment if necessary, and checks whether the query still takes the record there. */
+  /** Moves to the neighbouring segment if necessary, and ends the walk if the query does not take the record there. */
   #arrive(): void {
     const { segment } = this;
     this.position = undefined;

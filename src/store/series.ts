@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
 
-/** Recorded and derived records of one kind are two series: which one is served is decided when reading. */
+/** Recorded and derived records of one kind are two series; readers choose the one to serve. */
 export type MarketSeriesKind =
   | 'book'
   | 'quote'

@@ -6,7 +6,7 @@ import { refuseShared } from './data-directory.ts';
 import { explained } from './database.ts';
 
 export const LOCK_FILE = 'serve.lock';
-/** Maximum time for which `isTaken` of another process may hold the file. */
+/** Time to wait for the file while `isTaken` of another process has it locked. */
 const LOOK_MS_MAX = 250;
 
 /**

@@ -31,12 +31,12 @@ export class Snapshots {
     this.#totals = totals;
   }
 
-  /** The new ones among recorded snapshots, see Segments.newRecords: they replace mirrored ones, see `add`. Within a write transaction. */
+  /** The recorded snapshots that are new, see Segments.newRecords; they replace mirrored ones, see `add`. Within a write transaction. */
   newRecords<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     return this.#segments.newRecords(this.#recordedSeries(market, outcome, records), records, bookCodec);
   }
 
-  /** The new ones among mirrored snapshots: none is new from the first recorded one on. Within a write transaction. */
+  /** The mirrored snapshots that are new: none from the first recorded one on. Within a write transaction. */
   newMirrored<I extends BookRecord & Occurring>(market: StoredMarket, outcome: Outcome, records: readonly I[]): I[] {
     const { seriesId, recordedFromMs } = this.#series.ensureBooks(market.key, outcome);
     const earlier = records.filter(({ timestampMs }) => timestampMs < recordedFromMs);
@@ -45,7 +45,7 @@ export class Snapshots {
 
   /**
    * Adds new recorded snapshots (ascending by timestamp). From the first recorded snapshot on there are no mirrored ones; those
-   * before it are kept, because as of their time nothing else was known. Within a write transaction.
+   * before it are kept, because nothing else was known at their time. Within a write transaction.
    */
   add(market: StoredMarket, outcome: Outcome, records: readonly BookRecord[]): void {
     this.#add(market, outcome, this.#recordedSeries(market, outcome, records), records);
@@ -138,7 +138,7 @@ export class Snapshots {
     if (next !== undefined) this.#derive(market, outcome, [bookCodec.decode(next.payload)[next.from]!]);
   }
 
-  /** Derives quotes and midpoints again from `fromMs` to before `toMs`, of snapshots some of which were removed. */
+  /** Derives quotes and midpoints again from `fromMs`, inclusive, to `toMs`, exclusive, after snapshots were removed. */
   #deriveBetween(market: StoredMarket, outcome: Outcome, seriesId: number, fromMs: InstantMs, toMs: InstantMs): void {
     this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-quote'), fromMs, toMs, quoteCodec);
     this.#segments.remove(this.#series.ensure(market.key, outcome, 'derived-mid'), fromMs, toMs, priceCodec);

@@ -2,14 +2,14 @@ import type { InstantMs } from '../domain/instant.ts';
 import { type Statement, statementCodec } from '../segment/statement-segment.ts';
 import type { Segments } from './segments.ts';
 
-/** The statements of an outcome, looked up at ascending times. Decodes a segment at most once, and only those of such a time. */
+/** Looks up the statements of an outcome at ascending times. Decodes only segments that contain such a time, each once. */
 export class StatementWalk {
   readonly #segments: Segments;
   readonly #seriesId: number | undefined;
   #records: readonly Statement[] = [];
   #index = 0;
 
-  /** `seriesId`: undefined without statements. */
+  /** `seriesId` is undefined for an outcome without statements. */
   constructor(segments: Segments, seriesId: number | undefined) {
     this.#segments = segments;
     this.#seriesId = seriesId;

@@ -43,7 +43,7 @@ export class Tiers {
     return this.all().filter(({ retiredMs }) => retiredMs === undefined);
   }
 
-  /** Retired tiers too, in the same order. */
+  /** All tiers, including retired ones, the cheapest first. */
   all(): Tier[] {
     return this.#list.all().map(toTier);
   }
@@ -53,7 +53,7 @@ export class Tiers {
     return row === null ? undefined : toTier(row);
   }
 
-  /** The tier, also a retired one. Throws 'invalid-parameter' for an unknown tier. */
+  /** The tier with an id, even if it is retired. Throws 'invalid-parameter' for an unknown tier. */
   named(id: string): Tier {
     const tier = this.find(id);
     if (tier !== undefined) return tier;
@@ -85,8 +85,8 @@ export class Tiers {
   }
 
   /**
-   * Moves a tier to a place in the catalog; 1 is the lowest tier, and a number above that of the highest is the highest. A tier that is there
-   * already keeps its rank among retired ones too. Within a transaction.
+   * Moves a tier to a place in the catalog: 1 is the lowest, and a number above the highest tier's makes it the highest. A tier that is
+   * already there also keeps its rank among retired ones. Within a transaction.
    */
   move(id: string, place: number): void {
     const catalog = this.list();

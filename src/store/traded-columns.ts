@@ -9,8 +9,8 @@ import type { Prices } from './prices.ts';
 const TRADES_AT_ONCE = 2000;
 
 /**
- * The recorded trades of one outcome in each of `columns`, which ascend without a break; undefined for a column without. In steps of a few
- * milliseconds. With `asOfMs` only trades until then. Throws DomainError 'unavailable' when a segment is damaged.
+ * The recorded trades of one outcome in each of `columns`, which ascend without a break; undefined for a column without trades. Works in
+ * steps of a few milliseconds. With `asOfMs` only trades until then. Throws DomainError 'unavailable' when a segment is damaged.
  */
 export function* tradedColumns(
   prices: Pick<Prices, 'slices'>,

@@ -23,8 +23,8 @@ export function copyBeforeUpgrade(path: string, version: number): string {
 }
 
 /**
- * Takes a database for this connection alone until it is closed, and merges the write-ahead log into it. False: another process has it
- * open. Processes that open it later wait.
+ * Locks a database for this connection alone until it is closed, and merges the write-ahead log into it. Returns false if another process
+ * has it open. Processes that open it later wait.
  */
 export function takeAlone(sqlite: Sqlite): boolean {
   try {

@@ -46,7 +46,7 @@ export class Usage {
   readonly #lastUses = new Map<string, InstantMs>();
   /** The clock at the last flush. */
   #flushedMs: InstantMs | undefined;
-  /** The clock of the first flush, and the time since then without jumps of the clock. */
+  /** The time that has passed since the first flush, added to its clock: jumps of the clock do not count. */
   #steadyMs = 0;
   /** Rows of earlier hours that are not stored yet. */
   #earlier: Counting[] = [];
@@ -75,7 +75,7 @@ export class Usage {
     };
   }
 
-  /** Counts an answer to a key. `bytes`: of its body; those of a streamed body are counted by `countBytes`. */
+  /** Counts an answer to a request with a key. `bytes` is the size of its body; `countBytes` counts the bytes of a streamed body. */
   count(keyId: string, route: string, status: number, bytes: number, nowMs: InstantMs): void {
     const row = this.#row(keyId, route, nowMs);
     row.requests += 1;
@@ -118,8 +118,8 @@ export class Usage {
   }
 
   /**
-   * The usage of keys in the hours that begin from `fromMs` to `toMs`, by key, route and interval; rows that are not stored too. `fromMs`
-   * is the start of an interval. A key may have several rows of one route and interval.
+   * The usage of keys in the hours that begin from `fromMs` to `toMs`, by key, route and interval, including rows that are not stored yet.
+   * `fromMs` must be the start of an interval. A key may have several rows of one route and interval.
    */
   list(keyIds: readonly string[], fromMs: InstantMs, toMs: InstantMs, intervalMs: number): UsageRow[] {
     const wanted = new Set(keyIds);
@@ -137,7 +137,7 @@ export class Usage {
     return rows;
   }
 
-  /** The last use of each of these keys that was used, by its id. */
+  /** The last use of each of these keys, by its id; keys that were never used are missing. */
   lastUses(keyIds: readonly string[]): ReadonlyMap<string, InstantMs> {
     const uses = new Map<string, InstantMs>();
     this.#database.read(() => {
@@ -158,7 +158,7 @@ export class Usage {
       this.#sql.deleteUse.run(keyId);
       this.#lastUses.delete(keyId);
     }
-    // Rows that are not stored are added to the stored ones by the flush, also when several have the same key, hour and route.
+    // Rows that are not stored are added to the stored ones by the flush, even when several have the same key, hour and route.
     this.#earlier = [...this.#unstored()].map((row) =>
       forgotten.has(row.keyId) ? { ...row, keyId: DELETED_KEYS } : row,
     );
@@ -171,7 +171,7 @@ export class Usage {
   }
 
   #row(keyId: string, route: string, nowMs: InstantMs): Counting {
-    // An hour ends seldom: comparing is cheaper than a key for each hour.
+    // The hour rarely changes: comparing it is cheaper than a map per hour.
     if (nowMs - this.#hourMs >= HOUR_MS || nowMs < this.#hourMs) this.#beginHour(nowMs);
     this.#lastUses.set(keyId, nowMs);
     const rows = this.#present.get(keyId) ?? this.#present.getOrInsert(keyId, new Map());

@@ -1,7 +1,7 @@
 import type { Database } from './database.ts';
 
 /**
- * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Only
+ * Results of look-ups, cached until the archive changes. When it has `sizeMax` results, the next one replaces them all. Use it only
  * within `Database.readShared`.
  */
 export class VersionedCache<T> {
@@ -15,8 +15,8 @@ export class VersionedCache<T> {
     this.#sizeMax = sizeMax;
   }
 
-  /** The cached result for `key`, or that of `look`. Undefined results are not cached. */
-  find(key: string, look: () => T | undefined): T | undefined {
+  /** The cached result for `key`, else the result of `lookUp`, which is cached unless it is undefined. */
+  find(key: string, lookUp: () => T | undefined): T | undefined {
     const { state } = this.#database;
     if (state !== this.#state) {
       this.#results.clear();
@@ -24,7 +24,7 @@ export class VersionedCache<T> {
     }
     const cached = this.#results.get(key);
     if (cached !== undefined) return cached;
-    const found = look();
+    const found = lookUp();
     if (found === undefined) return undefined;
     if (this.#results.size >= this.#sizeMax) this.#results.clear();
     this.#results.set(key, found);

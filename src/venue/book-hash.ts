@@ -10,7 +10,7 @@ const DIGEST_BYTES_MAX = 64;
 const WHOLE_BYTES = 8192;
 const AFTER_TIMESTAMP = Buffer.from('","hash":"","bids":[');
 const BETWEEN_SIDES = Buffer.from('],"asks":[');
-/** A number that JSON writes as it is. */
+/** A text that JSON writes without escapes. */
 const PLAIN = /^[0-9.]*$/;
 
 /**
@@ -27,7 +27,7 @@ export interface HashedBook {
   /** Levels as compact JSON, without the brackets: as text, or as its bytes. */
   readonly bids: string | Uint8Array;
   readonly asks: string | Uint8Array;
-  /** Not hashed: the last trade was mostly at one of them. */
+  /** Not part of the hash: the last trade was usually at one of them. */
   readonly best: BestPrices;
   readonly minOrderSize: string;
   readonly negRisk: boolean;
@@ -53,7 +53,7 @@ class LastEncoded {
   }
 }
 
-/** Hashes one book at a time, with any price of the last trade: the text before the price is hashed once. */
+/** Hashes one book at a time with many prices of the last trade: the text before the price is hashed only once. */
 export class BookHasher {
   /** Used for all books, because one for each would take a third more time. */
   readonly #head = new Bun.CryptoHasher('sha1');
@@ -76,7 +76,7 @@ export class BookHasher {
       .update(afterLevels(minOrderSize) + beforePrice(negRisk, tickSize));
   }
 
-  /** The hash of a book, in hex, without opening it: where one price of the last trade is likely, this is quicker. */
+  /** The hash of a book, in hex, without opening it: quicker if only one price of the last trade is tried. */
   hashOf({ market, assetId, timestamp, bids, asks, minOrderSize, negRisk }: HashedBook, tail: HashTail): string {
     const out = this.#whole;
     out.clear();
@@ -163,12 +163,12 @@ export function statedLevels(levels: unknown): string | undefined {
 }
 
 /**
- * The message of a trade follows the book that counts the trade: usually after 20 ms (xx8-btc-5min-YesNo, 71 trades), and for bookreel
- * within this time.
+ * The message of a trade follows the book that includes the trade: usually after 20 ms (xx8-btc-5min-YesNo, 71 trades). bookreel
+ * looks for it within this time.
  */
 export const TRADE_DELAY_MAX_MS = 250;
 
-/** The price of a trade as the hash has it: with three decimals. */
+/** The price of a trade as it is hashed: with three decimals. */
 export function tradePriceText(price: number): string {
   return price.toFixed(3);
 }

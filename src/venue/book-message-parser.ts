@@ -122,7 +122,7 @@ function statedLastTrade(frame: Fields): string | undefined {
   return textOf(frame, 'last_trade_price');
 }
 
-/** The price of the last trade in a book; undefined before the first trade ("" or "0"), and if the text is no price. */
+/** The price of the last trade in a book; undefined before the first trade ("" or "0"), and if the text is not a price. */
 export function lastTradePriceIn(text: string | undefined): number | undefined {
   const price = text === undefined ? undefined : parseDecimal(text);
   return price !== undefined && price > 0 && price <= 1 ? price : undefined;

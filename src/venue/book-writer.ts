@@ -17,9 +17,9 @@ export interface BookContext {
 
 /** The venue writes the price of a trade with this many decimals. */
 const TRADE_DECIMALS = 3;
-/** Two decimals of 24 characters each, and the text around them. */
+/** An upper bound of a level's bytes: two decimals of 24 characters each, and the text around them. */
 const LEVEL_BYTES_MAX = 80;
-/** Everything except the levels: asset, market, time, ticks, prices. */
+/** An upper bound of the bytes besides the levels: asset, market, time, ticks, prices. */
 const FRAME_BYTES_MAX = 1024;
 const INITIAL_LEVELS = 128;
 const AFTER_TIMESTAMP = '","hash":"","bids":[';
@@ -67,7 +67,7 @@ export class BookWriter {
       : this.#asks.set(price, priceText, size, this.#bytes, asksAt, this.#end);
   }
 
-  /** In hex. */
+  /** The hash of the book, in hex. */
   hash(context: BookContext): string {
     this.#stamp(context.timestampMs);
     const { bytes } = this.#tailOf(context);

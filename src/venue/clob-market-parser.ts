@@ -13,7 +13,7 @@ export function isClobMarket(value: unknown): value is Fields {
 
 /**
  * Parses a market of the CLOB (`/markets/{condition_id}`, and the elements of `/markets`). `end_date_iso` may be only the day, so it
- * decides nothing but the year of a slug without one. Throws 'rejected-record'.
+ * is used only for the year of a slug that has none. Throws 'rejected-record'.
  */
 export function clobMarket(market: Fields): MarketStatement {
   const slug = slugField(market, 'market_slug');

@@ -2,7 +2,7 @@ import type { DetailName, MarketDetails } from '../domain/market-details.ts';
 import { detailsOf } from '../record/detail-fields.ts';
 import { type Fields, isFields } from '../record/fields.ts';
 
-/** The venue's names of details: Gamma's, then those of the CLOB and of messages where they are others. */
+/** The venue's names of details: Gamma's, then those that differ in the CLOB and in messages. */
 const NAMES: readonly (readonly [DetailName, string])[] = [
   ['question', 'question'],
   ['title', 'title'],
@@ -22,7 +22,7 @@ const NAMES: readonly (readonly [DetailName, string])[] = [
   ['rewardsMinSize', 'rewardsMinSize'],
   ['rewardsMaxSpread', 'rewardsMaxSpread'],
 ];
-/** In `feeSchedule`, `fee_schedule` of messages. */
+/** The names in `feeSchedule`, which messages call `fee_schedule`. */
 const SCHEDULE_NAMES: readonly (readonly [DetailName, string])[] = [
   ['feeRate', 'rate'],
   ['feeExponent', 'exponent'],
@@ -31,7 +31,7 @@ const SCHEDULE_NAMES: readonly (readonly [DetailName, string])[] = [
   ['feeRebateRate', 'rebateRate'],
   ['feeRebateRate', 'rebate_rate'],
 ];
-/** In `rewards` of the CLOB's markets. */
+/** The names in `rewards` of the CLOB's markets. */
 const REWARD_NAMES: readonly (readonly [DetailName, string])[] = [
   ['rewardsMinSize', 'min_size'],
   ['rewardsMaxSpread', 'max_spread'],

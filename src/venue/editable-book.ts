@@ -7,7 +7,7 @@ export class EditableBook implements OrderBook {
   bidSizes: number[] = [];
   askPrices: number[] = [];
   askSizes: number[] = [];
-  /** The last snapshot: an array of it is copied before it is changed. */
+  /** The last snapshot. An array that the book shares with it is copied before a change. */
   #shared: OrderBook | undefined;
   #bidChanges = 0;
   #askChanges = 0;

@@ -59,7 +59,7 @@ function isEventObject({ markets, ...event }: Fields): boolean {
   return 'seriesSlug' in event || 'endDate' in event || markets.some(isGamma);
 }
 
-/** Its `token_ids` are in the order up, down. With the labels of their outcomes it is a row of a market list. */
+/** Returns true for a recorder's object with `token_ids` in the order up, down. If it also has `outcomes`, it is a row of a market list. */
 function isRecorderObject(value: Fields): boolean {
   return 'condition_id' in value && 'token_ids' in value && stated(value, 'outcomes') === undefined;
 }
@@ -158,7 +158,7 @@ function windowOf(slug: string, { market, event, recorder }: MarketObjects) {
   return marketWindow(slug, { startMs, endMs }, coins);
 }
 
-/** The coin in the URL of the resolution source. A Chainlink stream may be of a stock, so its name must be a known coin. */
+/** The coin in the URL of the resolution source. A Chainlink stream may be about a stock, so its name must be a known coin. */
 function coinOfSource(market: Fields): string | undefined {
   const source = stated(market, 'resolutionSource');
   if (typeof source !== 'string') return undefined;

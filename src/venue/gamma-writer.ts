@@ -59,7 +59,7 @@ function textsOf({ resolutionSource, image, icon, description }: MarketDetails) 
   return { resolutionSource, image, icon, description };
 }
 
-/** Undefined unless all of it is known: clients compute with it. */
+/** The fee schedule of a market; undefined unless all of it is known, because clients compute with it. */
 function feeScheduleOf({ feeRate, feeExponent, feeTakerOnly, feeRebateRate }: MarketDetails): object | undefined {
   const schedule = { rate: feeRate, exponent: feeExponent, takerOnly: feeTakerOnly, rebateRate: feeRebateRate };
   return Object.values(schedule).includes(undefined) ? undefined : schedule;

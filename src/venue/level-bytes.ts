@@ -7,7 +7,7 @@ import type { EditableBook } from './editable-book.ts';
 const INITIAL_BYTES = 4096;
 
 /**
- * The levels of one asset's books as their hash has them, like `hashedLevels`, as bytes. Consecutive books share most levels, so only
+ * The levels of one asset's books as bytes in the format that is hashed, like `hashedLevels`. Consecutive books share most levels, so only
  * those that differ are written.
  */
 export class LevelBytes {

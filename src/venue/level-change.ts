@@ -9,7 +9,7 @@ export interface LevelChange {
 
 /**
  * The changes from `before` to `after`, each price of a side at most once. Removed levels come first, so that no state in
- * between is crossed when neither book is; then the others, bids before asks, the best level of a side first.
+ * between is crossed unless one of the two books is; then the others, bids before asks, the best level of a side first.
  */
 export function changesBetween(before: OrderBook, after: OrderBook): LevelChange[] {
   const removed: LevelChange[] = [];

@@ -50,7 +50,7 @@ export function listedFrame(market: Market, texts: MarketTexts, timestampMs: Ins
   });
 }
 
-/** Numbers are texts here. Undefined unless all of it is known. */
+/** The fee schedule of a message, in which numbers are texts; undefined unless all of it is known. */
 function messageFeeSchedule({ feeRate, feeExponent, feeTakerOnly, feeRebateRate }: MarketDetails): object | undefined {
   if (feeRate === undefined || feeExponent === undefined || feeTakerOnly === undefined || feeRebateRate === undefined) {
     return undefined;

@@ -31,7 +31,7 @@ export function timeField(fields: Fields, name: string): number | undefined {
   return instantMs;
 }
 
-/** NaN for a fraction. */
+/** A number of seconds or milliseconds in milliseconds; NaN for a fraction. */
 function epochMs(value: number): number {
   if (!Number.isInteger(value)) return Number.NaN;
   return Math.abs(value) < MILLISECONDS_FROM ? value * 1000 : value;
@@ -151,14 +151,14 @@ function timeframeOf(startMs: number, endMs: number): Timeframe | undefined {
   return byLocalTime === '4h' || byLocalTime === '24h' ? byLocalTime : undefined;
 }
 
-/** The error for a market of another kind. The venue lists all its markets together, so such a market is no fault of a recording. */
+/** The error for a market of another kind. The venue lists all its markets together, so such a market is not an error in a recording. */
 export class OtherMarket extends DomainError {
   constructor(message: string) {
     super('rejected-record', message);
   }
 }
 
-/** The error for a market that is not up or down: `OtherMarket`, unless its slug says that it is. */
+/** The error for a market that is not an up-or-down market: `OtherMarket`, or 'rejected-record' if its slug says that it is one. */
 export function noMarket(slug: string, why: string): DomainError {
   const message = `${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`;
   return UP_OR_DOWN.test(slug) ? rejected(message) : new OtherMarket(message);

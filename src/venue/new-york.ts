@@ -13,7 +13,7 @@ export function instantsAt(localMs: number): number[] {
   );
 }
 
-/** Made at the first use, and once: that takes 8 ms, which no start should wait for, and as long as 8,000 uses. */
+/** Made once, at the first use: it takes 8 ms, as long as 8,000 uses, and no start of the program should wait for it. */
 let format: Intl.DateTimeFormat | undefined;
 
 /** The local time of an instant. */
@@ -26,7 +26,7 @@ export function localTime(instantMs: number): number {
   return Date.parse(`${format.format(instantMs).replace(' ', 'T')}Z`) + (instantMs % 1000);
 }
 
-/** The same as a date, whose UTC methods read it. */
+/** The local time of an instant as a Date, whose UTC methods give its parts. */
 export function localDate(instantMs: number): Date {
   return new Date(localTime(instantMs));
 }

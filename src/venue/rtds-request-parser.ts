@@ -13,7 +13,7 @@ export type RtdsRequest =
   | { readonly kind: 'ping'; readonly wantsAnswer: boolean }
   | { readonly kind: 'subscribe' | 'unsubscribe'; readonly subscriptions: readonly RtdsSubscription[] };
 
-/** Entries of one frame, and symbols of one entry: more than the venue has topics and symbols. */
+/** Maximum number of entries in a frame, and of symbols in an entry: more than the venue has. */
 const ITEMS_MAX = 100;
 
 /**

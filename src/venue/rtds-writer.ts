@@ -9,7 +9,7 @@ interface RtdsPrice {
 /** A topic of coin prices: `btcusdt` of Binance, `btc/usd` of Chainlink. */
 export interface RtdsTopic {
   readonly name: string;
-  /** Follows the coin in a symbol. */
+  /** The text after the coin in a symbol. */
   readonly quote: string;
   /** The length of the window of averages, in seconds; left out for a topic of prices. */
   readonly windowSeconds?: number;

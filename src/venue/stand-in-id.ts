@@ -7,8 +7,8 @@ const HASH_BYTES = 6;
 const UNKNOWN_ID = '0';
 
 /**
- * An id for something at Gamma whose id no recording states: 10^15 plus the first 48 bits of the SHA-256 of `name`, so that
- * every recording gets the same one. Clients of Gamma require ids.
+ * An id for a Gamma object whose id no recording states: 10^15 plus the first 48 bits of the SHA-256 of `name`, so that it is
+ * the same for every recording. Clients of Gamma require ids.
  */
 export function standInId(name: string): string {
   return String(STAND_IN_MIN + createHash('sha256').update(name).digest().readUIntBE(0, HASH_BYTES));

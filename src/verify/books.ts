@@ -1,4 +1,4 @@
-import { lengthOf, SilenceWatch, type TimeRange } from '../domain/coverage.ts';
+import { lengthOf, SilenceTracker, type TimeRange } from '../domain/coverage.ts';
 import { DECIMAL_PLACES_MAX, powerOfTen } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
@@ -80,7 +80,7 @@ export class BookWalk {
   readonly #quotes: RecordWalk<QuoteRecord>;
   readonly #mids: RecordWalk<PriceRecord>;
   readonly #tally = new SnapshotTally();
-  readonly #silence: SilenceWatch;
+  readonly #silence: SilenceTracker;
   readonly #statements: StatementCheck;
   readonly #contradicting: ContradictingInstants;
   readonly #coveredGaps: CoveredGaps;
@@ -121,7 +121,7 @@ export class BookWalk {
     this.#segments = soundSegments(check, this.#book, this.#place);
     this.#quotes = new RecordWalk(check, find('derived-quote'), placeOf('derived-quote'), QUOTES);
     this.#mids = new RecordWalk(check, find('derived-mid'), placeOf('derived-mid'), OUTCOME_PRICES);
-    this.#silence = new SilenceWatch(market.startMs, market.endMs);
+    this.#silence = new SilenceTracker(market.startMs, market.endMs);
     this.#statements = new StatementCheck(check, find('statement'), placeOf('statement'));
     this.#contradicting = new ContradictingInstants((timestampMs) => this.#statements.isMerged(timestampMs));
     this.#coveredGaps = new CoveredGaps(gaps, outcome);

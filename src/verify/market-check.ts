@@ -28,8 +28,8 @@ const IS_POSSIBLE: Readonly<Record<MarketField['kind'], (value: unknown) => bool
 
 /** The names of the fields of a stored market whose values are impossible: no import would have accepted them. */
 export function impossibleFields(market: Market): string[] {
-  const isPossible = ({ held, kind }: MarketField) =>
-    IS_POSSIBLE[kind](market[held]) && (held !== 'endMs' || market.endMs > market.startMs);
+  const isPossible = ({ property, kind }: MarketField) =>
+    IS_POSSIBLE[kind](market[property]) && (property !== 'endMs' || market.endMs > market.startMs);
   return MARKET_FIELDS.filter((field) => !isPossible(field)).map(({ name }) => name);
 }
 

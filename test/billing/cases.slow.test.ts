@@ -107,7 +107,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect([quote.priceUsd, quote.priceAmount]).toEqual([usd, units]);
   });
 
-  test('A retired tier is not sold any more, and a quote from before is granted until its end.', async () => {
+  test('A retired tier is no longer sold, but a quote that was made before is granted until it expires.', async () => {
     const change = { registry: service.registry, nowMs: NOW_MS };
     createTier(change, { id: 'plus', name: 'Plus', requestsPerMinute: 1000, monthlyPriceUsd: 1 });
     const [buyer, other] = [client(), client()];
@@ -120,7 +120,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('plus');
   });
 
-  test('A payment is for one quote and one account: 404 for another account, 409 for another quote, 410 after the end.', async () => {
+  test('A payment is for one quote and one account: 404 for another account, 409 for another quote, 410 after it has expired.', async () => {
     const [buyer, other] = [client(), client()];
     const { challenge } = await quoteOf(buyer);
     const header = await signed(challenge);
@@ -153,7 +153,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('pro');
   });
 
-  test('A transfer that was mined before its quote is granted to nobody: anybody can read it with its signature.', async () => {
+  test('A transfer that was mined before its quote was made grants nothing: anybody can read it with its signature.', async () => {
     const header = await signed((await quoteOf(client())).challenge);
     await broadcast(header);
     const thief = client();
@@ -173,7 +173,7 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await tierOf(buyer)).toBe('free');
   });
 
-  test('A transfer that its payer has cancelled has failed when the cancellation has its confirmations.', async () => {
+  test('A transfer that its payer has cancelled counts as failed once the cancellation is confirmed.', async () => {
     await anvil.client.setAutomine(false);
     service.hurry(20);
     const buyer = client();
@@ -284,13 +284,13 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await quote('pro')).toEqual([409, expect.stringContaining('without an end')]);
   });
 
-  test('Keys that were created without an account cannot buy: they may be of different persons.', async () => {
+  test('Keys that were created without an account cannot buy a tier: they may belong to different people.', async () => {
     const shared = { origin: service.origin, key: service.keyOf('owner@localhost') };
     expect((await post(shared, QUOTE, { tierId: 'pro', network: NETWORK, tokenSymbol: 'TUSD' })).status).toBe(403);
     expect((await post(shared, UPGRADE)).status).toBe(403);
   });
 
-  test('A quote keeps its price until its end, also after the price has changed.', async () => {
+  test('A quote keeps its price until it expires, even if the tier’s price changes.', async () => {
     const buyer = client();
     const { challenge } = await quoteOf(buyer);
     service.setPrice('pro', 60);

@@ -27,7 +27,7 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     ['hangs', never],
     ['answers 500', () => new Response('rpc-secret', { status: 500 })],
     ['answers no JSON', () => new Response('rpc-secret')],
-    ['is of another chain', ({ method }) => (method === 'eth_chainId' ? '0x89' : undefined)],
+    ['belongs to another chain', ({ method }) => (method === 'eth_chainId' ? '0x89' : undefined)],
   ])(
     'with a node that %s are refused with 503 and nothing is stored, and work when it is repaired',
     async (_, fault) => {
@@ -68,7 +68,7 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     expect((await anvil.transfers()).length).toBe(1);
   });
 
-  test('A node that is further back than another one neither fails nor revokes a payment.', async () => {
+  test('A node that lags behind another one neither fails nor revokes a payment.', async () => {
     const { anvil, proxy, service } = await paidThroughProxy();
     const old = await anvil.client.getBlockNumber();
     const { challenge } = await quoteOf(service);
@@ -117,7 +117,7 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     ['answers 500 after settling', 500],
     ['hangs after settling', 'hang'],
     ['says that it was refused after settling', 'refuse'],
-  ])('Only the chain decides about a payment. (a facilitator that %s)', async (_, end) => {
+  ])('Only the chain decides whether a payment has succeeded. (a facilitator that %s)', async (_, end) => {
     await using facilitator = await startFacilitator(end);
     const { anvil, service } = await paidThroughProxy({ facilitatorUrl: facilitator.url });
     facilitator.serve(anvil.rpcUrl);

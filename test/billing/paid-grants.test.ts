@@ -84,7 +84,7 @@ test('grants of an operator are not moved, and count as the tier that is bought'
   expect(account.startOf('pro', day(3))).toBe(Infinity);
 });
 
-test('A lower tier that was paid continues after a higher one, and one that is bought starts after it.', () => {
+test('A lower tier that was paid for continues after a higher one, and one that is bought meanwhile starts after it.', () => {
   const step = fc.record({
     days: fc.integer({ min: 0, max: 25 }),
     tier: fc.constantFrom(...TIERS),

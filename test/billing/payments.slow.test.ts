@@ -82,7 +82,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     expect(found.stdout).toContain('Anvil has a transfer without a payment');
   });
 
-  test('Signatures are stored nowhere: after a crash the chain is asked, and the client sends its request again.', async () => {
+  test('Signatures are never stored: after a crash the chain shows the outcome, and the client sends its request again.', async () => {
     using directory = temporaryDirectory();
     await using proxy = startRpcProxy(anvil.rpcUrl);
     const { data, key, payments } = await prepared(directory.path, proxy.url);
@@ -127,7 +127,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
   });
 
   test.each<[string, object, string]>([
-    ['another chain', { network: 'eip155:137' }, 'is of another chain'],
+    ['another chain', { network: 'eip155:137' }, 'belongs to another chain'],
     ['other decimals', { decimals: 18 }, 'has 6 decimals, not 18'],
     ['another domain', { version: '1' }, "has another EIP-712 domain than name 'Test Dollar' and version '1'"],
     ['no contract', { asset: `0x${'1'.repeat(40)}` }, 'is not a token with transfers by authorization'],
@@ -160,7 +160,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     expect(message).not.toContain('secret');
   });
 
-  test('A node that does not answer does not stop the start, and settings that do not fit the chain do.', async () => {
+  test('A node that does not answer does not keep the server from starting, but settings that do not fit the chain do.', async () => {
     using directory = temporaryDirectory();
     await using proxy = startRpcProxy(anvil.rpcUrl);
     const { data, key, payments } = await prepared(directory.path, proxy.url);

@@ -272,7 +272,7 @@ describe('backup', () => {
       return Date.now();
     };
     const second = backUp(data, workspace.file('second'), replaced, { force: false, check: async () => undefined });
-    await expect(second).rejects.toThrow('were replaced meanwhile: run this again');
+    await expect(second).rejects.toThrow('were just replaced: run this again');
     expect(workspace.names()).not.toContain('second');
   });
 

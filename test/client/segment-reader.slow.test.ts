@@ -154,7 +154,7 @@ describe('the snapshots of an export', () => {
     }
   });
 
-  test('An export as segments has whole segments, and states which of their records belong to it.', async () => {
+  test('A segments export has whole segments, and states which of their records belong to it.', async () => {
     using place = temporaryArchive();
     const books = randomBooks(7, 700, { priceScale: 2, sizes: 'cents', levelsMax: 20, changesMax: 2 });
     const records = [...recordsOf(books.slice(0, 400), 'up', 10), ...recordsOf(books.slice(400), 'down', 13)];

@@ -119,7 +119,7 @@ test('the announced reset of a window does not change when the clocks drift a li
 });
 
 describe('more subjects than windows', () => {
-  test('exceed the number of windows at no time, and none is refused because of the others', () => {
+  test('never exceed the number of windows, and none is refused because of the others', () => {
     const many = fc.array(
       fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), subject: fc.integer({ min: 0, max: 30 }).map(String) }),
       { maxLength: 200 },

@@ -45,6 +45,6 @@ describe('the instants of a local time', () => {
   });
 });
 
-test.each(['', 'Mars/Base', '+24:00', '+01:60', '2'])('%j is no zone', (name) => {
+test.each(['', 'Mars/Base', '+24:00', '+01:60', '2'])('%j is not a time zone', (name) => {
   expect(timeZone(name)).toBeUndefined();
 });

@@ -60,7 +60,7 @@ describe('a book of one source that differs from the archive’s of the same ins
     expect(report.notes).toEqual([
       expect.stringMatching(
         new RegExp(
-          `ndjson: 2 books are not stored, because the archive has others of the same instants, the first at 2026-04-16T07:10:04.001Z of market ${CONDITION_ID}$`,
+          `ndjson: 2 books are not stored, because the archive has different books for the same instants, the first at 2026-04-16T07:10:04.001Z of market ${CONDITION_ID}$`,
         ),
       ),
     ]);
@@ -159,7 +159,7 @@ describe('books of one instant of one source', () => {
     .array(fc.tuple(fc.nat({ max: 2 }), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 24 })
     .map((made): Book[] => made.toSorted(([a], [b]) => a - b));
 
-  test('Consecutive files of one command continue an instant: a recording that is cut is as the whole one.', async () => {
+  test('Consecutive files of one command continue an instant: a recording that is cut in pieces imports like the whole one.', async () => {
     await fc.assert(
       fc.asyncProperty(books, fc.array(fc.nat({ max: 24 }), { maxLength: 3 }), async (recorded, places) => {
         const cuts = [0, ...places.map((at) => at % (recorded.length + 1)).toSorted((a, b) => a - b), recorded.length];

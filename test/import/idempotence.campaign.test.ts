@@ -320,7 +320,7 @@ describe('the ids of records', () => {
     for (const id of ids) expect(id).toMatch(/^[1-9]\d*$/);
   });
 
-  test('never change, also when the record is imported again with another one', async () => {
+  test('never change, even if the record is imported again with another one', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, 5), snapshotAt(2, 9)]);
     const report = await importRecords(place.archive, [snapshotAt(0, 77), snapshotAt(1, 6), snapshotAt(2, undefined)]);
@@ -328,7 +328,7 @@ describe('the ids of records', () => {
     expect(await idsOf(place.archive)).toEqual(['5', '6', '9']);
   });
 
-  test('An id of a recording is kept if it is free, also when the largest possible one is taken.', async () => {
+  test('An id of a recording is kept if it is free, even if the largest possible id is taken.', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket(), snapshotAt(0, Number.MAX_SAFE_INTEGER)]);
     await importRecords(place.archive, [snapshotAt(1, undefined), snapshotAt(2, undefined), snapshotAt(3, 2)]);

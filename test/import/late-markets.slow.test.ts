@@ -157,7 +157,7 @@ async function informed(archive: Archive, places: readonly Place[], files: Lines
   return await importFiles(archive, files);
 }
 
-test('A market record is found wherever it is in the files of a command: files whose records wait are read again, and a pipe once.', async () => {
+test('A market record is found anywhere in the files of a command: files whose records wait for it are read again, except pipes.', async () => {
   await fc.assert(
     fc.asyncProperty(layout, async (made) => {
       using late = temporaryArchive();

@@ -66,7 +66,7 @@ describe('an import keeps the details of a market', () => {
     });
   });
 
-  test('Details of another kind of value are unknown in the venue’s objects, and refused in our own format.', async () => {
+  test('A detail with a value of the wrong type is unknown in the venue’s objects, and refused in our own format.', async () => {
     using held = temporaryArchive();
     const tokens = [UP_ASSET, DOWN_ASSET].map((token_id, i) => ({ token_id, outcome: ['Up', 'Down'][i] }));
     const { total } = await importFile(
@@ -102,7 +102,7 @@ describe('an import keeps the details of a market', () => {
   });
 });
 
-test('A statement that outranks what is known of a market replaces its details, any other adds those that are unknown.', async () => {
+test('A statement that outranks what is known of a market replaces its details; any other only adds unknown ones.', async () => {
   using held = temporaryArchive();
   const put = async (fields: Parameters<typeof sampleMarket>[0]) =>
     (await importRecords(held.archive, [sampleMarket(fields)])).total.stored;

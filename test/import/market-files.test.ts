@@ -71,7 +71,7 @@ describe('a file is of our own format if it has a whole record of ours', () => {
     { type: 'gap' },
     { type: 'book', conditionId: CONDITION_ID, outcome: 'up' },
     { type: 'coinPrice', pair: 'btcusd' },
-  ])('A .ndjson file is of our own format if it has a whole record of ours. (not %j)', async (object) => {
+  ])('A .ndjson file is in our own format if it has a complete record of ours. (not %j)', async (object) => {
     const line = JSON.stringify(object);
     expect(imported('session.ndjson', `${line}\n${line}`)).rejects.toThrow('is not a recording in a known format');
   });
@@ -87,7 +87,7 @@ describe('a file is of our own format if it has a whole record of ours', () => {
     expect({ stored: total.stored, rejected: total.rejected }).toEqual({ stored: 1, rejected: 2 });
   });
 
-  test('A file named .ndjson without any object is of our own format, so that its lines are reported.', async () => {
+  test('A file named .ndjson without any object counts as our own format, so that its lines are reported.', async () => {
     expect((await imported('ours.ndjson', 'nonsense\n')).total.rejected).toBe(1);
   });
 });

@@ -37,7 +37,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     [0.05, 99],
     [0.2, 1234],
   ])(
-    'A recording that lacks changes alters nothing of a perfect one, in any order. (%d, seed %d)',
+    'A recording that lacks changes does not alter a complete one, whichever is imported first. (%d, seed %d)',
     async (part, seed) => {
       const poor = missing(frames, part, seed);
       const orders: readonly Command[][] = [[[frames], [poor]], [[poor], [frames]], [[poor, frames]]];
@@ -54,7 +54,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     [0.05, 22],
     [0.2, 33],
   ])(
-    'Where recordings lack different changes, every book is right that one of them has, and gaps cover the others. (%d, seed %d)',
+    'If recordings lack different changes, every book that one of them has is right, and gaps cover the others. (%d, seed %d)',
     async (part, seed) => {
       const [one, other] = [missing(frames, part, seed), missing(frames, part, seed + 1000)];
       const found = await imported([one], [other]);
@@ -89,7 +89,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
   });
 
   test.each([1, 2])(
-    'A recording that is cut anywhere, with a command for each part in any order, is the whole one. (seed %d)',
+    'A recording that is cut anywhere, with its parts imported by separate commands in any order, gives the same archive as the whole. (seed %d)',
     async (seed) => {
       const parts = shuffled(cut(frames, 6, seed), seed);
       expect((await imported(...parts.map((part) => [part]))).exported).toEqual(perfect.exported);

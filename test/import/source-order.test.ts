@@ -24,7 +24,7 @@ function sizesIn(archive: Archive): number[] {
   return booksOf(archive, SLUG, 'up').map(({ book }) => book.bidSizes[0]!);
 }
 
-describe('Within one instant a source’s order is kept: X, Y, X ends on X.', () => {
+describe('Within one instant the order of a source is kept: after X, Y, X the book is X.', () => {
   test.each([
     { stated: [1, 2, 1], stored: [1, 2, 1] },
     { stated: [1, 2, 1, 2], stored: [1, 2, 1, 2] },
@@ -78,7 +78,7 @@ ${more}`;
     expect(tradesOf(place.archive, SLUG, 'up')).toHaveLength(stored);
   });
 
-  test('are stored in any number, also if a batch ends between them', async () => {
+  test('are stored in any number, even if a batch ends between them', async () => {
     using place = temporaryArchive();
     const rows = ['t,slug,price,size', ...Array.from({ length: 9000 }, () => `1776808300,${SLUG},0.5,10`)].join('\n');
     await importMapped(place.archive, mapping('distinct = true'), rows);

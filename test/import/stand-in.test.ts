@@ -42,7 +42,7 @@ describe('a stand-in for a conditionId', () => {
     ],
   ];
   test.each(orders)(
-    'A market without a conditionId gets a stand-in, which the real id replaces with every record. (arrives %s)',
+    'A market without a conditionId gets a stand-in id, and the real one later replaces it in all records. (arrives %s)',
     async (_, imports) => {
       using place = temporaryArchive();
       for (const records of imports) {

@@ -46,7 +46,7 @@ async function filled() {
   return place;
 }
 
-test('A socket of a replay is closed with 1011 when its market is deleted, and sends nothing that came after it.', async () => {
+test('A socket of a replay is closed with 1011 when its market is deleted, and sends nothing after the deletion.', async () => {
   using place = await filled();
   let nowMs = 0;
   const clocks = { monotonicMs: () => nowMs, wallMs: () => 0 };

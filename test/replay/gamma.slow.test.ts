@@ -276,7 +276,7 @@ describe('a market at an instant', () => {
     expect((await server.ask('/markets/2001')).status).toBe(404);
   });
 
-  test('eventMetadata has the price at the start when the window is over, and that at the end, and a winner, with the resolution.', async () => {
+  test('eventMetadata has the start price once the window is over, and the end price and the winner once the market is resolved.', async () => {
     await using server = await sampleServer();
     server.replay.clock.seek(Date.parse(RESOLVED_AT) - 1);
     const { priceStart } = known;
@@ -294,7 +294,7 @@ describe('a market at an instant', () => {
     });
   });
 
-  test('A market takes orders until its resolution, or for five minutes after its window where none is recorded.', async () => {
+  test('A market takes orders until its resolution, or for five minutes after its window if no resolution is recorded.', async () => {
     await using server = await sampleServer();
     const acceptsAt = async (time: string) => {
       server.replay.clock.seek(Date.parse(time));
@@ -511,7 +511,7 @@ test('a cursor continues after a market that is no longer in the list', async ()
   expect(await walked(server, 'markets', closing)).toEqual([SOL, NEXT]);
 });
 
-test('a list is ordered by each name once, also if it is repeated', async () => {
+test('a list is ordered by each name once, even if it is repeated', async () => {
   await using server = await sampleServer();
   const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
   const question = { replay: server.replay, nowMs: START_MS, query, params: {} };

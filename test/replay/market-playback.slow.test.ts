@@ -69,7 +69,7 @@ function scannedTrade(recorded: readonly Recorded[], outcome: Outcome, atMs: num
 }
 
 describe('the playback of a market', () => {
-  test('In a replay an outcome has the later of its own book and the other’s mirrored one, its own first; with recorded only before its own.', async () => {
+  test('In a replay an outcome has the later of its own book and the other’s, mirrored; in mode recorded the other’s only before its first own.', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer(),

@@ -53,7 +53,7 @@ async function expectNothing({ ask, all }: Client): Promise<void> {
 
 describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates every answer,', () => {
   test.skipIf(GAMMA === undefined || REAL_BOOKS === undefined)(
-    'Ids that no recording states are stand-ins of 16 digits, what no recording has is empty, and the client parses all.',
+    'Ids that no recording states are stand-ins of 16 digits, other missing fields are empty, and the client parses everything.',
     async () => {
       using held = temporaryArchive();
       // The books' markets have no ids, questions or fees.

@@ -108,16 +108,19 @@ describe('a replay starts in the present', () => {
     ['10:33:00', '07:01:00', '07:09:00', '07:03:00', 0],
     ['10:33:00', '07:20:00', '07:50:00', '07:23:00', 0],
     ['10:33:00', '07:20:00', '07:21:00', '07:20:00', -180_000],
-  ])('A market has the window of the present. (at %s: %s to %s, %s, %d ms)', (present, from, to, start, aheadMs) => {
-    const recorded = (time: string) => Date.parse(`2026-04-16T${time}Z`);
-    const span = { fromMs: recorded(from), toMs: recorded(to) };
-    const { instantMs, shiftMs } = presentStart(one, span, at(present));
-    expect([new Date(instantMs).toISOString(), instantMs + shiftMs - at(present)]).toEqual([
-      new Date(recorded(start)).toISOString(),
-      aheadMs,
-    ]);
-    expect(misplacedWindows(one, shiftMs)).toEqual(new Map());
-  });
+  ])(
+    'A rebased replay gives a market the window of the present. (at %s: %s to %s, %s, %d ms)',
+    (present, from, to, start, aheadMs) => {
+      const recorded = (time: string) => Date.parse(`2026-04-16T${time}Z`);
+      const span = { fromMs: recorded(from), toMs: recorded(to) };
+      const { instantMs, shiftMs } = presentStart(one, span, at(present));
+      expect([new Date(instantMs).toISOString(), instantMs + shiftMs - at(present)]).toEqual([
+        new Date(recorded(start)).toISOString(),
+        aheadMs,
+      ]);
+      expect(misplacedWindows(one, shiftMs)).toEqual(new Map());
+    },
+  );
 
   test('of instants at which the same market is open, the first that puts later markets on the grid counts', () => {
     const startMs = Date.parse('2026-04-16T10:00:00Z');
@@ -128,7 +131,7 @@ describe('a replay starts in the present', () => {
     expect([startOf(short), startOf([...short, ...later])]).toEqual([130_000, 430_000]);
   });
 
-  test('One shift moves all markets of a replay: shorter timeframes are on the venue’s grid first, and the log warns of the rest.', () => {
+  test('One shift moves all markets of a replay: it puts shorter timeframes on the venue’s grid first, and the log warns of the others.', () => {
     const startMs = Date.parse('2026-04-16T10:25:00Z');
     const windows = venueWindows(TIMEFRAMES, startMs - DAY_MS, startMs + 900_000).map((window) => ({
       ...window,

@@ -53,7 +53,7 @@ test.each([
   ['2026-04-15T16:00:00Z', ['2026-11-23T10:32:10Z', '2026-07-01T15:59:59Z', '2026-11-01T05:10:00Z']],
   ['2026-01-08T17:00:00Z', ['2026-11-23T23:59:59Z', '2026-07-01T16:00:00Z', '2026-03-08T07:00:00Z']],
 ])(
-  'A rebased replay starts in the present’s place in a window, so a bot finds the open market by its clock. (recorded from %s on)',
+  'A rebased replay starts as far into a window as the present is, so a bot finds the open market by its clock. (recorded from %s on)',
   async (recorded, presents) => {
     const fromMs = Date.parse(recorded);
     using held = temporaryArchive();

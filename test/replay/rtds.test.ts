@@ -252,7 +252,7 @@ describe('a client of RTDS', () => {
     ['comments', '*'],
     ['activity', 'trades'],
     ['crypto_prices', 'trades'],
-  ])('A topic of RTDS that no recording has is refused alone. (%s, %s)', async (topic, type) => {
+  ])('If no recording has a topic of RTDS, only that topic is refused. (%s, %s)', async (topic, type) => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { replay, clock } = replayed;
@@ -268,7 +268,7 @@ describe('a client of RTDS', () => {
     expect(updatesIn(connection.frames.slice(1))).toEqual([['btcusdt', 1000, 16]]);
   });
 
-  test('RTDS answers PING, and not the pings of clients that wait for no answer.', async () => {
+  test('RTDS answers PING, but not the pings of clients that do not wait for an answer.', async () => {
     using place = await recorded();
     using replayed = replayOf(place.archive);
     const { connection } = clientOf(replayed.replay, 'PING', 'ping', '{"type":"PING"}');

@@ -414,7 +414,7 @@ describe('an error', () => {
     expect(body.message).toContain(sentence);
   });
 
-  test('If a market changes during its replay, its stream is cut off, and no other one.', async () => {
+  test('If a market changes during its replay, only its own stream is cut off.', async () => {
     using place = temporaryArchive();
     await importPaths(place.archive, FIXTURES);
     const slug = 'simulated-btc-updown-5m-1767868200';
@@ -508,7 +508,7 @@ describe('an error', () => {
   });
 });
 
-test('A server that stops cuts off replays without a proper end, so that no client takes a part for the whole.', async () => {
+test('A server that stops cuts replays off without a proper end, so that no client takes them for complete.', async () => {
   using place = temporaryArchive();
   await importRecords(place.archive, [
     sampleMarket(),

@@ -4,7 +4,7 @@ import { dataTypeOf } from '../../src/replay/tardis/data-type.ts';
 import {
   CHANNELS,
   DATA_TYPES_MAX,
-  LEVELS_ASKED_MAX,
+  LEVELS_REQUESTED_MAX,
   nativeOptionsOf,
   normalizedOptionsOf,
   OPTIONS_MAX,
@@ -106,7 +106,7 @@ describe('options', () => {
   });
 
   test('of book snapshots have a bounded number of levels together', () => {
-    const depths = [10_000, LEVELS_ASKED_MAX - 10_001, 1];
+    const depths = [10_000, LEVELS_REQUESTED_MAX - 10_001, 1];
     const each = depths.map((depth) => ({ ...WINDOW, dataTypes: ['trade', `book_snapshot_${depth}_0ms`] }));
     expect(normalizedOptionsOf(JSON.stringify(each))).toHaveLength(3);
     const one = { ...WINDOW, dataTypes: depths.map((depth) => `book_snapshot_${depth}_0ms`) };

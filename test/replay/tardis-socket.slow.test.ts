@@ -182,7 +182,7 @@ describe('a session', () => {
     return { session, join, over: over.promise };
   }
 
-  test('sends everything in one order by time, also if one of its sockets does not always keep up', async () => {
+  test('sends everything in one order by time, even if one of its sockets does not always keep up', async () => {
     using place = await sampleArchive();
     const sent: string[] = [];
     const { session, join, over } = sessionOf(place.archive, sent);
@@ -208,7 +208,7 @@ describe('a session', () => {
     expect(connection.closings).toEqual([[1000, 'WS replay finished']]);
   });
 
-  test('counts an asset once, also if a frame repeats it', () => {
+  test('counts an asset once, even if a frame repeats it', () => {
     const member = new SessionMember(new RecordingConnection(), { fromMs: 0, toMs: 1 });
     const subscribed = (assetIds: readonly string[]) =>
       member.subscribe({ kind: 'subscribe', isOpening: true, assetIds, initialDump: undefined, custom: undefined });

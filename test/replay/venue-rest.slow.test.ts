@@ -506,7 +506,7 @@ test('a midpoint at the instant of a step counts from the next step on; an outco
   ]);
 });
 
-test('A trade of the other outcome counts with 1 minus its price and the opposite side; /fee-rate is the last trade’s, before it takerBaseFee.', async () => {
+test('A trade of the other outcome counts at 1 minus its price, on the opposite side; /fee-rate is the last trade’s, else takerBaseFee.', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [

@@ -133,7 +133,7 @@ describe('a client of the market channel', () => {
     );
   });
 
-  test('gets the same frames every time, also with another client at the same time', async () => {
+  test('gets the same frames every time, even with another client at the same time', async () => {
     using place = await archiveOf(randomRecording(7, STYLE).lines);
     const framesOf = async (others: number) => {
       const replay = replayOf(place.archive);

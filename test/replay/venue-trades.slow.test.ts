@@ -188,7 +188,7 @@ test('a market has the recorded fees and rewards; /fee-rate is takerBaseFee befo
   expect(await feeRate()).toEqual({ base_fee: 700 });
 });
 
-test('With --rebase now question and title are made of the moved window, and texts that may have its date are left out.', async () => {
+test('With --rebase now, question and title are made from the moved window, and texts that may have the recorded date are left out.', async () => {
   const details: MarketDetails = { question: 'Higher?', title: 'An event', description: 'On 16 April.', icon: 'i' };
   await using server = await filledServer([[sampleMarket({ details })]]);
   server.replay.clock.seek(START_MS);

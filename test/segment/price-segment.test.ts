@@ -97,7 +97,7 @@ test('a segment of trades that is cut off, or has invalid flags, is damaged', ()
   }
 });
 
-test('Two trades with the same time and price are one unless other fields contradict each other, and fewer fields add nothing.', () => {
+test('Trades with the same time and price are one trade unless other fields differ; a trade with fewer fields adds nothing.', () => {
   const trade = { size: 5, side: 'sell', feeRateBps: 10, transactionHash: undefined } as const;
   const record = { timestampMs: 1, id: 1, price: 0.5 };
   const same = (a: object, b: object) => priceCodec.same({ ...record, ...a }, { ...record, ...b });

@@ -69,7 +69,7 @@ test('a grant that is ended before its start is never valid', () => {
   end();
   for (let nowMs = NOW_MS; nowMs < NOW_MS + 20; nowMs += 1)
     expect(accountTiers.at(accountId, nowMs).tier.id).toBe('free');
-  expect(end).toThrow('has ended already');
+  expect(end).toThrow('has already ended');
 });
 
 test('a grant that has ended, or that another account has, cannot be ended', () => {
@@ -84,5 +84,5 @@ test('a grant that has ended, or that another account has, cannot be ended', () 
   expect(() => end(bob!.id, NOW_MS + 5)).toThrow(`the account has no grant '${id}'`);
   end(ann!.id, NOW_MS + 5);
   expect(grants.ofAccount(ann!.id).map(({ endsMs }) => endsMs)).toEqual([NOW_MS + 5]);
-  expect(() => end(ann!.id, NOW_MS + 6)).toThrow('has ended already');
+  expect(() => end(ann!.id, NOW_MS + 6)).toThrow('has already ended');
 });

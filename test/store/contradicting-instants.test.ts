@@ -59,7 +59,7 @@ describe('instants with books of different imports', () => {
     expect(timesOf(found(last))).toEqual([20]);
   });
 
-  test('Several books of one source at one instant do not contradict, also if a batch or a piece ends between them.', () => {
+  test('Several books of one source at one instant do not contradict each other, even if a batch or a file ends between them.', () => {
     const sequence: Stored[] = [
       [10, 1, 1],
       [10, 2, 2],

@@ -2,7 +2,12 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { CONTRADICTING_LISTED_MAX, GAPS_LISTED_MAX, SilenceWatch, type TimeRange } from '../../src/domain/coverage.ts';
+import {
+  CONTRADICTING_LISTED_MAX,
+  GAPS_LISTED_MAX,
+  SilenceTracker,
+  type TimeRange,
+} from '../../src/domain/coverage.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { Coverages } from '../../src/store/coverage.ts';
 import type { StoredMarket } from '../../src/store/markets.ts';
@@ -275,7 +280,7 @@ describe('coverage', () => {
     expect(answered).toHaveLength(63);
   });
 
-  test('Every asOf from a market’s last record on has one answer of coverage.', async () => {
+  test('From a market’s last record on, every asOf gets the same coverage.', async () => {
     using held = temporaryArchive();
     const { archive } = held;
     const lastMs = START_MS + 90_500;
@@ -320,7 +325,7 @@ describe('the longest silence', () => {
       fc.property(fc.array(time, { maxLength: 12 }), time, time, time, (unsorted, a, b, nowMs) => {
         const times = [...unsorted].sort((x, y) => x - y);
         const [startMs, endMs] = [Math.min(a, b), Math.max(a, b)];
-        const watch = new SilenceWatch(startMs, endMs);
+        const watch = new SilenceTracker(startMs, endMs);
         for (const at of times) watch.add(at);
         expect(watch.longest(nowMs)).toEqual(longestStep(times, startMs, endMs, nowMs));
       }),
@@ -329,6 +334,6 @@ describe('the longest silence', () => {
   });
 
   test('does not exist before the window begins', () => {
-    expect(new SilenceWatch(NOW_MS + 1000, NOW_MS + 2000).longest(NOW_MS)).toBeUndefined();
+    expect(new SilenceTracker(NOW_MS + 1000, NOW_MS + 2000).longest(NOW_MS)).toBeUndefined();
   });
 });

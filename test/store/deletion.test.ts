@@ -72,7 +72,7 @@ describe('a deletion', () => {
     expect(keys).toEqual([1, 2, 3, 4]);
   });
 
-  test('A deletion takes whole markets, by --before, by --source or as simulated, and leaves the archive that never had them.', async () => {
+  test('A deletion by --before, --source or as simulated removes whole markets, and leaves the archive as if it never had them.', async () => {
     let effective = 0;
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const { lines, deleted } = anyDeletion(seed);
@@ -124,7 +124,7 @@ describe('a deletion', () => {
     expect(linesOfNdjson(bytes).at(-1)).toEqual({ ...sampleSnapshot({ id: '8' }), mirrored: undefined });
   });
 
-  test('delete --before keeps the prices that a later market of the coin needs, and the last one until then.', async () => {
+  test('delete --before keeps the prices that a later market of the coin needs, and the last price before that instant.', async () => {
     using place = temporaryArchive();
     const priceAt = (timestamp: string, symbol = 'btc') => sampleCoinPrice({ symbol, timestamp });
     await importRecords(place.archive, [
@@ -163,7 +163,7 @@ describe('a deletion', () => {
     expect(left).toEqual([150, 50, 0]);
   });
 
-  test('A file of 0.2.0 is written again after its first deletion if the disk has room for it.', async () => {
+  test('A database file of version 0.2.0 is rebuilt after its first deletion if the disk has room for it.', async () => {
     using directory = temporaryDirectory();
     const released = join(import.meta.dir, '../../fixtures/released/0.2.0/bookreel.db.zst');
     writeFileSync(join(directory.path, 'bookreel.db'), Bun.zstdDecompressSync(readFileSync(released)), { mode: 0o600 });
@@ -210,7 +210,7 @@ describe('an import of a market that is deleted meanwhile', () => {
     const importer = new Importer(place.archive, { clock: () => NOW_MS, beforeBatch: deleteOnce });
     const { total, rejections } = await importer.run(sourcesOf([path]));
     expect(total).toMatchObject({ read: 4, stored: 2, duplicate: 0, rejected: 2 });
-    const reason = `market ${sampleMarket().conditionId} was deleted during the import: import this again`;
+    const reason = `market ${sampleMarket().conditionId} was deleted during the import: import the file again`;
     expect(rejections.map((rejection) => rejection.reason)).toEqual([reason, reason]);
     const { bytes } = await exported(place.archive, 'ndjson');
     expect(linesOfNdjson(bytes)).toHaveLength(2);

@@ -40,7 +40,7 @@ describe('backups of which a number is kept', () => {
     }
   });
 
-  test('backup --keep proves each new backup by a restore, and never deletes a directory with anything that is not of a backup.', async () => {
+  test('backup --keep proves each new backup by restoring it, and never deletes a directory that has anything but a backup.', async () => {
     using place = await archive();
     using directory = temporaryDirectory();
     const own = ['bookreel-monday', nameOf(NOW_MS - 9 * DAY_MS), 'notes'];
@@ -56,7 +56,7 @@ describe('backups of which a number is kept', () => {
     expect(readdirSync(directory.path).sort()).toEqual(all.sort());
   });
 
-  test('have the new one, also when the clock went back', async () => {
+  test('have the new one, even if the clock went back', async () => {
     using place = await archive();
     using directory = temporaryDirectory();
     for (const nowMs of [NOW_MS, NOW_MS + DAY_MS, NOW_MS - DAY_MS]) {

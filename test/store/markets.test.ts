@@ -307,7 +307,7 @@ describe('finding a market', () => {
     expect(it).toBe(conditionId);
   });
 
-  test('A slug of several markets of a coin is the latest one.', () => {
+  test('A slug that several markets of a coin share means the latest one.', () => {
     expect([latest, ofEth]).toEqual([9000, 99_000]);
   });
 

@@ -252,7 +252,7 @@ describe('adding snapshots', () => {
     expect(add(market, [b, a, { ...a, timestampMs: 6 }])).toBe(1);
   });
 
-  test('keeps the ids that were given, also when other snapshots come between', () => {
+  test('keeps the ids that were given, even if other snapshots come between', () => {
     const market = newMarket();
     add(
       market,

@@ -24,20 +24,23 @@ test.each(table)('the title of %s, %s, from %s to %s is %s', (symbol, timeframe,
   expect(marketTitle({ symbol, timeframe, startMs: Date.parse(start), endMs: Date.parse(end) })).toBe(title);
 });
 
-test.skipIf(GAMMA === undefined)('Titles that no recording states are made of coin and window, as the venue’s.', () => {
-  const [live] = JSON.parse(readFileSync(`${GAMMA}/gamma_event_crypto_updown.json`, 'utf8'));
-  const markets = [...gammaMarkets(GAMMA!), { ...live.markets[0], events: [live] }];
-  let compared = 0;
-  for (const { slug, question, events = [], eventStartTime, endDate } of markets) {
-    const window = windowOfSlug(slug, Date.parse(endDate));
-    if (window === undefined) continue;
-    const startMs = Date.parse(eventStartTime);
-    const title = marketTitle({ ...window, startMs, endMs: Date.parse(endDate) });
-    expect([title, ...events.map(() => title)]).toEqual([
-      question,
-      ...events.map((event: { title: string }) => event.title),
-    ]);
-    compared += 1;
-  }
-  expect(compared).toBe(685);
-});
+test.skipIf(GAMMA === undefined)(
+  'A title that no recording states is made from coin and window, as the venue does.',
+  () => {
+    const [live] = JSON.parse(readFileSync(`${GAMMA}/gamma_event_crypto_updown.json`, 'utf8'));
+    const markets = [...gammaMarkets(GAMMA!), { ...live.markets[0], events: [live] }];
+    let compared = 0;
+    for (const { slug, question, events = [], eventStartTime, endDate } of markets) {
+      const window = windowOfSlug(slug, Date.parse(endDate));
+      if (window === undefined) continue;
+      const startMs = Date.parse(eventStartTime);
+      const title = marketTitle({ ...window, startMs, endMs: Date.parse(endDate) });
+      expect([title, ...events.map(() => title)]).toEqual([
+        question,
+        ...events.map((event: { title: string }) => event.title),
+      ]);
+      compared += 1;
+    }
+    expect(compared).toBe(685);
+  },
+);

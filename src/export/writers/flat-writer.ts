@@ -49,8 +49,8 @@ export abstract class FlatWriter implements ExportWriter {
   /** Writes the fields that a recording stated. The row's timestamp is the start of the window. */
   market(market: MarketAsOf): void {
     this.#symbol = market.symbol;
-    const cells = MARKET_FIELDS.filter(({ held }) => held !== 'startMs').map(({ name, held }) => {
-      const value = statedOf(market, held);
+    const cells = MARKET_FIELDS.filter(({ property }) => property !== 'startMs').map(({ name, property }) => {
+      const value = statedOf(market, property);
       return [name, typeof value === 'object' ? value.join(';') : value] as const;
     });
     this.row({ type: 'market', timestamp: market.startMs, ...Object.fromEntries(cells) });

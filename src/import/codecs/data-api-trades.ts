@@ -59,13 +59,13 @@ export function dataApiTrades(): Codec {
   };
 }
 
-/** The same as CSV with these columns. */
+/** Trades of the Data API as CSV, with these columns. */
 export function dataApiTradesCsv(): Codec {
   return {
     format: 'Data API trades CSV',
     input:
       "Trades of the venue's Data API as CSV (`asset, conditionId, side, size, price, timestamp, outcome, transactionHash`)",
-    becomes: 'The same.',
+    becomes: 'As from JSON.',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
       await readRows(file, COLUMNS, sink, (line, row) => takeTrade(line, sink, () => fieldsOf(row())));
@@ -78,7 +78,7 @@ export function isDataApiTrade(value: unknown): value is Fields {
   return isFields(value) && COLUMNS.every((name) => name in value);
 }
 
-/** An empty field of a row is not stated. */
+/** The fields of a row, without the empty ones. */
 function fieldsOf(row: Row): Fields {
   const entries = [...COLUMNS, ...FURTHER_COLUMNS].map((name) => [name, row(name)] as const);
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== ''));

@@ -16,7 +16,7 @@ const FLAT_TYPES = new Map<string, FlatType>(FLAT_COLUMNS.map(({ name, type }) =
 const LABELS = ['type', 'conditionId', 'outcome', 'timestamp', 'id'];
 const UNKNOWN_KIND = 'unknown';
 /** A note about exports of tables, which have no columns for the details of markets. */
-export const WITHOUT_DETAILS = 'has no texts and fees of markets: import an export as ndjson or segments to have them';
+export const WITHOUT_DETAILS = 'lacks the texts and fees of markets: to get them, import an ndjson or segments export';
 
 interface RecordRow {
   readonly cells: Fields;
@@ -62,7 +62,7 @@ export class FlatRecords {
   }
 }
 
-/** The cells that are stated, with flags as JSON has them. */
+/** The cells that have a value, with flags as JSON booleans. */
 function cellsOf(row: Fields): Fields {
   const cells: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(row)) {

@@ -10,8 +10,8 @@ const UNKNOWN = 'unknown';
 const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
 
 /**
- * Reads the frames of a value, of the venue's market channel and of coin price feeds: their text, or what it was parsed to. `read` may
- * throw 'rejected-record'. `number`: of the line or row.
+ * Reads the frames in a value, either text or parsed JSON: frames of the venue's market channel and of coin price feeds. `read` may
+ * throw 'rejected-record'. `number` is that of the line or row.
  */
 export function takeFrames(read: () => unknown, number: number, sink: RecordSink): void {
   for (const part of partsOf(read)) takePart(part, number, sink);

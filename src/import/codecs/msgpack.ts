@@ -2,7 +2,7 @@ import type { Codec } from '../codec.ts';
 import { looksLikeMsgpackRecord, msgpackRecordsOf } from '../parse/msgpack.ts';
 import { takeRecord } from './ndjson.ts';
 
-/** The text `market` as msgpack has it. */
+/** The text `market` as msgpack encodes it. */
 const MARKET = Buffer.from('\u00a6market', 'latin1');
 
 export function bookreelMsgpack(): Codec {

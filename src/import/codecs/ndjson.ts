@@ -70,7 +70,7 @@ function isRecord(line: string): boolean {
   return !(attempt(() => parseRecord(parseJsonExactly(line))) instanceof DomainError);
 }
 
-/** Returns true for an object that is not even a wrong record of ours: it lacks the fields that name its market or coin. */
+/** Returns true for an object that is not a record of ours, not even an invalid one: it lacks the fields that name a market or coin. */
 function isOtherObject(line: string): boolean {
   const value = parsedJson(line);
   return isFields(value) && !('conditionId' in value && kindOf(value) !== UNKNOWN_KIND) && !isCoinPrice(value);

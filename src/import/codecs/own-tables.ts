@@ -22,7 +22,7 @@ export function bookreelCsv(): Codec {
   });
 }
 
-/** The same as Parquet. */
+/** bookreel's own exports as Parquet, with the same rows. */
 export function bookreelParquet(): Codec {
   return ownTable('bookreel Parquet export', 'An [export](#export) as Parquet', {
     recognises: ({ columns }) => columns !== undefined && FIRST_NAMES.every((name) => columns.has(name)),
@@ -67,7 +67,7 @@ function ownTable(format: string, input: string, { recognises, sources }: OwnTab
   };
 }
 
-/** Returns true if the schema has the first columns of our tables, and of none that may be in the first page of another database. */
+/** Returns true if the schema has those of our tables that another program's database hardly has, by their first columns. */
 function hasOwnTables(head: Uint8Array): boolean {
   const text = Buffer.from(head.buffer, head.byteOffset, head.length).toString('latin1');
   return OWN_TABLES.every((table) => text.includes(table));
@@ -107,7 +107,7 @@ function rowsOf(type: string, from: string, columns: Readonly<Record<string, str
 }
 
 const OF_OUTCOME = { conditionId: 'condition_id', outcome: 'outcome', timestamp: 'timestamp_ms', id: 'id' };
-/** The order in which a series had its records, which an index has. */
+/** The order of the records within their series; an index has this order. */
 const BY_SERIES = 'ORDER BY condition_id, outcome, timestamp_ms, id';
 
 const QUERIES: readonly TableQuery[] = [

@@ -62,9 +62,9 @@ function marketOf(row: Row, markets: KnownMarkets): KnownMarket {
     const window = marketWindow(slug, { startMs: undefined, endMs }, [coin]);
     return { conditionId: standInConditionId(slug, window.startMs), slug, ...window, clobTokenIds: tokens };
   }
-  const refuse = (name: string, stated: string | number | undefined, held: string | number) => {
-    if (stated === undefined || stated === held) return;
-    throw rejected(`${name} ${stated} contradicts market ${known.conditionId}, which has ${held}`);
+  const refuse = (name: string, stated: string | number | undefined, value: string | number) => {
+    if (stated === undefined || stated === value) return;
+    throw rejected(`${name} ${stated} contradicts market ${known.conditionId}, which has ${value}`);
   };
   refuse('market_slug', slug.toLowerCase(), known.slug.toLowerCase());
   refuse('coin', coin, known.symbol);
@@ -89,7 +89,7 @@ function tokenField(row: Row, column: string): string {
   return id === undefined || id === '' ? UNKNOWN_TOKEN : numericField({ [column]: id }, column);
 }
 
-/** Undefined if the row has no values of the outcome. */
+/** The quote of an outcome; undefined if the row has no values for it. */
 function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; readonly quote: Quote } | undefined {
   const text = (name: string) => row(`${outcome}_${name}`) ?? '';
   const names = ['book_ts', 'bid', 'bid_size', 'ask', 'ask_size'];
@@ -100,7 +100,7 @@ function quoteOf(row: Row, outcome: Outcome): { readonly timestampMs: number; re
   return { timestampMs, quote: { bidPrice, bidSize, askPrice, askSize } };
 }
 
-/** An empty side has no values, or the size 0 at the price 0 or 1. */
+/** Reads a side of a quote. An empty one has no values, or the size 0 at the price 0 or 1. */
 function sideOf(name: string, price: string, size: string): [number, number] | [undefined, undefined] {
   if (price === '' && size === '') return [undefined, undefined];
   const values: [number, number] = [priceWithinOne(price, name), nonNegative(size, `${name}_size`)];

@@ -47,7 +47,7 @@ class SegmentsReader {
     this.#sink = sink;
   }
 
-  /** Throws DomainError 'unreadable' if no export would write the frame. */
+  /** Throws DomainError 'unreadable' for a frame that no export writes. */
   take(frame: SegmentFrame): void {
     const { type, body } = frame;
     if (type === 'M') this.#series = [];
@@ -59,7 +59,7 @@ class SegmentsReader {
       if (this.#series.length === SERIES_MAX || !isFields(labels)) throw this.#damaged(frame);
       this.#series.push(labels);
     } else if (type === 'R') this.#takeSegment(frame);
-    // E repeats the counts. Other types belong to later versions.
+    // An E frame only repeats the counts. Other types belong to later versions.
   }
 
   #takeSegment(frame: SegmentFrame): void {

@@ -81,7 +81,7 @@ function holdsFrame(value: unknown): boolean {
   return typeof value === 'string' ? JSON_BEGINS.test(value) : typeof value === 'object' && value !== null;
 }
 
-/** The name of the field with the received frame: a word of the recorder is passed over if another field has a frame. */
+/** The name of the field with the received frame: the first that has an object or JSON, else the first of WRAPPERS with any text. */
 function wrapperOf(value: Fields): string | undefined {
   return (
     [...WRAPPERS, ...FURTHER_WRAPPERS].find((wrapper) => holdsFrame(value[wrapper])) ??
@@ -94,7 +94,7 @@ function hasContent(value: Fields): boolean {
   return ['asset_id', 'market', 'price_changes', 'bids', 'id'].some((name) => name in value);
 }
 
-/** The value of a wrapper. Books get what they lack from the recorder's object, those of an object by asset also their asset. */
+/** The value of a wrapper. Books get missing fields from the recorder's object, and in an object keyed by asset their asset from its key. */
 function wrappedIn(value: Fields, name: string): unknown {
   const wrapped = value[name];
   if ((name !== 'book' && name !== 'books') || typeof wrapped === 'string') return wrapped;

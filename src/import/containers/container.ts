@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts';
+import { compressionOf } from '../compression.ts';
 import { decompressed, firstBytesOf } from '../decompressed.ts';
 import { type ContainerKind, zipKind } from '../file-kind.ts';
-import { packingOf } from '../packing.ts';
 import type { Source } from '../source.ts';
 import { PrivateCopy } from './private-copy.ts';
 import { tarMembers } from './tar.ts';
@@ -10,9 +10,9 @@ import { tarMembers } from './tar.ts';
 export interface Container {
   /** Its members, each a source like a file in a directory. */
   readonly sources: readonly Source[];
-  /** The names of files of macOS, which are never recordings. */
+  /** The names of files that macOS adds, which are never recordings. */
   readonly ignored: readonly string[];
-  /** Set for a zip file that is a file of another program, and says what to do with it. */
+  /** The other format of a zip file that has one (such as xlsx), and what to do with it; undefined for a plain container. */
   readonly otherKind: string | undefined;
   readonly notes: readonly string[];
   /** One sentence that says why some members are not read; undefined if all are. */
@@ -21,13 +21,13 @@ export interface Container {
 
 interface ContainerOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Removes the copies that are made, when no member is read any more. */
+  /** Gets the copies that are made, and removes them when no more members are read. */
   readonly copies: DisposableStack;
 }
 
 /**
- * Lists the members of a container that a file is, as a whole compressed or not. A compressed one is unpacked into a private copy, because
- * members are read in another order than they have, and twice. Throws 'unreadable' for a pipe, for a container that has no list of its
+ * Lists the members of a file that is a container, which may itself be compressed. A compressed one is unpacked into a private copy, because
+ * members are read out of order and twice. Throws 'unreadable' for a pipe, for a container that has no list of its
  * members or too many, and if there is no space for the copy.
  */
 export async function openContainer(
@@ -38,7 +38,7 @@ export async function openContainer(
   const label = `'${source.name}'`;
   let place = source.path;
   let damage: unknown;
-  if (packingOf(await firstBytesOf(source.path)) !== undefined) {
+  if (compressionOf(await firstBytesOf(source.path)) !== undefined) {
     const copy = copies.use(new PrivateCopy());
     damage = await copy.write(label, decompressed(source.path, { signal }));
     if (damage !== undefined && (!(damage instanceof DomainError) || signal?.aborted === true)) throw damage;

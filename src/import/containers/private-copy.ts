@@ -9,8 +9,7 @@ const SPARE_BYTES = 256 * 1024 * 1024;
 const CHECK_EVERY_BYTES = 16 * 1024 * 1024;
 
 /**
- * A file in the directory for temporary files that only this user can read, for bytes that must be read at any place. Its name does not
- * show its content. It is removed by `Symbol.dispose`; if the process is killed, `bookreel-unpacked-*` is left.
+ * A temporary file that only this user can read, for bytes that must be read at random positions. Its name does not show its content. It is removed by `Symbol.dispose`; if the process is killed, `bookreel-unpacked-*` is left.
  */
 export class PrivateCopy implements Disposable {
   readonly path: string;
@@ -43,7 +42,7 @@ export class PrivateCopy implements Disposable {
         await file.writeFile(next.value);
       } catch (error) {
         await chunks.return?.(undefined);
-        const where = `set TMPDIR to a directory with more, or unpack it yourself`;
+        const where = `set TMPDIR to a directory with more space, or unpack it yourself`;
         const sentence = `'${tmpdir()}' has no space for a copy of ${label}: ${where}`;
         throw new DomainError('unreadable', sentence, { cause: error });
       }

@@ -13,7 +13,7 @@ const [TYPE_AT, MAGIC_AT] = [156, 257];
 const POSIX_MAGIC = 'ustar\0';
 /** Types of members: regular files (also the old and the contiguous ones), directories, and GNU's files with holes. */
 const [FILES, DIRECTORY, SPARSE] = ['0\u00007', '5', 'S'];
-/** Types of blocks about the next member: extended headers of pax, of all members, and GNU's long names and targets of links. */
+/** Types of blocks that describe members: pax headers of the next member and of all, GNU's long names and long link targets. */
 const [EXTENDED, GLOBAL, LONG_NAME, LONG_TARGET] = ['x', 'g', 'L', 'K'];
 /** An extended header or a long name is read as a whole. */
 const EXTENSION_BYTES_MAX = 1024 * 1024;

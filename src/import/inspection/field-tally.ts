@@ -4,7 +4,7 @@ import { hasFrame } from '../codecs/frame-reader.ts';
 
 /** A summary of the values of one field. */
 export interface FieldSummary {
-  /** A column, or names of JSON members joined by points. */
+  /** A column, or names of JSON members joined by dots. */
   readonly name: string;
   /** Names of types, the most frequent first: integer, number, text, true or false, list of pairs, bytes, … */
   readonly types: readonly string[];
@@ -24,7 +24,7 @@ export interface FieldSummary {
   readonly levels: LevelShape | undefined;
 }
 
-/** The times that a field has if its values are of this unit, or texts of this kind. `from` and `to` are ISO 8601. */
+/** The range of a field's values if they are times: numbers in `unit`, or texts. `from` and `to` are ISO 8601. */
 export interface FieldTimes {
   /** The only unit in which all numbers are between 2001 and 2286; undefined for texts. */
   readonly unit: 's' | 'ms' | 'us' | 'ns' | undefined;
@@ -39,7 +39,7 @@ export type LevelShape =
   | { readonly members: readonly string[] }
   | { readonly pairs: readonly [readonly [number, number], readonly [number, number]] };
 
-/** A type: a list without items, which does not show what they are. */
+/** The type of a list without items, which does not show the type of its items. */
 export const EMPTY_LIST = 'empty list';
 const SAMPLES = 3;
 const SAMPLE_CHARS = 40;
@@ -48,7 +48,7 @@ const WORD_CHARS = 100;
 const NUMBER = /^-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?$/;
 const INTEGER = /^-?\d+$/;
 const TIME_TEXT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|UTC|[+-]\d{2}:?\d{2})?$/;
-/** Milliseconds in a unit. Times from 2001 to 2286 have no other unit in which they are in these years. */
+/** Milliseconds in each unit. A number is a time between 2001 and 2286 in one unit at most. */
 const UNITS = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const;
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
 const LEVELS_LOOKED_AT = 20;
@@ -138,7 +138,7 @@ export class FieldTally {
     this.#addType('text');
     const [, day, time, zone] = TIME_TEXT.exec(text) ?? [];
     if (day === undefined) return;
-    // Texts of one form are in the order of their times.
+    // Texts in one format sort as their times do.
     const written = `${day}T${time}${zone ?? ''}`;
     const { count, zoned, first, last } = this.#times;
     this.#times = {

@@ -5,8 +5,8 @@ import { openSource } from '../opened-source.ts';
 import { type Source, sizeOf } from '../source.ts';
 
 /**
- * The container that a file is; undefined for any other file and for a pipe. `copies` removes what is unpacked. Throws 'unreadable' for
- * one that an import refuses.
+ * Opens a file that is a container; undefined for any other file and for a pipe. `copies` gets the copies to remove later. Throws
+ * 'unreadable' for a container that an import refuses.
  */
 export async function inspectedContainer(source: Source, copies: DisposableStack): Promise<Container | undefined> {
   if (sizeOf(source.path) === undefined) return undefined;

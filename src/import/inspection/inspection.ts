@@ -2,6 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields, isFields } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { allCodecs } from '../codecs.ts';
+import { type Compression, compressionOf } from '../compression.ts';
 import { firstBytesOf } from '../decompressed.ts';
 import { binaryKind } from '../file-kind.ts';
 import type { Mapping } from '../mapping/mapping-schema.ts';
@@ -10,7 +11,6 @@ import type { RowSource } from '../mapping/row-source.ts';
 import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows, jsonRows } from '../mapping/text-rows.ts';
 import { type OpenedSource, openSource } from '../opened-source.ts';
-import { type Packing, packingOf } from '../packing.ts';
 import { splitRow } from '../parse/csv.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
@@ -20,7 +20,7 @@ import { FieldTally } from './field-tally.ts';
 import { fittingMappings } from './fitting-mappings.ts';
 import type { InspectedTable } from './inspected-table.ts';
 
-/** Rows of a table that are looked at; the first ones. */
+/** Maximum number of rows of a table that are read, from its first row on. */
 const INSPECTED_ROWS = 100_000;
 const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
@@ -36,7 +36,7 @@ export interface Inspection {
   readonly name: string;
   /** The format of its rows; undefined if it has none that a mapping could describe. */
   readonly format: Mapping['format'] | undefined;
-  readonly compression: Packing | undefined;
+  readonly compression: Compression | undefined;
   /** The name of the format that an import reads the file as; undefined if it recognises none. */
   readonly recording: string | undefined;
   readonly tables: readonly InspectedTable[];
@@ -63,7 +63,7 @@ export async function inspect(source: Source): Promise<Inspection> {
   const stated = formatOf(opened, recording, source.name);
   const { path, member } = source;
   // A container decompresses its members itself.
-  const compression = sample.piped || member !== undefined ? undefined : packingOf(await firstBytesOf(path));
+  const compression = sample.piped || member !== undefined ? undefined : compressionOf(await firstBytesOf(path));
   const found =
     stated === undefined
       ? []
@@ -91,7 +91,7 @@ function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: 
 
 /** The character that divides the first lines into the same number of fields, two or more. */
 function delimiterOf(lines: readonly string[]): string | undefined {
-  // A line alone may be of any text.
+  // A single line may be part of any text.
   if (lines.length < 2) return undefined;
   const counts = (delimiter: string) => lines.map((line) => splitRow(line, delimiter)?.length);
   const most = DELIMITERS.map((delimiter) => [delimiter, counts(delimiter)] as const)
@@ -148,7 +148,7 @@ async function tableOf(source: RowSource, columns: readonly string[]): Promise<R
   return { name: undefined, delimiter: undefined, rows, inspected, unreadable, problem, fields: summaries };
 }
 
-/** Adds the values of a row; those of an object's members under their names, joined by points. */
+/** Adds the values of a row; those of an object's members under their names, joined by dots. */
 function addTo(fields: Map<string, FieldTally>, values: Fields, above = '', depth = 0): void {
   for (const [key, value] of Object.entries(values)) {
     if (value === null || value === undefined || value === '') continue;

@@ -11,11 +11,11 @@ const CONDITION_ID = /^0x[0-9a-fA-F]{64}$/;
 const TOKEN = /^\d{60,80}$/;
 const SLUG_IN_NAME = /^(.*?)([a-z0-9]+-(?:updown-[0-9]+[mh]-[0-9]+|up-or-down-[a-z0-9-]+))(.*)$/;
 const TIME_NAME = /(?:^|[^a-z])(?:ts|time|timestamp|datetime|date|at|when|recv)(?:$|[^a-z])|time|_ts|_at/i;
-/** Columns of levels end in their number or have it in their name. */
+/** Matches the name of a column of levels, which has the number of the level in it or at its end. */
 const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
 const LEVELS_MIN = 2;
 const SIDES = ['bid', 'ask'] as const;
-/** Names that are not of prices. Liquidity and volume may be of more than one level. */
+/** Names of fields that are not prices. Liquidity and volume may be sums of several levels. */
 const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|sz|spread|count/i;
 const SIZE = /size|qty|quantity|amount|sz/i;
 const PRICE_MEMBERS = ['price', 'p', 'px'];

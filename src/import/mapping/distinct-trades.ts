@@ -17,8 +17,8 @@ export class DistinctTrades {
       this.#counts.clear();
       this.#earlier.clear();
     }
-    const { assetId: _, ...said } = { assetId: undefined, ...trade };
-    const name = JSON.stringify(said);
+    const { assetId: _, ...values } = { assetId: undefined, ...trade };
+    const name = JSON.stringify(values);
     const number = (this.#counts.get(name) ?? this.#earlier.get(name) ?? 0) + 1;
     this.#counts.set(name, number);
     if (this.#counts.size >= TRADES_MAX) {

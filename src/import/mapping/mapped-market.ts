@@ -27,7 +27,7 @@ export interface RowMarket {
 
 export interface MarketReader {
   /**
-   * The market of a row of a time, undefined if the row has none. `outcome` is that of the row, if it has one. Throws
+   * The market of a row whose time is `atMs`, if it has one. `outcome` is that of the row, if it has one. Throws
    * 'rejected-record' if the row does not name a market, names an unknown one without stating it, or contradicts what is known.
    */
   read(row: MappedRow, markets: KnownMarkets, atMs: number | undefined, outcome: Outcome | undefined): RowMarket;
@@ -64,16 +64,16 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
   const readStated = statedReader(table, usual);
   const readFacts = factsReader(table, usual);
   const remembered = new Map<string, MarketStatement>();
-  const values = Object.values(table).flatMap(({ field }) => (field === undefined ? [] : [fieldReader(field)]));
+  const readers = Object.values(table).flatMap(({ field }) => (field === undefined ? [] : [fieldReader(field)]));
   /** The market of the latest accepted row, and the values that named it: consecutive rows mostly have the same values. */
-  let latest: { readonly said: readonly unknown[]; readonly market: RowMarket } | undefined;
-  let said: readonly unknown[] = [];
+  let latest: { readonly values: readonly unknown[]; readonly market: RowMarket } | undefined;
+  let values: readonly unknown[] = [];
   return {
     read: (row, markets, atMs, outcome) => {
       // A slug without a year depends on the time of the row.
       const hour = atMs === undefined ? undefined : Math.floor(atMs / HOUR_MS);
-      said = [row.file, outcome, hour, ...values.map((read) => read(row))];
-      if (latest?.said.every((value, index) => value === said[index]) === true) return latest.market;
+      values = [row.file, outcome, hour, ...readers.map((read) => read(row))];
+      if (latest?.values.every((value, index) => value === values[index]) === true) return latest.market;
       const stated = readStated(row);
       const known = knownOf(stated, markets, atMs);
       const token = tokenOf(stated.token, outcome, markets);
@@ -91,7 +91,7 @@ export function marketReader(table: NonNullable<Mapping['market']>, usual: Mappi
     },
     remember: (read) => {
       const { statement } = read;
-      latest = { said, market: { ...read, statement: undefined } };
+      latest = { values, market: { ...read, statement: undefined } };
       if (statement === undefined) return;
       if (remembered.size >= STATEMENTS_MAX) remembered.clear();
       remembered.set(statement.conditionId, statement);
@@ -170,7 +170,7 @@ function knownOf(stated: Stated, markets: KnownMarkets, atMs: number | undefined
   const byTokens = [token, ...tokens].flatMap((id): (readonly [string | undefined, KnownMarket | undefined])[] =>
     id === undefined || id === UNKNOWN_TOKEN ? [] : [[`asset ${id}`, markets.byAsset(id)?.market]],
   );
-  const slug = stated.slug ?? madeSlug(stated);
+  const slug = stated.slug ?? venueSlug(stated);
   const bySlug = slug === undefined ? undefined : markets.bySlug(slug, startOf(slug, stated, atMs));
   // A stand-in gives way to the real condition id.
   const isOther = conditionId !== undefined && bySlug !== undefined && isStandIn(bySlug.conditionId);
@@ -191,7 +191,7 @@ function knownOf(stated: Stated, markets: KnownMarkets, atMs: number | undefined
 }
 
 /** The slug that the venue gives the window of a coin; undefined if they are not stated. */
-function madeSlug({ coin, startMs, endMs }: Stated): string | undefined {
+function venueSlug({ coin, startMs, endMs }: Stated): string | undefined {
   if (coin === undefined || startMs === undefined || endMs === undefined) return undefined;
   const timeframe = TIMEFRAMES.find((one) => WINDOW_MS[one] === endMs - startMs);
   return timeframe === undefined ? undefined : slugOf({ symbol: coin, timeframe, startMs, endMs });
@@ -201,7 +201,7 @@ function startOf(slug: string, { startMs, endMs }: Stated, atMs: number | undefi
   return windowOfSlug(slug, startMs ?? (endMs === undefined ? atMs : endMs - 1))?.startMs ?? startMs;
 }
 
-/** The outcome of the asset that a row names: the row states it, or a market record. */
+/** The asset that a row names, with its outcome, which either the row or a market record states. */
 function tokenOf(id: string | undefined, outcome: Outcome | undefined, markets: KnownMarkets): RowMarket['token'] {
   if (id === undefined) return undefined;
   const known = markets.byAsset(id)?.outcome;
@@ -217,10 +217,10 @@ function withToken({ tokens }: Stated, token: RowMarket['token']): Stated['token
 }
 
 function joined(known: KnownMarket, stated: Stated, tokens: Stated['tokens'], markets: KnownMarkets): KnownMarket {
-  const { conditionId: held } = known;
-  const refuse = (name: string, said: string | number | undefined, known: string | number) => {
-    if (said !== undefined && said !== known)
-      throw rejected(`${name} ${said} contradicts market ${held}, which has ${known}`);
+  const { conditionId: knownId } = known;
+  const refuse = (name: string, value: string | number | undefined, known: string | number) => {
+    if (value !== undefined && value !== known)
+      throw rejected(`${name} ${value} contradicts market ${knownId}, which has ${known}`);
   };
   refuse('slug', stated.slug?.toLowerCase(), known.slug.toLowerCase());
   refuse('coin', stated.coin, known.symbol);
@@ -235,14 +235,14 @@ function joined(known: KnownMarket, stated: Stated, tokens: Stated['tokens'], ma
       );
     }
   }
-  const conditionId = isStandIn(held) ? (stated.conditionId ?? held) : held;
+  const conditionId = isStandIn(knownId) ? (stated.conditionId ?? knownId) : knownId;
   return { ...known, conditionId, clobTokenIds: joinedTokens(known.clobTokenIds, tokens) };
 }
 
 /** A market that only the row states. */
 function unknownMarket(stated: Stated, tokens: Stated['tokens'], atMs: number | undefined): KnownMarket {
   const { conditionId, coin, startMs, token } = stated;
-  const slug = stated.slug ?? madeSlug(stated);
+  const slug = stated.slug ?? venueSlug(stated);
   if (slug === undefined) {
     if (conditionId !== undefined) throw new UnknownMarket(conditionId);
     if (token !== undefined) {

@@ -130,13 +130,13 @@ export function recordMaker(mapping: Mapping): RecordMaker {
         ...found.flatMap((one) => unlessRefused(() => numbered(labelled(one, read!), row)) ?? []),
       ];
       const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
-      return { records: read === undefined ? records : stating(records, read, markets!), refused };
+      return { records: read === undefined ? records : withMarket(records, read, markets!), refused };
     },
   };
 }
 
 /** The records, after the market record that the row gives. */
-function stating(records: readonly RecordedItem[], read: RowMarket, markets: MarketReader): readonly RecordedItem[] {
+function withMarket(records: readonly RecordedItem[], read: RowMarket, markets: MarketReader): readonly RecordedItem[] {
   markets.remember(read);
   return read.statement === undefined ? records : [{ type: 'market', statement: read.statement }, ...records];
 }
@@ -169,7 +169,7 @@ function withJson(row: MappedRow, names: readonly string[]): MappedRow {
   return { ...row, fields: { ...(row.fields as Fields), ...Object.fromEntries(parsed) } };
 }
 
-/** The reasons for a refusal are about a line; a row may have several texts that are JSON. */
+/** Parses the JSON text of a field, and names the field in the refusal: a row may have several such fields. */
 function parsedField(text: string, name: string): unknown {
   const value = attempt(() => parseJsonTexts(text));
   if (value instanceof DomainError) throw rejected(value.message.replace(/the (?:line|JSON)/, name));

@@ -97,7 +97,7 @@ function levelReader(field: string, price: string | number, size: string | numbe
   };
 }
 
-/** A level whose price and size are not stated is not there. */
+/** Reads a level from each pair of columns. A level without price and size is left out. */
 function columnReader(prices: readonly string[], sizes: readonly string[]): ReadLevels {
   const columns = prices.map((price, index) => ({
     price: fieldReader(price),

@@ -7,7 +7,7 @@ import { type MappedTime, UNITS } from './mapping-schema.ts';
 /** Powers of ten of a unit in a millisecond, by unit: digits beyond a millisecond are left out. */
 const DIGITS: Readonly<Record<(typeof UNITS)[number], number>> = { s: 3, ms: 0, us: -3, ns: -6 };
 const NUMBER = /^(\d{1,20})(?:\.(\d{1,20}))?$/;
-/** A number of another unit would be before this or after that: the year 2001 to the year 2286. */
+/** A number outside the years 2001 to 2286 is probably in another unit. */
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
 
 const ISO = 'iso';
@@ -75,7 +75,7 @@ export function timeReader(time: MappedTime, key: string, usual: MappedTime | un
   return (row) => {
     const text = textOf(place.read(row), place.name);
     if (text === undefined) return undefined;
-    // Rows that follow each other often have one time, of the market's window above all.
+    // Consecutive rows often have the same time, above all that of the market's window.
     if (last?.text !== text) last = { text, instantMs: parse(text, place.name) };
     return last.instantMs;
   };
@@ -90,7 +90,7 @@ function numberParser(unit: (typeof UNITS)[number]): (text: string, name: string
     const instantMs = Number(all === '' ? '0' : all);
     if (instantMs < LIKELY_FROM_MS || instantMs >= LIKELY_TO_MS || !isInstant(instantMs)) {
       throw rejected(
-        `${name} ${shown(text)} is no time between 2001 and 2286 in ${unit}: correct the unit in the mapping`,
+        `${name} ${shown(text)} is not a time between 2001 and 2286 in ${unit}: correct the unit in the mapping`,
       );
     }
     return instantMs;

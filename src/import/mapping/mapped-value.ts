@@ -33,10 +33,10 @@ export function placeProblem(place: MappedFigure, key: string): string | undefin
   if (keyOfPattern === undefined) return undefined;
   const groups = groupsOf(place[keyOfPattern]!);
   if (groups === undefined) return `${key}.${keyOfPattern} is not a regular expression`;
-  return groups === 0 ? `${key}.${keyOfPattern} has no group: put what is the value in ( )` : undefined;
+  return groups === 0 ? `${key}.${keyOfPattern} has no group: put ( ) around the part that is the value` : undefined;
 }
 
-/** The number of groups of a regular expression; undefined if it is none. */
+/** The number of groups in a regular expression; undefined if the text is not a regular expression. */
 function groupsOf(pattern: string): number | undefined {
   try {
     return new RegExp(`${pattern}|`).exec('')!.length - 1;
@@ -103,7 +103,7 @@ function searching(pattern: string, name: string): (text: string) => string {
   };
 }
 
-/** Reads a column, or a member of JSON by its names joined by points. Empty texts are not stated. */
+/** Reads a column, or a member of JSON by its names joined by dots. An empty text counts as missing. */
 export function fieldReader(path: string): (row: MappedRow) => unknown {
   const members = path.split('.');
   return ({ fields }) => {

@@ -14,7 +14,7 @@ const optional = Type.Optional;
 
 /** The place of a value: exactly one of the first four keys. */
 const PLACE = {
-  /** The name of a column, or names of JSON members joined by points. */
+  /** The name of a column, or names of JSON members joined by dots. */
   field: optional(Text),
   /** The value itself, the same in every row. */
   value: optional(Text),
@@ -76,7 +76,7 @@ const MappedSide = Type.Object(
 );
 export type MappedSide = Static<typeof MappedSide>;
 
-/** Keys of all records: those of a list in the row, and what differs from the mapping's own time and outcome. */
+/** Keys that every kind of record may have: a list in the row with one record per element, and a time of its own. */
 const EACH = { each: optional(Text), time: optional(MappedTime) };
 const OF_OUTCOME = { ...EACH, outcome: optional(MappedOutcome) };
 

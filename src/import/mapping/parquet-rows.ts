@@ -12,10 +12,10 @@ const READ_ROWS = 4096;
 /** Digits after the second by the unit of a stored time. */
 const TIME_DIGITS = { MILLIS: 3, MICROS: 6, NANOS: 9 } as const;
 type TimeUnit = keyof typeof TIME_DIGITS;
-/** Any float of 32 bits is the one nearest to a decimal of that many digits. */
+/** The numbers of digits to try: every 32-bit float is the nearest one to some decimal of at most nine digits. */
 const FLOAT_DIGITS = [6, 7, 8, 9];
 
-/** INT96 and dates have no type that could be taken out of the schema. */
+/** Parsers for INT96 and dates, whose type cannot be removed from the schema (see `asStored`). */
 const PARSERS: Partial<ParquetParsers> = {
   ...TEXT_AS_BYTES,
   timestampFromNanoseconds: (nanoseconds) => isoText(nanoseconds, 'NANOS', false),
@@ -91,7 +91,7 @@ function storedTime({ converted_type, logical_type }: SchemaElement): { unit: Ti
   return converted_type === 'TIMESTAMP_MICROS' ? { unit: 'MICROS', isUtc: true } : undefined;
 }
 
-/** Returns a function that makes exact values of those that are stored in a column. */
+/** Returns a function that converts a column's stored values to exact ones. */
 function converterOf({ element, children: [below, ...others] }: SchemaTree): Convert {
   const stated =
     (convert: Convert): Convert =>
@@ -106,7 +106,7 @@ function converterOf({ element, children: [below, ...others] }: SchemaTree): Con
   return stated((values) => (Array.isArray(values) ? values.map(stated(convert)) : values));
 }
 
-/** A list has a group with its items in between, which old writers left out. */
+/** Converts a list. Between it and its items there is a group, which old writers left out. */
 function listConverter(between: SchemaTree): Convert {
   const [item, ...others] = between.children;
   const convert = item === undefined || others.length > 0 ? itemConverter(between) : converterOf(item);

@@ -68,7 +68,7 @@ function contradiction(record: RecordedItem, before: number, number: number) {
   const when = 'timestampMs' in record ? formatInstant(record.timestampMs) : '';
   const where = before === number ? 'the row itself' : `row ${before}`;
   return rejected(
-    `${where} has another ${what} at ${when}: if both are right, state rows.repeats = "keep" in the mapping`,
+    `${where} has a different ${what} at ${when}: if both are right, state rows.repeats = "keep" in the mapping`,
   );
 }
 

@@ -44,7 +44,7 @@ interface CsvOptions {
   readonly onHeader?: (() => void) | undefined;
 }
 
-/** The same with the fields of each row in the order of the header, whose names are `columns`. */
+/** Calls `take` for every row as `readRows` does, with the fields in the order of the header, whose names are `columns`. */
 export async function visitRows(
   file: RecordingFile,
   { required, delimiter = COMMA, onHeader }: CsvOptions,

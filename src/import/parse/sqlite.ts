@@ -42,8 +42,8 @@ export function isSqlite(head: Uint8Array): boolean {
 }
 
 /**
- * A SQLite database that others wrote. It is opened read-only and immutable: nothing is written, next to the file neither. No view, virtual
- * table, trigger or computed column of the file runs: those could compute without end. All methods throw DomainError 'unreadable'.
+ * A SQLite database that others wrote. It is opened read-only and immutable: nothing is written, not even next to the file. No view, virtual
+ * table, trigger or computed column of the file runs: those could run forever. All methods throw DomainError 'unreadable'.
  */
 export class SqliteFile implements Disposable {
   readonly #path: string;
@@ -134,7 +134,7 @@ export class SqliteFile implements Disposable {
     const source = 'table' in selection ? quoted(selection.table) : `(${selection.query}\n)`;
     const isLong = columns.map((column) => `octet_length(${quoted(column)}) > ${LINE_BYTES_MAX}`);
     const values = columns.map((column, index) => `iif(${isLong[index]}, NULL, ${quoted(column)}) AS c${index}`);
-    // Names of the file are not names of an object's members, which may mean something to it.
+    // Columns get names of ours: a column called `__proto__` would not become a member of the row.
     const sql = `SELECT ${[...values, `coalesce(${['0', ...isLong].join(', 0) OR coalesce(')}, 0) AS is_long`].join(', ')} FROM ${source}`;
     const rows = readable(this.#path, () => {
       return this.#database.prepare<Stored, []>(sql).safeIntegers(true).iterate();
@@ -143,7 +143,7 @@ export class SqliteFile implements Disposable {
     for (let count = 0; ; count += 1) {
       const { value: row, done } = readable(this.#path, () => rows.next());
       if (done === true) return;
-      // A row takes a byte. Pages that have each other below would have rows without end.
+      // Each row takes at least a byte. Damaged pages that refer to each other would give rows forever.
       if (count >= countMax) throw damaged(this.#path);
       yield () => fieldsOf(row, columns);
     }
@@ -154,7 +154,7 @@ export class SqliteFile implements Disposable {
     if (stateOf(this.#copy) === this.#state) return;
     throw new DomainError(
       'unreadable',
-      `'${this.#path}' was written while it was read: import it again when no program writes it`,
+      `'${this.#path}' was written while it was read: import it again when no program is writing it`,
     );
   }
 
@@ -166,7 +166,7 @@ export class SqliteFile implements Disposable {
     const reason =
       other === undefined
         ? `has no table ${name}: it has ${named(tables.map((table) => table.name))}`
-        : `has ${name} as a ${other.kind}, which may compute without end: name a table`;
+        : `has ${name} as a ${other.kind}, which may run forever: name a table`;
     throw new DomainError('unreadable', `'${this.#path}' ${reason}`);
   }
 
@@ -193,7 +193,7 @@ export class SqliteFile implements Disposable {
       if (computed !== undefined) {
         throw new DomainError(
           'unreadable',
-          `the query reads ${computed.name}, a ${computed.kind} of '${this.#path}', which may compute without end: name its tables`,
+          `the query reads ${computed.name}, a ${computed.kind} of '${this.#path}', which may run forever: name its tables`,
         );
       }
       const generated = this.#generated().find((name) => words.has(name));
@@ -204,10 +204,10 @@ export class SqliteFile implements Disposable {
         );
       }
       try {
-        // In brackets, so that nothing but one query is run.
+        // In parentheses, so that only one query can run.
         const whole = `SELECT * FROM (${query}\n)`;
         const plan = this.#database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${whole}`).all();
-        // The names of `whole` would tell equal ones apart.
+        // Not the columns of `whole`, in which SQLite renames duplicates.
         if (!plan.some(({ detail }) => detail.startsWith('RECURSIVE')))
           return this.#database.prepare(query).columnNames;
       } catch (error) {
@@ -216,10 +216,7 @@ export class SqliteFile implements Disposable {
           cause: error,
         });
       }
-      throw new DomainError(
-        'unreadable',
-        'the query is recursive, and may compute without end: select the rows of tables',
-      );
+      throw new DomainError('unreadable', 'the query is recursive, and may run forever: select the rows of tables');
     });
   }
 

@@ -108,7 +108,7 @@ export class BookProof {
     }
   }
 
-  /** The sizes of levels that the venue may have applied last, of those in the milliseconds of their last changes. */
+  /** For each level, the other sizes stated in the millisecond of its last change: the venue may have applied one of them last. */
   *#swaps(timestampMs: number): Generator<OtherOrder> {
     const seen: LevelChange[] = [];
     for (let at = this.#applied.length - 1; at >= 0; at -= 1) {

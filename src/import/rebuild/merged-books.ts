@@ -417,7 +417,7 @@ class Storing {
     const snapshots = stored?.snapshots ?? [];
     const before = this.#latest;
     const wanted = this.#wantedOf(rebuilt, snapshots);
-    const isForeign = stored?.isForeign === true && this.#yields(wanted, rebuilt, snapshots);
+    const isForeign = stored?.isForeign === true && this.#isKept(wanted, rebuilt, snapshots);
     if (!isForeign) this.#replace(wanted, rebuilt, snapshots);
     if (book !== undefined && !isForeign && wanted.length > 0) this.#latest = wanted.at(-1);
     const isStored = wanted.length > 0 && !isForeign;
@@ -449,7 +449,7 @@ class Storing {
   }
 
   /** Returns true if snapshots of another recording stay: nothing proves that the rebuilt book is right. */
-  #yields(wanted: readonly OrderBook[], { state, book }: RebuiltMoment, snapshots: readonly BookRecord[]): boolean {
+  #isKept(wanted: readonly OrderBook[], { state, book }: RebuiltMoment, snapshots: readonly BookRecord[]): boolean {
     if (book === undefined || state === 'dropped' || wanted.length === 0) return true;
     // Any of the books that contradict, which earlier versions stored, may be the right one.
     const candidates = isOfOneImport(snapshots) ? snapshots.slice(-1) : snapshots;

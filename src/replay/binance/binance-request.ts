@@ -1,6 +1,6 @@
 import { isFields, parsedJson } from '../../record/fields.ts';
 
-/** A request's name of itself, which its answer repeats. */
+/** The id that a client gives its request, and that the answer repeats. */
 export type RequestId = number | string | null;
 
 /** A request over a socket of Binance's market streams (binance-spot-api-docs, web-socket-streams.md). */

@@ -24,7 +24,7 @@ export class BinanceSession {
     this.#subscribe(names);
   }
 
-  /** A frame from the client. */
+  /** Takes a frame from the client. */
   received(text: string): void {
     if (this.#streams.sender.isClosed) return;
     this.#connection.send(JSON.stringify(this.#answer(text)));
@@ -88,7 +88,7 @@ export class BinanceSession {
   }
 }
 
-/** The first name of a stream that no recording has. */
+/** The first of `names` that is not the name of a recorded stream; undefined if all are. */
 export function unknownStream(replay: Replay, names: readonly string[]): string | undefined {
   return names.find((name) => tradeStream(replay, name) === undefined);
 }

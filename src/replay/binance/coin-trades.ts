@@ -8,7 +8,7 @@ import type { Replay } from '../replay.ts';
 const PLACES = 8;
 const QUOTE = 'USDT';
 
-/** A decimal as Binance writes it; longer ones keep their places. */
+/** A decimal as Binance writes it; one with more places keeps all of them. */
 function binanceDecimal(value: number): string {
   const [whole, places = ''] = decimalText(value).split('.');
   return `${whole}.${places.padEnd(PLACES, '0')}`;
@@ -25,8 +25,8 @@ export function coinOf(replay: Replay, symbol: string): string | undefined {
 }
 
 /**
- * The stream of a name as `btcusdt@trade`; undefined for any other one, which no recording has. A message has the fields that
- * were recorded: the price, and the quantity and the maker if the recording states them. The event time is that of the trade.
+ * The stream with a name like `btcusdt@trade`; undefined for any other name, since no recording has other streams. A message has
+ * the fields that were recorded: the price, and the quantity and the maker if the recording states them. The event time is that of the trade.
  */
 export function tradeStream(replay: Replay, name: string): CoinPriceStream | undefined {
   const [symbol = '', kind, ...more] = name.split('@');

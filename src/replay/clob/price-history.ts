@@ -22,7 +22,7 @@ export interface HistoryPoint {
   readonly p: number;
 }
 
-/** An asset, as a replay finds it. */
+/** The market and outcome of an asset. */
 interface FoundAsset {
   readonly market: StoredMarket;
   readonly outcome: Outcome;
@@ -60,7 +60,7 @@ export function priceHistory(
   return points;
 }
 
-/** Looks a book up only after the time of the next one. */
+/** Midpoints of books. A book is looked up only when the time of the next one is reached. */
 function ofBooks(replay: Replay, { market, outcome }: FoundAsset): MidpointAt {
   const { snapshots } = replay.archive;
   let midpoint: number | undefined;

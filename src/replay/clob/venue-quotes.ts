@@ -73,7 +73,7 @@ export class VenueQuotes {
     return best && decimalText(side === 'BUY' ? best.bid : best.ask);
   }
 
-  /** Negative if the book is crossed. */
+  /** The ask less the bid; negative if the book is crossed. */
   spread(assetId: string): string | undefined {
     const best = this.#best(assetId);
     return best && spreadText(best);

@@ -21,7 +21,7 @@ interface Subscription extends Upcoming {
 const EVENTS_PER_CLOCK_CHECK = 32;
 /** Service restart (the registry of RFC 6455's codes): clients connect again. */
 const CLOSED_BY_GAP = 1012;
-/** The venue's answers where it is stricter; nautilus_trader#4864 has the close. */
+/** The venue's answers that only a strict replay gives; nautilus_trader#4864 shows how it closes the connection. */
 const INVALID_OPERATION = 'INVALID OPERATION';
 const POLICY_VIOLATION = 1008;
 const INTERNAL_ERROR = 1011;
@@ -54,7 +54,7 @@ export class VenueSession implements ClockedMessages {
     this.#sender = new ClockedSender(deps, this);
   }
 
-  /** A frame from the client. */
+  /** Takes a frame from the client. */
   received(text: string): void {
     const request = channelRequest(text);
     if (this.#sender.isClosed || request === undefined) return;
@@ -69,7 +69,7 @@ export class VenueSession implements ClockedMessages {
     else this.#sender.close(POLICY_VIOLATION, INVALID_SUBSCRIPTION);
   }
 
-  /** The client has read all waiting messages. */
+  /** Call it when the client has read all waiting messages. */
   drained(): void {
     this.#sender.drained();
   }
@@ -183,7 +183,7 @@ export class VenueSession implements ClockedMessages {
       // No other message of this time is left.
       if (this.nextMs > timestampMs) this.#sender.moveTo(timestampMs);
       if (isGap && this.#replay.options.gaps === 'disconnect') {
-        // A client that connects again begins after all events of this time, and does not meet the same gap again.
+        // A client that connects again begins after all events of this time, and is not disconnected by the same gap again.
         this.#sender.moveTo(timestampMs);
         this.#sender.close(CLOSED_BY_GAP, 'the recording has a gap here');
         return true;
@@ -215,7 +215,7 @@ export class VenueSession implements ClockedMessages {
     this.#sender.send(frameOf(market, marketTexts(archive, market, shiftMs), timestampMs + shiftMs));
   }
 
-  /** Closes the connection and returns true if a subscribed market was deleted: its playback would seem to have no more records. */
+  /** Closes the connection and returns true if a subscribed market was deleted; otherwise it would look as if the market had ended. */
   #closesForDeletion(): boolean {
     const { database, markets } = this.#replay.archive;
     const { version } = database;

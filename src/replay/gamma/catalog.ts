@@ -10,7 +10,7 @@ const SERIES_EVENTS_MAX = 1000;
 /** The fields of a market that queries filter and order by. */
 export interface CatalogEntry
   extends Pick<StoredMarket, 'key' | 'marketId' | 'conditionId' | 'slug' | 'clobTokenIds' | 'startMs' | 'endMs'> {
-  /** As they are sent. */
+  /** The ids that are sent, see `venueIdsOf`. */
   readonly venueIds: ReturnType<typeof venueIdsOf>;
   readonly series: GammaSeries;
   readonly listedMs: InstantMs;
@@ -62,7 +62,7 @@ export class GammaCatalog {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
-  /** The same list after the market with `key`, which need not match any more; undefined if that market is not listed. */
+  /** The part of that list after the market with `key`, which need not match the query; undefined if that market is not listed. */
   selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
     if (last === undefined) return undefined;

@@ -23,14 +23,14 @@ const TYPES: ReadonlySet<string> = new Set(['*', 'update']);
 /** The venue's histories have the prices of the last minute; if there are more than this number, the latest ones. */
 const HISTORY_MS = 60_000;
 const HISTORY_PRICES_MAX = 10_000;
-/** The venue's words (rs-clob-client-v2#108). */
+/** The venue's error message (rs-clob-client-v2#108). */
 const INVALID_REQUEST = 'Invalid request body';
 const UNRECORDED = `recordings do not have this topic or type: subscribe to type update of one of ${TOPICS.map(({ name }) => name).join(', ')}`;
 
 /**
  * One client of RTDS on a replay: the coin prices of the replay's coins at its clock. For each symbol of a filter it first gets
  * the prices of the last minute, as from the venue, and again when the clock jumps. A topic that recordings do not have is
- * refused; a symbol without a recorded price has no messages, as an unknown one at the venue.
+ * refused; a symbol without a recorded price gets no messages, like an unknown symbol at the venue.
  */
 export class RtdsSession {
   readonly #replay: Replay;
@@ -43,7 +43,7 @@ export class RtdsSession {
     this.#streams = new CoinPriceStreams(deps);
   }
 
-  /** A frame from the client. */
+  /** Takes a frame from the client. */
   received(text: string): void {
     if (this.#streams.sender.isClosed) return;
     const request = rtdsRequest(text);

@@ -4,11 +4,11 @@ import { LEVELS_MAX } from '../../domain/orderbook.ts';
 export interface SnapshotType {
   readonly kind: 'book_snapshot';
   readonly name: string;
-  /** Levels of a side. */
+  /** The number of levels of a side. */
   readonly depth: number;
-  /** Milliseconds; 0: at each change of one of those levels. */
+  /** Milliseconds between two snapshots; 0 for one at each change of these levels. */
   readonly interval: number;
-  /** The width of a group of prices; undefined: no groups. */
+  /** The width of a group of prices; undefined if prices are not grouped. */
   readonly grouping: number | undefined;
 }
 

@@ -32,7 +32,7 @@ export type FeedEvent = { readonly localMs: InstantMs } & (
     }
   | { readonly kind: 'disconnected' }
   | { readonly kind: 'listed' | 'resolved'; readonly market: StoredMarket }
-  /** No event yet: other work gets a turn. */
+  /** Some work without an event, so that other work gets its turn. */
   | { readonly kind: 'rest' }
 );
 
@@ -77,7 +77,7 @@ export class TardisFeed {
   #rank = 0;
   #version: number | undefined;
 
-  /** With `ofAllMarkets` it has all markets, otherwise those that `include` adds. */
+  /** `ofAllMarkets`: true for all markets, false for those that `include` adds. */
   constructor(source: TardisSource, window: Window, ofAllMarkets: boolean) {
     const { archive } = source;
     this.#source = source;

@@ -6,7 +6,7 @@ export interface RecordLevel {
   readonly price: number;
   readonly amount: number;
 }
-/** Without price and amount if a book has no such level. */
+/** A level, or an empty object if the book has fewer levels. */
 export type OptionalLevel = RecordLevel | Record<string, never>;
 
 interface OfAsset {
@@ -77,7 +77,7 @@ interface Disconnect {
   readonly symbols: readonly string[] | undefined;
 }
 
-/** The records that others are computed from. */
+/** The records from which snapshots and bars are computed. */
 export type SourceRecord = BookChange | Trade | BookTicker;
 export type ComputedRecord = BookSnapshot | TradeBar;
 /** tardis' normalized records (tardis-node, src/types.ts) with its order of fields, sent by `localTimestamp`. */

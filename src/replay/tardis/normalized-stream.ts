@@ -58,7 +58,7 @@ class NormalizedStream implements TardisStream {
     return this.#items.next().value;
   }
 
-  /** An event may have hundreds of records with long computations: each one that sends nothing gives a rest. */
+  /** An event may have hundreds of records with long computations: after each one without a result other work gets its turn. */
   *#play(): Generator<StreamItem, undefined> {
     for (let event = this.#feed.next(); event !== undefined; event = this.#feed.next()) {
       const { localMs } = event;

@@ -42,7 +42,7 @@ interface ReplayOptions extends Window {
 
 /** The options of `/replay`. */
 export interface NativeOptions extends ReplayOptions {
-  /** Empty: everything. */
+  /** Filters of messages; an empty list means all messages. */
   readonly filters: readonly ChannelFilter[];
 }
 
@@ -54,12 +54,12 @@ export interface NormalizedOptions extends ReplayOptions {
   readonly dataTypes: readonly DataType[];
 }
 
-/** Options in the array of one request, and data types in one of them. */
+/** Maximum number of sets of options in a request. */
 export const OPTIONS_MAX = 64;
 export const DATA_TYPES_MAX = 64;
-/** Levels of a side in all book snapshots of one request together: each change costs a walk through them. */
-export const LEVELS_ASKED_MAX = 20_000;
-/** Faster than this process can read any recording. */
+/** Maximum number of levels of a side in all book snapshots of a request: each change walks through them. */
+export const LEVELS_REQUESTED_MAX = 20_000;
+/** Maximum speed: faster than this program can read any recording. */
 const TARDIS_SPEED_MAX = 100_000;
 
 const ASSET_ID = /^\d{1,78}$/;
@@ -82,7 +82,7 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
   const all = Array.isArray(given) ? given : [given];
   if (all.length === 0) throw refusal('options must have at least one element');
   if (all.length > OPTIONS_MAX) throw refusal(`options may have at most ${OPTIONS_MAX} elements`);
-  const asked = all.map((options) => {
+  const requested = all.map((options) => {
     if (!isFields(options)) throw refusal('options must be a JSON object, or an array of them');
     return {
       ...commonOptions(options, options.withDisconnectMessages),
@@ -90,11 +90,11 @@ export function normalizedOptionsOf(text: string | undefined): NormalizedOptions
       dataTypes: dataTypesOf(options.dataTypes),
     };
   });
-  const dataTypes = asked.flatMap((each) => each.dataTypes);
+  const dataTypes = requested.flatMap((each) => each.dataTypes);
   const levels = dataTypes.reduce((sum, type) => sum + (type.kind === 'book_snapshot' ? type.depth : 0), 0);
-  if (levels > LEVELS_ASKED_MAX)
-    throw refusal(`the book snapshots of one request may have at most ${LEVELS_ASKED_MAX} levels a side together`);
-  return asked;
+  if (levels > LEVELS_REQUESTED_MAX)
+    throw refusal(`the book snapshots of one request may have at most ${LEVELS_REQUESTED_MAX} levels a side together`);
+  return requested;
 }
 
 function commonOptions({ exchange, from, to, speed }: Fields, withDisconnects: unknown): ReplayOptions {

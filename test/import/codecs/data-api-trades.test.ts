@@ -54,7 +54,7 @@ describe('a trade of the Data API', () => {
     ['an array', 'trades.json', JSON.stringify([trade(), second], null, 1)],
     ['lines', 'trades.jsonl', [trade(), second].map((row) => JSON.stringify(row)).join('\n')],
     ['CSV', 'trades.csv', csv([trade(), second])],
-  ])('A trade of the Data API states its market, in whole seconds. (%s)', async (_, name, text) => {
+  ])('A trade of the Data API states its market, and its time in whole seconds. (%s)', async (_, name, text) => {
     using place = temporaryArchive();
     const report = await importFile(place.archive, name, text);
     expect(report.rejections).toEqual([]);

@@ -181,7 +181,7 @@ describe('the timeframe is the length of the window', () => {
 });
 
 describe('a market that never closed', () => {
-  test('A market that was settled at 0.5 has no winner, and one that never closed is neither active nor closed, and stale.', async () => {
+  test('A market that was settled at 0.5 has no winner, and one that never closed is stale: neither active nor closed.', async () => {
     const stale = await stated(gammaMarket({ ...open, outcomePrices: null, updatedAt: '2026-04-17T07:15:00.001Z' }));
     expect([stale.active, stale.closed, stale.winner, stale.kinds]).toEqual([
       false,

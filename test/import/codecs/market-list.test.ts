@@ -285,7 +285,7 @@ describe('the winner in a list', () => {
     expect(marketOf(place.archive, SLUG).winner).toBeUndefined();
   });
 
-  test('is refused if it is no outcome', async () => {
+  test('is refused if it is not an outcome', async () => {
     const line = (winner: unknown) => JSON.stringify(listed({ winner }));
     expect(await refusalOf('markets.jsonl', line('both'))).toBe('winner is neither "up" nor "down" nor null');
     expect(await refusalOf('markets.jsonl', line(1))).toBe('winner is not a text');

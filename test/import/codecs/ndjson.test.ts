@@ -427,7 +427,7 @@ describe('A text that a spreadsheet would run as a formula is a rejected record.
   });
 });
 
-test.each([1_776_323_400, '1776323400'])('Integers that look like seconds are no time. (%p)', (timestamp) => {
+test.each([1_776_323_400, '1776323400'])('An integer that looks like seconds is not a time. (%p)', (timestamp) => {
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp })))).toContain('looks like Unix seconds');
   expect(refusalOf(JSON.stringify(sampleSnapshot({ timestamp: 1000 })))).toBeUndefined();
 });

@@ -16,7 +16,7 @@ const FORMATS = ['csv', 'parquet', 'sqlite'] as const;
 const NAMES = { csv: 'bookreel CSV export', parquet: 'bookreel Parquet export', sqlite: 'bookreel SQLite export' };
 
 describe.each(FORMATS)('an export as %s', (format) => {
-  test('Exports as CSV, Parquet and SQLite are imported again, ids too, but for texts and fees of markets, as a note says.', async () => {
+  test('CSV, Parquet and SQLite exports import again with their ids, but without texts and fees of markets, as a note says.', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 30 }), async (seed) => {
         using first = temporaryArchive();
@@ -61,7 +61,7 @@ describe.each(FORMATS)('an export as %s', (format) => {
     await importRecords(first.archive, [sampleMarket({ details: { question: 'Up or down?' } })]);
     const { notes } = await importFile(second.archive, 'any', (await exported(first.archive, format)).bytes);
     expect(notes).toEqual([
-      `a ${NAMES[format]} has no texts and fees of markets: import an export as ndjson or segments to have them`,
+      `a ${NAMES[format]} lacks the texts and fees of markets: to get them, import an ndjson or segments export`,
     ]);
   });
 
@@ -87,7 +87,7 @@ describe.each(FORMATS)('an export as %s', (format) => {
   });
 });
 
-test('a row of a CSV export that is no record is rejected with its line, and the others are stored', async () => {
+test('a row of a CSV export that is not a record is rejected with its line, and the others are stored', async () => {
   using first = temporaryArchive();
   using second = temporaryArchive();
   await importRecords(first.archive, [sampleMarket(), sampleSnapshot(), sampleSnapshot({ outcome: 'down' })]);

@@ -17,7 +17,7 @@ const AT_MS = 1780876800000;
 const ROW = `${AT_MS},63304.20030119507,63304200301195075000000,1780876800939,1780876801156`;
 
 describe('a spot price CSV', () => {
-  test('has a price per row, in order, also where one corrects another of its second', async () => {
+  test('has a price per row, in order, even if one corrects another of the same second', async () => {
     using place = temporaryArchive();
     const rows = [
       ROW,
@@ -167,20 +167,23 @@ describe('a spot price CSV', () => {
     );
   });
 
-  test.skipIf(SPOT === undefined)('A price is stored from value, to which full_accuracy_value agrees.', async () => {
-    using place = temporaryArchive();
-    const report = await importPaths(place.archive, SPOT!);
-    const rows = gunzipSync(readFileSync(SPOT!)).toString().trimEnd().split('\n').slice(1);
-    expect(rows.length).toBe(84_558);
-    expect(countsOf(report.total)).toEqual({ read: 84_558, stored: 84_558, duplicate: 0, rejected: 0, ignored: 0 });
-    const stored = coinPricesOf(place.archive, 'btc', 'chainlink').map(([ms, price]) => `${ms},${price}`);
-    const written = rows.map((row) => {
-      const [ms, value] = row.split(',');
-      // Python writes 63000.0 where JavaScript writes 63000.
-      return `${ms},${value!.replace(/\.0$/, '')}`;
-    });
-    expect(stored.join('\n') === written.join('\n')).toBe(true);
-  });
+  test.skipIf(SPOT === undefined)(
+    'A price is stored from value, and full_accuracy_value must agree with it.',
+    async () => {
+      using place = temporaryArchive();
+      const report = await importPaths(place.archive, SPOT!);
+      const rows = gunzipSync(readFileSync(SPOT!)).toString().trimEnd().split('\n').slice(1);
+      expect(rows.length).toBe(84_558);
+      expect(countsOf(report.total)).toEqual({ read: 84_558, stored: 84_558, duplicate: 0, rejected: 0, ignored: 0 });
+      const stored = coinPricesOf(place.archive, 'btc', 'chainlink').map(([ms, price]) => `${ms},${price}`);
+      const written = rows.map((row) => {
+        const [ms, value] = row.split(',');
+        // Python writes 63000.0 where JavaScript writes 63000.
+        return `${ms},${value!.replace(/\.0$/, '')}`;
+      });
+      expect(stored.join('\n') === written.join('\n')).toBe(true);
+    },
+  );
 });
 
 /** Prices of a frame as source, coin, time, price. */

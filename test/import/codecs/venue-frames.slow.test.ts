@@ -637,7 +637,7 @@ describe('full books without changes', () => {
   });
 });
 
-test('full books X, Y, X of one time end on X, also if two recorders have them among each other', async () => {
+test('full books X, Y, X of one time end on X, even if the messages of two recorders are mixed', async () => {
   const [x, y] = [book(1000, BIDS, ASKS), book(1000, [['0.4', '1']], ASKS)];
   for (const [frames, last] of [
     [[x, y, x], '0.48:30'],
@@ -680,7 +680,7 @@ describe('the hash of a change', () => {
     ]);
   });
 
-  test('A book that no order of the changes around it explains by its hash is left out up to the next match, and a gap says so.', async () => {
+  test('If no order of the changes around it explains the hash of a book, it is left out until a hash matches, and a gap says so.', async () => {
     const { up, gaps } = await read([[FIRST, ...changes(1, 8, (second) => second !== 4 && second !== 5)]]);
     expect(gaps).toEqual([
       { from: 3000, to: 6000, reason: 'the hashes of the changes of up do not match the rebuilt book' },
@@ -796,15 +796,18 @@ describe('recordings of one market that overlap', () => {
     [40, 18],
     [58, 57],
     [59, 51],
-  ])('A change that another recording brought is a duplicate, at any lateness. (%d, %d)', async (end, start) => {
-    const whole = await read([quiet]);
-    expect(whole.up).toHaveLength(60);
-    const parted = await read([quiet.slice(0, end), quiet.slice(start)]);
-    expect(parted.reasons).toEqual([]);
-    expect(parted.gaps).toEqual([]);
-    const distinct = new Map(parted.up.map((snapshot) => [snapshot.timestampMs, snapshot]));
-    expect([...distinct.values()].toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(whole.up);
-  });
+  ])(
+    'A change that another recording already had is a duplicate, however late it comes. (%d, %d)',
+    async (end, start) => {
+      const whole = await read([quiet]);
+      expect(whole.up).toHaveLength(60);
+      const parted = await read([quiet.slice(0, end), quiet.slice(start)]);
+      expect(parted.reasons).toEqual([]);
+      expect(parted.gaps).toEqual([]);
+      const distinct = new Map(parted.up.map((snapshot) => [snapshot.timestampMs, snapshot]));
+      expect([...distinct.values()].toSorted((a, b) => a.timestampMs - b.timestampMs)).toEqual(whole.up);
+    },
+  );
 
   test('the earlier one after the later one, which has no book of its own', async () => {
     const changes = Array.from({ length: 100 }, (_, index) => change(index * 20 + 20, buy('0.48', String(index + 1))));

@@ -350,7 +350,7 @@ describe.skipIf(!has('xz'))('xz', () => {
 
   test.each([
     ['--lzma2=dict=128MiB', 'its dictionary is larger than 64 MiB, decompress it with xz -d'],
-    ['--check=sha256', 'it has an option of xz that is not read, decompress it with xz -d'],
+    ['--check=sha256', 'it uses an xz option that is not supported, decompress it with xz -d'],
   ])('%s is refused with what to do', async (option, sentence) => {
     const { report, error } = await importNamed('a.ndjson.xz', packed(option));
     expect(error === undefined ? report.files[0]?.error : String(error)).toContain(sentence);

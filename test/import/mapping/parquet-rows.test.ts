@@ -28,7 +28,7 @@ const leaf = (name: string, rest: Partial<SchemaElement>): SchemaElement => ({
 });
 
 describe('the rows of Parquet', () => {
-  test('A float of 32 bits in Parquet has the value of its shortest decimal.', async () => {
+  test('A 32-bit float in Parquet is read as its shortest decimal.', async () => {
     const { columns, rows } = await rowsOf(
       [
         { name: 'n', data: [1n, 9007199254740993n, -3n], type: 'INT64' },

@@ -82,7 +82,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
     [{ market: '[market]\nslug = { file_name = "(" }' }, 'market.slug.file_name is not a regular expression'],
     [
       { market: '[market]\nslug = { file_name = "x" }' },
-      'market.slug.file_name has no group: put what is the value in ( )',
+      'market.slug.file_name has no group: put ( ) around the part that is the value',
     ],
     [{ market: '[market]\nslug = { value = "x", pattern = "(x)" }' }, 'market.slug.pattern is for a field only'],
     [{ market: '[market]\nslug = 7' }, 'market.slug must be the name of a field in quotes, or a table'],
@@ -139,12 +139,12 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
   });
 });
 
-describe('A mapped row is rejected, with one reason, and the next one is stored: also a time before 2001 or after 2286.', () => {
+describe('An invalid mapped row is rejected with one reason, for example a time before 2001 or after 2286, and the next one is stored.', () => {
   const cases: [values: Values, reason: string][] = [
     [{ ts: '' }, 'the time that the mapping'],
     [{ ts: 'soon' }, 'ts soon is not a number of ms since 1970'],
-    [{ ts: '1776323405' }, 'ts 1776323405 is no time between 2001 and 2286 in ms: correct the unit in the mapping'],
-    [{ ts: '1776323405123000' }, 'is no time between 2001 and 2286 in ms'],
+    [{ ts: '1776323405' }, 'ts 1776323405 is not a time between 2001 and 2286 in ms: correct the unit in the mapping'],
+    [{ ts: '1776323405123000' }, 'is not a time between 2001 and 2286 in ms'],
     [{ slug: '' }, 'the row does not name its market'],
     [{ slug: 'a b' }, 'slug is not made of letters'],
     [{ slug: 'bitcoin-up-or-down-someday' }, 'its window is not stated'],
@@ -176,10 +176,10 @@ describe('A mapped row is rejected, with one reason, and the next one is stored:
 describe('two rows of one instant', () => {
   const changed = rowOf({ bid: '0.5' });
 
-  test('Of two rows that state one instant differently the second is rejected, unless repeats are kept.', async () => {
+  test('If two rows contradict each other about an instant, the second is rejected, unless repeats are kept.', async () => {
     const reasons = await rejectionsOf(mapping(), csv(rowOf(), rowOf({ ts: String(AT_MS + 1) }), changed));
     expect(reasons).toEqual([
-      'row 2 has another quote of up at 2026-04-16T07:10:05.123Z: if both are right, state rows.repeats = "keep" in the mapping',
+      'row 2 has a different quote of up at 2026-04-16T07:10:05.123Z: if both are right, state rows.repeats = "keep" in the mapping',
     ]);
   });
 
@@ -200,7 +200,7 @@ describe('two rows of one instant', () => {
   });
 });
 
-describe('A row that names its market in two ways that differ, or another winner, is rejected.', () => {
+describe('A row is rejected if it names two markets, or a winner other than the known one.', () => {
   const OTHER = sampleMarket({
     conditionId: '0x77',
     slug: 'eth-updown-5m-1776323400',
@@ -246,7 +246,7 @@ describe('A row that names its market in two ways that differ, or another winner
   });
 });
 
-test('A refused value of a mapped row takes its own record with it, not the others.', async () => {
+test('A refused value of a mapped row rejects only its own record.', async () => {
   const toml = mapping({ outcome: '', records: '[midpoints.up]\nprice = "bid"\n[midpoints.down]\nprice = "ask"' });
   using place = temporaryArchive();
   const report = await importMapped(place.archive, toml, csv(rowOf({ ask: '2' })));
@@ -262,14 +262,14 @@ test('a file without a column of the mapping is not read, and the sentence has t
   );
 });
 
-test('A mapped file of which every row is ignored is a failure.', async () => {
+test('Importing a mapped file fails if all of its rows are ignored.', async () => {
   const toml = mapping({ format: 'format = "json"' });
   expect(await rejectionsOf(toml, '{"a":1}\n{"a":2}\n', 'rows.jsonl')).toEqual([
     `none of the 2 rows has a record: the mapping '${MAPPING_NAME}' does not fit the file`,
   ]);
 });
 
-test('A local time that its zone has twice or skips is rejected.', async () => {
+test('A local time that its zone repeats or skips is rejected.', async () => {
   const toml = mapping({
     time: '[time]\nfield = "ts"\nformat = "iso"\nzone = "America/New_York"',
     market: '[market]\nslug = { value = "btc-updown-5m-1776323400" }',

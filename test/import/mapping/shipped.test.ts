@@ -46,7 +46,7 @@ describe('bid-ask-liquidity', () => {
   ].join('\n');
   const SET = ['market.coin.value=btc', 'time.zone=America/New_York'];
 
-  test('A best price without a size is no quote: UpBid and UpAsk become midpoints.', async () => {
+  test('A best price without a size is not a quote: UpBid and UpAsk become midpoints.', async () => {
     using place = temporaryArchive();
     const report = await importShipped(place.archive, 'bid-ask-liquidity', SET, 'market_data_20251225.csv', CONTENT);
     expect(report.rejections).toEqual([]);

@@ -52,7 +52,7 @@ function innerPage(below: number): Buffer {
 const TABLE: SqliteSelection = { table: 't' };
 
 describe('the rows of SQLite', () => {
-  test('A REAL of SQLite has the value of its shortest decimal, and rows have the order of the table.', async () => {
+  test('A SQLite REAL is read as its shortest decimal, and rows in the order of the table.', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'a file? with 100% #1.db');
     write(
@@ -151,13 +151,8 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
   test.each<[string, SqliteSelection, readonly string[], string]>([
     ['without the table', { table: 'books' }, ['a'], "' has no table books: it has deep, other, t"],
     ['without the column', TABLE, ['a', 'bids'], "' has no column bids: it has a, b"],
-    ['with a view of that name', { table: 'endless' }, ['n'], "' has endless as a view, which may compute without end"],
-    [
-      'with a virtual table of that name',
-      { table: 'texts' },
-      ['a'],
-      'as a virtual table, which may compute without end',
-    ],
+    ['with a view of that name', { table: 'endless' }, ['n'], "' has endless as a view, which may run forever"],
+    ['with a virtual table of that name', { table: 'texts' }, ['a'], 'as a virtual table, which may run forever'],
     ['by a query of a view', { query: 'SELECT n FROM "ENDLESS"' }, ['n'], 'the query reads endless, a view of'],
     [
       'by a query of a view in brackets',
@@ -178,7 +173,7 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
       'by a query without end',
       { query: 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c' },
       ['n'],
-      'the query is recursive, and may compute without end: select the rows of tables',
+      'the query is recursive, and may run forever: select the rows of tables',
     ],
     ['by a query with an error', { query: 'SELECT a FORM t' }, ['a'], 'the query cannot be run on'],
     ['by a statement that writes', { query: 'DELETE FROM t' }, ['a'], 'the query cannot be run on'],
@@ -278,11 +273,11 @@ describe('Nothing that a SQLite file defines runs, and a refusal is one sentence
     write(path, 'PRAGMA journal_mode = WAL', 'CREATE TABLE t (a)', 'INSERT INTO t VALUES (1)');
     const read = () => sqliteRows(path, TABLE).read(['a'], () => write(path, 'INSERT INTO t VALUES (2)'));
     expect(await refusal(read)).toBe(
-      `'${path}' was written while it was read: import it again when no program writes it`,
+      `'${path}' was written while it was read: import it again when no program is writing it`,
     );
   });
 
-  test('whose pages have each other below, after as many rows as it has bytes', async () => {
+  test('whose pages refer to each other, after as many rows as it has bytes', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'loop.db');
     write(path, 'CREATE TABLE t (a)', "INSERT INTO t SELECT 'x' FROM json_each('[1,2,3,4,5,6,7,8,9]')");

@@ -139,7 +139,7 @@ describe('an import with a mapping', () => {
       expect.stringMatching(
         /^6: slug eth-updown-5m-1776323400 contradicts market 0x.*, which has btc-updown-5m-1776323400$/,
       ),
-      expect.stringMatching(/^7: row 1 has another book of up at 2026-04-16T07:10:00\.000Z: /),
+      expect.stringMatching(/^7: row 1 has a different book of up at 2026-04-16T07:10:00\.000Z: /),
     ]);
     expect(books.map(({ timestampMs }) => timestampMs)).toEqual([first.at, third.at]);
   });

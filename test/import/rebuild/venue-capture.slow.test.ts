@@ -135,7 +135,7 @@ describe.skipIf(CAPTURE === undefined)(
       expect(sink.recordsOf('price')).toHaveLength(71);
     });
 
-    test('Of two changes of a level in one millisecond the one that a recording has last counts.', async () => {
+    test('If a level changes twice in a millisecond, the change that a recording has last counts.', async () => {
       const { byAsset } = await rebuilt(capture.frames);
       const naive = naiveSnapshots(capture.frames, 1);
       expect([...byAsset.values()].flat().length).toBeGreaterThan(9000);

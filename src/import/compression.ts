@@ -1,14 +1,14 @@
 /** The compression of a whole file. */
-export type Packing = 'gzip' | 'zstd' | 'xz';
+export type Compression = 'gzip' | 'zstd' | 'xz';
 
 /** The first bytes: RFC 1952, RFC 8878, and https://tukaani.org/xz/xz-file-format.txt. */
-const PACKINGS: readonly (readonly [Packing, readonly number[]])[] = [
+const COMPRESSIONS: readonly (readonly [Compression, readonly number[]])[] = [
   ['gzip', [0x1f, 0x8b]],
   ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
   ['xz', [0xfd, 0x37, 0x7a, 0x58]],
 ];
 
 /** Finds the compression of a file by its first four bytes; undefined if it has none that is read. */
-export function packingOf(head: Uint8Array): Packing | undefined {
-  return PACKINGS.find(([, magic]) => magic.every((byte, index) => head[index] === byte))?.[0];
+export function compressionOf(head: Uint8Array): Compression | undefined {
+  return COMPRESSIONS.find(([, magic]) => magic.every((byte, index) => head[index] === byte))?.[0];
 }
