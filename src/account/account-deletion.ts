@@ -2,6 +2,7 @@ import type { Account } from '../domain/account.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { HOUR_MS } from '../domain/usage.ts';
 import type { Activity } from '../store/activity.ts';
+import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
@@ -75,8 +76,12 @@ function remove(change: Change, account: Account): void {
 function forgetAccounts({ apiKeys, database, secret }: Registry, activity: Activity, ids: readonly number[]): void {
   const keyIds = database.read(() => ids.flatMap((id) => apiKeys.ofAccount(id).map((key) => key.id)));
   const sessions = new Sessions(activity.database, secret);
+  const devices = new Devices(activity.database, secret);
   activity.database.write(() => {
-    for (const id of ids) sessions.revokeAll(id);
+    for (const id of ids) {
+      sessions.revokeAll(id);
+      devices.forgetAll(id);
+    }
     activity.usage.forget(keyIds);
   });
 }

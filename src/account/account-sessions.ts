@@ -13,6 +13,8 @@ export interface Browser {
   readonly session: string | undefined;
   /** The value of the cookie that it got when it started to sign in. */
   readonly attemptToken: string | undefined;
+  /** The value of the cookie that it got when it signed in before. */
+  readonly device: string | undefined;
 }
 
 /** A person who is signed in. */
@@ -21,9 +23,10 @@ export interface SignedIn {
   readonly session: Session;
 }
 
-/** A new session, and the value of its cookie, which is stored nowhere. */
+/** A new session, and the values of its cookie and of that of the device, which are stored nowhere. */
 export interface NewSession extends SignedIn {
   readonly token: string;
+  readonly device: string;
 }
 
 /** Opens, finds, lists and ends the sessions of accounts. */
@@ -41,15 +44,16 @@ export class AccountSessions {
    * that disables the account waits for it, and then ends this session too.
    */
   open(account: Account, method: string, browser: Browser): NewSession {
-    const { sessions, activityDatabase } = this.#stores;
+    const { sessions, devices, attempts, activityDatabase } = this.#stores;
     const nowMs = this.#clock();
     const userAgent = browser.userAgent?.replace(UNPRINTABLE, '').slice(0, USER_AGENT_CHARS_MAX);
-    const { session, token } = activityDatabase.write(() => {
+    return activityDatabase.write(() => {
       const former = browser.session === undefined ? undefined : sessions.find(browser.session, nowMs);
       if (former !== undefined) sessions.revoke(former.accountId, former.id);
-      return sessions.create({ accountId: account.id, method, userAgent }, nowMs);
+      if (browser.attemptToken !== undefined) attempts.forgive(browser.attemptToken);
+      const device = devices.remember(browser.device, account.id, nowMs);
+      return { account, device, ...sessions.create({ accountId: account.id, method, userAgent }, nowMs) };
     });
-    return { account, session, token };
   }
 
   /** The person with this session cookie. Undefined if the session has ended or the account is disabled. */
@@ -89,10 +93,13 @@ export class AccountSessions {
     this.#record(account, actor, 'session.end', { session: id });
   }
 
-  /** Ends all sessions of the account, and returns their number. `actor`: undefined for a command. */
+  /** Ends all sessions of the account, forgets its devices, and returns the number of sessions. `actor`: undefined for a command. */
   endAll(account: Account, actor?: Account): number {
-    const { sessions, activityDatabase } = this.#stores;
-    const count = activityDatabase.write(() => sessions.revokeAll(account.id));
+    const { sessions, devices, activityDatabase } = this.#stores;
+    const count = activityDatabase.write(() => {
+      devices.forgetAll(account.id);
+      return sessions.revokeAll(account.id);
+    });
     if (count > 0) this.#record(account, actor, 'session.end-all', { sessions: count });
     return count;
   }

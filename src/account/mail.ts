@@ -36,7 +36,7 @@ function htmlOf(part: Part): string {
   return `<p style="font-size:1.6em;letter-spacing:.1em"><strong>${text}</strong></p>`;
 }
 
-/** `123 456`. */
+/** `1234 5678`. */
 function spaced(code: string): string {
-  return `${code.slice(0, 3)} ${code.slice(3)}`;
+  return `${code.slice(0, 4)} ${code.slice(4)}`;
 }

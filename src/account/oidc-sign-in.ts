@@ -61,12 +61,14 @@ export class OidcSignIn {
     const attemptToken = this.#attemptTokenOf(name, callback.searchParams.get('state') ?? '', browser);
     stores.activityDatabase.write(() => {
       const nowMs = clock();
-      refuseTooManyOf(client, stores.attempts, nowMs);
+      const device = stores.devices.known(browser.device, nowMs);
+      refuseTooManyOf(client, stores.attempts, nowMs, device);
       const attempt = {
         method: name,
         email: undefined,
         browser: attemptToken,
         client,
+        device,
         createdMs: nowMs,
         usedMs: nowMs,
       };
@@ -94,12 +96,15 @@ export class OidcSignIn {
     if (email === undefined) {
       throw new DomainError(
         'forbidden',
-        `${name} states an e-mail address that is not plain ASCII: use another one there, or sign in another way`,
+        `${name} states an e-mail address that this service does not accept: use another one there, or sign in another way`,
       );
     }
     const isProven = isEmailVerified && !this.#hasOtherIdentity(email, identity);
     if (isProven) return { session: this.#signIn.enter({ email, method: name, identity }, browser) };
-    return { session: undefined, attemptToken: this.#signIn.ask(email, client, { provider: name, identity }) };
+    return {
+      session: undefined,
+      attemptToken: this.#signIn.ask(email, client, { provider: name, identity }, browser.device),
+    };
   }
 
   /** Returns true if the account of the address has an identity of the same issuer. `identity` itself is linked to no account. */

@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
@@ -15,6 +16,7 @@ export function signInStores({ database, secret, accounts, audit }: Registry, ac
     identities: new Identities(database),
     accountsDatabase: database,
     sessions: new Sessions(activity, secret),
+    devices: new Devices(activity, secret),
     attempts: new SignInAttempts(activity, secret),
     activityDatabase: activity,
   };

@@ -4,18 +4,18 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
-import { ATTEMPT_MS, CODE_TRIES_MAX } from '../store/sign-in-attempts.ts';
+import { ATTEMPT_MS, CODE_TRIES_MAX, networkOf } from '../store/sign-in-attempts.ts';
 import { signInMail } from './account-mails.ts';
 import type { AccountSessions, Browser, NewSession } from './account-sessions.ts';
-import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
+import * as limits from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
 import { linkUrl } from './sign-in-link.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
-const CODE_DIGITS = 6;
-const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: ask for a new one`;
+const CODE_DIGITS = 8;
+const TRIED_TOO_OFTEN = `this code was tried ${CODE_TRIES_MAX} times: use the link in the mail, or ask for a new one`;
 
 export interface SignInDeps {
   readonly stores: SignInStores;
@@ -48,16 +48,16 @@ export class SignIn {
   /**
    * Sends a mail with a link and a code if the address may sign in, and returns the value of a cookie for the browser. The answer and the
    * rows written are the same for every address; the mail is sent later. Throws 'invalid-parameter' for a malformed address,
-   * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail.
+   * 'rate-limited', 'busy' when too many mails wait, and 'not-found' when the service sends no mail. `device`: the value of that cookie.
    */
-  ask(typed: string, client: string, unproven?: UnprovenIdentity): string {
+  ask(typed: string, client: string, unproven?: UnprovenIdentity, device?: string): string {
     const { stores, clock, outbox, signUp } = this.#deps;
     if (outbox === undefined) {
       throw new DomainError('not-found', 'this service sends no mail: ask its operator for a sign-in link');
     }
     const address = emailAddress(typed);
     const [nowMs, publicUrl] = [clock(), this.#deps.publicUrl()];
-    const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
+    const { accounts, attempts, devices, accountsDatabase, activityDatabase } = stores;
     outbox.refuseWhenFull();
     const account = accountsDatabase.read(() => accounts.findByEmail(address));
     // Mail servers may distinguish the case of an address: another spelling may be another person's.
@@ -67,15 +67,19 @@ export class SignIn {
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
     const mail = signInMail({ email, link: linkUrl(publicUrl, link), code, publicUrl, provider: unproven?.provider });
     const isMailed = activityDatabase.write(() => {
-      refuseTooManyOf(client, attempts, nowMs);
-      refuseTooManyTo(email, attempts, nowMs);
-      const isLimitReached = isDailyLimitReached(attempts, nowMs);
+      const known = devices.known(device, nowMs, account?.id ?? 0);
+      limits.refuseTooManyOf(client, attempts, nowMs, known);
+      if (known === undefined) limits.refuseTooManyWith(email, client, attempts, nowMs);
+      const isLimitReached = limits.isDailyLimitReached(attempts, nowMs);
+      const isDue = limits.isMailDue(email, account !== undefined, attempts, nowMs);
       const mayEnter =
         account === undefined ? admitsNew(signUp, email) && !isLimitReached : account.disabledMs === undefined;
-      attempts.add({ method, email, link, code, browser, isMailed: mayEnter, client, identity, createdMs: nowMs });
-      return mayEnter;
+      const isSent = mayEnter && (isDue || known !== undefined);
+      const secrets = { link, code, browser, device: known };
+      attempts.add({ method, email, ...secrets, isMailed: isSent, client, identity, createdMs: nowMs });
+      return isSent;
     });
-    outbox.send(isMailed ? mail : undefined, nowMs + ATTEMPT_MS);
+    outbox.send(isMailed ? mail : undefined, nowMs + ATTEMPT_MS, account === undefined ? networkOf(client) : undefined);
     return browser;
   }
 
@@ -106,7 +110,7 @@ export class SignIn {
     return this.enter(attempt, browser);
   }
 
-  /** Signs in with a code, in the browser that asked for it. Throws 'forbidden'; the sixth try needs a new code. */
+  /** Signs in with a code, in the browser that asked for it. Throws 'forbidden', and 'rate-limited' as `refuseTooManyGuesses` does. */
   redeemCode(typed: string, browser: Browser): NewSession {
     const { stores, clock } = this.#deps;
     const { attempts, activityDatabase } = stores;
@@ -122,9 +126,10 @@ export class SignIn {
       }
       const found = usableAttempt(begun, 'code', clock());
       if (found.codeTries >= CODE_TRIES_MAX) throw new DomainError('forbidden', TRIED_TOO_OFTEN);
+      limits.refuseTooManyGuesses(found, attempts, clock());
       const matches = attempts.isCode(found, code);
       if (matches) attempts.markUsed(found, clock());
-      else attempts.addTry(found);
+      else attempts.addTry(found, clock());
       return { attempt: found, isRight: matches };
     });
     if (isRight) return this.enter(attempt, browser);

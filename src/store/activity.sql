@@ -23,6 +23,8 @@ CREATE TABLE sign_in_attempts (
   method TEXT NOT NULL,
   -- In the spelling of the account; without an account as it was typed. Of a change, the new address. NULL: the answer of a provider.
   email TEXT COLLATE NOCASE,
+  -- HMAC-SHA-256 of the address that shares its limits with other spellings.
+  base_digest BLOB,
   -- HMAC-SHA-256 of the secret in the link (of a change: with the account and its address), of the code with the attempt's id, and of the
   -- cookie of the browser that asked.
   -- An attempt at a provider has no link and no code; one of a command, and a change, only a link.
@@ -31,20 +33,41 @@ CREATE TABLE sign_in_attempts (
   browser_digest BLOB UNIQUE,
   -- 1: link and code were sent. 0: nobody knows them, since the address may not sign in; the row is the same otherwise.
   is_mailed INTEGER NOT NULL CHECK (is_mailed IN (0, 1)),
-  -- HMAC-SHA-256 of the client's address. NULL: a command.
+  -- HMAC-SHA-256 of the client's address, and of its network. NULL: a command.
   client_digest BLOB,
+  network_digest BLOB,
+  -- HMAC-SHA-256 of the device of a browser that signed in before: it has limits of its own.
+  device_digest BLOB,
+  -- Wrong codes, and the time of the last one.
   code_tries INTEGER NOT NULL DEFAULT 0,
+  last_try_ms INTEGER,
   -- The identity (JSON: issuer, subject) that is linked to the account when the person has proved the address.
   identity TEXT CHECK (json_valid(identity)),
   created_ms INTEGER NOT NULL,
   -- NULL: not used yet.
-  used_ms INTEGER
+  used_ms INTEGER,
+  -- 1: the person signed in. Such an attempt counts only for its codes.
+  succeeded INTEGER NOT NULL DEFAULT 0 CHECK (succeeded IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX sign_in_attempts_by_email ON sign_in_attempts (email, created_ms);
+CREATE INDEX sign_in_attempts_by_base ON sign_in_attempts (base_digest, created_ms);
 CREATE INDEX sign_in_attempts_by_client ON sign_in_attempts (client_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_network ON sign_in_attempts (network_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_device ON sign_in_attempts (device_digest, created_ms);
 CREATE INDEX sign_in_attempts_by_creation ON sign_in_attempts (created_ms);
 CREATE INDEX mailed_sign_in_attempts ON sign_in_attempts (created_ms, is_mailed) WHERE is_mailed;
+
+-- Browsers that signed in to an account before.
+CREATE TABLE devices (
+  account_id INTEGER NOT NULL,
+  -- HMAC-SHA-256 of the cookie's value. A browser of two accounts has a row for each.
+  digest BLOB NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  PRIMARY KEY (account_id, digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX devices_by_digest ON devices (digest);
+CREATE INDEX devices_by_last_use ON devices (last_used_ms);
 
 -- Each request is counted in a row of its hour and in one of its day.
 CREATE TABLE usage (

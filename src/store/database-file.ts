@@ -1,5 +1,6 @@
 import accounts from './accounts.sql' with { type: 'text' };
 import activity from './activity.sql' with { type: 'text' };
+import activityToVersion2 from './activity-2.sql' with { type: 'text' };
 import recordings from './bookreel.sql' with { type: 'text' };
 import toVersion7 from './bookreel-7.sql' with { type: 'text' };
 import toVersion8 from './bookreel-8.sql' with { type: 'text' };
@@ -44,7 +45,7 @@ export const ACCOUNTS: DatabaseFile = {
 export const ACTIVITY: DatabaseFile = {
   name: 'activity.db',
   applicationId: 0x62_6b_72_76,
-  version: 1,
+  version: 2,
   schema: activity,
-  migrations: [],
+  migrations: [{ sql: activityToVersion2 }],
 };

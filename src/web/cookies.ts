@@ -1,3 +1,4 @@
+import { DEVICE_MS } from '../store/devices.ts';
 import { SESSION_MS } from '../store/sessions.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 
@@ -5,12 +6,14 @@ import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 const SESSION = '__Host-bookreel-session';
 const ATTEMPT = '__Host-bookreel-attempt';
 const NEXT = '__Host-bookreel-next';
+const DEVICE = '__Host-bookreel-device';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
 export function cookiesOf(request: Request): {
   readonly session: string | undefined;
   readonly attemptToken: string | undefined;
+  readonly device: string | undefined;
   /** The page to show after a sign-in, as the browser sent it: an argument of `nextPage`. */
   readonly next: string | undefined;
 } {
@@ -19,7 +22,7 @@ export function cookiesOf(request: Request): {
     const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
     return values.length === 1 ? values[0] : undefined;
   };
-  return { session: read(SESSION), attemptToken: read(ATTEMPT), next: read(NEXT) };
+  return { session: read(SESSION), attemptToken: read(ATTEMPT), device: read(DEVICE), next: read(NEXT) };
 }
 
 /** The header that sets the session's cookie; undefined removes it. */
@@ -30,6 +33,11 @@ export function sessionCookie(token: string | undefined): string {
 /** The header that sets the cookie of a browser that started a sign-in. */
 export function attemptCookie(attemptToken: string | undefined): string {
   return cookie(ATTEMPT, attemptToken, ATTEMPT_MS);
+}
+
+/** The header that sets the cookie of a browser that has signed in. It stays when the person signs out. */
+export function deviceCookie(device: string): string {
+  return cookie(DEVICE, device, DEVICE_MS);
 }
 
 /** The header that sets the page to show after the sign-in in this browser: by a link, a code or a provider. */

@@ -84,10 +84,10 @@ export function accountSite(deps: SiteDeps) {
 
 function pageRequestOf({ request, params }: Context, client: string): PageRequest {
   const { search, searchParams } = new URL(request.url);
-  const { session, attemptToken, next } = cookiesOf(request);
+  const { next, ...cookies } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
-  const browser = { userAgent, session, attemptToken };
+  const browser = { userAgent, ...cookies };
   // The router gives a path without parameters no parameters at all.
   const parameter = Object.values(params ?? {})[0] ?? '';
   return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };

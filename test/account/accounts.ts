@@ -9,7 +9,7 @@ import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 export const PUBLIC_URL = 'http://127.0.0.1:8080';
 export const CLIENT = '192.0.2.7';
 /** A browser without cookies. */
-export const NEW_BROWSER = { userAgent: 'Judge/1.0', session: undefined, attemptToken: undefined };
+export const NEW_BROWSER = { userAgent: 'Judge/1.0', session: undefined, attemptToken: undefined, device: undefined };
 
 /** The people of a service, with a clock that the test moves. */
 export interface People extends AsyncDisposable {

@@ -20,12 +20,12 @@ test('A mail goes to the spelling that the account has, with a link and a code, 
   await service.drained();
   const [mail] = smtp.mails;
   expect([mail!.from, mail!.to]).toEqual([SENDER, ['Ada@example.com']]);
-  expect(mail!.code).toMatch(/^\d{6}$/);
+  expect(mail!.code).toMatch(/^\d{8}$/);
   expect(mail!.raw).not.toContain('<img');
 
   expect(service.signIn.look(mail!.link)).toEqual({ email: 'Ada@example.com', provider: undefined });
   expect(service.signIn.look(mail!.link).email).toBe('Ada@example.com');
-  const byCode = service.signIn.redeemCode(`${mail!.code.slice(0, 3)} ${mail!.code.slice(3)}`, {
+  const byCode = service.signIn.redeemCode(`${mail!.code.slice(0, 4)} ${mail!.code.slice(4)}`, {
     ...NEW_BROWSER,
     attemptToken,
   });
@@ -61,7 +61,7 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   const { link, code } = smtp.mails[0]!;
   const other = signIn.ask(ADA, CLIENT);
   await service.drained();
-  const wrong = code === '000000' ? '111111' : '000000';
+  const wrong = code === '00000000' ? '11111111' : '00000000';
   const cases: [string, () => unknown, RegExp][] = [
     ['unknown link', () => signIn.redeemLink('A'.repeat(43), NEW_BROWSER), /^this link is not valid/],
     ['empty link', () => signIn.look(''), /^this link is not valid/],
@@ -83,8 +83,10 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
     ['fifth', () => signIn.redeemCode(wrong, browser), /^this code was tried 5 times/],
     ['right but too late', () => signIn.redeemCode(code, browser), /^this code was tried 5 times/],
   ];
-  for (const [name, work, sentence] of cases)
+  for (const [name, work, sentence] of cases) {
     expect([name, await refusal(work)]).toEqual([name, expect.stringMatching(sentence)]);
+    held.passTime(16_000);
+  }
   held.passTime(15 * MINUTE_MS);
   expect(await refusal(() => signIn.look(link))).toMatch(/^this link is older than 15 minutes/);
   expect(await refusal(() => signIn.redeemLink(link, NEW_BROWSER))).toMatch(/^this link is older than 15 minutes/);
@@ -111,6 +113,7 @@ test('An address that may not sign in gets the same answer, cookie and rows, no 
   await service.drained();
   expect(attemptTokens.map((cookie) => cookie.length)).toEqual([43, 43, 43]);
   expect(smtp.mails.map(({ to }) => to)).toEqual([[ADA]]);
+  // Each has another address, so none waits for another.
   const refusals = attemptTokens.map((cookie) =>
     refusal(() => service.signIn.redeemCode('00000', { ...NEW_BROWSER, attemptToken: cookie })),
   );
@@ -177,26 +180,6 @@ test('An account that is disabled while the mail is on its way cannot sign in', 
   expect(await refusal(() => service.signIn.redeemLink(smtp.mails[0]!.link, NEW_BROWSER))).toMatch(/disabled/);
 });
 
-test('A client may start 20 sign-ins an hour, an e-mail address 5 an hour and 20 a day, also across restarts.', async () => {
-  await using smtp = await catchMails();
-  await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
-  const { signIn } = held.service;
-  for (let count = 0; count < 5; count += 1) signIn.ask(ADA, `192.0.2.${count}`);
-  expect(await refusal(() => signIn.ask('ADA@example.com', '192.0.2.9'))).toMatch(
-    /with this address: use the last mail/,
-  );
-  for (let count = 0; count < 20; count += 1) signIn.ask(`person${count}@example.com`, CLIENT);
-  expect(await refusal(() => signIn.ask('another@example.com', CLIENT))).toMatch(/from your network/);
-  for (let hour = 0; hour < 3; hour += 1) {
-    held.passTime(60 * MINUTE_MS);
-    for (let count = 0; count < 5; count += 1) signIn.ask(ADA, CLIENT);
-  }
-  held.passTime(60 * MINUTE_MS);
-  expect(await refusal(() => signIn.ask(ADA, CLIENT))).toMatch(/this address today/);
-  held.passTime(24 * 60 * MINUTE_MS);
-  signIn.ask(ADA, CLIENT);
-});
-
 test('After 2,000 mails of a day only addresses with an account get one, and every address gets the same answer.', async () => {
   await using smtp = await catchMails();
   await using held = people({ mail: { url: smtp.url, sender: SENDER, passwordFile: undefined } });
@@ -240,6 +223,25 @@ test('Addresses are plain ASCII without quotes, names, comments or brackets, wit
     '@example.com',
     'ada',
     '',
+    // A mail server may read another destination in each of them.
+    'mallory%evil.example@corp.example',
+    'evil.example!mallory@corp.example',
+    '@evil.example:mallory@corp.example',
+    'mallory@evil.example@corp.example',
+    'mallory:evil.example@corp.example',
+    'SRS0=a1=b2=evil.example=mallory@corp.example',
+    'mallory=evil.example@corp.example',
+    '/var/spool/mail/root@corp.example',
+    '|/bin/sh@corp.example',
+    '`id`@corp.example',
+    '$HOME@corp.example',
+    '{a,b}@corp.example',
+    'a&b@corp.example',
+    '-froot@corp.example',
+    '+tag@corp.example',
+    "'ada'@corp.example",
+    '*@corp.example',
+    '~root@corp.example',
     `${'a'.repeat(65)}@example.com`,
     `a@${'b.'.repeat(126)}com`,
   ];
@@ -249,7 +251,7 @@ test('Addresses are plain ASCII without quotes, names, comments or brackets, wit
       expect.stringMatching(/^that is not an e-mail address/),
     ]);
   }
-  expect(emailAddress(" O'Neil+a.b=c@Mail.Example.ORG ")).toBe("O'Neil+a.b=c@mail.example.org");
+  expect(emailAddress(" O'Neil-ada+a.b_c@Mail.Example.ORG ")).toBe("O'Neil-ada+a.b_c@mail.example.org");
   expect(emailAddress('owner@localhost')).toBe('owner@localhost');
 });
 
@@ -301,23 +303,6 @@ test('A mail whose link has expired is not sent', async () => {
   expect(log).toEqual(['a mail was not sent (too late, 0 of 4 tries): check the mail server']);
 });
 
-test('At most 200 mails wait; then every request for a mail is refused, whatever its address.', async () => {
-  await using smtp = await catchMails();
-  await using held = people({
-    mail: { url: smtp.url, sender: SENDER, passwordFile: undefined },
-    signUp: { policy: 'invited', domains: new Set(['example.com']) },
-  });
-  const { signIn } = held.service;
-  for (let count = 0; count < 200; count += 1) signIn.ask(`person${count}@example.com`, `198.51.100.${count}`);
-  const sentences = await Promise.all(
-    ['late@example.com', 'nobody@other.org'].map((email) => refusal(() => signIn.ask(email, CLIENT))),
-  );
-  expect(new Set(sentences)).toEqual(new Set(['too many mails wait for the mail server: try again in a few minutes']));
-  await held.service.drained();
-  expect(smtp.mails.length).toBe(200);
-  signIn.ask('late@example.com', CLIENT);
-});
-
 test('Without a mail server only links by command sign in', async () => {
   await using held = people({ signUp: { policy: 'closed', domains: new Set() } });
   const { service, registry } = held;
@@ -366,8 +351,9 @@ test('No session, link or code is in a database, its write-ahead log or the log'
   await service.drained();
   const browser = { ...NEW_BROWSER, attemptToken };
   expect(await refusal(() => service.signIn.redeemCode('0', browser))).toMatch(/wrong/);
-  const { token } = service.signIn.redeemCode(smtp.mails[0]!.code, browser);
-  const secrets = [attemptToken, left, token, ...smtp.mails.flatMap(({ link, code }) => [link, code])];
+  held.passTime(1000);
+  const { token, device } = service.signIn.redeemCode(smtp.mails[0]!.code, browser);
+  const secrets = [attemptToken, left, token, device, ...smtp.mails.flatMap(({ link, code }) => [link, code])];
   const files = readdirSync(held.directory).map((name) => readFileSync(join(held.directory, name)));
   expect(files.length).toBeGreaterThanOrEqual(5);
   const found = secrets.filter(

@@ -28,6 +28,7 @@ interface ModelAttempt {
   readonly change?: { readonly account: ModelAccount; readonly from: string };
   isUsed: boolean;
   wrongCodes: number;
+  lastTryMs?: number;
 }
 
 interface ModelAccount {
@@ -78,7 +79,12 @@ const accountOf = (model: Model, email: string) =>
   model.accounts.find((account) => nameOf(account.email) === nameOf(email));
 
 function browserOf(real: Real, browser: number): Browser {
-  return { userAgent: undefined, session: real.tokens[browser], attemptToken: real.attemptTokens[browser] };
+  return {
+    userAgent: undefined,
+    session: real.tokens[browser],
+    attemptToken: real.attemptTokens[browser],
+    device: undefined,
+  };
 }
 
 /** The error's kind and sentence; none if nothing was refused. */
@@ -126,21 +132,38 @@ const isUsable = (attempt: ModelAttempt, nowMs: number) =>
 
 const clientOf = (browser: number) => `192.0.2.${browser}`;
 
-/** Whether too many attempts came from the browser, or are for the address. */
-function isLimited(model: Model, email: string, browser: number): boolean {
-  const since = (ms: number) =>
-    model.attempts.filter(({ isByCommand, createdMs }) => !isByCommand && model.nowMs - createdMs < ms);
-  const sameEmail = (attempt: ModelAttempt) => nameOf(attempt.email) === nameOf(email);
-  return (
-    since(HOUR_MS).filter((attempt) => attempt.browser === browser).length >= 20 ||
-    since(HOUR_MS).filter(sameEmail).length >= 5 ||
-    since(DAY_MS).filter(sameEmail).length >= 20
+/** Attempts that count: those of commands, and those with which a person signed in, do not. */
+function countedSince(model: Model, ms: number): ModelAttempt[] {
+  return model.attempts.filter(
+    ({ isByCommand, isUsed, createdMs }) => !isByCommand && !isUsed && model.nowMs - createdMs < ms,
   );
+}
+
+const isWith = (email: string, isChange: boolean) => (attempt: ModelAttempt) =>
+  nameOf(attempt.email) === nameOf(email) && (!isChange || attempt.change !== undefined);
+
+/** Returns true if too many attempts came from the browser, or are with the address. All browsers are in one network. */
+function isLimited(model: Model, email: string, browser: number, isChange: boolean): boolean {
+  return (
+    countedSince(model, HOUR_MS).filter((attempt) => attempt.browser === browser).length >= 20 ||
+    countedSince(model, HOUR_MS).filter(isWith(email, isChange)).length >= 5 ||
+    countedSince(model, DAY_MS).filter(isWith(email, isChange)).length >= 20
+  );
+}
+
+/** Returns true if the browser may type no code now: too many wrong ones were typed with the address, or the last one a moment ago. */
+function mustWait(model: Model, { email }: ModelAttempt): boolean {
+  const today = model.attempts.filter(({ createdMs }) => model.nowMs - createdMs < DAY_MS);
+  const wrongOf = (attempts: readonly ModelAttempt[]) => attempts.reduce((sum, { wrongCodes }) => sum + wrongCodes, 0);
+  const own = today.filter(isWith(email, false));
+  const lastMs = Math.max(...own.map(({ lastTryMs = Number.NEGATIVE_INFINITY }) => lastTryMs));
+  const pauseMs = Math.min(1000 * 2 ** (wrongOf(own) - 1), 10 * MINUTE_MS);
+  return wrongOf(own) >= 20 || wrongOf(today) >= 100 || model.nowMs < lastMs + pauseMs;
 }
 
 const ask = (email: string, browser: number) =>
   step(`ask ${email} in ${browser}`, async (model, real) => {
-    const refused = isLimited(model, email, browser);
+    const refused = isLimited(model, email, browser, false);
     const before = real.mails.length;
     const { kind } = await errorOf(() => {
       real.attemptTokens[browser] = real.signIn.ask(email, clientOf(browser));
@@ -152,7 +175,7 @@ const ask = (email: string, browser: number) =>
     expect(real.mails.length - before).toBe(isMailed ? 1 : 0);
     const text = real.mails[before]?.text ?? '';
     real.secrets.push(
-      isMailed ? { link: /token=([\w-]+)/.exec(text)![1]!, code: /^(\d{3} \d{3})$/m.exec(text)![1]! } : undefined,
+      isMailed ? { link: /token=([\w-]+)/.exec(text)![1]!, code: /^(\d{4} \d{4})$/m.exec(text)![1]! } : undefined,
     );
     const attempt = {
       email: spelled(model, email),
@@ -216,15 +239,20 @@ const typeCode = (nth: number | undefined, browser: number) =>
       real.tokens[browser] = real.signIn.redeemCode(typed, browserOf(real, browser)).token;
     });
     const attempt = model.attemptTokens[browser];
+    if (attempt !== undefined && isUsable(attempt, model.nowMs) && attempt.wrongCodes < 5 && mustWait(model, attempt)) {
+      expect(kind).toBe('rate-limited');
+      return;
+    }
     if (attempt === undefined || !isUsable(attempt, model.nowMs) || attempt.wrongCodes >= 5) {
       expect(kind).toBe('forbidden');
       return;
     }
-    // Two mails may have the same code, once in a million.
+    // Two mails may have the same code, once in a hundred million.
     const own = real.secrets[model.attempts.indexOf(attempt)]?.code;
     if (own !== undefined && own === typed) expect(kind).toBe(entered(model, attempt, browser) as string);
     else {
       attempt.wrongCodes += 1;
+      attempt.lastTryMs = model.nowMs;
       expect(kind).toBe('forbidden');
       expect(sentence).toContain(
         attempt.wrongCodes === 5 ? 'was tried 5 times' : `${5 - attempt.wrongCodes} of 5 tries`,
@@ -277,7 +305,7 @@ const askChange = (email: string, browser: number) =>
       if (model.nowMs - createdMs >= 15 * MINUTE_MS) return 'sign-in-again';
       if (email === account.email) return 'invalid-parameter';
       if (!email.endsWith('@example.com')) return 'forbidden';
-      return isLimited(model, email, browser) ? 'rate-limited' : undefined;
+      return isLimited(model, email, browser, true) ? 'rate-limited' : undefined;
     };
     expect(kind).toBe(expected() as string);
     expect(real.mails.length - before).toBe(kind === undefined ? 1 : 0);
@@ -394,7 +422,9 @@ const steps = [
     ),
   browser.map(visit),
   fc.tuple(browser, fc.boolean()).map(([within, isEverywhere]) => signOut(within, isEverywhere)),
-  fc.tuple(browser, fc.nat(5)).map(([within, times]) => repeated(times, typeCode(undefined, within))),
+  fc
+    .tuple(browser, fc.nat(5))
+    .map(([within, times]) => repeated(times, inOrder(typeCode(undefined, within), passTime(MINUTE_MS)))),
   fc.tuple(email, browser, fc.nat(6)).map(([of, within, times]) => repeated(times, ask(of, within))),
   fc.tuple(email, browser).map(([of, within]) => inOrder(setDisabled(of, true), visit(within), setDisabled(of, false))),
   email.map(createAccount),

@@ -45,7 +45,7 @@ export async function catchMails(
           to: rcptTo.map(({ address }) => address),
           raw,
           link: /token=([\w-]+)/.exec(text)?.[1] ?? '',
-          code: (/^(\d{3} \d{3})$/m.exec(text)?.[1] ?? '').replace(' ', ''),
+          code: (/^(\d{4} \d{4})$/m.exec(text)?.[1] ?? '').replace(' ', ''),
         };
         arrivalOf(mails.length).resolve(mail);
         mails.push(mail);

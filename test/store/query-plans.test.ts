@@ -4,6 +4,7 @@ import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import * as deletion from '../../src/store/deletion.ts';
+import * as devices from '../../src/store/devices.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
@@ -218,20 +219,20 @@ test.each<[string, string, ...string[]]>([
     attempts.FIND_ATTEMPT_BY_BROWSER,
     `${ATTEMPTS} INDEX sqlite_autoindex_sign_in_attempts_3 (`,
   ],
-  [
-    'COUNT_ATTEMPTS_BY_CLIENT',
-    attempts.COUNT_ATTEMPTS_BY_CLIENT,
-    `${ATTEMPTS} COVERING INDEX sign_in_attempts_by_client (`,
-  ],
-  ['COUNT_ATTEMPTS_BY_EMAIL', attempts.COUNT_ATTEMPTS_BY_EMAIL, `${ATTEMPTS} INDEX sign_in_attempts_by_email (`],
+  ['COUNT_ATTEMPTS_BY_CLIENT', attempts.COUNT_ATTEMPTS_BY_CLIENT, `${ATTEMPTS} INDEX sign_in_attempts_by_client (`],
+  ['COUNT_ATTEMPTS_BY_NETWORK', attempts.COUNT_ATTEMPTS_BY_NETWORK, `${ATTEMPTS} INDEX sign_in_attempts_by_network (`],
+  ['COUNT_ATTEMPTS_BY_DEVICE', attempts.COUNT_ATTEMPTS_BY_DEVICE, `${ATTEMPTS} INDEX sign_in_attempts_by_device (`],
+  ['COUNT_ATTEMPTS_WITH_ADDRESS', attempts.COUNT_ATTEMPTS_WITH_ADDRESS, `${ATTEMPTS} INDEX sign_in_attempts_by_`],
+  ['COUNT_MAILS_TO', attempts.COUNT_MAILS_TO, `${ATTEMPTS} INDEX sign_in_attempts_by_base (`],
+  ['FIND_LAST_MAIL', attempts.FIND_LAST_MAIL, `${ATTEMPTS} INDEX sign_in_attempts_by_base (`],
+  ['WRONG_CODES_WITH_ADDRESS', attempts.WRONG_CODES_WITH_ADDRESS, `${ATTEMPTS} INDEX sign_in_attempts_by_base (`],
+  ['WRONG_CODES_OF_NETWORK', attempts.WRONG_CODES_OF_NETWORK, `${ATTEMPTS} INDEX sign_in_attempts_by_network (`],
+  ['WRONG_CODES_OF_DEVICE', attempts.WRONG_CODES_OF_DEVICE, `${ATTEMPTS} INDEX sign_in_attempts_by_device (`],
+  ['WRONG_CODES_OF_BOTH', attempts.WRONG_CODES_OF_BOTH, `${ATTEMPTS} INDEX sign_in_attempts_by_`],
+  ['FIND_DEVICE', devices.FIND_DEVICE, 'SEARCH devices USING PRIMARY KEY (account_id=? AND digest=?)'],
+  ['FIND_DEVICE_OF_ANY', devices.FIND_DEVICE_OF_ANY, 'SEARCH devices USING INDEX devices_by_digest ('],
+  ['DELETE_OLD_DEVICES', devices.DELETE_OLD_DEVICES, 'SEARCH devices USING COVERING INDEX devices_by_last_use ('],
   ['COUNT_MAILED_ATTEMPTS', attempts.COUNT_MAILED_ATTEMPTS, `${ATTEMPTS} COVERING INDEX mailed_sign_in_attempts (`],
-  [
-    'DELETE_SURPLUS_ATTEMPTS',
-    attempts.DELETE_SURPLUS_ATTEMPTS,
-    `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`,
-    'SCALAR SUBQUERY',
-    'SCAN sign_in_attempts USING COVERING INDEX sign_in_attempts_by_creation',
-  ],
   ['DELETE_OLD_ATTEMPTS', attempts.DELETE_OLD_ATTEMPTS, `${ATTEMPTS} INDEX sign_in_attempts_by_creation (`],
 ])('%s of activity.db only searches', (_, sql, ...steps) => {
   expectPlan(held.activity.database, sql, steps);

@@ -71,11 +71,17 @@ describe('The pages of accounts', () => {
     const { code } = await smtp.nth(0);
     const wrong = await browser.post('/sign-in/code', { code: '1' });
     expect([wrong.status, wrong.text]).toEqual([403, expect.stringContaining('4 of 5 tries')]);
+    const early = await browser.post('/sign-in/code', { code });
+    expect([early.status, early.text]).toEqual([429, expect.stringContaining('Wait 1 s before the next code')]);
+    await Bun.sleep(1000);
     const entered = await browser.post('/sign-in/code', { code });
     expect([entered.status, entered.headers.get('location')]).toEqual([303, '/account']);
     expect(entered.headers.getSetCookie()).toEqual([
       expect.stringMatching(
         /^__Host-bookreel-session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=7776000$/,
+      ),
+      expect.stringMatching(
+        /^__Host-bookreel-device=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=34560000$/,
       ),
       '__Host-bookreel-attempt=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
       '__Host-bookreel-next=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',

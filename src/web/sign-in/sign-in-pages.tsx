@@ -2,7 +2,7 @@ import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { attemptCookie, nextCookie, sessionCookie } from '../cookies.ts';
+import { attemptCookie, deviceCookie, nextCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
@@ -62,7 +62,8 @@ function MailForm({ email }: { readonly email: string | undefined }) {
 /** POST /sign-in/email. The answer is the same for every address. */
 export async function sendMail({ signIn }: AccountService, request: PageRequest): Promise<Answer> {
   const email = (await request.form()).get('email') ?? '';
-  return redirect('/sign-in/code', attemptCookie(signIn.ask(email, request.client)));
+  const attemptToken = signIn.ask(email, request.client, undefined, request.browser.device);
+  return redirect('/sign-in/code', attemptCookie(attemptToken));
 }
 
 /** GET /sign-in/code. */
@@ -70,7 +71,10 @@ export function codePage(): Answer {
   return formPage(
     'Check your mail',
     <>
-      <p>If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes.</p>
+      <p>
+        If the address may sign in here, a mail with a link and a code is on its way. Both work for 15 minutes, the link
+        in every browser. If no mail comes, too many were asked for: use the link in the last one.
+      </p>
       <Form action="/sign-in/code" button="Sign in" look="primary wide">
         <Field
           label="Code"
@@ -140,6 +144,7 @@ export async function finishAtProvider({ oidc }: AccountService, request: PageRe
     : signedIn(end.session, request);
 }
 
-function signedIn({ token }: NewSession, { next }: PageRequest): Answer {
-  return redirect(nextPage(next), sessionCookie(token), attemptCookie(undefined), nextCookie(undefined));
+function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer {
+  const cookies = [sessionCookie(token), deviceCookie(device), attemptCookie(undefined), nextCookie(undefined)];
+  return redirect(nextPage(next), ...cookies);
 }

@@ -1,0 +1,47 @@
+-- From version 1: attempts count for networks, devices and bases of addresses. Those of version 1 have none.
+
+CREATE TABLE former_attempts AS SELECT * FROM sign_in_attempts;
+DROP TABLE sign_in_attempts;
+
+CREATE TABLE sign_in_attempts (
+  attempt_id TEXT PRIMARY KEY,
+  method TEXT NOT NULL,
+  email TEXT COLLATE NOCASE,
+  base_digest BLOB,
+  link_digest BLOB UNIQUE,
+  code_digest BLOB,
+  browser_digest BLOB UNIQUE,
+  is_mailed INTEGER NOT NULL CHECK (is_mailed IN (0, 1)),
+  client_digest BLOB,
+  network_digest BLOB,
+  device_digest BLOB,
+  code_tries INTEGER NOT NULL DEFAULT 0,
+  last_try_ms INTEGER,
+  identity TEXT CHECK (json_valid(identity)),
+  created_ms INTEGER NOT NULL,
+  used_ms INTEGER,
+  succeeded INTEGER NOT NULL DEFAULT 0 CHECK (succeeded IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO sign_in_attempts (attempt_id, method, email, link_digest, code_digest, browser_digest, is_mailed, client_digest, code_tries,
+  identity, created_ms, used_ms)
+  SELECT attempt_id, method, email, link_digest, code_digest, browser_digest, is_mailed, client_digest, code_tries, identity, created_ms, used_ms
+  FROM former_attempts;
+DROP TABLE former_attempts;
+
+CREATE INDEX sign_in_attempts_by_base ON sign_in_attempts (base_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_client ON sign_in_attempts (client_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_network ON sign_in_attempts (network_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_device ON sign_in_attempts (device_digest, created_ms);
+CREATE INDEX sign_in_attempts_by_creation ON sign_in_attempts (created_ms);
+CREATE INDEX mailed_sign_in_attempts ON sign_in_attempts (created_ms, is_mailed) WHERE is_mailed;
+
+CREATE TABLE devices (
+  account_id INTEGER NOT NULL,
+  digest BLOB NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  PRIMARY KEY (account_id, digest)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX devices_by_digest ON devices (digest);
+CREATE INDEX devices_by_last_use ON devices (last_used_ms);
