@@ -2,6 +2,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { readPrivateFile } from '../store/secret-file.ts';
 
 /** The settings of TLS as options of a command. */
 export interface TlsOptions {
@@ -31,13 +32,14 @@ export function certificateFiles({ tlsCert, tlsKey }: TlsOptions): CertificateFi
   throw new DomainError('invalid-parameter', '--tls-cert and --tls-key need each other: give both');
 }
 
-/** Reads both files. Throws 'unavailable' if one of them cannot be read, is not PEM, or does not fit the other. */
+/** Reads both files. Throws 'unavailable' if one of them cannot be read, is not PEM, or does not fit the other, and if others may read the key. */
 export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
-  const [cert, key] = [read(certPath), read(keyPath)];
+  const cert = read(certPath);
   const certificate = parsed(
     () => new X509Certificate(cert),
     `'${certPath}' has no certificate in PEM: name the file that begins with -----BEGIN CERTIFICATE-----`,
   );
+  const key = readPrivateFile(keyPath);
   if (!certificate.checkPrivateKey(privateKey(key, keyPath))) {
     throw unusable(`'${keyPath}' is not the key of the first certificate in '${certPath}': name two files of one pair`);
   }

@@ -45,15 +45,11 @@ export function certificateProblems(settings: SettingValues): string[] {
   });
 }
 
-/** Reports files with secrets that cannot be read. */
+/** Reports files with secrets that cannot be read, or that others may read. */
 export function secretProblems(settings: SettingValues): string[] {
-  return secretFilesOf(settings).flatMap((path) => problemOf(() => void readSecretFile(path)));
-}
-
-/** The files with secrets that the settings name. */
-export function secretFilesOf({ smtpPasswordFile, oidcProviders, keyFile }: SettingValues): string[] {
+  const { smtpPasswordFile, oidcProviders, keyFile } = settings;
   const paths = [smtpPasswordFile, ...oidcProviders.map(({ secretFile }) => secretFile), keyFile];
-  return paths.filter((path) => path !== undefined);
+  return paths.flatMap((path) => (path === undefined ? [] : problemOf(() => void readSecretFile(path))));
 }
 
 /** Returns a sentence if others may write to the data directory or own it, or if this user may not read it. */

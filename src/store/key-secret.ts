@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { isReadOnly } from './data-directory.ts';
 import { explained } from './database.ts';
 import { draftOf, flush, writeNew } from './on-disk.ts';
+import { refuseReadable } from './secret-file.ts';
 
 export const KEY_SECRET_FILE = 'key-secret';
 const SECRET_BYTES = 32;
@@ -15,16 +17,20 @@ export class KeySecret {
   readonly #hasher: Bun.CryptoHasher;
 
   private constructor(secret: Uint8Array) {
+    // Without a secret the hasher would compute digests that anybody can compute.
+    if (secret.length !== SECRET_BYTES) throw new TypeError(`a key secret has ${SECRET_BYTES} bytes`);
     this.#hasher = new Bun.CryptoHasher('sha256', secret);
   }
 
   /**
    * Reads the data directory's secret. A missing one is created if `mayCreate` returns true. Otherwise keys exist, which a new
-   * secret would make invalid: throws 'unavailable'.
+   * secret would make invalid: throws 'unavailable', as for a secret that cannot be read or created, or that others may read.
    */
   static open(directory: string, mayCreate: () => boolean): KeySecret {
     const path = join(directory, KEY_SECRET_FILE);
     const stored = readSecret(path);
+    // An archive that cannot be written has files of mode 444, and cannot be mended.
+    if (stored !== undefined && !isReadOnly(path)) refuseReadable(path, statSync(path));
     if (stored !== undefined) return new KeySecret(stored);
     if (!mayCreate()) {
       throw new DomainError(
@@ -32,8 +38,7 @@ export class KeySecret {
         `'${path}' is missing, and no key can be checked without it: restore it from a backup of this directory`,
       );
     }
-    createSecret(path);
-    return new KeySecret(readSecret(path)!);
+    return new KeySecret(explained(path, () => createSecret(path)));
   }
 
   /** A random secret, for keys that are not stored. */
@@ -54,13 +59,8 @@ export class KeySecret {
 
 /** The secret in a file, undefined without the file; throws DomainError 'unavailable' when it is damaged or cannot be read. */
 export function readSecret(path: string): Uint8Array | undefined {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new DomainError('unavailable', `'${path}' cannot be read: check its permissions`, { cause: error });
-  }
+  const text = readText(path);
+  if (text === undefined) return undefined;
   // Buffer.from would read hexadecimal digits up to the first other character, without an error.
   if (!SECRET_TEXT.test(text.trim())) {
     throw new DomainError('unavailable', `'${path}' is damaged: restore it from a backup of this directory`);
@@ -68,8 +68,35 @@ export function readSecret(path: string): Uint8Array | undefined {
   return Buffer.from(text.trim(), 'hex');
 }
 
-/** Writes another file and links it: two first commands get the same secret, and a crash leaves none or a complete one. */
-function createSecret(path: string): void {
+function readText(path: string): string | undefined {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined && lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    if (found === undefined) {
+      throw new DomainError(
+        'unavailable',
+        `'${path}' is a link to a file that is missing: put that file back, or remove the link if no key exists yet`,
+      );
+    }
+    // Opening a pipe would wait for its writer.
+    if (!found.isFile()) {
+      throw new DomainError(
+        'unavailable',
+        `'${path}' is not a file: move it away, and restore the file from a backup of this directory`,
+      );
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    throw new DomainError('unavailable', `'${path}' cannot be read: check its permissions`, { cause: error });
+  }
+}
+
+/**
+ * Writes another file and links it: two first commands get the same secret, and a crash leaves none or a complete one. Returns the
+ * secret that the file has then.
+ */
+function createSecret(path: string): Uint8Array {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   writeNew(draft, `${randomBytes(SECRET_BYTES).toString('hex')}\n`);
   try {
@@ -81,6 +108,9 @@ function createSecret(path: string): void {
   }
   // The name is on disk before the first key that needs it.
   flush(dirname(path));
+  const secret = readSecret(path);
+  if (secret === undefined) throw missingSecret(path, 'this directory');
+  return secret;
 }
 
 /** The error for a missing secret file `path`. `what` names the owner of the keys that need it. */

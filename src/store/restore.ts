@@ -5,6 +5,7 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   renameSync,
@@ -131,7 +132,7 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     }
   }
   if (!holdsSecret(secretFile, secret)) {
-    if (existsSync(secretFile)) renameSync(secretFile, `${secretFile}${aside}`);
+    if (lstatSync(secretFile, { throwIfNoEntry: false })) renameSync(secretFile, `${secretFile}${aside}`);
     writeSecret(directory, secret);
   }
   flush(directory);
@@ -153,10 +154,10 @@ function freeNumber(directory: string): number {
 }
 
 function holdsSecret(path: string, secret: Uint8Array | undefined): boolean {
-  if (!existsSync(path)) return secret === undefined;
   try {
     const held = readSecret(path);
-    return secret !== undefined && held !== undefined && Buffer.from(held).equals(secret);
+    if (held === undefined || secret === undefined) return held === secret;
+    return Buffer.from(held).equals(secret);
   } catch (error) {
     // A damaged secret is set aside like any other.
     if (error instanceof DomainError) return false;

@@ -327,7 +327,7 @@ test('The connection to a mail server on another machine is encrypted, or no mai
   const passwordFile = join(directory.path, 'password');
   const mailBy = (url: URL) => ({ mail: { url, sender: SENDER, passwordFile } });
   expect(await refusal(() => people(mailBy(smtp.url)))).toMatch(/cannot be read/);
-  writeFileSync(passwordFile, '\n');
+  writeFileSync(passwordFile, '\n', { mode: 0o600 });
   expect(await refusal(() => people(mailBy(smtp.url)))).toMatch(/is empty/);
   writeFileSync(passwordFile, 'correct horse\n');
   await using held = people(mailBy(new URL(`smtp://relay%40example.com@127.0.0.1:${smtp.url.port}`)));

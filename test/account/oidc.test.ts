@@ -20,7 +20,7 @@ describe('Sign-in at a provider', () => {
   let smtp: SmtpCatcher;
 
   beforeAll(async () => {
-    writeFileSync(secretFile, `${CLIENT_SECRET}\n`);
+    writeFileSync(secretFile, `${CLIENT_SECRET}\n`, { mode: 0o600 });
     provider = await startMockProvider();
     smtp = await catchMails();
   });

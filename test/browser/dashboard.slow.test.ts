@@ -26,7 +26,7 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
     const [port, providerPort] = [await freePort(), await freePort()];
     origin = `http://127.0.0.1:${port}`;
     const secretFile = join(directory.path, 'secret');
-    writeFileSync(secretFile, SECRET);
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
     smtp = await catchMails();
     provider = await startRealProvider(providerPort, SECRET, `${origin}/sign-in/oidc/judge/callback`);
     server = await startServer(data, [

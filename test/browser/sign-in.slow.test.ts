@@ -17,7 +17,7 @@ test.skipIf(!HAS_CHROMIUM)(
     const [port, providerPort] = [await freePort(), await freePort()];
     const url = `http://127.0.0.1:${port}`;
     const secretFile = join(directory.path, 'secret');
-    writeFileSync(secretFile, SECRET);
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
     await using smtp = await catchMails();
     await using provider = await startRealProvider(providerPort, SECRET, `${url}/sign-in/oidc/judge/callback`);
     await using _server = await startServer(join(directory.path, 'data'), [

@@ -140,7 +140,7 @@ test('the key of the commands that steer a replay is the first line of its file'
     code: 1,
     stderr: `bookreel: '${path}' cannot be read: check its path and permissions\n`,
   });
-  writeFileSync(path, '\n');
+  writeFileSync(path, '\n', { mode: 0o600 });
   expect((await list()).stderr).toBe(`bookreel: '${path}' is empty: write the secret into its first line\n`);
   writeFileSync(path, 'br_live_x\n');
   expect((await list()).stderr).toStartWith('bookreel: no answer from http://127.0.0.1:1');

@@ -262,7 +262,7 @@ describe('bookreel replay', () => {
     expect(JSON.parse(shell.stdout())).toMatchObject({ asset_id: UP_ASSET });
 
     const file = join(directory.path, 'pro.key');
-    writeFileSync(file, `${pro}\n`);
+    writeFileSync(file, `${pro}\n`, { mode: 0o600 });
     const refused = await runCommand(['replay', 'list', '--url', replay.origin]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('a valid API key is needed');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../../src/store/key-secret.ts';
@@ -67,5 +67,33 @@ describe('a damaged secret is an error', () => {
     writeFileSync(join(directory.path, KEY_SECRET_FILE), text);
     expect(() => KeySecret.open(directory.path, always)).toThrow('is damaged');
     expect(readFileSync(join(directory.path, KEY_SECRET_FILE), 'utf8')).toBe(text);
+  });
+});
+
+describe('a secret that can neither be read nor created is an error, and no digest is made without it', () => {
+  test.each<[string, string, (path: string) => void]>([
+    [
+      'a link to a missing file',
+      'is a link to a file that is missing',
+      (path) => symlinkSync(`${path}-elsewhere`, path),
+    ],
+    ['a link to itself', 'cannot be read: check its permissions', (path) => symlinkSync(path, path)],
+    ['a link to a directory', 'is not a file', (path) => symlinkSync('.', path)],
+    ['a directory', 'is not a file', (path) => mkdirSync(path)],
+    ['a pipe', 'is not a file', (path) => void Bun.spawnSync(['mkfifo', path])],
+    [
+      'a file that others may read',
+      'other users may read or write',
+      (path) => writeFileSync(path, 'ab'.repeat(32), { mode: 0o644 }),
+    ],
+  ])('%s', (_, sentence, make) => {
+    using directory = temporaryDirectory();
+    const path = join(directory.path, KEY_SECRET_FILE);
+    make(path);
+    for (const mayCreate of [always, never]) {
+      expect(() => KeySecret.open(directory.path, mayCreate)).toThrow(sentence);
+    }
+    expect(() => openRegistry(directory.path, { create: true })).toThrow(`'${path}'`);
+    expect(readdirSync(directory.path).filter((name) => name.startsWith(KEY_SECRET_FILE))).toEqual([KEY_SECRET_FILE]);
   });
 });

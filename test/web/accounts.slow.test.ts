@@ -28,7 +28,7 @@ describe('The pages of accounts', () => {
   const newBrowser = () => new PlainBrowser(server.origin);
 
   beforeAll(async () => {
-    writeFileSync(secretFile, 'secret-of-the-client\n');
+    writeFileSync(secretFile, 'secret-of-the-client\n', { mode: 0o600 });
     smtp = await catchMails();
     provider = await startMockProvider();
     const port = String(await freePort());

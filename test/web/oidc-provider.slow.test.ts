@@ -11,7 +11,7 @@ import { PlainBrowser } from './browser.ts';
 test('A certified provider signs people in, and an address that it has not verified is proved by mail', async () => {
   using directory = temporaryDirectory();
   const secretFile = join(directory.path, 'secret');
-  writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n');
+  writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n', { mode: 0o600 });
   const [port, providerPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   await using smtp = await catchMails();

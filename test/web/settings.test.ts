@@ -91,7 +91,7 @@ test('The last admin is not deleted', async () => {
 test('The sessions of an account and its identities at providers are listed', async () => {
   using directory = temporaryDirectory();
   const secretFile = join(directory.path, 'secret');
-  writeFileSync(secretFile, 'secret\n');
+  writeFileSync(secretFile, 'secret\n', { mode: 0o600 });
   const provider = { name: 'corp', issuer: 'https://login.example.com', clientId: 'id', secretFile };
   await using site = startSite({ providers: [provider] });
   const { registry, passTime } = site.people;

@@ -11,7 +11,7 @@ async function main([data = 'bookreel-data', port = '8080']: readonly string[]):
   const directory = mkdtempSync(join(tmpdir(), 'bookreel-sign-in-'));
   const secretFile = join(directory, 'secret');
   const url = `http://127.0.0.1:${port}`;
-  writeFileSync(secretFile, 'try-sign-in\n');
+  writeFileSync(secretFile, 'try-sign-in\n', { mode: 0o600 });
   const print = (text: string) => process.stdout.write(`${text}\n`);
   await using smtp = await catchMails({}, (mail) =>
     print(`mail to ${mail.to}: ${url}/sign-in/link?token=${mail.link} or the code ${mail.code}`),
