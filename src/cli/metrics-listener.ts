@@ -1,4 +1,6 @@
+import { isLoopback } from '../domain/loopback.ts';
 import { METRICS_TYPE, type Metrics } from '../http/metrics/metrics.ts';
+import { LOOPBACK_HOSTS } from '../http/plugins/request-checks.ts';
 import { cannotListen, originOf } from './listening.ts';
 
 const PATH = '/metrics';
@@ -23,7 +25,7 @@ export class MetricsListener implements Disposable {
         hostname: host,
         port,
         reusePort: false,
-        fetch: (request) => answer(request, metrics),
+        fetch: (request) => (isForeign(request, host) ? refuseHost() : answer(request, metrics)),
       });
     } catch (error) {
       throw cannotListen(error, { host, port, flags: '--metrics-port or --metrics-host' });
@@ -37,6 +39,19 @@ export class MetricsListener implements Disposable {
   [Symbol.dispose](): void {
     void this.#server.stop(true);
   }
+}
+
+/**
+ * Returns true for a name that a page could have resolved to the loopback address of this machine (DNS rebinding). On another address
+ * the listener has the names that the operator gave it.
+ */
+function isForeign({ headers }: Request, listenHost: string): boolean {
+  const host = (headers.get('host') ?? '').replace(/:\d+$/, '').toLowerCase();
+  return isLoopback(listenHost) && host !== listenHost && !LOOPBACK_HOSTS.includes(host);
+}
+
+function refuseHost(): Response {
+  return new Response('this address is served as localhost, 127.0.0.1 or [::1] only\n', { status: 400 });
 }
 
 function answer({ url, method }: Request, metrics: Metrics): Response {

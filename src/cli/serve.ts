@@ -48,6 +48,7 @@ export interface EdgeOptions {
   readonly trustedProxies?: readonly IpNetwork[] | undefined;
   readonly corsOrigins?: readonly string[] | '*' | undefined;
   readonly allowedHosts?: ReadonlySet<string> | undefined;
+  readonly publicUrl?: string | undefined;
 }
 
 type ServeOptions = OptionsOf<typeof declared>;
@@ -284,11 +285,12 @@ function warnOfSharedLimits(log: Log, { publicUrl, trustedProxies = [], tlsCert 
 
 /** The settings of the edge in the form that `createApp` needs. */
 export function edgeOf(
-  { trustedProxies = [], corsOrigins, allowedHosts }: EdgeOptions,
+  { trustedProxies = [], corsOrigins, allowedHosts, publicUrl }: EdgeOptions,
   accessLog: AccessLog | undefined,
 ): Edge {
   return {
     trustedProxies,
+    isSecure: publicUrl?.startsWith('https:') === true,
     ...(accessLog === undefined ? {} : { accessLog }),
     ...(corsOrigins === undefined ? {} : { cors: new Cors(corsOrigins) }),
     ...(allowedHosts === undefined ? {} : { allowedHosts }),

@@ -163,6 +163,17 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     expect([...described].map((name) => name.slice(1, -1)).toSorted()).toEqual(names.toSorted());
   });
 
+  test('a page whose name resolves to this machine cannot read them (DNS rebinding)', async () => {
+    const { port } = new URL(url);
+    const statusAs = async (host: string) => (await fetch(url, { headers: { host } })).status;
+    for (const host of [`evil.example:${port}`, 'evil.example', `localhost.evil.example:${port}`, '10.0.0.1', '']) {
+      expect([host, await statusAs(host)]).toEqual([host, 400]);
+    }
+    for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, 'LOCALHOST', `[::1]:${port}`]) {
+      expect([host, await statusAs(host)]).toEqual([host, 200]);
+    }
+  });
+
   test('has only /metrics there, and it is not at the address of the service', async () => {
     const { origin: metrics } = new URL(url);
     expect((await fetch(`${metrics}/`)).status).toBe(404);

@@ -10,6 +10,9 @@ import type { RateLimit, RequestContext } from './rate-limit.ts';
 import { LOOPBACK_HOSTS, refuseMalformed } from './request-checks.ts';
 import { requestIdOf } from './request-id.ts';
 
+/** A year. Not for subdomains: they may be other services. */
+const STRICT_TRANSPORT = 'max-age=31536000';
+
 /** Options of a service for other machines. */
 export interface Edge {
   readonly accessLog?: AccessLog;
@@ -18,6 +21,8 @@ export interface Edge {
   readonly trustedProxies?: readonly IpNetwork[];
   /** In lower case, without port. Other Host headers are refused. */
   readonly allowedHosts?: ReadonlySet<string>;
+  /** True if clients reach the service by https: browsers then never send it a request without TLS (RFC 6797). */
+  readonly isSecure?: boolean;
 }
 
 export interface ArrivalDeps {
@@ -52,10 +57,11 @@ export class Arrivals {
   /** The answer to a preflight; undefined for other requests. Throws 'malformed-request', and what `refuse` throws. */
   begin({ request, set }: RequestContext): Response | undefined {
     const { edge, addresses, rateLimit, refuse } = this.#deps;
-    const { accessLog, cors } = edge;
+    const { accessLog, cors, isSecure = false } = edge;
     const requestId = requestIdOf(request, addresses);
     set.headers['x-request-id'] = requestId;
     set.headers['x-content-type-options'] = 'nosniff';
+    if (isSecure) set.headers['strict-transport-security'] = STRICT_TRANSPORT;
     cors?.setHeaders(set, request);
     if (this.#observation !== undefined) {
       // Only the log has addresses.
