@@ -9,6 +9,8 @@ export const SESSION_MS = 90 * 86_400_000;
 /** `last_used_ms` is written again after this time at the earliest. */
 const USE_MS = 5 * 60_000;
 const ID_BYTES = 9;
+/** Maximum number of sessions of an account. */
+const PER_ACCOUNT_MAX = 20;
 
 /** A browser in which a person is signed in. */
 export interface Session {
@@ -53,7 +55,9 @@ export class Sessions {
     };
   }
 
-  /** Creates a session, and deletes all sessions that have ended. `token`, 256 random bits, is stored nowhere. Within a write. */
+  /**
+   * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random bits, is stored nowhere. Within a write.
+   */
   create(
     request: Pick<Session, 'accountId' | 'method' | 'userAgent'>,
     nowMs: number,
@@ -68,6 +72,10 @@ export class Sessions {
       lastUsedMs: nowMs,
     };
     const { id, accountId, method, userAgent } = session;
+    const others = this.list(accountId, nowMs).toSorted(
+      (a, b) => b.lastUsedMs - a.lastUsedMs || b.createdMs - a.createdMs,
+    );
+    for (const { id: surplus } of others.slice(PER_ACCOUNT_MAX - 1)) this.revoke(accountId, surplus);
     this.#sql.insert.run(id, this.#digest(token), accountId, method, userAgent ?? null, nowMs, nowMs);
     return { session, token };
   }

@@ -49,6 +49,21 @@ test('A session ends after 14 idle days, and after 90 days', async () => {
   expect(held.activity.query('SELECT COUNT(*) AS rows FROM sessions').get()).toEqual({ rows: 1 });
 });
 
+test('An account has at most 20 sessions: at the next sign-in the one used longest ago ends, and none of another account.', async () => {
+  await using held = people();
+  const other = signedIn(held, 'eve@example.com');
+  const own = Array.from({ length: 20 }, (_, index) => laterSignedIn(held, 'ada@example.com', `Judge/${index}`));
+  held.passTime(6 * MINUTE_MS);
+  // Used: the second one is the one used longest ago.
+  held.service.sessions.find(own[0]!.token);
+  const newest = signedIn(held, 'ada@example.com');
+  const open = own.map(({ token }) => held.service.sessions.find(token) !== undefined);
+  expect(open).toEqual(own.map((_, index) => index !== 1));
+  expect(held.service.sessions.find(newest.token)).toBeDefined();
+  expect(held.service.sessions.find(other.token)).toBeDefined();
+  expect(held.service.sessions.list(own[0]!.account)).toHaveLength(20);
+});
+
 test('The last use is written every five minutes at most', async () => {
   await using held = people();
   const { token } = signedIn(held, 'ada@example.com');

@@ -332,20 +332,22 @@ describe('a demo', () => {
   });
 });
 
-test('A person has at most 32 tokens of a session, and a server 4,096: the oldest end.', () => {
+test('A session has at most 8 tokens and an account 32: its oldest end, and never those of another account.', () => {
   const tokens = new ViewTokens();
-  const issue = (owner: string, nowMs = 0) => tokens.issue({ keyId: 'key', owner, isOpen: () => true }, nowMs).token;
-  const first = issue('ada');
-  const own = Array.from({ length: 31 }, () => issue('ada'));
-  expect(tokens.keyIdOf(first, 1)).toBe('key');
-  own.push(issue('ada'));
-  expect(tokens.keyIdOf(first, 1)).toBeUndefined();
-  expect(own.every((token) => tokens.keyIdOf(token, 1) === 'key')).toBe(true);
-  const others = Array.from({ length: 4096 }, (_, index) => issue(`person ${index}`));
-  expect(own.some((token) => tokens.keyIdOf(token, 1) !== undefined)).toBe(false);
-  expect(others.every((token) => tokens.keyIdOf(token, VIEW_TOKEN_MS - 1) === 'key')).toBe(true);
-  expect(others.some((token) => tokens.keyIdOf(token, VIEW_TOKEN_MS) !== undefined)).toBe(false);
-  expect(issue('ada')).toMatch(/^br_view_[0-9a-f]{64}$/);
+  const issue = (account: number, session = 'only', nowMs = 0) =>
+    tokens.issue({ keyId: 'key', account, session: `${account} ${session}`, isOpen: () => true }, nowMs).token;
+  const valid = (given: readonly string[], nowMs = 1) => given.map((token) => tokens.keyIdOf(token, nowMs) === 'key');
+  const own = Array.from({ length: 9 }, () => issue(1));
+  expect(valid(own)).toEqual([false, ...Array(8).fill(true)]);
+  const others = Array.from({ length: 5000 }, (_, index) => issue(2, `${index % 20}`));
+  expect(valid(others).filter(Boolean)).toHaveLength(32);
+  expect(valid(others.slice(-32))).toEqual(Array(32).fill(true));
+  const many = Array.from({ length: 5000 }, (_, index) => issue(3 + index));
+  expect(valid(own)).toEqual([false, ...Array(8).fill(true)]);
+  expect(valid(many, VIEW_TOKEN_MS - 1)).toEqual(Array(5000).fill(true));
+  expect(valid([...own, ...many], VIEW_TOKEN_MS)).not.toContain(true);
+  // Tokens that have ended take no place.
+  expect(valid([issue(1, 'only', VIEW_TOKEN_MS)], VIEW_TOKEN_MS)).toEqual([true]);
 });
 
 test('the log has no token, wherever a client writes one', () => {

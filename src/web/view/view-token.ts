@@ -24,8 +24,8 @@ export interface ViewTokenDeps {
   readonly demoKeyId: string | undefined;
 }
 
-/** The owner of the tokens that are given without a session. */
-const DEMO = 'demo';
+/** Stands for the session and the account of the tokens that are issued without a session. */
+const DEMO = { session: 'demo', account: 0 };
 const BODY_BYTES_MAX = 1024;
 /** Headers of proxies: such a request may be from another machine. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
@@ -72,11 +72,16 @@ function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
       registry.database.read(() => registry.apiKeys.ofAccount(session.accountId)),
       nowMs(),
     );
-    return { owner: session.id, isOpen: () => service.sessions.isOpen(session), keys } satisfies Owner;
+    return {
+      session: session.id,
+      account: session.accountId,
+      isOpen: () => service.sessions.isOpen(session),
+      keys,
+    } satisfies Owner;
   }
   if (deps.demoKeyId !== undefined && isOfThisMachine(deps, context)) {
     const { demoKeyId } = deps;
-    return { owner: DEMO, isOpen: () => true, keys: validKeys(registry, [{ id: demoKeyId }], nowMs()) } satisfies Owner;
+    return { ...DEMO, isOpen: () => true, keys: validKeys(registry, [{ id: demoKeyId }], nowMs()) } satisfies Owner;
   }
   throw new DomainError('unauthenticated', 'you are not signed in: sign in at /sign-in, or enter a key');
 }
