@@ -48,8 +48,8 @@ Examples:
       `
 Checks names, types and values, settings that need each other, the files that
 they name, the owner of the data directory and the clock. Nothing is created or
-changed, and no other machine is contacted. The exit code is 2 if serve would not
-start; stderr has a sentence for each reason.
+changed, and no other machine is contacted. The exit code is 2 if serve would
+not start; stderr has a sentence for each reason.
 
 Examples:
   $ bookreel config check

@@ -275,8 +275,8 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(await quote('enterprise')).toEqual([409, expect.stringContaining('has no price')]);
     expect(await quote('free')).toEqual([409, expect.stringContaining('has no price')]);
     expect(await quote('platinum')).toEqual([404, expect.any(String)]);
-    expect(await quote('pro', 'eip155:1')).toEqual([400, expect.stringContaining('/chains lists')]);
-    expect(await quote('pro', NETWORK, 'EURC')).toEqual([400, expect.stringContaining('/chains lists')]);
+    expect(await quote('pro', 'eip155:1')).toEqual([400, expect.stringContaining('x402/chains')]);
+    expect(await quote('pro', NETWORK, 'EURC')).toEqual([400, expect.stringContaining('x402/chains')]);
     const { registry } = service;
     const { id: accountId } = registry.accounts.findByEmail(`buyer-${accounts}@example.com`)!;
     const endless = { accountId, tier: 'enterprise', source: 'operator', startsMs: NOW_MS, endsMs: undefined } as const;
