@@ -373,7 +373,7 @@ describe('the commands of the page at /', () => {
 
   test('work with a key where one is needed', async () => {
     KEY = (await runCommand(['key', 'create', '--tier', 'pro', '--data', data])).stdout.trim();
-    writeFileSync(join(directory.path, 'KEY_FILE'), KEY);
+    writeFileSync(join(directory.path, 'KEY_FILE'), KEY, { mode: 0o600 });
     await using replay = await startReplay('--host', '0.0.0.0', '--market', SLUG);
     const lines = await runLines(replay.origin);
     expect(lines.filter((line) => line.startsWith('curl')).length).toBeGreaterThan(1);
