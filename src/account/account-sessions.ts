@@ -1,5 +1,6 @@
 import type { Account } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import { UNPRINTABLE } from '../domain/unprintable.ts';
 import type { Session } from '../store/sessions.ts';
 import type { SignInStores } from './sign-in-stores.ts';
@@ -40,10 +41,10 @@ export class AccountSessions {
   }
 
   /**
-   * A new session of an account that is not disabled; the browser's earlier one ends. Within the write that read the account: a command
+   * A new session of an account that is not disabled, for a person who proved who they are at `provedMs`; the browser's earlier one ends. Within the write that read the account: a command
    * that disables the account waits for it, and then ends this session too.
    */
-  open(account: Account, method: string, browser: Browser): NewSession {
+  open(account: Account, method: string, browser: Browser, provedMs: InstantMs | undefined): NewSession {
     const { sessions, devices, attempts, activityDatabase } = this.#stores;
     const nowMs = this.#clock();
     const userAgent = browser.userAgent?.replace(UNPRINTABLE, '').slice(0, USER_AGENT_CHARS_MAX);
@@ -52,7 +53,7 @@ export class AccountSessions {
       if (former !== undefined) sessions.revoke(former.accountId, former.id);
       if (browser.attemptToken !== undefined) attempts.forgive(browser.attemptToken);
       const device = devices.remember(browser.device, account.id, nowMs);
-      return { account, device, ...sessions.create({ accountId: account.id, method, userAgent }, nowMs) };
+      return { account, device, ...sessions.create({ accountId: account.id, method, userAgent, provedMs }, nowMs) };
     });
   }
 

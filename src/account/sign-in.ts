@@ -165,7 +165,7 @@ export class SignIn {
         audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
       }
       audit.append({ ...entry, action: 'session.sign-in', detail: { method } });
-      return sessions.open(account, method, browser);
+      return sessions.open(account, method, browser, nowMs);
     });
     if (entered !== undefined) return entered;
     throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');

@@ -128,7 +128,7 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_by_account ON api_keys (account_id);
 
--- Rows are only added.
+-- Rows are only added, except that entries about strangers are counted, and that the addresses of deleted accounts are replaced.
 CREATE TABLE audit (
   entry_id INTEGER PRIMARY KEY,
   at_ms INTEGER NOT NULL,
@@ -138,7 +138,14 @@ CREATE TABLE audit (
   -- The account that the action concerns; NULL: none.
   account_id INTEGER REFERENCES accounts (account_id),
   -- A JSON object: ids and names of the things concerned. It has no secrets.
-  detail TEXT NOT NULL CHECK (json_valid(detail))
+  detail TEXT NOT NULL CHECK (json_valid(detail)),
+  -- The user of this machine who ran a command; NULL: a person, the service itself, or not known.
+  operating_user TEXT,
+  -- The address of the client, and the id of the request; NULL: no request.
+  client TEXT,
+  request_id TEXT,
+  -- The number of actions that the entry stands for: those of strangers are counted.
+  count INTEGER NOT NULL DEFAULT 1 CHECK (count > 0)
 ) STRICT;
 
 CREATE INDEX audit_by_account ON audit (account_id);

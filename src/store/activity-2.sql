@@ -1,4 +1,5 @@
 -- From version 1: attempts count for networks, devices and bases of addresses. Those of version 1 have none.
+-- Sessions have the time of the proof. One of version 1 began with it, except at a provider, which may have signed the person in long before.
 
 CREATE TABLE former_attempts AS SELECT * FROM sign_in_attempts;
 DROP TABLE sign_in_attempts;
@@ -45,3 +46,26 @@ CREATE TABLE devices (
 
 CREATE INDEX devices_by_digest ON devices (digest);
 CREATE INDEX devices_by_last_use ON devices (last_used_ms);
+
+CREATE TABLE former_sessions AS SELECT * FROM sessions;
+DROP TABLE sessions;
+
+CREATE TABLE sessions (
+  session_id TEXT PRIMARY KEY,
+  digest BLOB NOT NULL UNIQUE,
+  account_id INTEGER NOT NULL,
+  method TEXT NOT NULL,
+  user_agent TEXT,
+  created_ms INTEGER NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  proved_ms INTEGER
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO sessions
+  SELECT session_id, digest, account_id, method, user_agent, created_ms, last_used_ms,
+    CASE WHEN method IN ('email', 'command') THEN created_ms END
+  FROM former_sessions;
+DROP TABLE former_sessions;
+
+CREATE INDEX sessions_by_account ON sessions (account_id);
+CREATE INDEX sessions_by_last_use ON sessions (last_used_ms);

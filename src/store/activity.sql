@@ -9,7 +9,9 @@ CREATE TABLE sessions (
   method TEXT NOT NULL,
   user_agent TEXT,
   created_ms INTEGER NOT NULL,
-  last_used_ms INTEGER NOT NULL
+  last_used_ms INTEGER NOT NULL,
+  -- The time at which the person proved who they are: of a provider, the time that it states. NULL: not known, so not recent.
+  proved_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_by_account ON sessions (account_id);

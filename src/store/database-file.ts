@@ -1,4 +1,5 @@
 import accounts from './accounts.sql' with { type: 'text' };
+import accountsToVersion2 from './accounts-2.sql' with { type: 'text' };
 import activity from './activity.sql' with { type: 'text' };
 import activityToVersion2 from './activity-2.sql' with { type: 'text' };
 import recordings from './bookreel.sql' with { type: 'text' };
@@ -36,9 +37,9 @@ export const RECORDINGS: DatabaseFile = {
 export const ACCOUNTS: DatabaseFile = {
   name: 'accounts.db',
   applicationId: 0x62_6b_72_61,
-  version: 1,
+  version: 2,
   schema: accounts,
-  migrations: [],
+  migrations: [{ sql: accountsToVersion2 }],
 };
 
 /** Sessions, sign-in attempts and usage. The application_id is "bkrv". */

@@ -22,12 +22,17 @@ export interface Session {
   readonly createdMs: number;
   /** The time of the last use, or up to five minutes earlier. */
   readonly lastUsedMs: number;
+  /** The time at which the person proved who they are: at a provider, the time that it states. Undefined: not known. */
+  readonly provedMs: number | undefined;
 }
 
-type SessionRow = Omit<Session, 'userAgent'> & { readonly userAgent: string | null };
+type SessionRow = Omit<Session, 'userAgent' | 'provedMs'> & {
+  readonly userAgent: string | null;
+  readonly provedMs: number | null;
+};
 
 const SELECT = `SELECT session_id AS id, account_id AS accountId, method, user_agent AS userAgent, created_ms AS createdMs,
-  last_used_ms AS lastUsedMs FROM sessions`;
+  last_used_ms AS lastUsedMs, proved_ms AS provedMs FROM sessions`;
 const VALID = 'last_used_ms > ? AND created_ms > ?';
 
 export const FIND_SESSION_BY_DIGEST = `${SELECT} WHERE digest = ? AND ${VALID}`;
@@ -44,9 +49,9 @@ export class Sessions {
     this.#sql = {
       find: database.query<SessionRow, [Uint8Array, number, number]>(FIND_SESSION_BY_DIGEST),
       list: database.query<SessionRow, [number, number, number]>(LIST_SESSIONS),
-      insert: database.query<never, [string, Uint8Array, number, string, string | null, number, number]>(
-        `INSERT INTO sessions (session_id, digest, account_id, method, user_agent, created_ms, last_used_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      insert: database.query<never, [string, Uint8Array, number, string, string | null, number, number, number | null]>(
+        `INSERT INTO sessions (session_id, digest, account_id, method, user_agent, created_ms, last_used_ms, proved_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       use: database.query<never, [number, string]>('UPDATE sessions SET last_used_ms = ? WHERE session_id = ?'),
       delete: database.query<never, [string, number]>('DELETE FROM sessions WHERE session_id = ? AND account_id = ?'),
@@ -59,7 +64,7 @@ export class Sessions {
    * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random bits, is stored nowhere. Within a write.
    */
   create(
-    request: Pick<Session, 'accountId' | 'method' | 'userAgent'>,
+    request: Pick<Session, 'accountId' | 'method' | 'userAgent' | 'provedMs'>,
     nowMs: number,
   ): { readonly session: Session; readonly token: string } {
     // A session that is 90 days old is not used any more, so it becomes idle.
@@ -71,12 +76,12 @@ export class Sessions {
       createdMs: nowMs,
       lastUsedMs: nowMs,
     };
-    const { id, accountId, method, userAgent } = session;
+    const { id, accountId, method, userAgent, provedMs } = session;
     const others = this.list(accountId, nowMs).toSorted(
       (a, b) => b.lastUsedMs - a.lastUsedMs || b.createdMs - a.createdMs,
     );
     for (const { id: surplus } of others.slice(PER_ACCOUNT_MAX - 1)) this.revoke(accountId, surplus);
-    this.#sql.insert.run(id, this.#digest(token), accountId, method, userAgent ?? null, nowMs, nowMs);
+    this.#sql.insert.run(id, this.#digest(token), accountId, method, userAgent ?? null, nowMs, nowMs, provedMs ?? null);
     return { session, token };
   }
 
@@ -117,5 +122,5 @@ export class Sessions {
 }
 
 function toSession(row: SessionRow): Session {
-  return { ...row, userAgent: row.userAgent ?? undefined };
+  return { ...row, userAgent: row.userAgent ?? undefined, provedMs: row.provedMs ?? undefined };
 }

@@ -121,7 +121,7 @@ test('A person creates at most ten times as many keys a day as the account may h
   const request = { ...UNNAMED, account: 'ada@example.com', tier: undefined, requestsPerMinute: undefined };
   revokeKey(ada, createKey(registry, NOW_MS, request).apiKey.id);
   const later = { ...ada, nowMs: NOW_MS + 86_400_000 };
-  const actor = { ...ada.actor, session: { ...ada.actor.session, createdMs: later.nowMs } };
+  const actor = { ...ada.actor, session: { ...ada.actor.session, provedMs: later.nowMs } };
   createOwnKey({ ...later, actor }, UNNAMED);
 });
 

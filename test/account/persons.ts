@@ -12,7 +12,7 @@ export function person(
 ): PersonalChange {
   const { accounts, database, secret } = registry;
   const account = database.write(() => accounts.findByEmail(email) ?? accounts.create({ email, role }, NOW_MS));
-  const request = { accountId: account.id, method: 'email', userAgent: undefined };
+  const request = { accountId: account.id, method: 'email', userAgent: undefined, provedMs: NOW_MS };
   const { session } = activity.database.write(() => new Sessions(activity.database, secret).create(request, NOW_MS));
   return { registry, nowMs: NOW_MS, actor: { account, session } };
 }

@@ -1,0 +1,24 @@
+-- From version 1: the audit has the user of a command, the client, the request and a count. Earlier entries have none, and count as one.
+
+CREATE TABLE former_audit AS SELECT * FROM audit;
+DROP TABLE audit;
+
+CREATE TABLE audit (
+  entry_id INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  actor_id INTEGER REFERENCES accounts (account_id),
+  action TEXT NOT NULL,
+  account_id INTEGER REFERENCES accounts (account_id),
+  detail TEXT NOT NULL CHECK (json_valid(detail)),
+  operating_user TEXT,
+  client TEXT,
+  request_id TEXT,
+  count INTEGER NOT NULL DEFAULT 1 CHECK (count > 0)
+) STRICT;
+
+INSERT INTO audit (entry_id, at_ms, actor_id, action, account_id, detail)
+  SELECT entry_id, at_ms, actor_id, action, account_id, detail FROM former_audit;
+DROP TABLE former_audit;
+
+CREATE INDEX audit_by_account ON audit (account_id);
+CREATE INDEX audit_by_action ON audit (action);
