@@ -20,7 +20,7 @@ async function problemsAfter(changes: Readonly<Record<'accounts' | 'activity', s
     const { database } = activity;
     database.write(() => {
       database
-        .query<never, [number]>("INSERT INTO sessions VALUES ('s', x'00', ?, 'email', NULL, 1, 1)")
+        .query<never, [number]>("INSERT INTO sessions VALUES ('s', x'00', ?, 'email', NULL, 1, 1, 1)")
         .run(apiKey.accountId);
       for (const keyId of [apiKey.id, 'deleted']) {
         database
