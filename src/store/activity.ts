@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { cannotBeCreated, isUnwritable } from './data-directory.ts';
-import { Database, explained } from './database.ts';
+import { Database } from './database.ts';
+import { explained } from './database-errors.ts';
 import { ACTIVITY } from './database-file.ts';
 import { Usage } from './usage.ts';
 

@@ -15,7 +15,8 @@ import {
   writeManifest,
 } from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
-import { Database, explained } from './database.ts';
+import { Database } from './database.ts';
+import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { draftOf, flush, writeNew } from './on-disk.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { join, resolve } from 'node:path';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { type Backup, backUp, type CopyOptions, isBackup } from './backup.ts';
-import { explained } from './database.ts';
+import { explained } from './database-errors.ts';
 import { draftOf, removeIfEmpty } from './on-disk.ts';
 import { restore } from './restore.ts';
 

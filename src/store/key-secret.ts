@@ -3,7 +3,7 @@ import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync } from 
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { isReadOnly } from './data-directory.ts';
-import { explained } from './database.ts';
+import { explained } from './database-errors.ts';
 import { draftOf, flush, writeNew } from './on-disk.ts';
 import { refuseReadable } from './secret-file.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { refuseShared } from './data-directory.ts';
-import { explained } from './database.ts';
+import { explained } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
 /** Time to wait for the file while `isTaken` of another process has it locked. */
