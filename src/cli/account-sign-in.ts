@@ -2,13 +2,14 @@ import { AccountSessions } from '../account/account-sessions.ts';
 import { createLink } from '../account/sign-in-link.ts';
 import { signInStores } from '../account/sign-in-stores.ts';
 import type { Account } from '../domain/account.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, type Terminal } from './terminal.ts';
+import { json, type Terminal } from './terminal.ts';
 
 export interface LinkOptions extends GlobalOptions {
   readonly publicUrl?: string | undefined;
@@ -52,7 +53,7 @@ export function printSessions(
   using activity = openActivity(data);
   const sessions = new AccountSessions(signInStores(registry, activity.database), terminal.clock);
   if (end !== undefined) sessions.end(account, end);
-  if (endAll === true) terminal.err(`${countOf(sessions.endAll(account), 'session')} ended\n`);
+  if (endAll === true) terminal.err(`${countText(sessions.endAll(account), 'session')} ended\n`);
   const documents = sessions.list(account).map(({ id, method, userAgent, createdMs, lastUsedMs }) => ({
     id,
     method,

@@ -1,15 +1,16 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Backup, backUp } from '../store/backup.ts';
-import { isDamageError } from '../store/database.ts';
+import { isDamageError } from '../store/database-errors.ts';
 import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
-import { countOf, json, printError, type Terminal } from './terminal.ts';
+import { json, printError, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
 
 export function backupCommand(terminal: Terminal): CommandUnknownOpts {
@@ -97,7 +98,7 @@ Examples:
 
 function sizeOf({ files }: Pick<Backup, 'files'>): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${bytes} bytes in ${countOf(files.length, 'database')}`;
+  return `${bytes} bytes in ${countText(files.length, 'database')}`;
 }
 
 /**

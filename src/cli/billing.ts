@@ -1,6 +1,7 @@
 import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
 import type { Billing } from '../billing/billing.ts';
 import { addSettings } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
@@ -10,7 +11,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { openBilling } from './payments.ts';
 import { examples, type GlobalOptions, type NoOptions, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, printError, type Terminal } from './terminal.ts';
+import { json, printError, type Terminal } from './terminal.ts';
 
 const LISTED_MAX = 1000;
 type Difference = Awaited<ReturnType<Billing['check']>>['differences'][number];
@@ -54,8 +55,8 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
       else {
         const { differences } = report;
         if (differences.length > 0) terminal.out(table(terminal, DIFFERENCE_COLUMNS, differences));
-        const compared = `${countOf(report.payments, 'payment')} and ${countOf(report.transfers, 'transfer')}`;
-        terminal.out(`${compared} compared, ${countOf(report.differences.length, 'difference')}\n`);
+        const compared = `${countText(report.payments, 'payment')} and ${countText(report.transfers, 'transfer')}`;
+        terminal.out(`${compared} compared, ${countText(report.differences.length, 'difference')}\n`);
       }
       if (report.differences.length > 0) throw new ExitWith(EXIT.verification);
     },
@@ -67,7 +68,7 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
     async (service, options) => {
       const { checked, changed, unknown } = await service.reconcile();
       if (options.json === true) terminal.out(json({ checked, changed, unknown }));
-      else terminal.out(`${countOf(checked, 'payment')} compared, ${changed} changed\n`);
+      else terminal.out(`${countText(checked, 'payment')} compared, ${changed} changed\n`);
       if (unknown > 0) throw new ExitWith(EXIT.failure);
     },
   );

@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { countText } from '../domain/count-text.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import {
   addEverySetting,
@@ -10,7 +11,7 @@ import {
 import { examples, programCommand } from './program-command.ts';
 import { startProblems } from './start-checks.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, printable, printError, type Terminal, withoutPasswords } from './terminal.ts';
+import { json, printable, printError, type Terminal, withoutPasswords } from './terminal.ts';
 
 const ORIGINS: Readonly<Record<Origin, string>> = {
   flag: 'flags',
@@ -93,7 +94,7 @@ function show(terminal: Terminal, command: CommandUnknownOpts, settings: readonl
 /** Like `42 settings, 3 of the file and 1 of variables`. */
 function summaryOf(settings: readonly GivenSetting[]): string {
   const counts = Map.groupBy(settings, ({ origin }) => ORIGINS[origin]);
-  return `${countOf(settings.length, 'setting')} (${[...counts].map(([of, { length }]) => `${length} of ${of}`).join(', ')})`;
+  return `${countText(settings.length, 'setting')} (${[...counts].map(([of, { length }]) => `${length} of ${of}`).join(', ')})`;
 }
 
 function refuse(terminal: Terminal, problems: readonly string[]): void {

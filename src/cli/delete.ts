@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { instant } from '../config.ts';
 import { refuseUnknownCoins } from '../domain/coin.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Archive } from '../store/archive.ts';
@@ -14,7 +15,7 @@ import { marketsNamed } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
+import { json, minuteText, printable, type Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
 
 type DeleteOptions = OptionsOf<typeof declared>;
@@ -129,7 +130,7 @@ async function deleteCounted(terminal: Terminal, deletion: Deletion, total: Dele
       done = reached;
       show(
         () =>
-          `${done.markets} of ${countOf(total.markets, 'market')} deleted, ${done.coinPrices} of ${total.coinPrices} coin prices`,
+          `${done.markets} of ${countText(total.markets, 'market')} deleted, ${done.coinPrices} of ${total.coinPrices} coin prices`,
       );
       await delay(Math.max(1, (terminal.clock() - startMs) * PAUSE));
       startMs = terminal.clock();
@@ -189,5 +190,5 @@ function sumOf(counted: readonly CoinDeletion[]): DeletionTotals {
 }
 
 function totalsText({ markets, records, coinPrices }: DeletionTotals): string {
-  return `${countOf(markets, 'market')} with ${countOf(records, 'record')} and ${countOf(coinPrices, 'coin price')}`;
+  return `${countText(markets, 'market')} with ${countText(records, 'record')} and ${countText(coinPrices, 'coin price')}`;
 }

@@ -1,9 +1,10 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { countText } from '../domain/count-text.ts';
 import { checkups } from './checkups.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { addEverySetting, givenSettings } from './given-settings.ts';
 import { programCommand } from './program-command.ts';
-import { countOf, json, printable, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 
 export function doctorCommand(terminal: Terminal): CommandUnknownOpts {
   return addEverySetting(programCommand('doctor'))
@@ -31,7 +32,7 @@ Examples:
         const lines = found.map(
           ({ check, findings }) => `${check}: ${findings.map(printable).join(`\n${check}: `) || 'ok'}`,
         );
-        terminal.out(`${lines.join('\n')}\n${count === 0 ? 'nothing was found' : `${countOf(count, 'finding')}`}\n`);
+        terminal.out(`${lines.join('\n')}\n${count === 0 ? 'nothing was found' : `${countText(count, 'finding')}`}\n`);
       }
       if (count > 0) throw new ExitWith(EXIT.verification);
     });

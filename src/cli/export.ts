@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { bookDepth, instant, interval, outcome } from '../config.ts';
 import { parseCoin } from '../domain/coin.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import { parseTimeframe, TIMEFRAMES } from '../domain/timeframe.ts';
@@ -16,7 +17,7 @@ import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts
 import type { Archive } from '../store/archive.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
-import { countOf, json, type Terminal } from './terminal.ts';
+import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 import { withArchive } from './with-archive.ts';
 
@@ -171,10 +172,10 @@ function progressLine(
   bytes: number,
   elapsedMs: number,
 ): string {
-  const written = `${countOf(recordsIn(counts), 'record')}, ${megabytes(bytes)} written`;
+  const written = `${countText(recordsIn(counts), 'record')}, ${megabytes(bytes)} written`;
   // A bar of one market would show nothing until it is complete.
   if (marketsTotal < 2) return written;
-  return `${shareDone(marketsPassed / marketsTotal, countOf(marketsTotal, 'market'), elapsedMs)}: ${written}`;
+  return `${shareDone(marketsPassed / marketsTotal, countText(marketsTotal, 'market'), elapsedMs)}: ${written}`;
 }
 
 function recordsIn({ market: _, ...records }: Manifest['counts']): number {
@@ -184,7 +185,7 @@ function recordsIn({ market: _, ...records }: Manifest['counts']): number {
 function summaryOf({ counts, bytes }: Manifest): string {
   const { market: markets, snapshot } = counts;
   const records = recordsIn(counts);
-  return `${countOf(markets, 'market')} with ${countOf(records, 'record')} (${countOf(snapshot, 'snapshot')}), ${countOf(bytes, 'byte')},`;
+  return `${countText(markets, 'market')} with ${countText(records, 'record')} (${countText(snapshot, 'snapshot')}), ${countText(bytes, 'byte')},`;
 }
 
 export const coins = listOf(parseCoin, 'It must be a list of coin codes like btc,eth.');

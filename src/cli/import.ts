@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, extname, join } from 'node:path';
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
 import type { Mapping } from '../import/mapping/mapping-schema.ts';
@@ -10,7 +11,7 @@ import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
 import type { FileReport, ImportReport, RecordResult, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
-import { explained } from '../store/database.ts';
+import { explained } from '../store/database-errors.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -20,7 +21,7 @@ import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, printable, printError, type Terminal } from './terminal.ts';
+import { json, printable, printError, type Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
@@ -238,25 +239,25 @@ function printText(terminal: Terminal, report: ImportReport): void {
   const word = report.dryRun ? 'would be stored' : 'stored';
   const contradicted = total.contradicted === 0 ? '' : `${total.contradicted} contradicted, `;
   terminal.out(
-    `${countOf(total.read, 'record')} read from ${countOf(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${contradicted}${total.rejected} rejected, ${countOf(total.gaps, 'gap')} opened (${rate} records/s)\n`,
+    `${countText(total.read, 'record')} read from ${countText(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${contradicted}${total.rejected} rejected, ${countText(total.gaps, 'gap')} opened (${rate} records/s)\n`,
   );
   if (files.length > 0) terminal.out(table(terminal, itemColumns(total), files.flatMap(itemRowsOf)));
   const made = files.filter(hasOtherRecords).flatMap(recordRowsOf);
   if (made.length > 0) terminal.out(`\n${table(terminal, recordColumns(total), made)}`);
   if (report.dryRun) terminal.err('dry run: nothing was stored\n');
-  if (report.mirrored > 0) terminal.err(`${countOf(report.mirrored, 'snapshot')} derived from the other outcome\n`);
-  if (total.droppedLevels > 0) terminal.err(`left out ${countOf(total.droppedLevels, 'level')} of size 0\n`);
+  if (report.mirrored > 0) terminal.err(`${countText(report.mirrored, 'snapshot')} derived from the other outcome\n`);
+  if (total.droppedLevels > 0) terminal.err(`left out ${countText(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   if (files.length > 0 && skipped.length > 0) terminal.err(`${skippedText(skipped)}\n`);
   for (const { reason, count, examples } of reasons) {
     const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
     const rest = count > examples.length ? ', …' : '';
-    const also = others.length === 0 ? '' : ` (${countOf(count, 'record')}, also ${others.join(', ')}${rest})`;
+    const also = others.length === 0 ? '' : ` (${countText(count, 'record')}, also ${others.join(', ')}${rest})`;
     terminal.err(`${first}: ${printable(reason)}${also}\n`);
   }
   for (const conditionId of missingMarkets.slice(0, MISSING_SHOWN)) terminal.err(`unknown market ${conditionId}\n`);
   const unlisted = missingMarkets.length - MISSING_SHOWN;
-  if (unlisted > 0) terminal.err(`… and ${countOf(unlisted, 'more unknown market')}\n`);
+  if (unlisted > 0) terminal.err(`… and ${countText(unlisted, 'more unknown market')}\n`);
 }
 
 /** Why an import is not complete, in sentences that say what to do. */
@@ -273,15 +274,15 @@ function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }:
   return [
     ...(files.length === 0 ? [nothingFound(skipped)] : []),
     ...unread,
-    ...(rejected > 0 ? [`${rejected} of ${countOf(read, 'record')} rejected: ${remedy}`] : []),
+    ...(rejected > 0 ? [`${rejected} of ${countText(read, 'record')} rejected: ${remedy}`] : []),
     ...(missingMarkets.length > 0
       ? [
-          `${countOf(missingMarkets.length, 'market')} unknown: import their market records, then this again${MISSING_HINT}`,
+          `${countText(missingMarkets.length, 'market')} unknown: import their market records, then this again${MISSING_HINT}`,
         ]
       : []),
     ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
     ...(!stopped && notStored > 0
-      ? [`${countOf(notStored, 'record')} read and not stored: run the same command again`]
+      ? [`${countText(notStored, 'record')} read and not stored: run the same command again`]
       : []),
   ];
 }
@@ -309,7 +310,7 @@ function kindsText(skipped: readonly string[]): string {
     .slice(0, EXAMPLES_NAMED)
     .map((path) => printable(path))
     .join(', ');
-  return `${countOf(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
+  return `${countText(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
 }
 
 type Total = ImportReport['total'];
@@ -389,7 +390,7 @@ function progressLine(progress: ImportProgress, elapsedMs: number): string {
   const { fileNumber, files, read, stored, bytesRead, bytesTotal } = progress;
   const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
   const file = `file ${fileNumber} of ${files} (${printable(progress.file)})`;
-  const counts = `${countOf(read, 'record')} read, ${stored} stored, ${rate} records/s, ${file}`;
+  const counts = `${countText(read, 'record')} read, ${stored} stored, ${rate} records/s, ${file}`;
   if (bytesTotal === undefined || bytesTotal === 0) return `${megabytes(bytesRead)}: ${counts}`;
   return `${shareDone(Math.min(1, bytesRead / bytesTotal), megabytes(bytesTotal), elapsedMs)}: ${counts}`;
 }

@@ -1,4 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
 import { inspectedContainer } from '../import/inspection/inspected-container.ts';
@@ -8,7 +9,7 @@ import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, printable, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 
 type InspectOptions = OptionsOf<typeof declared>;
 
@@ -83,7 +84,7 @@ async function inspectNamed(terminal: Terminal, options: InspectOptions, source:
   if (!isAlone) {
     printFound(terminal, options, found);
     const more = sources.length - found.length;
-    if (more > 0) terminal.err(`… and ${countOf(more, 'more member')}\n`);
+    if (more > 0) terminal.err(`… and ${countText(more, 'more member')}\n`);
     for (const note of [...notes, ...(problem === undefined ? [] : [problem])]) terminal.err(`${printable(note)}\n`);
     if (options.json === true) return;
   }
@@ -142,9 +143,10 @@ function mappingText(inspection: Inspection, [first, ...others]: readonly Inspec
 function tableText(terminal: Terminal, found: InspectedTable): string {
   const { name, rows, inspected, unreadable, problem, fields } = found;
   const read = rows === inspected ? '' : `, of which the first ${inspected} were read`;
-  const count = rows === undefined ? `more than ${inspected} rows` : countOf(rows, 'row');
+  const count = rows === undefined ? `more than ${inspected} rows` : countText(rows, 'row');
   const heading = `${name === undefined ? '' : `table ${printable(name)}: `}${count}${rows === undefined ? '' : read}\n`;
-  const refused = problem === undefined ? '' : `${countOf(unreadable, 'row')} cannot be read, ${printable(problem)}\n`;
+  const refused =
+    problem === undefined ? '' : `${countText(unreadable, 'row')} cannot be read, ${printable(problem)}\n`;
   const times = fields.flatMap(timeText).join('');
   return `${heading}${refused}${table(terminal, FIELD_COLUMNS, fields)}${times}`;
 }

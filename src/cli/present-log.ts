@@ -1,8 +1,8 @@
+import { countText } from '../domain/count-text.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Log } from '../http/plugins/log.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Replays } from '../replay/replays.ts';
-import { countOf } from './terminal.ts';
 
 /** How often clocks are read: a replay at any speed opens few windows in this time. */
 const CHECK_MS = 1000;
@@ -64,7 +64,7 @@ export class PresentLog implements Disposable {
       this.#log.info(`replay ${id}: ${slug} is the recorded market ${market.slug}, ${market.conditionId}`);
     }
     const more = opened.length - NAMED_MAX;
-    if (more > 0) this.#log.info(`replay ${id}: ${countOf(more, 'more market')} opened`);
+    if (more > 0) this.#log.info(`replay ${id}: ${countText(more, 'more market')} opened`);
   }
 
   #nameStart(replay: Replay, nowMs: InstantMs): void {
@@ -78,7 +78,7 @@ export class PresentLog implements Disposable {
     }
     for (const [timeframe, count] of replay.misplacedWindows()) {
       this.#log.warn(
-        `replay ${id}: the windows of ${countOf(count, 'market')} of ${timeframe} do not start when the venue's windows start now: bots cannot find them by their clock`,
+        `replay ${id}: the windows of ${countText(count, 'market')} of ${timeframe} do not start when the venue's windows start now: bots cannot find them by their clock`,
       );
     }
   }

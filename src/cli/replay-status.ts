@@ -1,9 +1,10 @@
+import { countText } from '../domain/count-text.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { Log } from '../http/plugins/log.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Replays } from '../replay/replays.ts';
 import { eraseLine, paintLine } from './status-line.ts';
-import { countOf, type Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
 
 const REPAINT_MS = 200;
 
@@ -55,13 +56,13 @@ export class ReplayStatus implements Disposable {
   #paint(): void {
     const [first, ...others] = this.#replays.list();
     const clock = first === undefined ? 'no replay' : clockText(first);
-    const more = others.length === 0 ? '' : `, ${countOf(others.length, 'more replay')}`;
+    const more = others.length === 0 ? '' : `, ${countText(others.length, 'more replay')}`;
     paintLine(this.#terminal, `${clock}: ${this.#connected()}${more}`);
   }
 
   #connected(): string {
     const { clients } = this.#replays;
-    return (['client', 'tardis stream'] as const).map((kind) => countOf(clients.count(kind), kind)).join(', ');
+    return (['client', 'tardis stream'] as const).map((kind) => countText(clients.count(kind), kind)).join(', ');
   }
 }
 

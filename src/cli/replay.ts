@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { createApp } from '../http/app.ts';
@@ -21,7 +22,7 @@ import { steeringCommands } from './replay-steering.ts';
 import { edgeOf } from './serve.ts';
 import { openLog } from './service-log.ts';
 import { stopSignals } from './stop-signals.ts';
-import { countOf, json, type Terminal } from './terminal.ts';
+import { json, type Terminal } from './terminal.ts';
 import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
 import { VERSION } from './version.ts';
 import { withArchive } from './with-archive.ts';
@@ -150,7 +151,7 @@ function announce(terminal: Terminal, options: ReplayOptions, origin: string, re
   }
   const { markets, coins, standIns, from, to, speed, state, now } = resource;
   terminal.out(
-    `bookreel ${VERSION} replays ${countOf(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
+    `bookreel ${VERSION} replays ${countText(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
 WebSocket   ${socket}
 REST        ${origin}
@@ -163,7 +164,7 @@ ${standInsLine(standIns)}${curl}
 
 function standInsLine(standIns: number): string {
   if (standIns === 0) return '';
-  return `${countOf(standIns, 'market')} without recorded asset ids: stand-ins for them begin with ${STAND_IN_PREFIX}\n`;
+  return `${countText(standIns, 'market')} without recorded asset ids: stand-ins for them begin with ${STAND_IN_PREFIX}\n`;
 }
 
 function curlLine(replay: Replay, origin: string, needsKey: boolean): string {

@@ -16,7 +16,7 @@ import { ViewTokens } from '../http/plugins/view-tokens.ts';
 import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
-import { explained } from '../store/database.ts';
+import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';

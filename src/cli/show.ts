@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { bookDepth, instant, outcome, speed } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
 import type { CoverageResource } from '../domain/coverage.ts';
 import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { assetIdOf, marketResource } from '../domain/market.ts';
@@ -17,7 +18,7 @@ import { ladderText } from './ladder-text.ts';
 import { namedMarket } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, printable, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
 
 type ShowOptions = OptionsOf<typeof declared>;
@@ -191,7 +192,7 @@ function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: Coverage
     .slice(0, GAPS_SHOWN_MAX)
     .map(({ from, to, reason }) => `gap ${from} to ${to}: ${printable(reason)}\n`);
   const more = gapCount - lines.length;
-  return `${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countOf(more, 'more gap')}\n` : ''}`;
+  return `${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countText(more, 'more gap')}\n` : ''}`;
 }
 
 function bookText(outcome: Outcome, shown: ShownBook | undefined, depth = DEPTH_DEFAULT): string {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { countText } from '../domain/count-text.ts';
 import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Archive } from '../store/archive.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
@@ -8,7 +9,7 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { megabytes } from './status-line.ts';
 import { type Column, table } from './table.ts';
-import { countOf, json, minuteText, printable, type Terminal } from './terminal.ts';
+import { json, minuteText, printable, type Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
 
 const COLUMNS: readonly Column<RecordedCoin & { readonly gaps: number }>[] = [
@@ -73,9 +74,9 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   terminal.out(coins.length === 0 ? 'nothing is recorded\n' : table(terminal, COLUMNS, coins));
   if (records === undefined) return;
   const { snapshots, quotes, prices, lastTradePrices, coinPrices } = records;
-  const counts = [countOf(snapshots, 'snapshot'), countOf(quotes, 'quote'), countOf(prices, 'price')];
-  const ofLastTrade = `${countOf(lastTradePrices, 'price')} of the last trade`;
-  terminal.out(`${counts.join(', ')}, ${ofLastTrade}, ${countOf(coinPrices, 'reference price')}\n`);
+  const counts = [countText(snapshots, 'snapshot'), countText(quotes, 'quote'), countText(prices, 'price')];
+  const ofLastTrade = `${countText(lastTradePrices, 'price')} of the last trade`;
+  terminal.out(`${counts.join(', ')}, ${ofLastTrade}, ${countText(coinPrices, 'reference price')}\n`);
 }
 
 /** The size of a database with its write-ahead log; 0 without it. */

@@ -59,11 +59,6 @@ export function printError(
   else err(`${styled(errHasColour, 'red', 'bookreel:')} ${kind === 'internal' ? sentence : printable(sentence)}\n`);
 }
 
-/** `1 file`, `2 files`. */
-export function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 /** An instant in UTC to the minute, for tables; empty without one. */
 export function minuteText(instantMs: InstantMs | undefined): string {
   return instantMs === undefined ? '' : formatInstant(instantMs).slice(0, 'YYYY-MM-DDTHH:MM'.length).replace('T', ' ');

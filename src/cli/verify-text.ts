@@ -1,7 +1,7 @@
+import { countText } from '../domain/count-text.ts';
 import { lengthOf, type TimeRange } from '../domain/coverage.ts';
 import { formatInstant, type InstantMs, isInstant } from '../domain/instant.ts';
 import type { MarketObservations, OutcomeObservations, Problem, Verification } from '../verify/report.ts';
-import { countOf } from './terminal.ts';
 
 /** One sentence that begins with everything known about the problem's place. */
 export function problemSentence(problem: Problem): string {
@@ -81,15 +81,15 @@ function notesOf(market: MarketObservations): string[] {
     .map((observed) => ({ outcome: observed.outcome, notes: outcomeNotes(observed) }))
     .filter(({ notes }) => notes.length > 0);
   return [
-    ...(gaps.length > 0 ? [countOf(gaps.length, 'gap')] : []),
+    ...(gaps.length > 0 ? [countText(gaps.length, 'gap')] : []),
     ...perOutcome.map(({ outcome, notes }) => `${outcome}: ${notes.join(', ')}`),
     ...(unmirroredInstants > 0
       ? [`at ${unmirroredInstants} of ${sharedInstants} shared instants the books do not mirror each other`]
       : []),
-    ...(contradictions > 0 ? [`up and down contradict each other at ${countOf(contradictions, 'instant')}`] : []),
+    ...(contradictions > 0 ? [`up and down contradict each other at ${countText(contradictions, 'instant')}`] : []),
     ...(coveredGaps > 0
       ? [
-          `${countOf(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved`,
+          `${countText(coveredGaps, 'gap')} ${coveredGaps === 1 ? 'has' : 'have'} stored books inside: import the best recording again, which takes back gaps that it covers and books that are not proved`,
         ]
       : []),
     ...(mirrorMissing > 0 ? [`${mirrorMissing} snapshots are not mirrored yet`] : []),
@@ -114,7 +114,7 @@ function outcomeNotes(observed: OutcomeObservations): string[] {
     ...counted.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`),
     // A silence without a whole second is not worth a note.
     ...(secondsWithout > 0 ? [`silent for up to ${seconds(silenceMs)}`] : []),
-    ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countOf(frozen, 'range')}`] : []),
+    ...(frozen > 0 ? [`frozen for ${seconds(frozenMs)} in ${countText(frozen, 'range')}`] : []),
   ];
 }
 
@@ -125,9 +125,9 @@ export function totalsLine({ totals, ok }: Verification): string {
   const judged =
     winners === 0
       ? ''
-      : `${countOf(winners, 'winner')}: the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted}, and ${winnersUnjudged} cannot be judged\n`;
-  const found = ok ? 'no problems' : countOf(problems, 'problem');
-  return `${judged}${countOf(markets, 'market')}, ${countOf(snapshots, 'snapshot')}, ${countOf(records, 'record')} in ${countOf(segments, 'segment')}: ${found} (${recordsPerSecond(records, elapsedMs)} records/s)\n`;
+      : `${countText(winners, 'winner')}: the coin's prices confirm ${winnersConfirmed}, contradict ${winnersContradicted}, and ${winnersUnjudged} cannot be judged\n`;
+  const found = ok ? 'no problems' : countText(problems, 'problem');
+  return `${judged}${countText(markets, 'market')}, ${countText(snapshots, 'snapshot')}, ${countText(records, 'record')} in ${countText(segments, 'segment')}: ${found} (${recordsPerSecond(records, elapsedMs)} records/s)\n`;
 }
 
 export function recordsPerSecond(records: number, elapsedMs: number): number {

@@ -1,6 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { refuseShared } from '../store/data-directory.ts';
-import { explained } from '../store/database.ts';
+import { explained } from '../store/database-errors.ts';
 import type { MarketObservations, Verification } from '../verify/report.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteBuffer } from '../segment/byte-buffer.ts';
 import type { Archive } from '../store/archive.ts';
-import { explained } from '../store/database.ts';
+import { explained } from '../store/database-errors.ts';
 import { type Compression, compressed } from './compression.ts';
 import { type ExportTally, exportSteps } from './export.ts';
 import { type ExportFormat, exportOpenings, writerOf } from './format.ts';

@@ -1,3 +1,4 @@
+import { firstIndex } from '../domain/first-index.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import { bookCodec } from '../segment/book-decoder.ts';
@@ -205,13 +206,7 @@ export class Contradictions {
 
 /** Returns true if an ascending array has a time. */
 function hasTime(times: Float64Array, timestampMs: number): boolean {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (times[middle]! < timestampMs) low = middle + 1;
-    else high = middle;
-  }
-  return times[low] === timestampMs;
+  return times[firstIndex(times.length, (index) => times[index]! >= timestampMs)] === timestampMs;
 }
 
 /** Returns true if a sequence begins with the books that are known. */

@@ -1,4 +1,5 @@
 import { basename, dirname } from 'node:path';
+import { nounText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Gap } from '../domain/gap.ts';
 import { attempt, refusal } from '../record/fields.ts';
@@ -722,7 +723,7 @@ export class Importer implements RecordSink {
 function correctionNotes(corrected: ReadonlyMap<string, number>): string[] {
   const notes = [...corrected].map(
     ([conditionId, count]) =>
-      `${count} stored ${count === 1 ? 'snapshot' : 'snapshots'} of market ${conditionId} proved wrong by hashes: corrected`,
+      `${count} stored ${nounText(count, 'snapshot')} of market ${conditionId} proved wrong by hashes: corrected`,
   );
   const omitted = notes.splice(CORRECTION_NOTES_MAX).length;
   return omitted === 0 ? notes : [...notes, `… and stored snapshots of ${omitted} more markets`];

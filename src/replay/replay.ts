@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
+import { firstIndex } from '../domain/first-index.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { listedMs } from '../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
@@ -285,14 +286,7 @@ const timeOf = ({ timestampMs }: Announcement) => timestampMs;
 
 /** The index of the first item of a list, ordered by time, that is later than an instant. */
 function firstAfter<T>(list: readonly T[], msOf: (item: T) => InstantMs, instantMs: InstantMs): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (msOf(list[middle]!) > instantMs) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  return firstIndex(list.length, (index) => msOf(list[index]!) > instantMs);
 }
 
 function selectedMarkets(archive: Archive, { selection, fromMs, toMs }: ReplayOptions): StoredMarket[] {

@@ -1,3 +1,4 @@
+import { firstIndex } from '../domain/first-index.ts';
 import type { Position } from '../domain/page.ts';
 import { damaged, unsignedBytes, VarintReader, type VarintWriter } from './varint.ts';
 
@@ -179,14 +180,10 @@ function readColumn(reader: VarintReader, column: Float64Array, signed: boolean)
 
 /** Index of the first record of `head` after `position`, or `count`. */
 export function firstAfter(head: SegmentHeader, position: Position): number {
-  let low = 0;
-  let high = head.count;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const timestamp = head.timestamps[middle]!;
-    const { timestampMs, id } = position;
-    if (timestamp > timestampMs || (timestamp === timestampMs && head.ids[middle]! > id)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
+  const { timestamps, ids } = head;
+  const { timestampMs, id } = position;
+  return firstIndex(
+    head.count,
+    (index) => timestamps[index]! > timestampMs || (timestamps[index] === timestampMs && ids[index]! > id),
+  );
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { Database, isDamageError } from '../store/database.ts';
+import { Database } from '../store/database.ts';
+import { isDamageError } from '../store/database-errors.ts';
 import type { DatabaseFile } from '../store/database-file.ts';
 import { schemaDifference } from '../store/schema-difference.ts';
 import type { ProblemList } from './report.ts';

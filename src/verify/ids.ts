@@ -1,3 +1,4 @@
+import { firstIndex } from '../domain/first-index.ts';
 import type { IdRange } from '../store/ids.ts';
 
 /** The ids that the archive has given to records. */
@@ -94,14 +95,7 @@ export class IdCheck {
     // Consecutive records mostly have ids of one range.
     const range = this.#range;
     if (range < this.#firsts.length && id >= this.#firsts[range]! && id <= this.#lasts[range]!) return range;
-    let low = 0;
-    let high = this.#firsts.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#firsts[middle]! <= id) low = middle + 1;
-      else high = middle;
-    }
-    const found = low - 1;
+    const found = firstIndex(this.#firsts.length, (index) => this.#firsts[index]! > id) - 1;
     if (found < 0 || id > this.#lasts[found]!) return undefined;
     this.#range = found;
     return found;

@@ -3,7 +3,7 @@ import type { Position } from '../domain/page.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentCodec } from '../segment/segment-header.ts';
-import { isDamageError } from '../store/database.ts';
+import { isDamageError } from '../store/database-errors.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { IdCheck } from './ids.ts';
 import type { ProblemList, ProblemPlace, VerificationTotals } from './report.ts';

@@ -15,7 +15,8 @@ import {
 } from '../domain/winner-check.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import { ContradictionTally } from '../store/contradiction-tally.ts';
-import { type Database, isDamageError } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
+import { isDamageError } from '../store/database-errors.ts';
 import { ACCOUNTS, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';

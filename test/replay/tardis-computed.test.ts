@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { computationOf, DecimalSum } from '../../src/replay/tardis/computation.ts';
+import { DecimalSum } from '../../src/domain/decimal.ts';
+import { computationOf } from '../../src/replay/tardis/computation.ts';
 import { dataTypeOf } from '../../src/replay/tardis/data-type.ts';
 import type {
   BookChange,

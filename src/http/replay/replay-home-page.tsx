@@ -1,4 +1,5 @@
 import { Fragment } from 'preact';
+import { countText } from '../../domain/count-text.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
@@ -113,11 +114,11 @@ function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
 function ReplayItem({ replay }: { readonly replay: ShownReplay }) {
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded } = replay;
   const clock = `${state === 'running' ? 'runs' : state} at ${now}, speed ${speed}, from ${from} to ${to}`;
-  const count = `${markets} ${markets === 1 ? 'market' : 'markets'} of ${coins.join(', ')}`;
+  const count = `${countText(markets, 'market')} of ${coins.join(', ')}`;
   return (
     <li>
       <code>{id}</code>
-      {isFirst ? ', the first one' : ''}: {count}; {clock}; {clients} {clients === 1 ? 'client' : 'clients'}.{' '}
+      {isFirst ? ', the first one' : ''}: {count}; {clock}; {countText(clients, 'client')}.{' '}
       {traded.length === 0 ? (
         'No market is traded at this instant.'
       ) : (

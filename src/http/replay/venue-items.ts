@@ -1,5 +1,6 @@
 import { isFields, parsedJson } from '../../record/fields.ts';
 import type { BookSide } from '../../replay/clob/venue-quotes.ts';
+import { bodyOf } from '../request-body.ts';
 import { clobRefusal, type VenueRefusal } from './venue-answer.ts';
 
 /** One asset of a request for several. */
@@ -22,7 +23,7 @@ export function sideIn(text: string | null): BookSide {
 
 /** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`. */
 export async function itemsInBody(request: Request): Promise<() => RequestedAsset[]> {
-  const text = await textOf(request);
+  const text = (await bodyOf(request, ITEMS_BYTES_MAX))?.toString();
   return () => {
     const list = text === undefined ? undefined : parsedJson(text);
     if (!Array.isArray(list)) throw invalidPayload();
@@ -51,18 +52,6 @@ function itemOf(item: unknown): RequestedAsset {
   if (side === undefined || side === null || side === '') return { assetId, side: undefined };
   if (typeof side !== 'string') throw invalidPayload();
   return { assetId, side: sideIn(side) };
-}
-
-/** Undefined for more than ITEMS_BYTES_MAX. */
-async function textOf({ body }: Request): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > ITEMS_BYTES_MAX) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function invalidPayload(): VenueRefusal {

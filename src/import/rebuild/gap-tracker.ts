@@ -1,3 +1,4 @@
+import { countText } from '../../domain/count-text.ts';
 import type { Gap } from '../../domain/gap.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { SourceItem } from '../source-item.ts';
@@ -58,7 +59,7 @@ export class GapTracker {
     this.#confirmed = timestampMs;
     const gap = this.#gap;
     if (gap === undefined) {
-      const what = `${levels} ${levels === 1 ? 'level' : 'levels'}`;
+      const what = countText(levels, 'level');
       const reason = hasChanges
         ? `the recorded book of ${this.#outcome} differs from the changes before it in ${what}`
         : `the book of ${this.#outcome} changed in ${what}, and no change was recorded`;

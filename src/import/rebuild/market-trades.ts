@@ -1,3 +1,4 @@
+import { firstIndex } from '../../domain/first-index.ts';
 import { TRADE_DELAY_MAX_MS, tradePriceText } from '../../venue/book-hash.ts';
 
 /** Trades kept per market: several minutes of busy trading. The trades of a batch are known before its books are proved. */
@@ -26,13 +27,8 @@ export class MarketTrades {
 
   /** The index of the first trade after a time. */
   #after(timestampMs: number): number {
-    let [low, high] = [0, this.#trades.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#trades[middle]!.timestampMs > timestampMs) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+    const trades = this.#trades;
+    return firstIndex(trades.length, (index) => trades[index]!.timestampMs > timestampMs);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { DECIMAL_PLACES_MAX, decimalPlaces, powerOfTen, toScaled } from '../../domain/decimal.ts';
+import { DecimalSum, decimalPlaces, powerOfTen, toScaled } from '../../domain/decimal.ts';
 import { EditableBook } from '../../venue/editable-book.ts';
 import type { BarType, DataType, SnapshotType } from './data-type.ts';
 import type {
@@ -89,20 +89,6 @@ class BookSnapshots implements Computation {
     const levels = { bids: this.#bids, asks: this.#asks };
     const timestamp = new Date(this.#timestampMs);
     return { type: 'book_snapshot', symbol, exchange, ...this.#type, ...levels, timestamp, localTimestamp };
-  }
-}
-
-export class DecimalSum {
-  /** In units of 10^-DECIMAL_PLACES_MAX. */
-  #units = 0n;
-
-  add(value: number): void {
-    const scale = decimalPlaces(value) ?? 0;
-    this.#units += BigInt(toScaled(value, scale)) * 10n ** BigInt(DECIMAL_PLACES_MAX - scale);
-  }
-
-  get value(): number {
-    return Number(`${this.#units}e-${DECIMAL_PLACES_MAX}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { MarketResource } from '../../../domain/market.ts';
 import type { PointedCell } from './market-plot.ts';
+import { countText } from './view-texts.ts';
 
 const COUNT = new Intl.NumberFormat('en-US');
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
@@ -15,8 +16,8 @@ export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketRes
 /** The recorded part of a market, in one line. */
 export function coverageText({ outcomes, gapCount }: CoverageResource): string {
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
-  if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${counted(gapCount, 'gap')}`;
-  const parts = [counted(count, 'snapshot'), gapCount === 0 ? 'no gaps' : counted(gapCount, 'gap')];
+  if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${countText(gapCount, 'gap')}`;
+  const parts = [countText(count, 'snapshot'), gapCount === 0 ? 'no gaps' : countText(gapCount, 'gap')];
   const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
     outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
   );
@@ -40,12 +41,8 @@ export function pointedText({ outcome, ms, price, column, bidSize, askSize }: Po
   if (column.traded !== undefined) {
     const { count, shares } = column.traded;
     parts.push(
-      shares === 0 ? counted(count, 'trade') : `${counted(count, 'trade')} of ${SHARES.format(shares)} shares`,
+      shares === 0 ? countText(count, 'trade') : `${countText(count, 'trade')} of ${SHARES.format(shares)} shares`,
     );
   }
   return parts.join(' · ');
-}
-
-function counted(count: number, noun: string): string {
-  return `${COUNT.format(count)} ${noun}${count === 1 ? '' : 's'}`;
 }

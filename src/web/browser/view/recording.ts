@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../../client/segment-reader.ts';
 import { decimalPlaces, toScaled } from '../../../domain/decimal.ts';
+import { firstIndex } from '../../../domain/first-index.ts';
 import {
   CENT_ROW_PRICES,
   type ColumnBook,
@@ -91,13 +92,7 @@ export class Recording {
 
 /** Number of the times at or before `ms`. */
 function countUntil(times: Float64Array, ms: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! <= ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(times.length, (index) => times[index]! > ms);
 }
 
 function summed({ id, bids, asks }: Snapshot, timestampMs: number): { book: ColumnBook; hasFine: boolean } {

@@ -1,3 +1,5 @@
+import { nounText } from '../../../domain/count-text.ts';
+
 const DATE_CHARS = '2026-01-08'.length;
 const MONTH_CHARS = '2026-01'.length;
 const MINUTES_FROM = '2026-01-08T'.length;
@@ -27,7 +29,7 @@ export function windowText(startTime: string, endTime: string): { readonly day: 
   return { day: day!, times: `${from} – ${isMidnight ? '24:00' : to}${days > 0 && !isMidnight ? ` +${days} d` : ''}` };
 }
 
-/** `1 market`, `2 markets`. */
+/** `1 market`, `2,000 markets`. */
 export function countText(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+  return `${count.toLocaleString('en-US')} ${nounText(count, noun)}`;
 }
