@@ -6,6 +6,7 @@ import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
+import { UndoLinks } from '../store/undo-links.ts';
 import { changeAccount, refuseLastAdmin } from './administration.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
@@ -57,7 +58,7 @@ export class DeletedAccounts {
 /** Within a write of accounts.db. */
 function remove(change: Change, account: Account): void {
   const { registry, nowMs } = change;
-  const { accounts, apiKeys, database, grants } = registry;
+  const { accounts, apiKeys, database, grants, secret } = registry;
   const { id } = account;
   refuseLastAdmin(change, account);
   for (const key of apiKeys.ofAccount(id)) {
@@ -69,6 +70,7 @@ function remove(change: Change, account: Account): void {
   }
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
+  new UndoLinks(database, secret).deleteSince(id);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
 }

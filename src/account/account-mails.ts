@@ -1,3 +1,4 @@
+import type { WayInChange } from '../store/undo-links.ts';
 import { type Mail, mailOf } from './mail.ts';
 
 interface SignInRequest {
@@ -52,11 +53,56 @@ export function takenMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicU
   ]);
 }
 
-/** The mail to the former address. It does not name the new one: the former address may belong to somebody else now. */
-export function changedMail({ from, publicUrl }: Pick<AddressChange, 'from' | 'publicUrl'>): Mail {
+interface WayInMails {
+  /** The address before the change. */
+  readonly email: string;
+  readonly change: WayInChange;
+  readonly link: string;
+  readonly publicUrl: string;
+}
+
+/**
+ * The mails about a change of how a person signs in, with the link that undoes it: to the address of the account before and, if that was
+ * changed, to the new one. The former does not name the new address: it may belong to somebody else now.
+ */
+export function changeMails({ email, change, link, publicUrl }: WayInMails): Mail[] {
   const { host } = new URL(publicUrl);
-  return mailOf(from, `Your address at bookreel at ${host} was changed`, [
-    `The account ${from} of bookreel at ${host} has another e-mail address now. You cannot sign in to it as ${from} any more.`,
-    'If you did not change it, tell the operator of this service, who can sign out all browsers and change the address back.',
+  const undo = [
+    'All other browsers were signed out. If you did not do this, open the following link within 7 days. It undoes this and all later changes of how this account signs in, and signs out all browsers:',
+    { link },
+  ];
+  if (change.kind === 'identity') {
+    const text = `${change.provider} signs in to the account ${email} of bookreel at ${host} from now on: somebody who is signed in linked it in the settings.`;
+    return [mailOf(email, `${change.provider} signs in to bookreel at ${host}`, [text, ...undo])];
+  }
+  const subject = `Your address at bookreel at ${host} was changed`;
+  return [
+    mailOf(email, subject, [
+      `The account ${email} of bookreel at ${host} has another e-mail address now. You cannot sign in to it as ${email} any more.`,
+      ...undo,
+    ]),
+    mailOf(change.to, subject, [
+      `You sign in to bookreel at ${host} as ${change.to} from now on, not as ${email}.`,
+      ...undo,
+    ]),
+  ];
+}
+
+/** The mail about an identity that signs in no more. */
+export function unlinkedMail(email: string, issuer: string, publicUrl: string): Mail {
+  const { host } = new URL(publicUrl);
+  return mailOf(email, `A sign-in at bookreel at ${host} was removed`, [
+    `${issuer} does not sign in to the account ${email} of bookreel at ${host} any more: somebody who is signed in unlinked it in the settings.`,
+    'If it was not you, sign in by mail and sign out all other browsers:',
+    { link: `${publicUrl}/account/sessions` },
+  ]);
+}
+
+/** The mail to the address that an account had until changes of it were undone. It does not name the other address. */
+export function undoneMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicUrl'>): Mail {
+  const { host } = new URL(publicUrl);
+  return mailOf(to, `Changes of your account at bookreel at ${host} were undone`, [
+    `Somebody opened the link in a mail of bookreel at ${host} that undoes changes of how the account ${to} signs in: its address, or identities of providers. All its browsers are signed out.`,
+    'If it was not you, tell the operator of this service.',
   ]);
 }

@@ -12,6 +12,7 @@ import { SignIn } from './sign-in.ts';
 import { createLink } from './sign-in-link.ts';
 import { signInStores } from './sign-in-stores.ts';
 import type { SignUp } from './sign-up.ts';
+import { UndoableChanges } from './undoable-changes.ts';
 
 export type ProviderSettings = Omit<OidcProviderSettings, 'clientSecret'> & { readonly secretFile: string };
 
@@ -51,6 +52,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
   const sessions = new AccountSessions(stores, clock);
   const signInDeps = { stores, clock, publicUrl, signUp, outbox };
   const signIn = new SignIn({ ...signInDeps, sessions });
+  const undoableChanges = new UndoableChanges(signInDeps);
   const oidcProviders = providers.map(
     ({ secretFile, ...provider }) =>
       new OidcProvider({ ...provider, clientSecret: readSecretFile(secretFile) }, { clock, logError }),
@@ -69,7 +71,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
       createLink({ stores, clock, publicUrl: publicUrl() }, account, actor),
     sessions,
     signIn,
-    emailChange: new EmailChange(signInDeps),
+    emailChange: new EmailChange(signInDeps, undoableChanges),
+    undoableChanges,
     sendsMail: outbox !== undefined,
     oidc: new OidcSignIn(signInDeps, signIn, oidcProviders),
     /** Mails that wait for the mail server. */

@@ -3,13 +3,14 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
-import { changedMail, confirmationMail, takenMail } from './account-mails.ts';
+import { confirmationMail, takenMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
 import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 import type { SignInDeps } from './sign-in.ts';
 import { admitsNew } from './sign-up.ts';
+import type { UndoableChanges } from './undoable-changes.ts';
 import { usableAttempt } from './usable-attempt.ts';
 
 /** The page that a link in a mail leads to. */
@@ -22,9 +23,11 @@ const LINK_PAGE = '/account/settings/link';
  */
 export class EmailChange {
   readonly #deps: Omit<SignInDeps, 'sessions'>;
+  readonly #changes: UndoableChanges;
 
-  constructor(deps: Omit<SignInDeps, 'sessions'>) {
+  constructor(deps: Omit<SignInDeps, 'sessions'>, changes: UndoableChanges) {
     this.#deps = deps;
+    this.#changes = changes;
   }
 
   /**
@@ -77,30 +80,32 @@ export class EmailChange {
   }
 
   /**
-   * Changes the address, and sends a mail to the former one. Sessions and identities of providers stay. Throws as `look` does,
-   * 'conflict' if another account got the address meanwhile, 'busy', and 'not-found' when the service sends no mail.
+   * Changes the address, as a change that can be undone; identities of providers stay. `device`: the value of that cookie. Throws as `look` and
+   * `UndoableChanges.record` do, 'conflict' if another account got the address meanwhile, and 'not-found' when the service sends no mail.
    */
-  redeem({ account: { id } }: SignedIn, link: string): Account {
+  redeem(person: SignedIn, link: string, device?: string): Account {
     const { stores, clock } = this.#deps;
     const { accounts, attempts, audit, accountsDatabase, activityDatabase } = stores;
+    const { id } = person.account;
     const nowMs = clock();
-    const outbox = this.#outbox();
-    const from = accountsDatabase.write(() => {
+    this.#outbox();
+    const sendMails = accountsDatabase.write(() => {
       const account = accounts.find(id)!;
       if (account.disabledMs !== undefined) {
         throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
       }
       // Committed first: after a crash in between, the link is used and the address is the former one.
-      activityDatabase.write(() => {
+      const to = activityDatabase.write(() => {
         const attempt = usableAttempt(attempts.findEmailChange(account, link), 'link', nowMs);
         accounts.setEmail(account, attempt.email);
         const detail = { from: account.email, to: attempt.email };
         audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'account.email', detail });
         attempts.markUsed(attempt, nowMs);
+        return attempt.email;
       });
-      return account.email;
+      return this.#changes.record({ ...person, account }, device, { kind: 'address', to });
     });
-    outbox.send(changedMail({ from, publicUrl: this.#deps.publicUrl() }), nowMs + ATTEMPT_MS);
+    sendMails();
     return accountsDatabase.read(() => accounts.find(id)!);
   }
 

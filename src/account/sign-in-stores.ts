@@ -4,6 +4,7 @@ import { Identities } from '../store/identities.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
 import { SignInAttempts } from '../store/sign-in-attempts.ts';
+import { UndoLinks } from '../store/undo-links.ts';
 
 /** The stores that sign-in reads and writes. Accounts, identities and the audit are in one database, sessions and attempts in another. */
 export type SignInStores = Readonly<ReturnType<typeof signInStores>>;
@@ -14,6 +15,7 @@ export function signInStores({ database, secret, accounts, audit }: Registry, ac
     accounts,
     audit,
     identities: new Identities(database),
+    undoLinks: new UndoLinks(database, secret),
     accountsDatabase: database,
     sessions: new Sessions(activity, secret),
     devices: new Devices(activity, secret),

@@ -1,4 +1,5 @@
 -- From version 1: the audit has the user of a command, the client, the request and a count. Earlier entries have none, and count as one.
+-- Changes of how a person signs in have links that undo them.
 
 CREATE TABLE former_audit AS SELECT * FROM audit;
 DROP TABLE audit;
@@ -22,3 +23,15 @@ DROP TABLE former_audit;
 
 CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
+
+CREATE TABLE undo_links (
+  undo_id INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  digest BLOB NOT NULL UNIQUE,
+  email TEXT NOT NULL,
+  change TEXT NOT NULL CHECK (json_valid(change)),
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX undo_links_by_account ON undo_links (account_id, undo_id);
+CREATE INDEX undo_links_by_creation ON undo_links (created_ms);

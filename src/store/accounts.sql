@@ -1,4 +1,4 @@
--- The file accounts.db: tiers, accounts, keys, quotes, payments, grants, audit. Times are Unix milliseconds.
+-- The file accounts.db: tiers, accounts, links that undo changes, keys, quotes, payments, grants, audit. Times are Unix milliseconds.
 
 CREATE TABLE tiers (
   tier_id TEXT PRIMARY KEY,
@@ -41,6 +41,22 @@ CREATE TABLE identities (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX identities_by_account ON identities (account_id);
+
+-- A change of how a person signs in, which the link in a mail undoes for 7 days, with all later ones of the account.
+CREATE TABLE undo_links (
+  undo_id INTEGER PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  -- HMAC-SHA-256 of the secret in the link.
+  digest BLOB NOT NULL UNIQUE,
+  -- The address of the account before the change.
+  email TEXT NOT NULL,
+  -- kind: 'address' (to), 'identity' (provider, issuer, subject).
+  change TEXT NOT NULL CHECK (json_valid(change)),
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX undo_links_by_account ON undo_links (account_id, undo_id);
+CREATE INDEX undo_links_by_creation ON undo_links (created_ms);
 
 -- An offer of a tier to an account, for a token.
 CREATE TABLE payment_quotes (

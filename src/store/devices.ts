@@ -33,7 +33,9 @@ export class Devices {
            (SELECT digest FROM devices WHERE account_id = ? ORDER BY last_used_ms DESC LIMIT -1 OFFSET ${PER_ACCOUNT_MAX})`,
       ),
       deleteOld: database.query<never, [number]>(DELETE_OLD_DEVICES),
-      deleteAll: database.query<never, [number]>('DELETE FROM devices WHERE account_id = ?'),
+      deleteAll: database.query<never, [number, Uint8Array]>(
+        'DELETE FROM devices WHERE account_id = ? AND digest <> ?',
+      ),
     };
   }
 
@@ -54,9 +56,9 @@ export class Devices {
     return kept;
   }
 
-  /** Forgets all devices of the account. Within a write. */
-  forgetAll(accountId: number): void {
-    this.#sql.deleteAll.run(accountId);
+  /** Forgets all devices of the account, except the one with this cookie. Within a write. */
+  forgetAll(accountId: number, except = ''): void {
+    this.#sql.deleteAll.run(accountId, this.#digest(except));
   }
 
   #digest(token: string): Uint8Array {

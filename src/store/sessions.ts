@@ -55,7 +55,9 @@ export class Sessions {
       ),
       use: database.query<never, [number, string]>('UPDATE sessions SET last_used_ms = ? WHERE session_id = ?'),
       delete: database.query<never, [string, number]>('DELETE FROM sessions WHERE session_id = ? AND account_id = ?'),
-      deleteAll: database.query<never, [number]>('DELETE FROM sessions WHERE account_id = ?'),
+      deleteAll: database.query<never, [number, string]>(
+        'DELETE FROM sessions WHERE account_id = ? AND session_id <> ?',
+      ),
       deleteIdle: database.query<never, [number]>(DELETE_IDLE_SESSIONS),
     };
   }
@@ -111,9 +113,9 @@ export class Sessions {
     return this.#sql.delete.run(id, accountId).changes > 0;
   }
 
-  /** Ends all sessions of the account, and returns their number. Within a write. */
-  revokeAll(accountId: number): number {
-    return this.#sql.deleteAll.run(accountId).changes;
+  /** Ends all sessions of the account, except the one with this id, and returns their number. Within a write. */
+  revokeAll(accountId: number, except = ''): number {
+    return this.#sql.deleteAll.run(accountId, except).changes;
   }
 
   #digest(token: string): Uint8Array {

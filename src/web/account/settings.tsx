@@ -116,7 +116,7 @@ export function changePage({ service }: WebDeps, person: Person, { query }: Page
 
 /** POST /account/settings/link. */
 export async function changeEmail({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  service.emailChange.redeem(person, (await request.form()).get('token') ?? '');
+  service.emailChange.redeem(person, (await request.form()).get('token') ?? '', request.browser.device);
   return redirect(`${PATH}?changed`);
 }
 
