@@ -6,17 +6,21 @@ interface SignInRequest {
   readonly link: string;
   readonly code: string;
   readonly publicUrl: string;
-  /** The OIDC provider whose identity is linked to the account. */
+  /** The OIDC provider that did not verify the address, if the sign-in began there. Its identity is linked only to a new account. */
   readonly provider: string | undefined;
+  readonly isNew: boolean;
 }
 
 /** The mail with the link and the code of a sign-in. */
-export function signInMail({ email, link, code, publicUrl, provider }: SignInRequest): Mail {
+export function signInMail({ email, link, code, publicUrl, provider, isNew }: SignInRequest): Mail {
   const { host } = new URL(publicUrl);
+  const further = isNew
+    ? `From now on you can sign in with ${provider}`
+    : `To sign in with ${provider} from now on, link it in your settings`;
   const intro =
     provider === undefined
       ? `Open this link to sign in to bookreel at ${host} as ${email}:`
-      : `Open this link in the browser in which you signed in at ${provider}. It signs you in to bookreel at ${host} as ${email}, and from now on you can sign in with ${provider}:`;
+      : `Open this link in the browser in which you signed in at ${provider}. It signs you in to bookreel at ${host} as ${email}. ${further}:`;
   return mailOf(email, `Sign in to bookreel at ${host}`, [
     intro,
     { link },

@@ -4,6 +4,7 @@ import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
+import { LinkedProviders } from './linked-providers.ts';
 import { MailServer, type MailServerSettings } from './mail-server.ts';
 import { OidcProvider, type OidcProviderSettings } from './oidc-provider.ts';
 import { OidcSignIn } from './oidc-sign-in.ts';
@@ -57,6 +58,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     ({ secretFile, ...provider }) =>
       new OidcProvider({ ...provider, clientSecret: readSecretFile(secretFile) }, { clock, logError }),
   );
+  const linkedProviders = new LinkedProviders(signInDeps, undoableChanges, oidcProviders);
   return {
     activity,
     get publicUrl() {
@@ -74,7 +76,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     emailChange: new EmailChange(signInDeps, undoableChanges),
     undoableChanges,
     sendsMail: outbox !== undefined,
-    oidc: new OidcSignIn(signInDeps, signIn, oidcProviders),
+    oidc: new OidcSignIn({ ...signInDeps, sessions }, signIn, linkedProviders, oidcProviders),
+    linkedProviders,
     /** Mails that wait for the mail server. */
     waitingMails: () => outbox?.waiting ?? 0,
     /** Settles when no mail waits any more. */

@@ -1,5 +1,6 @@
 import type { Configuration, CustomFetchOptions, IDToken, UserInfoResponse } from 'openid-client';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Identity } from '../store/identities.ts';
 
 /** Discovered metadata is used for this time. */
@@ -49,11 +50,14 @@ export interface OidcPerson {
   readonly identity: Identity;
   readonly email: string | undefined;
   readonly isEmailVerified: boolean;
+  /** The time at which the person proved there who they are (auth_time), at most now. Undefined: the provider does not state it. */
+  readonly provedMs: InstantMs | undefined;
 }
 
 /** An OpenID provider. It is discovered at the first sign-in, so that one that is down does not keep the service from starting. */
 export class OidcProvider {
   readonly name: string;
+  readonly issuer: string;
   readonly #settings: OidcProviderSettings;
   readonly #deps: OidcProviderDeps;
   /** The instants from which a line about an answer is written again. */
@@ -62,12 +66,16 @@ export class OidcProvider {
 
   constructor(settings: OidcProviderSettings, deps: OidcProviderDeps) {
     this.name = settings.name;
+    this.issuer = settings.issuer;
     this.#settings = settings;
     this.#deps = deps;
   }
 
-  /** Returns the address of the provider's sign-in page. Throws 'busy'. */
-  async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets): Promise<string> {
+  /**
+   * Returns the address of the provider's sign-in page. `isRepeated`: the provider is to demand the proof again, and to state its time; some
+   * ignore that. Throws 'busy'.
+   */
+  async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets, isRepeated = false): Promise<string> {
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
     const configuration = await this.#configuration();
     const url = buildAuthorizationUrl(configuration, {
@@ -77,6 +85,8 @@ export class OidcProvider {
       nonce,
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
+      // OpenID Connect Core 1.0, 3.1.2.1: with max_age, the ID token has auth_time.
+      ...(isRepeated && { prompt: 'login', max_age: '0' }),
     });
     return url.href;
   }
@@ -100,7 +110,7 @@ export class OidcProvider {
       if (claims.sub === '') throw new EmptySubject('the ID token has an empty sub');
       const needsMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
       const stated = needsMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : claims;
-      return personOf(claims, stated);
+      return personOf(claims, stated, this.#deps.clock());
     } catch (error) {
       throw await this.#explained(error);
     }
@@ -222,10 +232,16 @@ async function fetchBounded(url: string, options: CustomFetchOptions): Promise<R
 
 class EmptySubject extends Error {}
 
-function personOf({ iss, sub }: IDToken, stated: IDToken | UserInfoResponse): OidcPerson {
+function personOf(
+  { iss, sub, auth_time: provedSeconds }: IDToken,
+  stated: IDToken | UserInfoResponse,
+  nowMs: InstantMs,
+): OidcPerson {
   return {
     identity: { issuer: iss, subject: sub },
     email: typeof stated.email === 'string' ? stated.email : undefined,
     isEmailVerified: stated.email_verified === true,
+    // The clock of the provider may be fast.
+    provedMs: provedSeconds === undefined ? undefined : Math.min(provedSeconds * 1000, nowMs),
   };
 }

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Account } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import { randomToken } from '../domain/random-token.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS, CODE_TRIES_MAX, networkOf } from '../store/sign-in-attempts.ts';
@@ -34,6 +35,9 @@ export interface UnprovenIdentity {
   readonly identity: Identity;
 }
 
+/** A person who proved who they are. `isOnlyStated`: a provider states the address, and the person did not prove it here. */
+type Entry = Pick<ProvenAttempt, 'email' | 'method' | 'identity'> & { readonly isOnlyStated?: boolean };
+
 /**
  * Sign-in by a link or a code, each for one use within 15 minutes. A link works in every browser, except that an identity is linked only in
  * the browser that asked: otherwise a stranger's identity could be linked by the owner of the address. A code works only in that browser.
@@ -65,7 +69,8 @@ export class SignIn {
     const [browser, link, code] = [randomToken(), randomToken(), randomCode()];
     const { provider: method = 'email', identity } = unproven ?? {};
     // Everything is done for every address, so that the time of the answer does not show which ones may sign in.
-    const mail = signInMail({ email, link: linkUrl(publicUrl, link), code, publicUrl, provider: unproven?.provider });
+    const [url, provider, isNew] = [linkUrl(publicUrl, link), unproven?.provider, account === undefined];
+    const mail = signInMail({ email, link: url, code, publicUrl, provider, isNew });
     const isMailed = activityDatabase.write(() => {
       const known = devices.known(device, nowMs, account?.id ?? 0);
       limits.refuseTooManyOf(client, attempts, nowMs, known);
@@ -83,12 +88,18 @@ export class SignIn {
     return browser;
   }
 
-  /** Returns the address of the account that a link signs in to. Changes nothing: mail scanners open links too. Throws 'forbidden'. */
+  /**
+   * Returns the address of the account that a link signs in to, and the provider of the identity that is linked then. Changes nothing: mail
+   * scanners open links too. Throws 'forbidden'.
+   */
   look(link: string): { readonly email: string; readonly provider: string | undefined } {
     const { stores, clock } = this.#deps;
-    const { attempts, activityDatabase } = stores;
-    const attempt = activityDatabase.read(() => usableAttempt(attempts.findByLink(link), 'link', clock()));
-    return { email: attempt.email, provider: attempt.identity === undefined ? undefined : attempt.method };
+    const { accounts, attempts, accountsDatabase, activityDatabase } = stores;
+    const { email, method, identity } = activityDatabase.read(() =>
+      usableAttempt(attempts.findByLink(link), 'link', clock()),
+    );
+    const isLinked = identity !== undefined && accountsDatabase.read(() => accounts.findByEmail(email)) === undefined;
+    return { email, provider: isLinked ? method : undefined };
   }
 
   /** Signs in with a link. Throws 'forbidden' for one that is unknown, expired or used. */
@@ -107,7 +118,7 @@ export class SignIn {
       attempts.markUsed(found, clock());
       return found;
     });
-    return this.enter(attempt, browser);
+    return this.enter(attempt, browser, clock());
   }
 
   /** Signs in with a code, in the browser that asked for it. Throws 'forbidden', and 'rate-limited' as `refuseTooManyGuesses` does. */
@@ -132,7 +143,7 @@ export class SignIn {
       else attempts.addTry(found, clock());
       return { attempt: found, isRight: matches };
     });
-    if (isRight) return this.enter(attempt, browser);
+    if (isRight) return this.enter(attempt, browser, clock());
     this.#recordFailure(attempt);
     const left = CODE_TRIES_MAX - attempt.codeTries - 1;
     throw new DomainError(
@@ -144,16 +155,23 @@ export class SignIn {
   }
 
   /**
-   * Signs a person in who has proved an address: creates the account if the policy allows it, and links the identity. Throws 'forbidden'
-   * if there is no account, or it is disabled.
+   * Signs a person in who proved who they are at `provedMs`: creates the account if the policy allows it, with the identity. An account that
+   * exists gets no identity. Throws 'forbidden' if there is no account, it is disabled, or only a provider states the address of one.
    */
-  enter(proven: Pick<ProvenAttempt, 'email' | 'method' | 'identity'>, browser: Browser): NewSession {
+  enter(proven: Entry, browser: Browser, provedMs: InstantMs | undefined): NewSession {
     const { stores, sessions, clock } = this.#deps;
-    const { accounts, identities, audit, accountsDatabase } = stores;
-    const { email, method, identity } = proven;
+    const { accounts, audit, accountsDatabase } = stores;
+    const { email, method, isOnlyStated = false } = proven;
     const nowMs = clock();
     // Committed first: the session, in another database, names the account.
-    const { id } = accountsDatabase.write(() => accounts.findByEmail(email) ?? this.#signUp(email, method, nowMs));
+    const { id } = accountsDatabase.write(() => {
+      const found = accounts.findByEmail(email);
+      if (found === undefined || !isOnlyStated) return found ?? this.#signUp(proven, nowMs);
+      throw new DomainError(
+        'forbidden',
+        `${email} has an account here: sign in to it by mail or at a linked provider, then link ${method} in its settings`,
+      );
+    });
     const entered = accountsDatabase.write(() => {
       const account = accounts.find(id)!;
       const entry = { atMs: nowMs, actorId: id, accountId: id };
@@ -161,25 +179,26 @@ export class SignIn {
         audit.append({ ...entry, action: 'session.refused', detail: { method } });
         return undefined;
       }
-      if (identity !== undefined && identities.link(identity, id, nowMs)) {
-        audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
-      }
       audit.append({ ...entry, action: 'session.sign-in', detail: { method } });
-      return sessions.open(account, method, browser, nowMs);
+      return sessions.open(account, method, browser, provedMs);
     });
     if (entered !== undefined) return entered;
     throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
   }
 
-  #signUp(email: string, method: string, nowMs: number): Account {
+  #signUp({ email, method, identity }: Entry, nowMs: number): Account {
     const { stores, signUp } = this.#deps;
+    const { accounts, identities, audit } = stores;
     if (!admitsNew(signUp, email)) {
       throw new DomainError('forbidden', 'this service creates no account for this address: ask its operator');
     }
-    const account = stores.accounts.create({ email }, nowMs);
+    const account = accounts.create({ email }, nowMs);
     const detail = { method, policy: signUp.policy };
-    const { id } = account;
-    stores.audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'account.sign-up', detail });
+    const entry = { atMs: nowMs, actorId: account.id, accountId: account.id };
+    audit.append({ ...entry, action: 'account.sign-up', detail });
+    if (identity !== undefined && identities.link(identity, account.id, nowMs)) {
+      audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
+    }
     return account;
   }
 

@@ -10,11 +10,6 @@ export const UNDO_PAGE = '/sign-in/undo';
 /** Maximum number of changes of an account in 7 days: the link of an earlier one is never lost to a later one. */
 const CHANGES_MAX = 50;
 
-/** A change, and the number of later ones that are undone with it. */
-export interface Undo extends Pick<UndoLink, 'email' | 'change' | 'createdMs'> {
-  readonly later: number;
-}
-
 /**
  * Changes of how a person signs in: another address, a linked identity. Each ends the other sessions, and is mailed to the former address and
  * the present one with a link that undoes it and all later ones, once, for 7 days, in any browser. A thief cannot keep an account by changing
@@ -34,20 +29,14 @@ export class UndoableChanges {
    */
   record({ account, session }: SignedIn, device: string | undefined, change: WayInChange): () => void {
     const { stores, clock, outbox } = this.#deps;
-    const [{ id, email }, nowMs, publicUrl] = [account, clock(), this.#deps.publicUrl()];
+    const [{ id, email }, nowMs, publicUrl, token] = [account, clock(), this.#deps.publicUrl(), randomToken()];
     const { sessions, devices, audit, undoLinks, activityDatabase } = stores;
     outbox?.refuseWhenFull();
-    if (undoLinks.since(id).filter(({ createdMs }) => createdMs > nowMs - UNDO_MS).length >= CHANGES_MAX) {
-      throw new DomainError(
-        'rate-limited',
-        `this account was changed ${CHANGES_MAX} times in 7 days: try again later`,
-        {
-          retryAfterSeconds: 86_400,
-        },
-      );
+    if (outbox !== undefined) undoLinks.add(token, { accountId: id, email, change, createdMs: nowMs });
+    if (undoLinks.since(id).length > CHANGES_MAX) {
+      const sentence = `this account was changed ${CHANGES_MAX} times in 7 days: try again tomorrow`;
+      throw new DomainError('rate-limited', sentence, { retryAfterSeconds: 86_400 });
     }
-    const token = randomToken();
-    if (outbox !== undefined) undoLinks.add({ accountId: id, token, email, change, createdMs: nowMs });
     // Committed first: after a crash in between, people sign in again.
     const ended = activityDatabase.write(() => {
       devices.forgetAll(id, device);
@@ -61,40 +50,42 @@ export class UndoableChanges {
     };
   }
 
-  /** Returns what a link undoes, and changes nothing: mail scanners open links too. Throws 'forbidden' for one that is not valid any more. */
-  look(token: string): Undo {
-    const { undoLinks, accountsDatabase } = this.#deps.stores;
-    return accountsDatabase.read(() => {
-      const { id, accountId, email, change, createdMs } = this.#find(token);
-      return { email, change, createdMs, later: undoLinks.since(accountId, id).length - 1 };
-    });
+  /**
+   * Returns the change of a link and all later ones of the account, the latest first. Changes nothing: mail scanners open links too. Throws
+   * 'forbidden' for a link that is not valid any more.
+   */
+  look(token: string): UndoLink[] {
+    return this.#deps.stores.accountsDatabase.read(() => this.#find(token));
   }
 
   /**
-   * Undoes the change of a link and all later ones of the account, ends all its sessions, and returns its address. An address that the
-   * operator has given it since stays. Throws as `look` does, and 'conflict' when another account has the former address.
+   * Undoes these changes, ends all sessions of the account, and returns its address. An address that the operator has given it since stays.
+   * Throws as `look` does, and 'conflict' when another account has the former address.
    */
   undo(token: string): string {
     const { stores, clock, outbox } = this.#deps;
-    const { accounts, sessions, devices, audit, undoLinks, accountsDatabase, activityDatabase } = stores;
+    const { accounts, identities, sessions, devices, audit, undoLinks, accountsDatabase, activityDatabase } = stores;
     const nowMs = clock();
     const { from, to } = accountsDatabase.write(() => {
-      const { id, accountId } = this.#find(token);
+      const undone = this.#find(token);
+      const { id, accountId } = undone.at(-1)!;
       const account = accounts.find(accountId)!;
       const entry = { atMs: nowMs, actorId: accountId, accountId };
-      const undone = undoLinks.since(accountId, id);
       let { email } = account;
-      for (const link of undone) {
-        if (link.change.kind !== 'address') this.#revert(link.change, entry);
-        else if (link.change.to === email) ({ email } = link);
+      for (const { email: former, change } of undone) {
+        if (change.kind === 'address') {
+          if (change.to === email) email = former;
+        } else if (identities.find(change) === accountId) {
+          identities.unlink(change);
+          const { issuer, subject } = change;
+          audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
+        }
       }
       if (email !== account.email) {
-        const other = accounts.findByEmail(email);
-        if (other !== undefined && other.id !== accountId) {
-          throw new DomainError(
-            'conflict',
-            `'${email}' has another account by now: delete that one or change its address, then open this link again`,
-          );
+        const other = accounts.findByEmail(email)?.id ?? accountId;
+        if (other !== accountId) {
+          const sentence = `'${email}' has another account by now: delete it or change its address, then open this link again`;
+          throw new DomainError('conflict', sentence);
         }
         accounts.setEmail(account, email);
         audit.append({ ...entry, action: 'account.email', detail: { from: account.email, to: email } });
@@ -111,24 +102,10 @@ export class UndoableChanges {
     return to;
   }
 
-  /** Within a write. */
-  #revert(
-    change: Exclude<WayInChange, { kind: 'address' }>,
-    entry: { readonly atMs: number; readonly accountId: number },
-  ): void {
-    const { identities, audit } = this.#deps.stores;
-    const { issuer, subject } = change;
-    if (identities.find(change) !== entry.accountId) return;
-    identities.unlink(change);
-    audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
-  }
-
-  #find(token: string): UndoLink {
+  #find(token: string): UndoLink[] {
     const found = this.#deps.stores.undoLinks.find(token, this.#deps.clock());
-    if (found !== undefined) return found;
-    throw new DomainError(
-      'forbidden',
-      'this link is not valid: it works once, for 7 days, and not after the link of an earlier change',
-    );
+    if (found.length > 0) return found;
+    const sentence = 'this link is not valid: it works once, for 7 days, and not after the link of an earlier change';
+    throw new DomainError('forbidden', sentence);
   }
 }

@@ -21,13 +21,12 @@ export interface UndoLink {
   readonly createdMs: number;
 }
 
-export type NewUndoLink = Omit<UndoLink, 'id'> & { readonly token: string };
-
 type UndoLinkRow = Omit<UndoLink, 'change'> & { readonly change: string };
 
-const SELECT = 'SELECT undo_id AS id, account_id AS accountId, email, change, created_ms AS createdMs FROM undo_links';
-export const FIND_UNDO_LINK = `${SELECT} WHERE digest = ? AND created_ms > ?`;
-export const LIST_UNDO_LINKS = `${SELECT} WHERE account_id = ? AND undo_id >= ? ORDER BY undo_id DESC`;
+export const FIND_UNDO_LINK =
+  'SELECT undo_id AS id, account_id AS accountId FROM undo_links WHERE digest = ? AND created_ms > ?';
+export const LIST_UNDO_LINKS = `SELECT undo_id AS id, account_id AS accountId, email, change, created_ms AS createdMs
+  FROM undo_links WHERE account_id = ? AND undo_id >= ? ORDER BY undo_id DESC`;
 export const DELETE_UNDO_LINKS = 'DELETE FROM undo_links WHERE account_id = ? AND undo_id >= ?';
 export const DELETE_OLD_UNDO_LINKS = 'DELETE FROM undo_links WHERE created_ms <= ?';
 
@@ -42,7 +41,7 @@ export class UndoLinks {
       insert: database.query<never, [number, Uint8Array, string, string, number]>(
         'INSERT INTO undo_links (account_id, digest, email, change, created_ms) VALUES (?, ?, ?, ?, ?)',
       ),
-      find: database.query<UndoLinkRow, [Uint8Array, number]>(FIND_UNDO_LINK),
+      find: database.query<Pick<UndoLink, 'id' | 'accountId'>, [Uint8Array, number]>(FIND_UNDO_LINK),
       list: database.query<UndoLinkRow, [number, number]>(LIST_UNDO_LINKS),
       delete: database.query<never, [number, number]>(DELETE_UNDO_LINKS),
       deleteOld: database.query<never, [number]>(DELETE_OLD_UNDO_LINKS),
@@ -50,23 +49,26 @@ export class UndoLinks {
   }
 
   /** Adds a link, and deletes all that are 7 days old. Within a write. */
-  add({ accountId, token, email, change, createdMs }: NewUndoLink): void {
+  add(token: string, { accountId, email, change, createdMs }: Omit<UndoLink, 'id'>): void {
     this.#sql.deleteOld.run(createdMs - UNDO_MS);
     this.#sql.insert.run(accountId, this.#digest(token), email, JSON.stringify(change), createdMs);
   }
 
-  /** The link with this secret; undefined when it is unknown, used, 7 days old, or of a deleted account. */
-  find(token: string, nowMs: number): UndoLink | undefined {
+  /**
+   * The link with this secret and all later ones of its account, the latest first; empty for a link that is unknown, used, 7 days old, or of
+   * a deleted account.
+   */
+  find(token: string, nowMs: number): UndoLink[] {
     const row = this.#sql.find.get(this.#digest(token), nowMs - UNDO_MS);
-    return row === null ? undefined : toUndoLink(row);
+    return row === null ? [] : this.since(row.accountId, row.id);
   }
 
   /** The links of an account from this id on, the latest first. */
   since(accountId: number, id = 0): UndoLink[] {
-    return this.#sql.list.all(accountId, id).map(toUndoLink);
+    return this.#sql.list.all(accountId, id).map((row) => ({ ...row, change: JSON.parse(row.change) }));
   }
 
-  /** Deletes the links of an account from this id on. Within a write. */
+  /** Deletes them. Within a write. */
   deleteSince(accountId: number, id = 0): void {
     this.#sql.delete.run(accountId, id);
   }
@@ -74,8 +76,4 @@ export class UndoLinks {
   #digest(token: string): Uint8Array {
     return this.#secret.digest(`undo:${token}`);
   }
-}
-
-function toUndoLink(row: UndoLinkRow): UndoLink {
-  return { ...row, change: JSON.parse(row.change) as WayInChange };
 }

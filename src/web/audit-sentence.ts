@@ -15,6 +15,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.link': () => 'Created a sign-in link',
   'account.role': ({ role }) => (role === 'admin' ? 'Made the account an admin' : 'Made the account a user'),
   'account.sign-up': ({ method }) => `Signed up ${by(method)}`,
+  'account.undo': ({ changes, sessions }) =>
+    `Undid ${changes === 1 ? 'a change' : `${changes} changes`} by a link in a mail, and ended ${sessionsText(sessions)}`,
   'grant.create': ({ tier, until }) => `Granted the tier ${tier} ${untilText(until)}`,
   'grant.end': ({ grant }) => `Ended the grant ${grant}`,
   'identity.link': ({ provider }) => `Linked the account to ${provider}`,
@@ -29,7 +31,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
   'payment.settle': ({ payment, tier }) => `Granted the tier ${tier} for the payment ${payment}`,
   'session.end': () => 'Ended a session',
-  'session.end-all': ({ sessions }) => `Ended ${sessions === 1 ? 'a session' : `${sessions} sessions`}`,
+  'session.end-all': ({ sessions }) => `Ended ${sessionsText(sessions)}`,
   'session.refused': ({ method }) => `Was refused a sign-in ${by(method)}: the account is disabled`,
   'session.sign-in': ({ method }) => `Signed in ${by(method)}`,
   'session.sign-out': () => 'Signed out',
@@ -53,6 +55,10 @@ export function auditSentence({ action, detail }: Pick<AuditEntry, 'action' | 'd
 function by(method: Value): string {
   if (method === 'email') return 'by mail';
   return method === 'command' ? 'by a sign-in link' : `at ${method}`;
+}
+
+function sessionsText(sessions: Value): string {
+  return sessions === 1 ? 'a session' : `${sessions} sessions`;
 }
 
 function untilText(until: Value): string {

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Browser } from '../../src/account/account-sessions.ts';
 import { OidcProvider } from '../../src/account/oidc-provider.ts';
+import { Identities } from '../../src/store/identities.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { CLIENT, NEW_BROWSER, type People, people, refusal } from './accounts.ts';
 import { type MockProvider, PROVIDER, startMockProvider } from './oidc-provider.ts';
@@ -38,8 +40,13 @@ describe('Sign-in at a provider', () => {
     });
 
   /** Signs in at the provider, whose ID token gets these claims; undefined removes one. */
-  async function signedInAt({ service }: People, claims: Readonly<Record<string, unknown>>, browser = NEW_BROWSER) {
-    const { url, attemptToken } = await service.oidc.start('mock');
+  async function signedInAt(
+    { service }: People,
+    claims: Readonly<Record<string, unknown>>,
+    browser: Browser = NEW_BROWSER,
+    session?: string,
+  ) {
+    const { url, attemptToken } = await service.oidc.start('mock', session);
     const query = await provider.visit(url);
     provider.nextToken(({ payload }) => Object.assign(payload, claims));
     return {
@@ -72,60 +79,118 @@ describe('Sign-in at a provider', () => {
     expect(registry.audit.list(1)).toMatchObject([{ action: 'session.refused', detail: { method: 'mock' } }]);
   });
 
-  test('A verified address links the identity to the account that has it', async () => {
-    await using held = started({ signUp: { policy: 'closed', domains: new Set() } });
-    const { id } = held.registry.database.write(() =>
-      held.registry.accounts.create({ email: 'ADA@example.com' }, held.nowMs()),
-    );
-    const { session } = await (await signedInAt(held, VERIFIED)).finish();
-    expect([session?.account.id, session?.session.method]).toEqual([id, 'mock']);
+  test('An identity that is not linked never joins an account by its verified address: the sentence names the way, and no mail is sent.', async () => {
+    const before = smtp.mails.length;
+    for (const policy of ['open', 'closed'] as const) {
+      await using held = started({ signUp: { policy, domains: new Set() } });
+      const { registry, service } = held;
+      const create = () => registry.accounts.create({ email: 'ADA@example.com' }, held.nowMs());
+      const { id } = registry.database.write(create);
+      const way =
+        /^ada@example.com has an account here: sign in to it by mail or at a linked provider, then link mock in/;
+      expect(await refusal((await signedInAt(held, VERIFIED)).finish)).toMatch(way);
+      // The account has an identity of this provider, and the provider has given the address to another person.
+      const identity = { issuer: provider.issuer, subject: 'johndoe' };
+      registry.database.write(() => new Identities(registry.database).link(identity, id, held.nowMs()));
+      expect(await refusal((await signedInAt(held, { ...VERIFIED, sub: 'another' })).finish)).toMatch(way);
+      expect((await (await signedInAt(held, VERIFIED)).finish()).session?.account.id).toBe(id);
+      expect(new Identities(registry.database).ofAccount(id).length).toBe(1);
+      await service.drained();
+    }
     await using closed = started({ signUp: { policy: 'closed', domains: new Set() } });
     expect(await refusal((await signedInAt(closed, VERIFIED)).finish)).toMatch(/creates no account for this address/);
+    expect(smtp.mails.length).toBe(before);
   });
 
-  test('A link that also links an identity of a provider works only in the browser that asked for it.', async () => {
+  test('A mail to an address that the provider has not verified signs in to a new account, and links the identity only in the browser that asked.', async () => {
     for (const unverified of [false, 'true', undefined]) {
       await using held = started();
       const { service, registry } = held;
-      const { id } = registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
       const before = smtp.mails.length;
       const end = await (await signedInAt(held, { email: ADA, email_verified: unverified })).finish();
       if (end.session !== undefined) throw new Error('an unverified address signed in');
       await service.drained();
-      const { link } = smtp.mails[before]!;
+      const { link, raw } = smtp.mails[before]!;
+      expect(raw.replace(/=\r\n/g, '')).toContain('From now on you can sign in with mock');
       expect(service.signIn.look(link)).toEqual({ email: ADA, provider: 'mock' });
       // The owner of the address opens the mail that a stranger has caused.
       expect(await refusal(() => service.signIn.redeemLink(link, NEW_BROWSER))).toMatch(/in the browser in which/);
       expect(await refusal(() => service.signIn.redeemLink(link, { ...NEW_BROWSER, attemptToken: 'x' }))).toMatch(
         /in the browser/,
       );
-      expect(service.signIn.redeemLink(link, { ...NEW_BROWSER, attemptToken: end.attemptToken }).account.id).toBe(id);
+      const browser = { ...NEW_BROWSER, attemptToken: end.attemptToken };
+      const { account, session } = service.signIn.redeemLink(link, browser);
+      expect([account.email, session.provedMs]).toEqual([ADA, held.nowMs()]);
       const again = await (await signedInAt(held, { email: ADA, email_verified: unverified })).finish();
-      expect(again.session?.account.id).toBe(id);
+      expect(again.session?.account.id).toBe(account.id);
+      expect(registry.accounts.list(10).length).toBe(1);
     }
   });
 
-  test('A verified address does not link a second identity of a provider to an account: it is proved by mail.', async () => {
+  test('A mail to an address that the provider has not verified signs in to an account that exists, or exists by then, without linking the identity.', async () => {
+    for (const isLate of [false, true]) {
+      await using held = started();
+      const { service, registry } = held;
+      const create = () => registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
+      const before = smtp.mails.length;
+      if (!isLate) create();
+      const end = await (await signedInAt(held, { email: ADA, email_verified: false })).finish();
+      await service.drained();
+      if (isLate) create();
+      const { link, raw } = smtp.mails[before]!;
+      const text = raw.replace(/=\r\n/g, '');
+      expect(text).toContain(isLate ? 'From now on you' : 'To sign in with mock from now on, link it in your settings');
+      expect(service.signIn.look(link)).toEqual({ email: ADA, provider: undefined });
+      expect(await refusal(() => service.signIn.redeemLink(link, NEW_BROWSER))).toMatch(/in the browser in which/);
+      const browser = { ...NEW_BROWSER, attemptToken: end.attemptToken };
+      const { account } = service.signIn.redeemLink(link, browser);
+      expect(new Identities(registry.database).ofAccount(account.id)).toEqual([]);
+      const again = await (await signedInAt(held, { email: ADA, email_verified: false })).finish();
+      expect(again.session).toBeUndefined();
+    }
+  });
+
+  test('A session has the time of the proof that the provider states: none if it states none, and none in the future.', async () => {
     await using held = started();
-    const { service, registry } = held;
-    const first = await (await signedInAt(held, VERIFIED)).finish();
-    const { account } = first.session!;
-    const before = smtp.mails.length;
-    // The provider has given the address to another person.
-    const second = await (await signedInAt(held, { ...VERIFIED, sub: 'another' })).finish();
-    if (second.session !== undefined) throw new Error('another identity signed in without a mail');
-    await service.drained();
-    const browser = { ...NEW_BROWSER, attemptToken: second.attemptToken };
-    expect(service.signIn.redeemLink(smtp.mails[before]!.link, browser).account.id).toBe(account.id);
-    expect((await (await signedInAt(held, { ...VERIFIED, sub: 'another' })).finish()).session?.account.id).toBe(
-      account.id,
+    const seconds = Math.floor(held.nowMs() / 1000);
+    for (const [stated, provedMs] of [
+      [undefined, undefined],
+      [seconds - 86_400, (seconds - 86_400) * 1000],
+      [seconds + 60, held.nowMs()],
+    ]) {
+      const { session } = await (await signedInAt(held, { ...VERIFIED, auth_time: stated })).finish();
+      expect(session?.session.provedMs).toBe(provedMs!);
+    }
+    const { finish } = await signedInAt(held, { ...VERIFIED, auth_time: 'now' });
+    expect(await refusal(finish)).toMatch(/^mock sent an answer that is not valid/);
+  });
+
+  test('A signed-in person has to sign in at the provider again: prompt, max_age, and an auth_time of the last 15 minutes.', async () => {
+    await using held = started();
+    const { service } = held;
+    const seconds = Math.floor(held.nowMs() / 1000);
+    const { session: first } = await (await signedInAt(held, VERIFIED)).finish();
+    const browser = { ...NEW_BROWSER, session: first!.token };
+    const ended = await service.oidc.start('mock', 'a session that has ended');
+    expect(new URL(ended.url).searchParams.has('prompt')).toBe(false);
+    const { url, attemptToken } = await service.oidc.start('mock', first!.token);
+    const { prompt, max_age: maxAge } = Object.fromEntries(new URL(url).searchParams);
+    expect([prompt, maxAge]).toEqual(['login', '0']);
+    const again = (claims: object) => signedInAt(held, { ...VERIFIED, ...claims }, browser, first!.token);
+    for (const claims of [{}, { auth_time: seconds - 15 * 60 }, { auth_time: 0 }]) {
+      expect(await refusal((await again(claims)).finish)).toMatch(
+        /^mock does not show that you signed in there just now: .* sign in by mail to confirm that it is you$/,
+      );
+    }
+    // It is no ordinary sign-in without the mark of its cookie.
+    const query = await provider.visit(url);
+    const ordinary = { ...browser, attemptToken: attemptToken.replace('.again', '') };
+    expect(await refusal(() => service.oidc.finish('mock', query, ordinary, CLIENT))).toMatch(
+      /was not started in this/,
     );
-    const linked = registry.audit.list(10).filter(({ action }) => action === 'identity.link');
-    const { issuer } = provider;
-    expect(linked.map(({ detail }) => detail)).toEqual([
-      { provider: 'mock', issuer, subject: 'another' },
-      { provider: 'mock', issuer, subject: 'johndoe' },
-    ]);
+    expect(service.sessions.find(first!.token)).toBeDefined();
+    const { session } = await (await again({ auth_time: seconds - 60 })).finish();
+    expect(session?.session.provedMs).toBe((seconds - 60) * 1000);
   });
 
   test('A false statement of a provider is refused in each claim, and so is an empty sub.', async () => {

@@ -37,9 +37,15 @@ export async function startRealProvider(
   };
 }
 
-/** Fills in the forms of the provider as a person would, and returns the URL that it sends the browser to in the end. */
-export async function signInAtProvider(url: string, email: string): Promise<string> {
-  const cookies = new Map<string, string>();
+/**
+ * Fills in the forms of the provider as a person would, and returns the URL that it sends the browser to in the end. `cookies`: those of the
+ * provider in the browser; with them it knows the person, and asks for nothing unless the service demands it.
+ */
+export async function signInAtProvider(
+  url: string,
+  email: string,
+  cookies = new Map<string, string>(),
+): Promise<string> {
   const issuer = new URL(url).origin;
   let next = url;
   let body: URLSearchParams | undefined;

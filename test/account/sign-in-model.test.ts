@@ -7,6 +7,7 @@ import { Outbox } from '../../src/account/outbox.ts';
 import { SignIn } from '../../src/account/sign-in.ts';
 import { createLink } from '../../src/account/sign-in-link.ts';
 import { signInStores } from '../../src/account/sign-in-stores.ts';
+import { UndoableChanges } from '../../src/account/undoable-changes.ts';
 import { DomainError } from '../../src/domain/errors.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { PUBLIC_URL, people } from './accounts.ts';
@@ -42,6 +43,15 @@ interface ModelSession {
   lastUsedMs: number;
 }
 
+/** A change of an address, and whether its link was used, alone or with an earlier one. */
+interface ModelChange {
+  readonly account: ModelAccount;
+  readonly from: string;
+  readonly to: string;
+  readonly createdMs: number;
+  isUndone: boolean;
+}
+
 /** The expected state: maps and lists, without digests, rows or transactions. */
 interface Model {
   nowMs: number;
@@ -51,6 +61,7 @@ interface Model {
   /** The last attempt of each browser. */
   readonly attemptTokens: (ModelAttempt | undefined)[];
   readonly sessions: (ModelSession | undefined)[];
+  readonly changes: ModelChange[];
 }
 
 /** The program, with the cookies of the browsers and the mails in their mailboxes. */
@@ -58,6 +69,7 @@ interface Real {
   clockMs: number;
   readonly signIn: SignIn;
   readonly emailChange: EmailChange;
+  readonly undoableChanges: UndoableChanges;
   readonly sessions: AccountSessions;
   readonly outbox: Outbox;
   readonly createLink: (email: string) => string;
@@ -68,6 +80,8 @@ interface Real {
   readonly secrets: ({ readonly link: string; readonly code: string } | undefined)[];
   readonly attemptTokens: (string | undefined)[];
   readonly tokens: (string | undefined)[];
+  /** Secrets of links that undo changes, in the order of the model's changes. */
+  readonly undoTokens: string[];
 }
 
 type Step = fc.AsyncCommand<Model, Real>;
@@ -354,9 +368,40 @@ const openChange = (nth: number, browser: number, isPressed: boolean) =>
     } else if ((accountOf(model, attempt.email) ?? account) !== account) {
       expect(kind).toBe('conflict');
     } else {
-      expect([kind, real.mails.slice(before).map(({ to }) => to)]).toEqual([undefined, [account.email]]);
+      const mails = real.mails.slice(before);
+      expect([kind, mails.map(({ to }) => to)]).toEqual([undefined, [account.email, attempt.email]]);
+      const tokens = mails.map(({ text }) => /undo\?token=([\w-]{43})/.exec(text)?.[1]);
+      expect(new Set(tokens).size).toBe(1);
+      real.undoTokens.push(tokens[0]!);
+      const change = { account, from: account.email, to: attempt.email, createdMs: model.nowMs, isUndone: false };
+      model.changes.push(change);
       attempt.isUsed = true;
       account.email = attempt.email;
+      const own = model.sessions[browser];
+      endAll(model, account);
+      model.sessions[browser] = own;
+    }
+  });
+
+/** Undoes one of the changes, by the link in its mail. */
+const undo = (nth: number) =>
+  step(`undo ${nth}`, async (model, real) => {
+    const index = nth % Math.max(1, model.changes.length);
+    const first = model.changes[index];
+    if (first === undefined) return;
+    const { account } = first;
+    const { kind } = await errorOf(() => real.undoableChanges.undo(real.undoTokens[index]!));
+    await real.outbox.drained();
+    const undone = model.changes.filter((change, at) => at >= index && change.account === account && !change.isUndone);
+    if (first.isUndone || model.nowMs - first.createdMs >= 7 * DAY_MS) {
+      expect(kind).toBe('forbidden');
+    } else if ((accountOf(model, first.from) ?? account) !== account) {
+      expect(kind).toBe('conflict');
+    } else {
+      expect([kind, undone.at(-1)!.to]).toEqual([undefined, account.email]);
+      account.email = first.from;
+      for (const change of undone) change.isUndone = true;
+      endAll(model, account);
     }
   });
 
@@ -420,6 +465,7 @@ const steps = [
     .map(([of, to, within]) =>
       inOrder(createAccount(of), commandLink(of), pressLast(within), askChange(to, within), confirmLast(within)),
     ),
+  nth.map(undo),
   browser.map(visit),
   fc.tuple(browser, fc.boolean()).map(([within, isEverywhere]) => signOut(within, isEverywhere)),
   fc
@@ -429,7 +475,7 @@ const steps = [
   fc.tuple(email, browser).map(([of, within]) => inOrder(setDisabled(of, true), visit(within), setDisabled(of, false))),
   email.map(createAccount),
   fc.tuple(email, fc.boolean()).map(([of, disabled]) => setDisabled(of, disabled)),
-  fc.constantFrom(1, 14, 15, 61, 24 * 60, 13 * 24 * 60).map((minutes) => passTime(minutes * MINUTE_MS)),
+  fc.constantFrom(1, 14, 15, 61, 24 * 60, 7 * 24 * 60, 13 * 24 * 60).map((minutes) => passTime(minutes * MINUTE_MS)),
 ];
 
 test('Any order of requests, links, codes, visits, sign-outs and times does what the model says', async () => {
@@ -446,10 +492,12 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
       const deps = { stores, clock, publicUrl: () => PUBLIC_URL, signUp, outbox };
       const { accounts, accountsDatabase } = stores;
       const idOf = (of: string) => accounts.findByEmail(of)!.id;
+      const undoableChanges = new UndoableChanges(deps);
       const real: Real = {
         clockMs: NOW_MS,
         signIn: new SignIn({ ...deps, sessions }),
-        emailChange: new EmailChange(deps),
+        emailChange: new EmailChange(deps, undoableChanges),
+        undoableChanges,
         sessions,
         outbox,
         createLink: (of) => createLink({ stores, clock, publicUrl: PUBLIC_URL }, accounts.findByEmail(of)!),
@@ -460,8 +508,9 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
         secrets: [],
         attemptTokens: [],
         tokens: [],
+        undoTokens: [],
       };
-      const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], attemptTokens: [], sessions: [] };
+      const model: Model = { nowMs: NOW_MS, accounts: [], attempts: [], attemptTokens: [], sessions: [], changes: [] };
       await fc.asyncModelRun(() => ({ model, real }), commands);
     }),
     { numRuns: 30 },

@@ -23,6 +23,7 @@ import {
   OPEN_MARKETS,
   UPDATE_TOTAL,
 } from '../../src/store/snapshot-totals.ts';
+import * as undoLinks from '../../src/store/undo-links.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
@@ -150,6 +151,14 @@ test.each<[string, string, ...string[]]>([
   ],
   ['FIND_ACCOUNT_BY_EMAIL', FIND_ACCOUNT_BY_EMAIL, 'SEARCH accounts USING INDEX accounts_by_email ('],
   ['LIST_ACCOUNTS', LIST_ACCOUNTS, 'SEARCH accounts USING INTEGER PRIMARY KEY ('],
+  ['FIND_UNDO_LINK', undoLinks.FIND_UNDO_LINK, 'SEARCH undo_links USING INDEX sqlite_autoindex_undo_links_1 ('],
+  ['LIST_UNDO_LINKS', undoLinks.LIST_UNDO_LINKS, 'SEARCH undo_links USING INDEX undo_links_by_account ('],
+  ['DELETE_UNDO_LINKS', undoLinks.DELETE_UNDO_LINKS, 'SEARCH undo_links USING COVERING INDEX undo_links_by_account ('],
+  [
+    'DELETE_OLD_UNDO_LINKS',
+    undoLinks.DELETE_OLD_UNDO_LINKS,
+    'SEARCH undo_links USING COVERING INDEX undo_links_by_creation (',
+  ],
   ['LIST_IDENTITIES', LIST_IDENTITIES, 'SEARCH identities USING INDEX identities_by_account ('],
   ['LIST_DELETED_ACCOUNTS', LIST_DELETED_ACCOUNTS, 'SEARCH accounts USING COVERING INDEX accounts_by_deletion ('],
   ['LIST_AUDIT', audit.LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],

@@ -5,10 +5,10 @@ import { signInAtProvider, startRealProvider } from '../account/real-provider.ts
 import { catchMails } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { startServer } from '../support/executable.ts';
+import { printed, startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
-test('A certified provider signs people in, and an address that it has not verified is proved by mail', async () => {
+test('A certified provider signs people in, demands the proof again for administration, and an address that it has not verified is proved by mail', async () => {
   using directory = temporaryDirectory();
   const secretFile = join(directory.path, 'secret');
   writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n', { mode: 0o600 });
@@ -22,9 +22,14 @@ test('A certified provider signs people in, and an address that it has not verif
     ...['--smtp-url', smtp.url.href, '--smtp-sender', 'bookreel@example.com'],
     ...['--oidc-providers', `judge ${provider.issuer} bookreel ${secretFile}`],
   ]);
-  const arrive = async (browser: PlainBrowser, email: string) => {
-    const away = await browser.open('/sign-in/oidc/judge');
-    return await browser.open(await signInAtProvider(away.headers.get('location')!, email));
+  const arrive = async (
+    browser: PlainBrowser,
+    email: string,
+    path = '/sign-in/oidc/judge',
+    known?: Map<string, string>,
+  ) => {
+    const away = await browser.open(path, { 'sec-fetch-site': 'same-origin' });
+    return await browser.open(await signInAtProvider(away.headers.get('location')!, email, known));
   };
 
   const browser = new PlainBrowser(server.origin);
@@ -40,4 +45,18 @@ test('A certified provider signs people in, and an address that it has not verif
   const again = new PlainBrowser(server.origin);
   expect((await arrive(again, 'unverified@example.com')).headers.get('location')).toBe('/account');
   expect((await again.open('/account')).text).toContain('unverified@example.com');
+
+  // The provider knows the browser, and signs it in without a password: at a time that it does not state.
+  const known = new Map<string, string>();
+  const admin = new PlainBrowser(server.origin);
+  await arrive(admin, 'ada@example.com', '/sign-in/oidc/judge', known);
+  await admin.post('/sign-out');
+  await printed(['account', 'role', 'ada@example.com', 'admin', '--data', join(directory.path, 'data')]);
+  expect((await arrive(admin, 'nobody types', '/sign-in/oidc/judge', known)).headers.get('location')).toBe('/account');
+  expect((await admin.open('/admin/accounts')).headers.get('location')).toBe('/sign-in');
+  const repeated = await arrive(admin, 'ada@example.com', '/sign-in/oidc/judge', known);
+  expect(repeated.headers.get('location')).toBe('/admin/accounts');
+  expect((await admin.open('/admin/accounts')).status).toBe(200);
+  const linked = await arrive(admin, 'second@example.com', '/account/settings/providers/judge');
+  expect(linked.headers.get('location')).toBe('/account/settings?linked');
 });

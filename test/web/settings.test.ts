@@ -111,6 +111,6 @@ test('The sessions of an account and its identities at providers are listed', as
     },
   ]);
   expect(rowsOf((await ada.open('/account/settings')).text, 'Linked identities')).toEqual([
-    { Provider: provider.issuer, Linked: '2026-06-01 00:00 UTC' },
+    { Provider: 'corp', Linked: '2026-06-01 00:00 UTC', Actions: 'Unlink' },
   ]);
 });

@@ -5,7 +5,7 @@ import { overviewPage } from './overview.tsx';
 import { buy, pay, quotePage } from './payment.tsx';
 import { planPage } from './plan.tsx';
 import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
-import { askForChange, changeEmail, changePage, deleteAccount, settingsPage } from './settings.tsx';
+import { askForChange, changeEmail, changePage, deleteAccount, settingsPage, startLink, unlink } from './settings.tsx';
 import { USAGE_PATH, usageFile, usagePage } from './usage.tsx';
 
 export const ACCOUNT_PAGES: PersonRoutes = {
@@ -18,6 +18,7 @@ export const ACCOUNT_PAGES: PersonRoutes = {
   '/account/sessions': sessionsPage,
   '/account/settings': settingsPage,
   '/account/settings/link': changePage,
+  '/account/settings/providers/:provider': startLink,
   [USAGE_PATH]: usagePage,
   [`${USAGE_PATH}/csv`]: usageFile,
 };
@@ -33,5 +34,6 @@ export const ACCOUNT_FORMS: PersonRoutes = {
   '/account/sessions/end-all': signOutEverywhere,
   '/account/settings/email': askForChange,
   '/account/settings/link': changeEmail,
+  '/account/settings/unlink': unlink,
   '/account/settings/delete': deleteAccount,
 };

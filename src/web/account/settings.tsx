@@ -1,7 +1,8 @@
 import { deleteOwnAccount } from '../../account/account-deletion.ts';
+import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { Identities, type LinkedIdentity } from '../../store/identities.ts';
-import { sessionCookie } from '../cookies.ts';
+import { attemptCookie, sessionCookie } from '../cookies.ts';
 import { Field, Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
@@ -30,6 +31,14 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
           From now on you sign in as {email}.
         </p>
       )}
+      {['linked', 'unlinked'].map(
+        (done) =>
+          query.has(done) && (
+            <p key={done} class="notice good" role="status">
+              The provider is {done}.
+            </p>
+          ),
+      )}
       <h2>E-mail address</h2>
       <div class="card">
         {service.sendsMail ? (
@@ -40,7 +49,7 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
           </p>
         )}
       </div>
-      {service.oidc.names.length > 0 && <Linked identities={identities} />}
+      {service.oidc.names.length > 0 && <Linked identities={identities} service={service} />}
       <h2>Delete your account</h2>
       <DeleteForm email={email} />
     </>,
@@ -59,21 +68,62 @@ function EmailForm({ email }: { readonly email: string }) {
   );
 }
 
-function Linked({ identities }: { readonly identities: readonly LinkedIdentity[] }) {
+interface LinkedContent {
+  readonly identities: readonly LinkedIdentity[];
+  readonly service: AccountService;
+}
+
+function Linked({ identities, service: { oidc, linkedProviders } }: LinkedContent) {
   return (
     <>
       <h2>Sign-in at other providers</h2>
       <Table
         label="Linked identities"
         columns={[
-          { heading: 'Provider', cell: ({ issuer, subject }) => <span title={subject}>{issuer}</span> },
+          {
+            heading: 'Provider',
+            cell: ({ issuer, subject }) => <span title={subject}>{linkedProviders.nameOf(issuer) ?? issuer}</span>,
+          },
           { heading: 'Linked', cell: ({ linkedMs }) => <Time ms={linkedMs} /> },
+          {
+            heading: '',
+            class: 'number',
+            cell: ({ issuer, subject }) => (
+              <Form action={`${PATH}/unlink`} hidden={{ issuer, subject }} button="Unlink" look="small danger" />
+            ),
+          },
         ]}
         rows={identities}
-        empty="None yet. A provider is linked to your account when you sign in there."
+        empty="None yet."
       />
+      <p class="row">
+        {oidc.names.map((name) => (
+          <a key={name} class="button" href={`${PATH}/providers/${name}`}>
+            Link your identity at {name}
+          </a>
+        ))}
+      </p>
     </>
   );
+}
+
+/**
+ * GET /account/settings/providers/{provider}. A link leads here, as to the sign-in. Only from a page of this service: another site could have
+ * signed the browser in at the provider before.
+ */
+export async function startLink({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  if (request.sentBy !== 'same-origin') {
+    throw new DomainError('forbidden', 'a provider is linked by the button in your settings, in a current browser');
+  }
+  const { url, attemptToken } = await service.oidc.startLink(request.parameter, person);
+  return redirect(url, attemptCookie(attemptToken));
+}
+
+/** POST /account/settings/unlink. */
+export async function unlink({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
+  service.linkedProviders.unlink(person, { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' });
+  return redirect(`${PATH}?unlinked`);
 }
 
 function DeleteForm({ email }: { readonly email: string }) {

@@ -1,6 +1,7 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import * as signIn from './sign-in-pages.tsx';
+import { undo, undoPage } from './undo-page.tsx';
 
 type AnyoneRoutes = Readonly<
   Record<string, (service: AccountService, request: PageRequest) => Answer | Promise<Answer>>
@@ -10,6 +11,7 @@ export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in': signIn.signInPage,
   '/sign-in/code': signIn.codePage,
   '/sign-in/link': signIn.linkPage,
+  '/sign-in/undo': undoPage,
   '/sign-in/oidc/:provider': signIn.startAtProvider,
   '/sign-in/oidc/:provider/callback': signIn.finishAtProvider,
 };
@@ -18,4 +20,5 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
   '/sign-in/email': signIn.sendMail,
   '/sign-in/code': signIn.enterCode,
   '/sign-in/link': signIn.enterByLink,
+  '/sign-in/undo': undo,
 };

@@ -127,21 +127,23 @@ export async function enterByLink({ signIn }: AccountService, request: PageReque
  */
 export async function startAtProvider(
   { oidc, publicUrl }: AccountService,
-  { sentBy, parameter }: PageRequest,
+  { sentBy, parameter, browser }: PageRequest,
 ): Promise<Answer> {
   if (sentBy !== undefined && sentBy !== 'same-origin' && sentBy !== 'none') {
     throw new DomainError('forbidden', `another site started this sign-in: start it at ${publicUrl}/sign-in`);
   }
-  const { url, attemptToken } = await oidc.start(parameter);
+  const { url, attemptToken } = await oidc.start(parameter, browser.session);
   return redirect(url, attemptCookie(attemptToken));
 }
 
 /** GET /sign-in/oidc/{provider}/callback. */
 export async function finishAtProvider({ oidc }: AccountService, request: PageRequest): Promise<Answer> {
   const end = await oidc.finish(request.parameter, request.search, request.browser, request.client);
-  return end.session === undefined
-    ? redirect('/sign-in/code', attemptCookie(end.attemptToken))
-    : signedIn(end.session, request);
+  if (end.session !== undefined) return signedIn(end.session, request);
+  return redirect(
+    end.attemptToken === undefined ? '/account/settings?linked' : '/sign-in/code',
+    attemptCookie(end.attemptToken),
+  );
 }
 
 function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer {

@@ -1,0 +1,82 @@
+import { DomainError } from '../domain/errors.ts';
+import type { Identity } from '../store/identities.ts';
+import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
+import { unlinkedMail } from './account-mails.ts';
+import type { SignedIn } from './account-sessions.ts';
+import { refuseOldSignIn } from './recent-sign-in.ts';
+import type { SignInDeps } from './sign-in.ts';
+import type { UndoableChanges } from './undoable-changes.ts';
+
+/** A provider of the service, as its settings name it. */
+interface NamedProvider {
+  readonly name: string;
+  readonly issuer: string;
+}
+
+/** Links identities of providers to the account of a signed-in person, and unlinks them. The account gets a mail about each. */
+export class LinkedProviders {
+  readonly #deps: Omit<SignInDeps, 'sessions'>;
+  readonly #changes: UndoableChanges;
+  readonly #providers: readonly NamedProvider[];
+
+  constructor(deps: Omit<SignInDeps, 'sessions'>, changes: UndoableChanges, providers: readonly NamedProvider[]) {
+    this.#deps = deps;
+    this.#changes = changes;
+    this.#providers = providers;
+  }
+
+  /** The name of the provider with an issuer; undefined if the service has none any more. */
+  nameOf(issuer: string): string | undefined {
+    return this.#providers.find((provider) => new URL(provider.issuer).href === URL.parse(issuer)?.href)?.name;
+  }
+
+  /**
+   * Links an identity, as a change that can be undone, for a person who proved it at the provider just now. An identity that the account
+   * has already stays. `device`: the value of that cookie. Throws 'conflict' for one of another account, and as `UndoableChanges.record`.
+   */
+  link(person: SignedIn, device: string | undefined, provider: string, { issuer, subject }: Identity): void {
+    const { stores, clock } = this.#deps;
+    const { identities, audit, accountsDatabase } = stores;
+    const { id } = person.account;
+    const sendMails = accountsDatabase.write(() => {
+      if (identities.link({ issuer, subject }, id, clock())) {
+        const detail = { provider, issuer, subject };
+        audit.append({ atMs: clock(), actorId: id, accountId: id, action: 'identity.link', detail });
+        return this.#changes.record(person, device, { kind: 'identity', ...detail });
+      }
+      if (identities.find({ issuer, subject }) === id) return undefined;
+      throw new DomainError(
+        'conflict',
+        `you at ${provider} sign in to another account here: sign in to that one and unlink ${provider} in its settings first`,
+      );
+    });
+    sendMails?.();
+  }
+
+  /**
+   * Unlinks an identity. Throws 'sign-in-again', 'not-found' for one that is not linked to the account, and 'conflict' for the last way
+   * in to an account of a service that sends no mail.
+   */
+  unlink(person: SignedIn, { issuer, subject }: Identity): void {
+    const { stores, clock, outbox, publicUrl } = this.#deps;
+    const { identities, audit, accountsDatabase } = stores;
+    const { id, email } = person.account;
+    const nowMs = clock();
+    refuseOldSignIn(person, nowMs);
+    accountsDatabase.write(() => {
+      if (identities.find({ issuer, subject }) !== id) {
+        throw new DomainError('not-found', 'no such identity is linked to your account: open the settings again');
+      }
+      identities.unlink({ issuer, subject });
+      if (outbox === undefined && !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined)) {
+        throw new DomainError(
+          'conflict',
+          'this is your only way to sign in, since this service sends no mail: link another provider first',
+        );
+      }
+      const detail = { issuer, subject };
+      audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'identity.unlink', detail });
+    });
+    outbox?.send(unlinkedMail(email, this.nameOf(issuer) ?? issuer, publicUrl()), nowMs + ATTEMPT_MS);
+  }
+}
