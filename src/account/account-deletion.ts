@@ -70,7 +70,7 @@ function remove(change: Change, account: Account): void {
   }
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
-  new UndoLinks(database, secret).deleteSince(id);
+  new UndoLinks(database, secret).deleteSince(id, 0);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
 }

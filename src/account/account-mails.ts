@@ -1,4 +1,3 @@
-import type { WayInChange } from '../store/undo-links.ts';
 import { type Mail, mailOf } from './mail.ts';
 
 interface SignInRequest {
@@ -57,56 +56,50 @@ export function takenMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicU
   ]);
 }
 
-interface WayInMails {
-  /** The address before the change. */
-  readonly email: string;
-  readonly change: WayInChange;
-  readonly link: string;
-  readonly publicUrl: string;
+/**
+ * The mails about a changed address, to both, with the link that undoes it. The one to the former address does not name the new one: the
+ * former may belong to somebody else now.
+ */
+export function changedMails({ from, to, link, publicUrl }: AddressChange): Mail[] {
+  const { host } = new URL(publicUrl);
+  const subject = `Your address at bookreel at ${host} was changed`;
+  const former = `The account ${from} of bookreel at ${host} has another e-mail address now. You cannot sign in to it as ${from} any more.`;
+  const present = `You sign in to bookreel at ${host} as ${to} from now on, not as ${from}.`;
+  return [mailOf(from, subject, [former, ...undoParts(link)]), mailOf(to, subject, [present, ...undoParts(link)])];
 }
 
-/**
- * The mails about a change of how a person signs in, with the link that undoes it: to the address of the account before and, if that was
- * changed, to the new one. The former does not name the new address: it may belong to somebody else now.
- */
-export function changeMails({ email, change, link, publicUrl }: WayInMails): Mail[] {
+/** The mail about a linked identity of a provider, with the link that undoes it. */
+export function linkedMail(email: string, provider: string, link: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
-  const undo = [
-    'All other browsers were signed out. If you did not do this, open the following link within 7 days. It undoes this and all later changes of how this account signs in, and signs out all browsers:',
+  return mailOf(email, `${provider} signs in to bookreel at ${host}`, [
+    `${provider} signs in to the account ${email} of bookreel at ${host} from now on: it was linked in the settings.`,
+    ...undoParts(link),
+  ]);
+}
+
+/** The end of a mail about a change of how a person signs in. */
+function undoParts(link: string) {
+  return [
+    'All other browsers were signed out. If you did not do this, open the following link within 7 days. It undoes this and all later changes of how the account signs in, and signs out all browsers:',
     { link },
   ];
-  if (change.kind === 'identity') {
-    const text = `${change.provider} signs in to the account ${email} of bookreel at ${host} from now on: somebody who is signed in linked it in the settings.`;
-    return [mailOf(email, `${change.provider} signs in to bookreel at ${host}`, [text, ...undo])];
-  }
-  const subject = `Your address at bookreel at ${host} was changed`;
-  return [
-    mailOf(email, subject, [
-      `The account ${email} of bookreel at ${host} has another e-mail address now. You cannot sign in to it as ${email} any more.`,
-      ...undo,
-    ]),
-    mailOf(change.to, subject, [
-      `You sign in to bookreel at ${host} as ${change.to} from now on, not as ${email}.`,
-      ...undo,
-    ]),
-  ];
 }
 
-/** The mail about an identity that signs in no more. */
-export function unlinkedMail(email: string, issuer: string, publicUrl: string): Mail {
+/** The mail about an identity that does not sign in any more. */
+export function unlinkedMail(email: string, provider: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
-  return mailOf(email, `A sign-in at bookreel at ${host} was removed`, [
-    `${issuer} does not sign in to the account ${email} of bookreel at ${host} any more: somebody who is signed in unlinked it in the settings.`,
-    'If it was not you, sign in by mail and sign out all other browsers:',
+  return mailOf(email, `${provider} does not sign in to bookreel at ${host} any more`, [
+    `${provider} does not sign in to the account ${email} of bookreel at ${host} any more: it was unlinked in the settings.`,
+    'If you did not do this, sign in by mail and sign out all browsers here:',
     { link: `${publicUrl}/account/sessions` },
   ]);
 }
 
-/** The mail to the address that an account had until changes of it were undone. It does not name the other address. */
-export function undoneMail({ to, publicUrl }: Pick<AddressChange, 'to' | 'publicUrl'>): Mail {
+/** The mail to the address that an account had until changes of it were undone. It does not name the present one. */
+export function undoneMail(email: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
-  return mailOf(to, `Changes of your account at bookreel at ${host} were undone`, [
-    `Somebody opened the link in a mail of bookreel at ${host} that undoes changes of how the account ${to} signs in: its address, or identities of providers. All its browsers are signed out.`,
-    'If it was not you, tell the operator of this service.',
+  return mailOf(email, `Changes of your account at bookreel at ${host} were undone`, [
+    `The link in a mail was used to undo changes of how the account ${email} of bookreel at ${host} signs in. All its browsers are signed out.`,
+    'If you did not do this, tell the operator of this service.',
   ]);
 }

@@ -4,6 +4,7 @@ import { type InstantMs, instantOrNull } from '../domain/instant.ts';
 import type { Tier } from '../domain/tier.ts';
 import type { NewAccount } from '../store/accounts.ts';
 import type { Registry } from '../store/registry.ts';
+import { UndoLinks } from '../store/undo-links.ts';
 import type { SignedIn } from './account-sessions.ts';
 import { type Change, record } from './change.ts';
 import { refuseUnprintableName } from './printable-name.ts';
@@ -120,10 +121,12 @@ export function enableAccount(change: Change, accountId: number): void {
   });
 }
 
-/** Replaces the address of an account; its keys, sessions and identities stay. Throws 'conflict' for an address that another account has. */
+/** Replaces the address of an account, also in its links that undo changes; its keys, sessions and identities stay. Throws 'conflict' for an address that another account has. */
 export function setEmail(change: Change, accountId: number, to: string): void {
   changeAccount(change, accountId, (account) => {
-    change.registry.accounts.setEmail(account, to);
+    const { accounts, database, secret } = change.registry;
+    accounts.setEmail(account, to);
+    new UndoLinks(database, secret).setEmail(accountId, to);
     record(change, 'account.email', accountId, { from: account.email, to });
   });
 }

@@ -3,7 +3,7 @@ import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
-import { confirmationMail, takenMail } from './account-mails.ts';
+import { changedMails, confirmationMail, takenMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
 import { isDailyLimitReached, refuseTooManyOf, refuseTooManyTo } from './mail-limits.ts';
 import type { Outbox } from './outbox.ts';
@@ -103,7 +103,8 @@ export class EmailChange {
         attempts.markUsed(attempt, nowMs);
         return attempt.email;
       });
-      return this.#changes.record({ ...person, account }, device, { kind: 'address', to });
+      const change = { from: account.email, to, publicUrl: this.#deps.publicUrl() };
+      return this.#changes.record({ ...person, account }, device, (undo) => changedMails({ ...change, link: undo }));
     });
     sendMails();
     return accountsDatabase.read(() => accounts.find(id)!);

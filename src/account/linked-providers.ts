@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
-import { unlinkedMail } from './account-mails.ts';
+import { linkedMail, unlinkedMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 import type { SignInDeps } from './sign-in.ts';
@@ -35,14 +35,14 @@ export class LinkedProviders {
    * has already stays. `device`: the value of that cookie. Throws 'conflict' for one of another account, and as `UndoableChanges.record`.
    */
   link(person: SignedIn, device: string | undefined, provider: string, { issuer, subject }: Identity): void {
-    const { stores, clock } = this.#deps;
+    const { stores, clock, publicUrl } = this.#deps;
     const { identities, audit, accountsDatabase } = stores;
-    const { id } = person.account;
+    const { id, email } = person.account;
     const sendMails = accountsDatabase.write(() => {
       if (identities.link({ issuer, subject }, id, clock())) {
         const detail = { provider, issuer, subject };
         audit.append({ atMs: clock(), actorId: id, accountId: id, action: 'identity.link', detail });
-        return this.#changes.record(person, device, { kind: 'identity', ...detail });
+        return this.#changes.record(person, device, (undo) => [linkedMail(email, provider, undo, publicUrl())]);
       }
       if (identities.find({ issuer, subject }) === id) return undefined;
       throw new DomainError(

@@ -13,13 +13,12 @@ import type { SignIn, SignInDeps } from './sign-in.ts';
 /** The value of the browser's cookie: 256 random bits, the time in base 36, and the purpose of a proof for a person who is signed in. */
 const ATTEMPT_TOKEN = /^[\w-]{43}\.([0-9a-z]{1,11})(?:\.(again|link))?$/;
 
-/**
- * The end of a sign-in at a provider: a session, or the value of a new cookie for a person who has to prove the address by mail, or the
- * identity is linked.
- */
-export type OidcEnd =
-  | { readonly session: NewSession; readonly attemptToken?: undefined }
-  | { readonly session: undefined; readonly attemptToken: string | undefined };
+/** The end of a sign-in at a provider. Empty: the identity was linked. */
+export interface OidcEnd {
+  readonly session?: NewSession;
+  /** The value of a new cookie, for a person who has to prove the address by mail. */
+  readonly attemptToken?: string;
+}
 
 /**
  * Sign-in at OIDC providers. The start stores nothing: state, nonce and PKCE verifier are derived from the browser's cookie and a secret of
@@ -108,7 +107,7 @@ export class OidcSignIn {
       const person = this.#deps.sessions.find(browser.session);
       if (person === undefined) throw startAgain(name, 'was not started in this browser');
       this.#linked.link(person, browser.device, name, identity);
-      return { session: undefined, attemptToken: undefined };
+      return {};
     }
     const known = stores.accountsDatabase.read(() => {
       const accountId = stores.identities.find(identity);
@@ -135,10 +134,7 @@ export class OidcSignIn {
       const entry = { email, method: name, identity, isOnlyStated: true };
       return { session: this.#signIn.enter(entry, browser, provedMs) };
     }
-    return {
-      session: undefined,
-      attemptToken: this.#signIn.ask(email, client, { provider: name, identity }, browser.device),
-    };
+    return { attemptToken: this.#signIn.ask(email, client, { provider: name, identity }, browser.device) };
   }
 
   /** The attempt of the cookie, if this browser started it with this state less than 15 minutes ago, in the same session if it links. */

@@ -25,13 +25,11 @@ CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
 
 CREATE TABLE undo_links (
-  undo_id INTEGER PRIMARY KEY,
+  digest BLOB PRIMARY KEY,
   account_id INTEGER NOT NULL REFERENCES accounts (account_id),
-  digest BLOB NOT NULL UNIQUE,
   email TEXT NOT NULL,
-  change TEXT NOT NULL CHECK (json_valid(change)),
   created_ms INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
-CREATE INDEX undo_links_by_account ON undo_links (account_id, undo_id);
+CREATE INDEX undo_links_by_account ON undo_links (account_id, created_ms);
 CREATE INDEX undo_links_by_creation ON undo_links (created_ms);

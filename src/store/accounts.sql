@@ -42,20 +42,17 @@ CREATE TABLE identities (
 
 CREATE INDEX identities_by_account ON identities (account_id);
 
--- A change of how a person signs in, which the link in a mail undoes for 7 days, with all later ones of the account.
+-- A change of how a person signs in. The link in a mail undoes it for 7 days, with all later ones of the account.
 CREATE TABLE undo_links (
-  undo_id INTEGER PRIMARY KEY,
-  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
   -- HMAC-SHA-256 of the secret in the link.
-  digest BLOB NOT NULL UNIQUE,
+  digest BLOB PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
   -- The address of the account before the change.
   email TEXT NOT NULL,
-  -- kind: 'address' (to), 'identity' (provider, issuer, subject).
-  change TEXT NOT NULL CHECK (json_valid(change)),
   created_ms INTEGER NOT NULL
-) STRICT;
+) STRICT, WITHOUT ROWID;
 
-CREATE INDEX undo_links_by_account ON undo_links (account_id, undo_id);
+CREATE INDEX undo_links_by_account ON undo_links (account_id, created_ms);
 CREATE INDEX undo_links_by_creation ON undo_links (created_ms);
 
 -- An offer of a tier to an account, for a token.

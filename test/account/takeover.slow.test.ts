@@ -158,7 +158,7 @@ test('The owner of an account undoes what a thief changed twice in the executabl
   const anyone = newBrowser();
   const path = `/sign-in/undo?token=${toOwner.link}`;
   const shown = await anyone.open(path);
-  expect([shown.status, shown.text]).toEqual([200, expect.stringContaining('All later changes (2)')]);
+  expect([shown.status, shown.text]).toEqual([200, expect.stringContaining(`<strong>${ADA}</strong>`)]);
   expect(shown.text).not.toContain('evil.example');
   expect((await thief.open('/account')).status).toBe(200);
   const foreign = await anyone.post('/sign-in/undo', { token: toOwner.link }, { 'sec-fetch-site': 'cross-site' });
@@ -174,8 +174,8 @@ test('The owner of an account undoes what a thief changed twice in the executabl
   expect([email, identities]).toEqual([ADA, []]);
   expect(audit.map(({ action }: { action: string }) => action).slice(0, 3)).toEqual([
     'account.undo',
-    'account.email',
     'identity.unlink',
+    'account.email',
   ]);
   const thiefAgain = await visit(newBrowser(), corp, '/sign-in/oidc/corp', {
     sub: 'thief',

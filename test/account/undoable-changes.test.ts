@@ -2,17 +2,17 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deleteOwnAccount } from '../../src/account/account-deletion.ts';
+import { changedMails } from '../../src/account/account-mails.ts';
 import type { NewSession } from '../../src/account/account-sessions.ts';
 import { setEmail } from '../../src/account/administration.ts';
 import { Identities } from '../../src/store/identities.ts';
-import type { WayInChange } from '../../src/store/undo-links.ts';
-import { NEW_BROWSER, type People, people, refusal } from './accounts.ts';
+import { NEW_BROWSER, type People, PUBLIC_URL, people, refusal } from './accounts.ts';
 import { catchMails, type SmtpCatcher } from './smtp-catcher.ts';
 
 const ADA = 'ada@example.com';
 const NEW = 'ada@other.org';
 const WEEK_MS = 7 * 86_400_000;
-const IDENTITY = { provider: 'corp', issuer: 'https://login.example.com', subject: 'ada' };
+const IDENTITY = { issuer: 'https://login.example.com', subject: 'ada' };
 const NOT_VALID = /^this link is not valid: it works once, for 7 days/;
 
 async function started() {
@@ -29,25 +29,35 @@ function signedIn({ service, createLink }: People, email = ADA): NewSession {
   return service.signIn.redeemLink(createLink(email), NEW_BROWSER);
 }
 
-/** Records a change of the account, and returns its link, from the mail to the address before. */
-async function changed(held: People, smtp: SmtpCatcher, person: NewSession, change: WayInChange): Promise<string> {
+/** Changes the address, and returns the link in the mail to the former one. */
+async function moved(held: People, smtp: SmtpCatcher, { account: { id }, session, device }: NewSession, to: string) {
   const { registry, service } = held;
   const before = smtp.mails.length;
-  const account = registry.accounts.find(person.account.id)!;
+  held.passTime(1);
+  const account = registry.accounts.find(id)!;
+  const mails = (link: string) => changedMails({ from: account.email, to, link, publicUrl: PUBLIC_URL });
   const send = registry.database.write(() => {
-    if (change.kind === 'address') registry.accounts.setEmail(account, change.to);
-    return service.undoableChanges.record({ ...person, account }, person.device, change);
+    registry.accounts.setEmail(account, to);
+    return service.undoableChanges.record({ account, session }, device, mails);
   });
   send();
   await service.drained();
-  return smtp.mails.slice(before).find(({ to }) => to[0] === account.email)!.link;
+  return smtp.mails.slice(before).find((mail) => mail.to[0] === account.email)!.link;
+}
+
+function link(
+  { registry, nowMs }: People,
+  { account: { id } }: Pick<NewSession, 'account'>,
+  identity = IDENTITY,
+): void {
+  registry.database.write(() => new Identities(registry.database).link(identity, id, nowMs()));
 }
 
 test('A link undoes its change for 7 days, once; looking at it changes nothing, and only its digest is stored.', async () => {
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { undoableChanges, sessions } = held.service;
-  const first = await changed(held, smtp, ada, { kind: 'address', to: NEW });
+  const first = await moved(held, smtp, ada, NEW);
   expect(smtp.mails.map(({ to, link }) => [to[0], link === first]).sort()).toEqual([
     [ADA, true],
     [NEW, true],
@@ -55,7 +65,7 @@ test('A link undoes its change for 7 days, once; looking at it changes nothing, 
   held.passTime(WEEK_MS - 1);
   const looks = [undoableChanges.look(first), undoableChanges.look(first)];
   expect(looks[1]).toEqual(looks[0]!);
-  expect(looks[0]).toMatchObject([{ email: ADA, change: { kind: 'address', to: NEW } }]);
+  expect(looks[0]).toMatchObject({ email: ADA, accountId: ada.account.id });
   expect(held.registry.accounts.find(ada.account.id)!.email).toBe(NEW);
   expect(undoableChanges.undo(first)).toBe(ADA);
   expect([held.registry.accounts.find(ada.account.id)!.email, sessions.list(ada.account)]).toEqual([ADA, []]);
@@ -66,7 +76,7 @@ test('A link undoes its change for 7 days, once; looking at it changes nothing, 
     expect(await refusal(() => undoableChanges.look(token))).toMatch(NOT_VALID);
     expect(await refusal(() => undoableChanges.undo(token))).toMatch(NOT_VALID);
   }
-  const second = await changed(held, smtp, signedIn(held), { kind: 'address', to: NEW });
+  const second = await moved(held, smtp, signedIn(held), NEW);
   const files = readdirSync(held.directory).map((name) => readFileSync(join(held.directory, name)));
   expect(files.some((bytes) => bytes.includes(second))).toBe(false);
   held.passTime(WEEK_MS);
@@ -79,16 +89,16 @@ test('Undoing a change undoes all later ones, and leaves earlier ones.', async (
   const { undoableChanges } = held.service;
   const steps = [NEW, 'second@evil.example', 'third@evil.example'];
   const links: string[] = [];
-  for (const to of steps) links.push(await changed(held, smtp, ada, { kind: 'address', to }));
-  expect(undoableChanges.look(links[1]!).map(({ email }) => email)).toEqual(['second@evil.example', NEW]);
+  for (const to of steps) links.push(await moved(held, smtp, ada, to));
+  expect(links.map((of) => undoableChanges.look(of).email)).toEqual([ADA, NEW, 'second@evil.example']);
   expect(undoableChanges.undo(links[1]!)).toBe(NEW);
   expect(await refusal(() => undoableChanges.undo(links[2]!))).toMatch(NOT_VALID);
   expect(undoableChanges.undo(links[0]!)).toBe(ADA);
-  const kinds = held.registry.audit.list(10).map(({ action, detail }) => [action, detail.changes ?? detail.to]);
-  expect(kinds.slice(0, 4)).toEqual([
-    ['account.undo', 1],
+  const entries = held.registry.audit.list(4).map(({ action, detail }) => [action, detail.sessions ?? detail.to]);
+  expect(entries).toEqual([
+    ['account.undo', 0],
     ['account.email', ADA],
-    ['account.undo', 2],
+    ['account.undo', 1],
     ['account.email', NEW],
   ]);
 });
@@ -97,49 +107,54 @@ test('A former address that another account has by now is not taken from it: the
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { registry, service } = held;
-  const link = await changed(held, smtp, ada, { kind: 'address', to: NEW });
+  const undo = await moved(held, smtp, ada, NEW);
   const other = registry.database.write(() => registry.accounts.create({ email: 'ADA@example.com' }, held.nowMs()));
-  expect(await refusal(() => service.undoableChanges.undo(link))).toMatch(
+  expect(await refusal(() => service.undoableChanges.undo(undo))).toMatch(
     /^'ada@example.com' has another account by now: delete it or change its address, then open this link again$/,
   );
   expect([registry.accounts.find(ada.account.id)!.email, service.sessions.list(ada.account).length]).toEqual([NEW, 1]);
   registry.database.write(() => registry.accounts.delete(other.id, held.nowMs()));
-  expect(service.undoableChanges.undo(link)).toBe(ADA);
+  expect(service.undoableChanges.undo(undo)).toBe(ADA);
 });
 
 test('An address that the operator has given the account since stays, and the link undoes the rest.', async () => {
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { registry, service } = held;
-  const link = await changed(held, smtp, ada, { kind: 'address', to: 'thief@evil.example' });
-  await changed(held, smtp, ada, { kind: 'identity', ...IDENTITY });
-  registry.database.write(() => new Identities(registry.database).link(IDENTITY, ada.account.id, held.nowMs()));
+  const undo = await moved(held, smtp, ada, 'thief@evil.example');
+  link(held, ada);
   setEmail({ registry, nowMs: held.nowMs() }, ada.account.id, 'ada@safe.example');
-  expect(service.undoableChanges.undo(link)).toBe('ada@safe.example');
+  expect(service.undoableChanges.undo(undo)).toBe('ada@safe.example');
   expect(new Identities(registry.database).find(IDENTITY)).toBeUndefined();
   expect(service.sessions.list(ada.account)).toEqual([]);
 });
 
-test('An identity that another account has by now stays there.', async () => {
+test('Identities that were linked before a change, or to another account, stay when it is undone.', async () => {
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { registry, service } = held;
-  const link = await changed(held, smtp, ada, { kind: 'identity', ...IDENTITY });
   const eve = registry.database.write(() => registry.accounts.create({ email: 'eve@example.com' }, held.nowMs()));
-  registry.database.write(() => new Identities(registry.database).link(IDENTITY, eve.id, held.nowMs()));
-  expect(service.undoableChanges.undo(link)).toBe(ADA);
-  expect(new Identities(registry.database).find(IDENTITY)).toBe(eve.id);
+  link(held, ada);
+  const undo = await moved(held, smtp, ada, NEW);
+  link(held, ada, { ...IDENTITY, subject: 'thief' });
+  link(held, { account: eve }, { ...IDENTITY, subject: 'eve' });
+  service.undoableChanges.undo(undo);
+  const identities = new Identities(registry.database);
+  expect([ada.account, eve].map(({ id }) => identities.ofAccount(id).map(({ subject }) => subject))).toEqual([
+    ['ada'],
+    ['eve'],
+  ]);
 });
 
 test('The links of a deleted account are void, and deleted with its addresses.', async () => {
   await using opened = await started();
   const { held, smtp, ada } = opened;
   const { registry, service } = held;
-  const link = await changed(held, smtp, ada, { kind: 'address', to: NEW });
+  const undo = await moved(held, smtp, ada, NEW);
   const actor = service.sessions.find(ada.token)!;
   registry.database.write(() => registry.accounts.create({ email: 'root@example.com', role: 'admin' }, held.nowMs()));
   deleteOwnAccount({ registry, nowMs: held.nowMs(), actor }, service.activity);
-  expect(await refusal(() => service.undoableChanges.undo(link))).toMatch(NOT_VALID);
+  expect(await refusal(() => service.undoableChanges.undo(undo))).toMatch(NOT_VALID);
   expect(registry.database.query<object, []>('SELECT COUNT(*) AS links FROM undo_links').get()).toEqual({ links: 0 });
 });
 
@@ -147,8 +162,7 @@ test('An account has at most 50 changes in 7 days, so that none loses its link t
   await using opened = await started();
   const { held, ada } = opened;
   const { registry, service } = held;
-  const change = () =>
-    registry.database.write(() => service.undoableChanges.record(ada, undefined, { kind: 'identity', ...IDENTITY }));
+  const change = () => registry.database.write(() => service.undoableChanges.record(ada, undefined, () => []));
   for (let count = 0; count < 50; count += 1) change();
   expect(await refusal(change)).toMatch(/^this account was changed 50 times in 7 days/);
   held.passTime(WEEK_MS);
@@ -161,8 +175,7 @@ test('Without mail a change ends the other sessions, and stores no link that nob
   const { registry, service } = held;
   registry.database.write(() => registry.accounts.create({ email: ADA }, held.nowMs()));
   const [other, ada] = [signedIn(held), signedIn(held)];
-  const change = { kind: 'identity', ...IDENTITY } as const;
-  registry.database.write(() => service.undoableChanges.record(ada, ada.device, change))();
+  registry.database.write(() => service.undoableChanges.record(ada, ada.device, () => []))();
   expect([service.sessions.find(other.token), service.sessions.find(ada.token)?.account.email]).toEqual([
     undefined,
     ADA,

@@ -68,12 +68,8 @@ function EmailForm({ email }: { readonly email: string }) {
   );
 }
 
-interface LinkedContent {
-  readonly identities: readonly LinkedIdentity[];
-  readonly service: AccountService;
-}
-
-function Linked({ identities, service: { oidc, linkedProviders } }: LinkedContent) {
+function Linked({ identities, service }: { identities: readonly LinkedIdentity[]; service: AccountService }) {
+  const { oidc, linkedProviders } = service;
   return (
     <>
       <h2>Sign-in at other providers</h2>

@@ -8,18 +8,14 @@ import { Time } from '../time.tsx';
 /** GET /sign-in/undo: the page that the link in a mail about a change leads to. It changes nothing, since scanners of mails open links. */
 export function undoPage({ undoableChanges }: AccountService, { query }: PageRequest): Answer {
   const token = query.get('token') ?? '';
-  const changes = undoableChanges.look(token);
-  const { email, change, createdMs } = changes.at(-1)!;
+  const { email, createdMs } = undoableChanges.look(token);
   return formPage(
     'Undo a change of your account',
     <>
       <p>
-        <Time ms={createdMs} />:{' '}
-        {change.kind === 'address' ? 'another address was given' : `${change.provider} was linked`} to the account{' '}
-        <strong>{email}</strong>.
-        {changes.length > 1 && ` All later changes (${changes.length - 1}) of how it signs in are undone with it.`}
+        This undoes every change since <Time ms={createdMs} /> of how the account signs in: <strong>{email}</strong> is
+        its address, and providers that were linked since are unlinked. All browsers are signed out.
       </p>
-      <p>All browsers are signed out, also the one of whoever made the change.</p>
       <Form action="/sign-in/undo" hidden={{ token }} button="Undo it" look="primary wide" />
     </>,
   );
