@@ -3,23 +3,20 @@ import type { Identity } from '../store/identities.ts';
 import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
 import { linkedMail, unlinkedMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
+import type { OidcProvider } from './oidc-provider.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 import type { SignInDeps } from './sign-in.ts';
 import type { UndoableChanges } from './undoable-changes.ts';
 
-/** A provider of the service, as its settings name it. */
-interface NamedProvider {
-  readonly name: string;
-  readonly issuer: string;
-}
+type Provider = Pick<OidcProvider, 'name' | 'issuer'>;
 
 /** Links identities of providers to the account of a signed-in person, and unlinks them. The account gets a mail about each. */
 export class LinkedProviders {
   readonly #deps: Omit<SignInDeps, 'sessions'>;
   readonly #changes: UndoableChanges;
-  readonly #providers: readonly NamedProvider[];
+  readonly #providers: readonly Provider[];
 
-  constructor(deps: Omit<SignInDeps, 'sessions'>, changes: UndoableChanges, providers: readonly NamedProvider[]) {
+  constructor(deps: Omit<SignInDeps, 'sessions'>, changes: UndoableChanges, providers: readonly Provider[]) {
     this.#deps = deps;
     this.#changes = changes;
     this.#providers = providers;
@@ -45,10 +42,8 @@ export class LinkedProviders {
         return this.#changes.record(person, device, (undo) => [linkedMail(email, provider, undo, publicUrl())]);
       }
       if (identities.find({ issuer, subject }) === id) return undefined;
-      throw new DomainError(
-        'conflict',
-        `you at ${provider} sign in to another account here: sign in to that one and unlink ${provider} in its settings first`,
-      );
+      const sentence = `your identity at ${provider} signs in to another account here: unlink it in the settings of that one first`;
+      throw new DomainError('conflict', sentence);
     });
     sendMails?.();
   }
@@ -69,10 +64,9 @@ export class LinkedProviders {
       }
       identities.unlink({ issuer, subject });
       if (outbox === undefined && !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined)) {
-        throw new DomainError(
-          'conflict',
-          'this is your only way to sign in, since this service sends no mail: link another provider first',
-        );
+        const sentence =
+          'this is your only way to sign in, since this service sends no mail: link another provider first';
+        throw new DomainError('conflict', sentence);
       }
       const detail = { issuer, subject };
       audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'identity.unlink', detail });

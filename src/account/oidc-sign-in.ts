@@ -97,10 +97,8 @@ export class OidcSignIn {
     const { identity, email: stated, isEmailVerified, provedMs } = await provider.identify(callback, secrets);
     // The session of a person who links has a recent proof, so a provider need not state its own.
     if (purpose !== undefined && !isRecent(purpose === 'link' ? (provedMs ?? clock()) : provedMs, clock())) {
-      throw new DomainError(
-        'forbidden',
-        `${name} does not show that you signed in there just now: sign out there and try again, or sign in by mail to confirm that it is you`,
-      );
+      const sentence = `${name} does not show that you signed in there just now: sign out there and try again, or sign in by mail to confirm that it is you`;
+      throw new DomainError('forbidden', sentence);
     }
     if (purpose === 'link') {
       // The session may have ended meanwhile.

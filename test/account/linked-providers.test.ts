@@ -151,7 +151,7 @@ describe('Providers of an account', () => {
     const [ada, eve] = [signedIn(held), signedIn(held, EVE)];
     await (await away(held, ada)).finish();
     expect(await refusal((await away(held, eve)).finish)).toMatch(
-      /^you at mock sign in to another account here: sign in to that one and unlink mock/,
+      /^your identity at mock signs in to another account here: unlink it in the settings of that one first$/,
     );
     expect([identitiesOf(held, ada), identitiesOf(held, eve)]).toEqual([['ada'], []]);
   });

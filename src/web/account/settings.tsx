@@ -17,25 +17,21 @@ const PATH = '/account/settings';
 export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
+  const notices = {
+    sent: 'A mail is on its way to the new address. Its link works once, for 15 minutes.',
+    changed: `From now on you sign in as ${email}. All other browsers are signed out.`,
+    linked: 'The provider is linked, and all other browsers are signed out.',
+    unlinked: 'The provider is unlinked.',
+  };
   return personPage(
     person,
     { title: 'Settings', path: PATH },
     <>
-      {query.has('sent') && (
-        <p class="notice good" role="status">
-          A mail is on its way to the new address. Its link works once, for 15 minutes.
-        </p>
-      )}
-      {query.has('changed') && (
-        <p class="notice good" role="status">
-          From now on you sign in as {email}.
-        </p>
-      )}
-      {['linked', 'unlinked'].map(
-        (done) =>
-          query.has(done) && (
-            <p key={done} class="notice good" role="status">
-              The provider is {done}.
+      {Object.entries(notices).map(
+        ([name, text]) =>
+          query.has(name) && (
+            <p key={name} class="notice good" role="status">
+              {text}
             </p>
           ),
       )}

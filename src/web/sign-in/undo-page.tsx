@@ -1,5 +1,4 @@
 import type { AccountService } from '../../account/account-service.ts';
-import { sessionCookie } from '../cookies.ts';
 import { Form } from '../form.tsx';
 import { formPage } from '../page.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
@@ -24,7 +23,7 @@ export function undoPage({ undoableChanges }: AccountService, { query }: PageReq
 /** POST /sign-in/undo. */
 export async function undo({ undoableChanges }: AccountService, request: PageRequest): Promise<Answer> {
   const email = undoableChanges.undo((await request.form()).get('token') ?? '');
-  const page = formPage(
+  return formPage(
     'It is undone',
     <>
       <p>
@@ -36,5 +35,4 @@ export async function undo({ undoableChanges }: AccountService, request: PageReq
       </a>
     </>,
   );
-  return { ...page, headers: { ...page.headers, 'set-cookie': sessionCookie(undefined) } };
 }
