@@ -11,7 +11,7 @@ import { HAS_CHROMIUM, openPage } from './chromium.ts';
 const SECRET = 'secret-of-a-browser-test';
 
 test.skipIf(!HAS_CHROMIUM)(
-  'a browser signs in by mail and at a provider, and nothing of that violates a policy (needs Chromium, test/judges)',
+  'a browser signs in by mail and at a provider, links an identity there and undoes it, and nothing of that violates a policy (needs Chromium, test/judges)',
   async () => {
     using directory = temporaryDirectory();
     const [port, providerPort] = [await freePort(), await freePort()];
@@ -56,12 +56,32 @@ test.skipIf(!HAS_CHROMIUM)(
     // The console has a line about each violation. The provider's own pages load fonts of another host.
     expect(watched.complaints).toEqual([]);
     expect(watched.asked.filter((asked) => !asked.startsWith(url) && !asked.startsWith('data:'))).toEqual([]);
+    const signInThere = async (email: string) => {
+      await page.locator('input[name=login]').fill(email);
+      await page.locator('input[name=password]').fill('any');
+      await button(/Sign-in/).click();
+      await button(/Continue/).click();
+    };
+    await page.locator('a[href="/sign-in/oidc/judge"]').click();
+    await signInThere('eve@example.com');
+    await shows(/Signed in as eve@example.com/);
+
+    // The provider stated no time: it demands the password again, and leads back.
+    await page.goto(`${url}/account/settings`);
+    const link = page.locator('a[href="/account/settings/providers/judge"]');
+    await link.click();
     await page.locator('a[href="/sign-in/oidc/judge"]').click();
     await page.locator('input[name=login]').fill('eve@example.com');
     await page.locator('input[name=password]').fill('any');
     await button(/Sign-in/).click();
-    await button(/Continue/).click();
-    await shows(/Signed in as eve@example.com/);
+    await link.click();
+    await signInThere('second@example.com');
+    await shows(/The provider is linked/);
+    await page.goto(`${url}/sign-in/undo?token=${(await smtp.nth(2)).link}`);
+    await button(/Undo it/).click();
+    await shows(/It is undone/);
+    await page.goto(`${url}/account`);
+    await shows(/Sign in with judge/);
 
     expect(await watched.refused()).toEqual([]);
   },
