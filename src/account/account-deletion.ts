@@ -4,6 +4,7 @@ import { HOUR_MS } from '../domain/usage.ts';
 import type { Activity } from '../store/activity.ts';
 import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
+import { Passkeys } from '../store/passkeys.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
 import { changeAccount, refuseLastAdmin } from './administration.ts';
@@ -11,7 +12,7 @@ import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 
 /**
- * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities and names of keys are removed.
+ * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities, passkeys and names of keys are removed.
  * The address is free again. Then its sessions end, and its usage is added to that of all deleted accounts. Throws 'not-found' for an
  * account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
  *
@@ -57,7 +58,7 @@ export class DeletedAccounts {
 /** Within a write of accounts.db. */
 function remove(change: Change, account: Account): void {
   const { registry, nowMs } = change;
-  const { accounts, apiKeys, database, grants } = registry;
+  const { accounts, apiKeys, database, grants, secret } = registry;
   const { id } = account;
   refuseLastAdmin(change, account);
   for (const key of apiKeys.ofAccount(id)) {
@@ -69,6 +70,8 @@ function remove(change: Change, account: Account): void {
   }
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
+  const passkeys = new Passkeys(database, secret);
+  for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
 }
