@@ -12,6 +12,7 @@ import type { Outbox } from './outbox.ts';
 import { linkUrl } from './sign-in-link.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
+import { refuseWithoutPasskey } from './unfinished-sign-in.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
 const CODE_DIGITS = 8;
@@ -145,7 +146,7 @@ export class SignIn {
 
   /**
    * Signs a person in who has proved an address: creates the account if the policy allows it, and links the identity. Throws 'forbidden'
-   * if there is no account, or it is disabled.
+   * if there is no account, or it is disabled, and `UnfinishedSignIn` if it has passkeys: nothing is linked then.
    */
   enter(proven: Pick<ProvenAttempt, 'email' | 'method' | 'identity'>, browser: Browser): NewSession {
     const { stores, sessions, clock } = this.#deps;
@@ -161,6 +162,7 @@ export class SignIn {
         audit.append({ ...entry, action: 'session.refused', detail: { method } });
         return undefined;
       }
+      refuseWithoutPasskey(stores, id, nowMs);
       if (identity !== undefined && identities.link(identity, id, nowMs)) {
         audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
       }
