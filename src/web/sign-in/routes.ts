@@ -10,6 +10,7 @@ export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in': signIn.signInPage,
   '/sign-in/code': signIn.codePage,
   '/sign-in/link': signIn.linkPage,
+  '/sign-in/passkey': signIn.passkeyPage,
   '/sign-in/oidc/:provider': signIn.startAtProvider,
   '/sign-in/oidc/:provider/callback': signIn.finishAtProvider,
 };
@@ -18,4 +19,7 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
   '/sign-in/email': signIn.sendMail,
   '/sign-in/code': signIn.enterCode,
   '/sign-in/link': signIn.enterByLink,
+  '/sign-in/passkey/options': signIn.passkeyOptions,
+  '/sign-in/passkey': signIn.enterByPasskey,
+  '/sign-in/passkey/code': signIn.enterByRecoveryCode,
 };
