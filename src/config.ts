@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option, type OptionValues } from '@commander-js/extra-typings';
 import type { ProviderSettings } from './account/account-service.ts';
-import { SIGN_UP_POLICIES, type SignUpPolicy } from './account/sign-up.ts';
+import { SIGN_UP_POLICIES } from './account/sign-up.ts';
 import { parseCoin } from './domain/coin.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
@@ -41,6 +41,8 @@ const PORT = {
 } as const;
 /** Part of paths. */
 const PROVIDER_NAME = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+/** Sessions name the way of the sign-in: these are not at a provider. */
+const OTHER_METHODS = ['email', 'command', 'passkey', 'recovery-code'];
 /** The HTTP parser's timer allows no more. */
 const IDLE_SECONDS_MAX = 255;
 
@@ -200,7 +202,7 @@ export const SETTINGS = {
     fallback: 'closed',
     about:
       'addresses that get an account at their first sign-in: open (all), invited (of --sign-up-domains), closed (none)',
-    read: signUpPolicy,
+    read: oneOf(SIGN_UP_POLICIES),
   },
   /** A set of domains in lower case. */
   signUpDomains: {
@@ -241,6 +243,13 @@ export const SETTINGS = {
     fallback: 'none',
     about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
     read: (text) => unless('none', text, (list) => itemsOf(list).map(oidcProvider)) ?? [],
+  },
+  adminPasskeys: {
+    flag: '--admin-passkeys <rule>',
+    env: 'BOOKREEL_ADMIN_PASSKEYS',
+    fallback: 'optional',
+    about: 'optional or required: admins open their pages only after a sign-in with a passkey',
+    read: oneOf(['optional', 'required'] as const),
   },
   /** A path; undefined: payments are off. */
   payments: {
@@ -367,12 +376,12 @@ function refusePlain(url: URL): void {
   );
 }
 
-function signUpPolicy(text: string): SignUpPolicy {
-  const policy = SIGN_UP_POLICIES.find((name) => name === text);
-  if (policy !== undefined) return policy;
-  throw new InvalidArgumentError(
-    `It must be ${SIGN_UP_POLICIES.slice(0, -1).join(', ')} or ${SIGN_UP_POLICIES.at(-1)}.`,
-  );
+function oneOf<Name extends string>(names: readonly Name[]): (text: string) => Name {
+  return (text) => {
+    const chosen = names.find((name) => name === text);
+    if (chosen !== undefined) return chosen;
+    throw new InvalidArgumentError(`It must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}.`);
+  };
 }
 
 function emailDomain(text: string): string {
@@ -420,9 +429,9 @@ function oidcProvider(text: string): ProviderSettings {
       `'${text}' is not a provider: write its name, issuer, client id and secret file, like: corp https://login.example.com bookreel /etc/bookreel/corp-secret.`,
     );
   }
-  if (!PROVIDER_NAME.test(name) || name === 'email' || name === 'command') {
+  if (!PROVIDER_NAME.test(name) || OTHER_METHODS.includes(name)) {
     throw new InvalidArgumentError(
-      `'${name}' is not a name of a provider: use 1 to 32 of a-z, 0-9 and -, except email and command.`,
+      `'${name}' is not a name of a provider: use 1 to 32 of a-z, 0-9 and -, except ${OTHER_METHODS.join(', ')}.`,
     );
   }
   refusePlain(parsed);

@@ -4,6 +4,7 @@ import { HOUR_MS } from '../domain/usage.ts';
 import type { Activity } from '../store/activity.ts';
 import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
+import { Passkeys } from '../store/passkeys.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
 import { UndoLinks } from '../store/undo-links.ts';
@@ -12,7 +13,7 @@ import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 
 /**
- * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities and names of keys are removed.
+ * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities, passkeys and names of keys are removed.
  * The address is free again. Then its sessions end, and its usage is added to that of all deleted accounts. Throws 'not-found' for an
  * account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
  *
@@ -71,6 +72,8 @@ function remove(change: Change, account: Account): void {
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
   new UndoLinks(database, secret).deleteSince(id, 0);
+  const passkeys = new Passkeys(database, secret);
+  for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
 }

@@ -77,6 +77,15 @@ export function linkedMail(email: string, provider: string, link: string, public
   ]);
 }
 
+/** The mail about a new passkey, with the link that undoes it. */
+export function passkeyMail(email: string, name: string, link: string, publicUrl: string): Mail {
+  const { host } = new URL(publicUrl);
+  return mailOf(email, `A passkey signs in to bookreel at ${host}`, [
+    `The passkey '${name}' signs in to the account ${email} of bookreel at ${host} from now on: it was added in the settings.`,
+    ...undoParts(link),
+  ]);
+}
+
 /** The end of a mail about a change of how a person signs in. */
 function undoParts(link: string) {
   return [

@@ -2,6 +2,7 @@ import type { Account } from '../domain/account.ts';
 import type { Activity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
+import { AccountPasskeys } from './account-passkeys.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
 import { LinkedProviders } from './linked-providers.ts';
@@ -26,6 +27,8 @@ export interface AccountSettings {
   /** Undefined: the service sends no mail. */
   readonly mail: MailServerSettings | undefined;
   readonly providers: readonly ProviderSettings[];
+  /** `required`: admins reach their pages only with a session by passkey. */
+  readonly adminPasskeys?: 'optional' | 'required';
 }
 
 export interface AccountServiceDeps {
@@ -42,7 +45,7 @@ export type AccountService = Readonly<ReturnType<typeof createAccountService>>;
 
 /** Throws 'unavailable' when the file of a secret cannot be read. Connects to nothing yet. */
 export function createAccountService(settings: AccountSettings, deps: AccountServiceDeps) {
-  const { publicUrl, linkCommand, signUp, mail, providers } = settings;
+  const { publicUrl, linkCommand, signUp, mail, providers, adminPasskeys } = settings;
   const { registry, activity, clock, wait, logError } = deps;
   const stores = signInStores(registry, activity.database);
   const server = mail === undefined ? undefined : new MailServer(mail);
@@ -75,6 +78,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     signIn,
     emailChange: new EmailChange(signInDeps, undoableChanges),
     undoableChanges,
+    passkeys: new AccountPasskeys({ ...signInDeps, sessions, undoableChanges }, adminPasskeys === 'required'),
     sendsMail: outbox !== undefined,
     oidc: new OidcSignIn({ ...signInDeps, sessions }, signIn, linkedProviders, oidcProviders),
     linkedProviders,

@@ -14,6 +14,8 @@ export interface Browser {
   readonly session: string | undefined;
   /** The value of the cookie that it got when it started to sign in. */
   readonly attemptToken: string | undefined;
+  /** The value of the cookie that passkeys answer for, or that of an unfinished sign-in. */
+  readonly passkeyToken?: string | undefined;
   /** The value of the cookie that it got when it signed in before. */
   readonly device: string | undefined;
 }

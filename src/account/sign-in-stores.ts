@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts';
 import { Devices } from '../store/devices.ts';
 import { Identities } from '../store/identities.ts';
+import { Passkeys } from '../store/passkeys.ts';
 import type { Registry } from '../store/registry.ts';
 import { Sessions } from '../store/sessions.ts';
 import { SignInAttempts } from '../store/sign-in-attempts.ts';
@@ -16,6 +17,7 @@ export function signInStores({ database, secret, accounts, audit }: Registry, ac
     audit,
     identities: new Identities(database),
     undoLinks: new UndoLinks(database, secret),
+    passkeys: new Passkeys(database, secret),
     accountsDatabase: database,
     sessions: new Sessions(activity, secret),
     devices: new Devices(activity, secret),

@@ -13,6 +13,7 @@ import type { Outbox } from './outbox.ts';
 import { linkUrl } from './sign-in-link.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 import { admitsNew, type SignUp } from './sign-up.ts';
+import { refuseWithoutPasskey } from './unfinished-sign-in.ts';
 import { type ProvenAttempt, usableAttempt } from './usable-attempt.ts';
 
 const CODE_DIGITS = 8;
@@ -156,7 +157,8 @@ export class SignIn {
 
   /**
    * Signs a person in who proved who they are at `provedMs`: creates the account if the policy allows it, with the identity. An account that
-   * exists gets no identity. Throws 'forbidden' if there is no account, it is disabled, or only a provider states the address of one.
+   * exists gets no identity. Throws 'forbidden' if there is no account, it is disabled, or only a provider states the address of one, and
+   * `UnfinishedSignIn` if it has passkeys.
    */
   enter(proven: Entry, browser: Browser, provedMs: InstantMs | undefined): NewSession {
     const { stores, sessions, clock } = this.#deps;
@@ -179,6 +181,7 @@ export class SignIn {
         audit.append({ ...entry, action: 'session.refused', detail: { method } });
         return undefined;
       }
+      refuseWithoutPasskey(stores, id, nowMs);
       audit.append({ ...entry, action: 'session.sign-in', detail: { method } });
       return sessions.open(account, method, browser, provedMs);
     });

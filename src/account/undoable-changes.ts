@@ -10,7 +10,7 @@ import type { SignInDeps } from './sign-in.ts';
 const CHANGES_MAX = 50;
 
 /**
- * Changes of how a person signs in: another address, a linked identity. Each ends the other sessions, and its mails have a link that takes the
+ * Changes of how a person signs in: another address, a linked identity, a passkey. Each ends the other sessions, and its mails have a link that takes the
  * account back to the state before it, once, for 7 days, in any browser. So a thief cannot keep an account by changing it twice.
  */
 export class UndoableChanges {
@@ -58,12 +58,13 @@ export class UndoableChanges {
   }
 
   /**
-   * Undoes the change of a link and all later ones: the account gets its address back, identities linked since are unlinked, and all
-   * sessions end. Returns the address. Throws as `look` does, and 'conflict' when another account has the address.
+   * Undoes the change of a link and all later ones: the account gets its address back, identities linked and passkeys added since
+   * are removed, and all sessions end. Returns the address. Throws as `look` does, and 'conflict' when another account has the address.
    */
   undo(token: string): string {
     const { stores, clock, outbox } = this.#deps;
-    const { accounts, identities, sessions, devices, audit, undoLinks, accountsDatabase, activityDatabase } = stores;
+    const { accounts, identities, passkeys, sessions, devices, audit, undoLinks } = stores;
+    const { accountsDatabase, activityDatabase } = stores;
     const nowMs = clock();
     const { from, to } = accountsDatabase.write(() => {
       const { accountId, email, createdMs } = this.#find(token);
@@ -82,6 +83,10 @@ export class UndoableChanges {
         .filter(({ linkedMs }) => linkedMs >= createdMs)) {
         identities.unlink({ issuer, subject });
         audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
+      }
+      for (const passkey of passkeys.ofAccount(accountId).filter((one) => one.createdMs >= createdMs)) {
+        passkeys.remove(accountId, passkey.id);
+        audit.append({ ...entry, action: 'passkey.remove', detail: { passkey: passkey.id } });
       }
       undoLinks.deleteSince(accountId, createdMs);
       const ended = activityDatabase.write(() => {

@@ -1,6 +1,7 @@
 import type { AccountSettings, ProviderSettings } from '../account/account-service.ts';
 import type { SignUpPolicy } from '../account/sign-up.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isAddress } from '../domain/loopback.ts';
 
 /** The settings of accounts and sign-in as options of a command. */
 export interface AccountOptions {
@@ -11,6 +12,7 @@ export interface AccountOptions {
   readonly smtpSender?: string | undefined;
   readonly smtpPasswordFile?: string | undefined;
   readonly oidcProviders: readonly ProviderSettings[];
+  readonly adminPasskeys: NonNullable<AccountSettings['adminPasskeys']>;
 }
 
 /**
@@ -22,7 +24,7 @@ export function accountSettings(
   local?: Pick<AccountSettings, 'publicUrl' | 'linkCommand'>,
 ): AccountSettings | undefined {
   const { signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders } = options;
-  const { publicUrl: given } = options;
+  const { publicUrl: given, adminPasskeys } = options;
   const publicUrl = given === undefined ? local?.publicUrl : () => given;
   const linkCommand = local?.linkCommand ?? ((url) => `bookreel account link you@example.com --public-url ${url}`);
   const [problem] = accountProblems(options, publicUrl !== undefined);
@@ -32,12 +34,14 @@ export function accountSettings(
     smtpUrl === undefined || smtpSender === undefined
       ? undefined
       : { url: smtpUrl, sender: smtpSender, passwordFile: smtpPasswordFile };
-  return { publicUrl, linkCommand, signUp: { policy: signUp, domains: signUpDomains }, mail, providers: oidcProviders };
+  const policy = { policy: signUp, domains: signUpDomains };
+  return { publicUrl, linkCommand, signUp: policy, mail, providers: oidcProviders, adminPasskeys };
 }
 
 /** A sentence for each pair of settings that do not fit together. */
 export function accountProblems(options: AccountOptions, areAccountsOn: boolean): string[] {
-  const { signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders } = options;
+  const { signUp, signUpDomains, smtpUrl, smtpSender, smtpPasswordFile, oidcProviders, publicUrl } = options;
+  const isRequired = options.adminPasskeys === 'required';
   const names = oidcProviders.map(({ name }) => name);
   const rules: readonly (readonly [isBroken: boolean, sentence: string])[] = [
     [
@@ -49,6 +53,11 @@ export function accountProblems(options: AccountOptions, areAccountsOn: boolean)
     [
       !areAccountsOn && oidcProviders.length > 0,
       '--oidc-providers needs --public-url: providers send browsers back to it',
+    ],
+    [!areAccountsOn && isRequired, '--admin-passkeys needs --public-url, which turns accounts on'],
+    [
+      isRequired && publicUrl !== undefined && isAddress(new URL(publicUrl).hostname),
+      '--admin-passkeys needs a host name in --public-url: browsers have no passkeys for an address',
     ],
     [!areAccountsOn && signUp !== 'closed', '--sign-up needs --public-url, which turns accounts on'],
     [

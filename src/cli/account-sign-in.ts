@@ -7,6 +7,7 @@ import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import type { Registry } from '../store/registry.ts';
+import type { Named } from './account-table.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -41,6 +42,12 @@ export function signInLink(
   const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account);
   err(`the link signs in as ${account.email}, once, within 15 minutes\n`);
   return link;
+}
+
+/** The sessions of an account, oldest first. */
+export function sessionsOf({ clock }: Terminal, { data }: GlobalOptions, { registry, account }: Named) {
+  using activity = openActivity(data);
+  return new AccountSessions(signInStores(registry, activity.database), clock).list(account);
 }
 
 /** Prints the sessions of the account, after ending some of them. */

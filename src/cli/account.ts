@@ -16,6 +16,7 @@ import { formatInstant } from '../domain/instant.ts';
 import { openActivity } from '../store/activity.ts';
 import { grantOrEnd } from './account-grants.ts';
 import { unlinkIssuer } from './account-identities.ts';
+import { printPasskeys } from './account-passkeys.ts';
 import { showAccount } from './account-show.ts';
 import { endSessions, printSessions, requiredPublicUrl, signInLink } from './account-sign-in.ts';
 import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
@@ -83,7 +84,7 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   });
   onAccount(
     terminal,
-    accountSubcommand('show', "show an account's tier, grants, keys, identities and latest audit entries"),
+    accountSubcommand('show', 'show the tier, grants, keys, ways to sign in and latest audit entries of an account'),
     (account, options) => showAccount(terminal, account, options),
   );
   onChangedAccount(
@@ -119,6 +120,10 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   onAccount(terminal, sessions, ({ registry, account }, options) =>
     printSessions(terminal, options, registry, account),
   );
+  const passkeys = accountSubcommand('passkeys', 'list the passkeys of an account, or remove them', '--remove-all')
+    .option('--remove <passkey>', 'id of a passkey that signs in no more')
+    .option('--remove-all', 'remove all, and the recovery codes: for a person who lost both');
+  onAccount(terminal, passkeys, (named, options) => printPasskeys(terminal, named, options));
   const role = accountSubcommand('role', 'make an account an admin, or a user again', 'admin').addArgument(
     new Argument('<role>', 'the new role').choices(['user', 'admin'] as const),
   );

@@ -1,5 +1,6 @@
 -- From version 1: the audit has the user of a command, the client, the request and a count. Earlier entries have none, and count as one.
 -- Changes of how a person signs in have links that undo them.
+-- Accounts have passkeys and recovery codes.
 
 CREATE TABLE former_audit AS SELECT * FROM audit;
 DROP TABLE audit;
@@ -33,3 +34,13 @@ CREATE TABLE undo_links (
 
 CREATE INDEX undo_links_by_account ON undo_links (account_id, created_ms);
 CREATE INDEX undo_links_by_creation ON undo_links (created_ms);
+
+CREATE TABLE passkeys (
+  passkey_id TEXT PRIMARY KEY, account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  credential_id TEXT NOT NULL UNIQUE, public_key BLOB NOT NULL, counter INTEGER NOT NULL, transports TEXT NOT NULL,
+  name TEXT NOT NULL, created_ms INTEGER NOT NULL, last_used_ms INTEGER, challenge_ms INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX passkeys_by_account ON passkeys (account_id, created_ms);
+CREATE TABLE recovery_codes (
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id), digest BLOB NOT NULL, PRIMARY KEY (account_id, digest)
+) STRICT, WITHOUT ROWID;

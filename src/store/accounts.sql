@@ -1,4 +1,4 @@
--- The file accounts.db: tiers, accounts, links that undo changes, keys, quotes, payments, grants, audit. Times are Unix milliseconds.
+-- The file accounts.db: tiers, accounts, links that undo changes, passkeys, keys, quotes, payments, grants, audit. Times are Unix milliseconds.
 
 CREATE TABLE tiers (
   tier_id TEXT PRIMARY KEY,
@@ -54,6 +54,34 @@ CREATE TABLE undo_links (
 
 CREATE INDEX undo_links_by_account ON undo_links (account_id, created_ms);
 CREATE INDEX undo_links_by_creation ON undo_links (created_ms);
+
+-- Public keys of WebAuthn that sign in to accounts.
+CREATE TABLE passkeys (
+  passkey_id TEXT PRIMARY KEY,
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  -- The id that the authenticator chose, as base64url.
+  credential_id TEXT NOT NULL UNIQUE,
+  -- COSE_Key.
+  public_key BLOB NOT NULL,
+  -- The number of signatures that the authenticator stated last. 0: it does not count them.
+  counter INTEGER NOT NULL,
+  -- How browsers reach the authenticator, separated by commas.
+  transports TEXT NOT NULL,
+  name TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  last_used_ms INTEGER,
+  -- The time of the latest challenge that it answered: only later ones are accepted.
+  challenge_ms INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX passkeys_by_account ON passkeys (account_id, created_ms);
+
+-- HMAC-SHA-256 of codes that replace a passkey. A code that was used has no row any more.
+CREATE TABLE recovery_codes (
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  digest BLOB NOT NULL,
+  PRIMARY KEY (account_id, digest)
+) STRICT, WITHOUT ROWID;
 
 -- An offer of a tier to an account, for a token.
 CREATE TABLE payment_quotes (

@@ -5,6 +5,14 @@ import { numberText, timeText, usdText } from './texts.ts';
 type Value = AuditDetail[string] | undefined;
 type Sentence = (detail: AuditDetail) => string;
 
+/** Others are names of providers. */
+const WAYS: Readonly<Record<string, string>> = {
+  email: 'by mail',
+  command: 'by a sign-in link',
+  passkey: 'with a passkey',
+  'recovery-code': 'with a recovery code',
+};
+
 /** A sentence for each action, `noun.verb`. The person who acted is named elsewhere. */
 const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.create': ({ role }) => `Created the account${role === 'admin' ? ' as an admin' : ''}`,
@@ -24,11 +32,17 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'key.revoke': ({ key }) => `Revoked the key ${key}`,
   'key.rotate': ({ key }) => `Rotated the key ${key}`,
   'key.set': (detail) => `Gave the key ${detail.key} ${keyText(detail)}`,
+  'passkey.add': ({ passkey }) => `Added the passkey ${passkey}`,
+  'passkey.refused': ({ passkey, reason }) => `The passkey ${passkey} was refused: ${reason}`,
+  'passkey.remove': ({ passkey }) => `Removed the passkey ${passkey}`,
   'payment.fail': ({ payment }) => `The payment ${payment} failed: it can never be mined`,
   'payment.finish': ({ payment }) => `The payment ${payment} is final`,
   'payment.revoke': ({ payment, tier }) =>
     `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
   'payment.settle': ({ payment, tier }) => `Granted the tier ${tier} for the payment ${payment}`,
+  'recovery-code.refused': () => 'A wrong recovery code was entered',
+  'recovery-code.use': ({ left }) => `Used a recovery code: ${left} are left`,
+  'recovery-codes.replace': () => 'Got new recovery codes',
   'session.end': () => 'Ended a session',
   'session.end-all': ({ sessions }) => `Ended ${sessionsText(sessions)}`,
   'session.refused': ({ method }) => `Was refused a sign-in ${by(method)}: the account is disabled`,
@@ -52,8 +66,7 @@ export function auditSentence({ action, detail }: Pick<AuditEntry, 'action' | 'd
 }
 
 function by(method: Value): string {
-  if (method === 'email') return 'by mail';
-  return method === 'command' ? 'by a sign-in link' : `at ${method}`;
+  return WAYS[String(method)] ?? `at ${method}`;
 }
 
 function sessionsText(sessions: Value): string {

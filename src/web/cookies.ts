@@ -7,12 +7,14 @@ const SESSION = '__Host-bookreel-session';
 const ATTEMPT = '__Host-bookreel-attempt';
 const NEXT = '__Host-bookreel-next';
 const DEVICE = '__Host-bookreel-device';
+const PASSKEY = '__Host-bookreel-passkey';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Lax';
 
 /** The cookies of a request; a name that is sent twice counts as missing. */
 export function cookiesOf(request: Request): {
   readonly session: string | undefined;
   readonly attemptToken: string | undefined;
+  readonly passkeyToken: string | undefined;
   readonly device: string | undefined;
   /** The page to show after a sign-in, as the browser sent it: an argument of `nextPage`. */
   readonly next: string | undefined;
@@ -22,7 +24,8 @@ export function cookiesOf(request: Request): {
     const values = pairs.filter(([given]) => given === name).map(([, value]) => value);
     return values.length === 1 ? values[0] : undefined;
   };
-  return { session: read(SESSION), attemptToken: read(ATTEMPT), device: read(DEVICE), next: read(NEXT) };
+  const signIn = { session: read(SESSION), attemptToken: read(ATTEMPT), passkeyToken: read(PASSKEY) };
+  return { ...signIn, device: read(DEVICE), next: read(NEXT) };
 }
 
 /** The header that sets the session's cookie; undefined removes it. */
@@ -33,6 +36,11 @@ export function sessionCookie(token: string | undefined): string {
 /** The header that sets the cookie of a browser that started a sign-in. */
 export function attemptCookie(attemptToken: string | undefined): string {
   return cookie(ATTEMPT, attemptToken, ATTEMPT_MS);
+}
+
+/** The header that sets the cookie of a browser that signs in with a passkey, or has to. */
+export function passkeyCookie(token: string | undefined): string {
+  return cookie(PASSKEY, token, ATTEMPT_MS);
 }
 
 /** The header that sets the cookie of a browser that has signed in. It stays when the person signs out. */

@@ -74,3 +74,17 @@ export function Choice({ label, name, options, chosen }: ChoiceContent) {
     </label>
   );
 }
+
+/** A form that PASSKEY_SCRIPT fills in with a passkey: the path `options` below that of the form gives what the browser needs. */
+export function PasskeyForm({ action, button, children }: Pick<FormContent, 'action' | 'button' | 'children'>) {
+  return (
+    <form class="card" method="post" action={action} data-passkey={`${action}/options`}>
+      {children}
+      <input type="hidden" name="answer" />
+      <button class="button wide" type="submit" hidden>
+        {button}
+      </button>
+      <output class="quiet">Passkeys need scripts, and a browser of the last two years.</output>
+    </form>
+  );
+}

@@ -28,6 +28,12 @@ export interface Redirect {
 
 export type Answer = Page | Redirect;
 
+/** An answer for a script of a page. */
+export function jsonOf(value: object, headers: Readonly<Record<string, string>> = {}): Page {
+  const json = { 'content-type': 'application/json', 'cache-control': 'no-store', ...headers };
+  return { status: 200, headers: json, body: JSON.stringify(value) };
+}
+
 export function redirect(location: string, ...cookies: string[]): Redirect {
   return { location, cookies };
 }

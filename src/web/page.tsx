@@ -17,13 +17,15 @@ export function pageOf(content: Omit<DocumentContent, 'section' | 'hasAccounts'>
   };
 }
 
+type BuiltAssets = NonNullable<DocumentContent['scripts']>;
+
 /** A page with one form or message, in a narrow column. */
-export function formPage(title: string, children: ComponentChildren, status = 200): Page {
+export function formPage(title: string, children: ComponentChildren, status = 200, scripts?: BuiltAssets): Page {
   const content = (
     <>
       <h1>{title}</h1>
       <div class="card">{children}</div>
     </>
   );
-  return pageOf({ title, width: 'narrow', children: content }, status);
+  return pageOf({ title, width: 'narrow', children: content, ...(scripts && { scripts }) }, status);
 }

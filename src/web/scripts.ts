@@ -10,5 +10,8 @@ export const USAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/usage.tsx');
 /** Pays with a wallet. */
 export const WALLET_SCRIPT: BuiltAsset = builtAsset('web/browser/wallet.ts');
 
+/** Adds passkeys, and signs in with them. */
+export const PASSKEY_SCRIPT: BuiltAsset = builtAsset('web/browser/passkey.ts');
+
 /** All of them: the site serves each. */
-export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT, WALLET_SCRIPT];
+export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT, WALLET_SCRIPT, PASSKEY_SCRIPT];

@@ -1,5 +1,7 @@
 import { Elysia } from 'elysia';
+import { NO_PASSKEY } from '../account/account-passkeys.ts';
 import { refuseNonAdmin } from '../account/administration.ts';
+import { UnfinishedSignIn } from '../account/unfinished-sign-in.ts';
 import { DomainError } from '../domain/errors.ts';
 import { assetsController } from '../http/pages/assets.ts';
 import { subjectsOf } from '../http/plugins/address-budgets.ts';
@@ -9,7 +11,7 @@ import { pathOf } from '../http/request-target.ts';
 import { isServerFault, statusOf } from '../http/response/problem.ts';
 import { ACCOUNT_FORMS, ACCOUNT_PAGES } from './account/routes.ts';
 import { ADMIN_FORMS, ADMIN_PAGES } from './admin/routes.ts';
-import { cookiesOf, nextCookie } from './cookies.ts';
+import { cookiesOf, nextCookie, passkeyCookie } from './cookies.ts';
 import { NEXT_PAGES } from './next-page.ts';
 import { formPage } from './page.tsx';
 import { type Answer, type PageRequest, redirect, responseOf } from './page-request.ts';
@@ -60,6 +62,7 @@ export function accountSite(deps: SiteDeps) {
         const person = find();
         if (person === undefined) return redirect('/sign-in', nextCookie(pageAbove(path)));
         if (isForAdmins) refuseNonAdmin(person, nowMs());
+        if (isForAdmins) service.passkeys.refuseAdminWithout(person);
         return handle(deps, { ...person, hasPayments: deps.billing !== undefined }, { ...pageRequest, form });
       },
     ]);
@@ -95,14 +98,17 @@ function pageRequestOf({ request, params }: Context, client: string): PageReques
 
 /** A sentence, and a link to the page where the person can try again. */
 function refusal(error: DomainError, path: string): Answer {
-  const page = pageAbove(path);
+  if (error instanceof UnfinishedSignIn) {
+    return redirect('/sign-in/passkey', passkeyCookie(error.token));
+  }
+  const page = error.message === NO_PASSKEY ? '/account/settings' : pageAbove(path);
   if (error.kind === 'sign-in-again') return redirect('/sign-in', nextCookie(page));
   const shown = formPage(
     'That did not work',
     <>
       <p role="alert">{errorSentence(error)}</p>
       <a class="button" href={page}>
-        Try again
+        {error.message === NO_PASSKEY ? 'Your settings' : 'Try again'}
       </a>
     </>,
     statusOf(error),
@@ -114,7 +120,7 @@ function refusal(error: DomainError, path: string): Answer {
 /** Returns the page that has a form, or the nearest one above a page: `/account/keys` for `/account/keys/rotate`. It has no parameters. */
 function pageAbove(path: string): string {
   for (let above = path; above !== ''; above = above.slice(0, above.lastIndexOf('/'))) {
-    if (NEXT_PAGES.has(above) || above === '/sign-in/code') return above;
+    if (NEXT_PAGES.has(above) || above === '/sign-in/code' || above === '/sign-in/passkey') return above;
   }
   return '/sign-in';
 }

@@ -7,6 +7,7 @@ import { endGrant, grantTier } from '../../src/account/administration.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { Identities } from '../../src/store/identities.ts';
+import { Passkeys } from '../../src/store/passkeys.ts';
 import { Sessions } from '../../src/store/sessions.ts';
 import { DELETED_KEYS } from '../../src/store/usage.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
@@ -28,6 +29,12 @@ function inhabited(held: TemporaryArchive) {
   revokeKey(ada, keys[1]!.apiKey.id);
   const identity = { issuer: 'https://corp.example', subject: 'ada-subject' };
   registry.database.write(() => new Identities(registry.database).link(identity, id, NOW_MS));
+  const known = { credentialId: 'AA', publicKey: new Uint8Array(), counter: 0, transports: 'usb', name: KEY_NAME };
+  registry.database.write(() => {
+    const passkeys = new Passkeys(registry.database, registry.secret);
+    passkeys.add({ accountId: id, ...known, createdMs: NOW_MS });
+    passkeys.newCodes(id);
+  });
   const past = grantTier(ada, id, 'starter');
   endGrant(ada, id, past.id);
   grantTier(ada, id, 'pro');
@@ -54,6 +61,9 @@ test('A deleted account keeps its number and nothing that names a person, and it
   // Counts that are not stored yet are added as well.
   activity.usage.count(keys[0]!.apiKey.id, '/v1/coins', 200, 10, NOW_MS);
   deleteOwnAccount(ada, activity);
+  for (const table of ['passkeys', 'recovery_codes']) {
+    expect(registry.database.query<object, []>(`SELECT * FROM ${table}`).all()).toEqual([]);
+  }
   expect(registry.accounts.findByEmail(EMAIL)).toBeUndefined();
   expect(registry.accounts.find(account.id)).toMatchObject({
     role: 'user',

@@ -5,8 +5,11 @@ import { deleteOwnAccount } from '../../src/account/account-deletion.ts';
 import { changedMails } from '../../src/account/account-mails.ts';
 import type { NewSession } from '../../src/account/account-sessions.ts';
 import { setEmail } from '../../src/account/administration.ts';
+import { UnfinishedSignIn } from '../../src/account/unfinished-sign-in.ts';
 import { Identities } from '../../src/store/identities.ts';
+import { Passkeys } from '../../src/store/passkeys.ts';
 import { NEW_BROWSER, type People, PUBLIC_URL, people, refusal } from './accounts.ts';
+import { Authenticator } from './authenticator.ts';
 import { catchMails, type SmtpCatcher } from './smtp-catcher.ts';
 
 const ADA = 'ada@example.com';
@@ -181,4 +184,23 @@ test('Without mail a change ends the other sessions, and stores no link that nob
     ADA,
   ]);
   expect(registry.database.query<object, []>('SELECT COUNT(*) AS links FROM undo_links').get()).toEqual({ links: 0 });
+});
+
+test('The link in the mail about a new passkey removes the passkey and its recovery codes, and ends all sessions.', async () => {
+  await using opened = await started();
+  const { held, smtp, ada } = opened;
+  const { registry, service } = held;
+  const [passkeys, thief] = [new Passkeys(registry.database, registry.secret), new Authenticator(PUBLIC_URL)];
+  const change = { registry, nowMs: held.nowMs(), actor: ada };
+  const posted = thief.create(service.passkeys.creationOptions(ada));
+  const codes = await service.passkeys.add(change, { posted, name: 'laptop', device: ada.device });
+  await service.drained();
+  expect([codes?.length, passkeys.codesLeft(ada.account.id)]).toEqual([10, 10]);
+  const { to, link: undo } = smtp.mails.at(-1)!;
+  expect(to).toEqual([ADA]);
+  expect(() => signedIn(held)).toThrow(UnfinishedSignIn);
+  expect(service.undoableChanges.undo(undo)).toBe(ADA);
+  expect([passkeys.ofAccount(ada.account.id), passkeys.codesLeft(ada.account.id)]).toEqual([[], 0]);
+  expect(service.sessions.list(ada.account)).toEqual([]);
+  expect(signedIn(held).account.id).toBe(ada.account.id);
 });

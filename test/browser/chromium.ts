@@ -98,7 +98,7 @@ export async function openPage(): Promise<WatchedPage> {
   const browser = await chromium.launch({
     executablePath: EXECUTABLE!,
     // As root it has no sandbox; names are not looked up, so nothing could leave this machine.
-    args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
+    args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
   });
   const page = await browser.newPage();
   page.setDefaultTimeout(PATIENCE_MS);

@@ -49,6 +49,12 @@ function place(toml: string, files: Readonly<Record<string, string>> = {}) {
 describe('config check and serve refuse with the same sentence', () => {
   test.each([
     ['prot = 1', {}, "in 'bookreel.toml' there is no setting 'prot': did you mean port?"],
+    ['admin-passkeys = "required"', {}, '--admin-passkeys needs --public-url, which turns accounts on'],
+    [
+      'admin-passkeys = "required"\npublic-url = "http://127.0.0.1:8080"',
+      {},
+      '--admin-passkeys needs a host name in --public-url: browsers have no passkeys for an address',
+    ],
     ['sign-up = "open"', {}, '--sign-up needs --public-url, which turns accounts on'],
     ['new-account-tier = "gold"', {}, "there is no tier 'gold': choose one of free, starter, pro, enterprise"],
     [OIDC('absent'), {}, "'absent' cannot be read: check its path and permissions"],

@@ -38,6 +38,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
     'b https://b.example id /b,c https://c.example id /c',
     'd https://d.example id /d',
   ],
+  adminPasskeys: ['required', 'optional', 'required'],
   payments: ['a.json', 'b.json', '/c d.json'],
   replayPort: ['0', '1', '65535'],
   maxSockets: ['1', '2', '1000000'],

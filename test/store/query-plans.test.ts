@@ -8,6 +8,7 @@ import * as devices from '../../src/store/devices.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
+import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
@@ -157,6 +158,8 @@ test.each<[string, string, ...string[]]>([
   ['DELETE_UNDO_LINKS', undoLinks.DELETE_UNDO_LINKS, 'SEARCH undo_links USING INDEX undo_links_by_account ('],
   ['DELETE_OLD_UNDO_LINKS', undoLinks.DELETE_OLD_UNDO_LINKS, 'SEARCH undo_links USING INDEX undo_links_by_creation ('],
   ['LIST_IDENTITIES', LIST_IDENTITIES, 'SEARCH identities USING INDEX identities_by_account ('],
+  ['FIND_PASSKEY', FIND_PASSKEY, 'SEARCH passkeys USING INDEX sqlite_autoindex_passkeys_2 ('],
+  ['LIST_PASSKEYS', LIST_PASSKEYS, 'SEARCH passkeys USING INDEX passkeys_by_account ('],
   ['LIST_DELETED_ACCOUNTS', LIST_DELETED_ACCOUNTS, 'SEARCH accounts USING COVERING INDEX accounts_by_deletion ('],
   ['LIST_AUDIT', audit.LIST_AUDIT, 'SEARCH audit USING INTEGER PRIMARY KEY ('],
   [

@@ -84,6 +84,7 @@ describe('The pages of accounts', () => {
         /^__Host-bookreel-device=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax; Max-Age=34560000$/,
       ),
       '__Host-bookreel-attempt=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
+      '__Host-bookreel-passkey=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
       '__Host-bookreel-next=; Path=/; HttpOnly; Secure; SameSite=Lax; Max-Age=0',
     ]);
     expect((await browser.open('/account')).text).toMatch(/Valid keys<\/dt><dd>0<\/dd><dd class="note">of 10/);

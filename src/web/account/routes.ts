@@ -2,6 +2,7 @@ import type { PersonRoutes } from '../routes.ts';
 import { keyPage, keysPage, revoke, rotate } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
+import { addPasskey, newCodes, passkeyOptions, removeOwnPasskey } from './passkeys.tsx';
 import { buy, pay, quotePage } from './payment.tsx';
 import { planPage } from './plan.tsx';
 import { endSession, sessionsPage, signOut, signOutEverywhere } from './sessions.tsx';
@@ -35,5 +36,9 @@ export const ACCOUNT_FORMS: PersonRoutes = {
   '/account/settings/email': askForChange,
   '/account/settings/link': changeEmail,
   '/account/settings/unlink': unlink,
+  '/account/settings/passkeys/options': passkeyOptions,
+  '/account/settings/passkeys': addPasskey,
+  '/account/settings/passkeys/remove': removeOwnPasskey,
+  '/account/settings/recovery-codes': newCodes,
   '/account/settings/delete': deleteAccount,
 };

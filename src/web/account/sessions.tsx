@@ -8,7 +8,12 @@ import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 
 /** Others are names of providers. */
-const METHODS: Readonly<Record<string, string>> = { email: 'mail', command: 'sign-in link' };
+const METHODS: Readonly<Record<string, string>> = {
+  email: 'mail',
+  command: 'sign-in link',
+  passkey: 'passkey',
+  'recovery-code': 'recovery code',
+};
 
 /** GET /account/sessions. */
 export function sessionsPage({ service }: WebDeps, person: Person): Answer {

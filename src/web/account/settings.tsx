@@ -8,13 +8,16 @@ import { formPage } from '../page.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
+import { PASSKEY_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
+import { PasskeySettings } from './passkeys.tsx';
 
 const PATH = '/account/settings';
 
 /** GET /account/settings. */
-export function settingsPage({ registry, service }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export function settingsPage(deps: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const { registry, service } = deps;
   const { email, id } = person.account;
   const identities = registry.database.read(() => new Identities(registry.database).ofAccount(id));
   const notices = {
@@ -25,7 +28,7 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
   };
   return personPage(
     person,
-    { title: 'Settings', path: PATH },
+    { title: 'Settings', path: PATH, scripts: [PASSKEY_SCRIPT] },
     <>
       {Object.entries(notices).map(
         ([name, text]) =>
@@ -46,6 +49,7 @@ export function settingsPage({ registry, service }: WebDeps, person: Person, { q
         )}
       </div>
       {service.oidc.names.length > 0 && <Linked identities={identities} service={service} />}
+      <PasskeySettings deps={deps} accountId={id} />
       <h2>Delete your account</h2>
       <DeleteForm email={email} />
     </>,

@@ -12,6 +12,7 @@ export const SIGN_IN_PAGES: AnyoneRoutes = {
   '/sign-in/code': signIn.codePage,
   '/sign-in/link': signIn.linkPage,
   '/sign-in/undo': undoPage,
+  '/sign-in/passkey': signIn.passkeyPage,
   '/sign-in/oidc/:provider': signIn.startAtProvider,
   '/sign-in/oidc/:provider/callback': signIn.finishAtProvider,
 };
@@ -21,4 +22,7 @@ export const SIGN_IN_FORMS: AnyoneRoutes = {
   '/sign-in/code': signIn.enterCode,
   '/sign-in/link': signIn.enterByLink,
   '/sign-in/undo': undo,
+  '/sign-in/passkey/options': signIn.passkeyOptions,
+  '/sign-in/passkey': signIn.enterByPasskey,
+  '/sign-in/passkey/code': signIn.enterByRecoveryCode,
 };

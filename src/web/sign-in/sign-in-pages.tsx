@@ -1,16 +1,20 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { randomToken } from '../../domain/random-token.ts';
 import { Commands } from '../../http/pages/commands.tsx';
-import { attemptCookie, deviceCookie, nextCookie, sessionCookie } from '../cookies.ts';
-import { Field, Form } from '../form.tsx';
+import { attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
+import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
-import { type Answer, type PageRequest, redirect } from '../page-request.ts';
+import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
+import { PASSKEY_SCRIPT } from '../scripts.ts';
+
+const PASSKEY_PATH = '/sign-in/passkey';
 
 /** GET /sign-in. */
 export function signInPage(
-  { oidc, sendsMail, linkCommand, sessions }: AccountService,
+  { oidc, sendsMail, linkCommand, sessions, passkeys }: AccountService,
   { browser }: PageRequest,
 ): Answer {
   const providers = oidc.names;
@@ -21,7 +25,7 @@ export function signInPage(
       {email !== undefined && (
         <p>
           You are signed in as <strong>{email}</strong>. The page that you opened needs a sign-in within the last 15
-          minutes: sign in again, or go back to <a href="/account">your account</a>.
+          minutes, or one with a passkey: sign in again, or go back to <a href="/account">your account</a>.
         </p>
       )}
       {sendsMail && <MailForm email={email} />}
@@ -39,7 +43,10 @@ export function signInPage(
           <Commands lines={[linkCommand]} />
         </>
       )}
+      {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
     </>,
+    200,
+    [PASSKEY_SCRIPT],
   );
 }
 
@@ -57,6 +64,41 @@ function MailForm({ email }: { readonly email: string | undefined }) {
       />
     </Form>
   );
+}
+
+/** GET /sign-in/passkey: the second step for accounts with passkeys. */
+export function passkeyPage({ passkeys }: AccountService, { browser }: PageRequest): Answer {
+  if (!passkeys.isUnfinished(browser)) return redirect('/sign-in');
+  return formPage(
+    'One more step',
+    <>
+      <p>This account has passkeys: sign in with one of them, or with a recovery code, within 10 minutes.</p>
+      <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />
+      <Form action={`${PASSKEY_PATH}/code`} button="Sign in with a code">
+        <Field label="Recovery code" name="code" autocomplete="off" required maxLength={40}>
+          You got ten with your first passkey. If you lost them too, ask the operator of this service.
+        </Field>
+      </Form>
+    </>,
+    200,
+    [PASSKEY_SCRIPT],
+  );
+}
+
+/** POST /sign-in/passkey/options: for the script of the form. An unfinished sign-in keeps its cookie. */
+export function passkeyOptions({ passkeys }: AccountService, { browser }: PageRequest): Answer {
+  const token = browser.passkeyToken ?? randomToken();
+  return jsonOf(passkeys.requestOptions(token), { 'set-cookie': passkeyCookie(token) });
+}
+
+/** POST /sign-in/passkey. */
+export async function enterByPasskey({ passkeys }: AccountService, request: PageRequest): Promise<Answer> {
+  return signedIn(await passkeys.signIn((await request.form()).get('answer') ?? '', request.browser), request);
+}
+
+/** POST /sign-in/passkey/code. */
+export async function enterByRecoveryCode({ passkeys }: AccountService, request: PageRequest): Promise<Answer> {
+  return signedIn(passkeys.signInByCode((await request.form()).get('code') ?? '', request.browser), request);
 }
 
 /** POST /sign-in/email. The answer is the same for every address. */
@@ -147,6 +189,6 @@ export async function finishAtProvider({ oidc }: AccountService, request: PageRe
 }
 
 function signedIn({ token, device }: NewSession, { next }: PageRequest): Answer {
-  const cookies = [sessionCookie(token), deviceCookie(device), attemptCookie(undefined), nextCookie(undefined)];
-  return redirect(nextPage(next), ...cookies);
+  const ended = [attemptCookie(undefined), passkeyCookie(undefined), nextCookie(undefined)];
+  return redirect(nextPage(next), sessionCookie(token), deviceCookie(device), ...ended);
 }
