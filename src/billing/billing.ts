@@ -1,12 +1,11 @@
 import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
 import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import type { Tier } from '../domain/tier.ts';
 import { checkLedger, type LedgerReport } from './ledger-check.ts';
 import { startOfTerm } from './paid-grants.ts';
-import { type Reconciled, Reconciliation, type ReconciliationDeps, transferOf } from './reconciliation.ts';
+import { type Reconciled, Reconciliation, type ReconciliationDeps } from './reconciliation.ts';
 import { refuseOther, type SignedPayment } from './x402.ts';
 
 export interface BillingDeps extends ReconciliationDeps {
@@ -40,8 +39,8 @@ const WAIT_MS = 10_000;
 const LOOK_MS = 250;
 /** The time to wait for a block if sending failed, because the transfer may still have reached the network. */
 const LOST_MS = 1000;
-/** A transfer that is not mined is sent again after this time, if the client asks again. */
-const RESEND_MS = 60_000;
+/** A client that was told that a payment is pending gets that payment for this time after it is mined, in place of a new offer. */
+const TOLD_MS = 10 * 60_000;
 
 /** Quotes for tiers, and their payments on chains. */
 export class Billing {
@@ -49,8 +48,6 @@ export class Billing {
   readonly #reconciliation: Reconciliation;
   /** Settlements under way, so that repetitions send nothing. */
   readonly #settling = new Map<string, Promise<Payment>>();
-  /** The instants at which this process sent pending payments to their chains, by id. */
-  readonly #sentMs = new Map<string, InstantMs>();
 
   constructor(deps: BillingDeps) {
     this.#deps = deps;
@@ -81,6 +78,21 @@ export class Billing {
     return this.chains.flatMap((chain) =>
       chain.tokens.map((token) => ({ tier, chain, token, priceCents, amount: amountOf(priceCents, token) })),
     );
+  }
+
+  /**
+   * The payment that an account has under way for a tier: one that is pending, or that a client was told is pending and that was mined in
+   * the last 10 minutes. A client that asks again gets it in place of an offer: x402 clients pay every offer.
+   */
+  underway(accountId: number, tierId: string): Payment | undefined {
+    const { registry, clock } = this.#deps;
+    return registry.database.read(() => registry.payments.underway(accountId, tierId, clock() - TOLD_MS));
+  }
+
+  /** Stores that a client is told that a payment is pending. */
+  tell(payment: Payment): void {
+    const { paymentSends, database } = this.#deps.registry;
+    database.write(() => paymentSends.setPending(payment));
   }
 
   /** An offer of a tier to an account; its last offer again if that is still valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
@@ -156,6 +168,12 @@ export class Billing {
     return started;
   }
 
+  /** Returns true while a payment is not mined. */
+  isAwaiting(): boolean {
+    const { payments, database } = this.#deps.registry;
+    return database.read(() => payments.pendingCount()) > 0;
+  }
+
   /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' if there is no such payment. */
   history(accountId: number, limit: number, beforeId?: string): Payment[] {
     const { payments, database } = this.#deps.registry;
@@ -167,19 +185,20 @@ export class Billing {
     });
   }
 
-  /** Compares all payments with their chains, and changes nothing. Throws 'chain-unavailable'. */
+  /** Compares all payments with their chains, and changes nothing. */
   async check(): Promise<LedgerReport> {
     return await checkLedger(this.#deps, this.#reconciliation);
   }
 
-  /** Compares all payments that may change with their chains. */
-  async reconcile(): Promise<Reconciled> {
-    return await this.#reconciliation.run();
+  /** Compares all payments that may change with their chains; `withFailed`: and those that failed, which a deep reorganisation may change. */
+  async reconcile({ withFailed = false } = {}): Promise<Reconciled> {
+    return await this.#reconciliation.run(withFailed);
   }
 
   async #settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
     const { registry, clock, wait } = this.#deps;
     const chain = this.#reconciliation.chainOf(quote);
+    const { sender } = this.#reconciliation;
     let payment = registry.database.read(() => registry.payments.find(signed));
     if (payment !== undefined && payment.quote.id !== quote.id) {
       throw new DomainError('conflict', 'this signed transfer has paid another quote: sign a new challenge');
@@ -189,18 +208,25 @@ export class Billing {
       const outcome = await chain.verify(signed, quote.sinceBlock);
       refuseUsed(outcome, quote);
       // Stored before it is sent: after a crash the chain shows its outcome.
-      payment = registry.database.write(() => registry.payments.add({ ...signed, quote }, clock()));
-      payment = this.#reconciliation.apply(payment, outcome);
+      const { added, isOther } = registry.database.write(() => {
+        const other = registry.payments.underway(quote.accountId, quote.tier, Infinity);
+        if (other !== undefined) return { added: other, isOther: true };
+        const own = registry.payments.add({ ...signed, quote }, clock());
+        sender.keep(own, signed);
+        return { added: own, isOther: false };
+      });
+      // A second transfer for the tier, signed while the first one is pending, is not sent: it would be paid twice.
+      if (isOther) return added;
+      payment = this.#reconciliation.apply(added, outcome);
     }
     if (payment.state === 'failed') {
       throw new DomainError('gone', 'the signed transfer has expired and was never mined: ask for another quote');
     }
     if (payment.state !== 'pending') return payment;
-    const isSentLately = clock() < (this.#sentMs.get(payment.id) ?? -Infinity) + RESEND_MS;
-    const sending = isSentLately ? Promise.resolve(true) : this.#send(chain, payment, signed);
+    sender.keepAgain(payment, signed);
     // A facilitator may never answer, although it has settled.
-    const isOnItsWay = await Promise.race([sending, wait(SEND_MS).then(() => true)]);
-    return await this.#mined(chain, payment, isOnItsWay ? WAIT_MS : LOST_MS);
+    const isOnItsWay = await Promise.race([sender.sendDue(chain, payment), wait(SEND_MS).then(() => true)]);
+    return await this.#mined(payment, isOnItsWay ? WAIT_MS : LOST_MS);
   }
 
   #refuseTimes({ expiresMs }: PaymentQuote, { validBefore }: SignedTransfer): void {
@@ -210,27 +236,11 @@ export class Billing {
     throw new DomainError('invalid-parameter', 'the signed transfer is valid for too long: sign one for 5 minutes');
   }
 
-  /** Sends a transfer. Returns false if sending certainly failed; never throws. */
-  async #send(chain: Chain, payment: Payment, signed: SignedTransfer): Promise<boolean> {
-    const { clock, logError } = this.#deps;
-    for (const [id, sentMs] of this.#sentMs) if (sentMs + RESEND_MS < clock()) this.#sentMs.delete(id);
-    this.#sentMs.set(payment.id, clock());
-    try {
-      await chain.send(signed);
-      return true;
-    } catch (error) {
-      // The transfer may still have reached the network. The next request sends it again.
-      this.#sentMs.delete(payment.id);
-      logError(`payment ${payment.id} was not sent to ${chain.name}: ${kindOf(error)}`);
-      return false;
-    }
-  }
-
   /** The payment once the chain has mined it, or as it is after `waitMs`. */
-  async #mined(chain: Chain, payment: Payment, waitMs: number): Promise<Payment> {
+  async #mined(payment: Payment, waitMs: number): Promise<Payment> {
     const { wait, logError } = this.#deps;
     for (let waitedMs = 0; ; await wait(LOOK_MS)) {
-      const outcome = await chain.outcome(transferOf(payment), payment.quote.sinceBlock).catch((error: unknown) => {
+      const outcome = await this.#reconciliation.outcomeOf(payment).catch((error: unknown) => {
         if (isUnavailable(error)) return error;
         throw error;
       });
@@ -270,10 +280,4 @@ function refuseUsed(outcome: Outcome, { sinceBlock }: PaymentQuote): void {
     'conflict',
     'the signed transfer was used before, has expired or is cancelled: sign a new challenge',
   );
-}
-
-/** The first sentence of an error that has no URL and no credentials. */
-function kindOf(error: unknown): string {
-  if (error instanceof Error && 'shortMessage' in error) return String(error.shortMessage).split('\n', 1)[0]!;
-  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
 }

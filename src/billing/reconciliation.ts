@@ -1,16 +1,12 @@
-import type { Chain, Outcome, Transfer } from '../chain/chain.ts';
+import type { Chain, Outcome } from '../chain/chain.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
-import type { Registry } from '../store/registry.ts';
 import { grantPaid, revokePaid } from './paid-grants.ts';
+import { transferOf } from './transfer-of.ts';
+import { TransferSender, type TransferSenderDeps } from './transfer-sender.ts';
 
-export interface ReconciliationDeps {
-  readonly registry: Registry;
+export interface ReconciliationDeps extends TransferSenderDeps {
   readonly chains: readonly Chain[];
-  readonly clock: () => InstantMs;
-  /** Logs an error. Its lines never contain signatures or URLs. */
-  readonly logError: (line: string) => void;
 }
 
 /** The numbers of payments that a reconciliation looked at and changed. */
@@ -32,13 +28,15 @@ const ACTIONS: Readonly<Record<Payment['state'], string>> = {
   failed: 'payment.fail',
 };
 
-/** Brings payments to the state that their chains show, and their grants with them. */
+/** Brings payments to the state that their chains show, and their grants with them; sends pending ones until they are mined. */
 export class Reconciliation {
+  readonly sender: TransferSender;
   readonly #deps: ReconciliationDeps;
   #running: Promise<Reconciled> | undefined;
 
   constructor(deps: ReconciliationDeps) {
     this.#deps = deps;
+    this.sender = new TransferSender(deps);
   }
 
   /** Throws 'chain-unavailable' for a network that is not in the settings. */
@@ -48,9 +46,14 @@ export class Reconciliation {
     throw new DomainError('chain-unavailable', `the payments file has no network ${network} any more: add it again`);
   }
 
-  /** All payments that may change. A second call while one is running gets its result. */
-  run(): Promise<Reconciled> {
-    this.#running ??= this.#run().finally(() => {
+  /** The outcome of a payment on its chain. Throws 'chain-unavailable'. */
+  async outcomeOf(payment: Payment): Promise<Outcome> {
+    return await this.chainOf(payment.quote).outcome(transferOf(payment), this.sender.tracesOf(payment));
+  }
+
+  /** All payments that may change, and those that failed if wanted. A second call while one is running gets its result. */
+  run(withFailed: boolean): Promise<Reconciled> {
+    this.#running ??= this.#run(withFailed).finally(() => {
       this.#running = undefined;
     });
     return this.#running;
@@ -62,7 +65,10 @@ export class Reconciliation {
     return registry.database.write(() => {
       // Another process may have changed it.
       const payment = registry.payments.get(id)!;
-      if (outcome.state === 'unknown') return payment;
+      if (outcome.state === 'unknown') {
+        registry.paymentSends.setNextBlock(payment, outcome.nextBlock);
+        return payment;
+      }
       if (outcome.state === 'transferred') return this.#transferred(payment, outcome);
       if (payment.state === 'pending' && outcome.state === 'void') return this.#changed(payment, { state: 'failed' });
       // Before that, a node may be further back than the one that saw the transfer.
@@ -72,22 +78,25 @@ export class Reconciliation {
     });
   }
 
-  async #run(): Promise<Reconciled> {
+  async #run(withFailed: boolean): Promise<Reconciled> {
     const { registry, logError } = this.#deps;
     const counts = { checked: 0, changed: 0, unknown: 0 };
     /** Messages by network. The other payments of a network that did not answer are skipped. */
     const faults = new Map<string, string>();
-    let group = registry.payments.open(GROUP);
-    for (; group.length > 0; group = registry.payments.open(GROUP, group.at(-1)!.id)) {
+    const unused: Payment[] = [];
+    const groupAfter = (id?: string) => registry.payments.open(GROUP, id, withFailed);
+    for (let group = groupAfter(); group.length > 0; group = groupAfter(group.at(-1)!.id)) {
       for (const payment of group) {
         const { network } = payment.quote;
         counts.checked += 1;
         if (faults.has(network)) counts.unknown += 1;
         if (faults.has(network)) continue;
         try {
-          const outcome = await this.chainOf(payment.quote).outcome(transferOf(payment), payment.quote.sinceBlock);
+          const outcome = await this.outcomeOf(payment);
           if (outcome.state === 'unknown') counts.unknown += 1;
-          if (this.apply(payment, outcome).state !== payment.state) counts.changed += 1;
+          const seen = this.apply(payment, outcome);
+          if (seen.state !== payment.state) counts.changed += 1;
+          if (seen.state === 'pending' && outcome.state === 'unused') unused.push(seen);
         } catch (error) {
           if (!(error instanceof DomainError)) throw error;
           counts.unknown += 1;
@@ -95,8 +104,15 @@ export class Reconciliation {
         }
       }
     }
+    // Each network's in their order, which is that of their nonces; a network that hangs does not delay the others.
+    const networks = Map.groupBy(unused, ({ quote }) => quote.network);
+    await Promise.all([...networks.values()].map((payments) => this.#send(payments)));
     for (const fault of faults.values()) logError(`payments were not compared: ${fault}`);
     return counts;
+  }
+
+  async #send(payments: readonly Payment[]): Promise<void> {
+    for (const payment of payments) await this.sender.sendDue(this.chainOf(payment.quote), payment);
   }
 
   #transferred(payment: Payment, mined: Outcome & { readonly state: 'transferred' }): Payment {
@@ -122,6 +138,7 @@ export class Reconciliation {
     const { registry, clock } = this.#deps;
     const changed = { ...payment, ...change };
     registry.payments.update(changed);
+    if (changed.state === 'final' || changed.state === 'failed') registry.paymentSends.forget(payment);
     if (changed.state === payment.state) return changed;
     const { id, quote, transaction = payment.transaction ?? null } = changed;
     const action = ACTIONS[changed.state];
@@ -129,10 +146,4 @@ export class Reconciliation {
     registry.audit.append({ atMs: clock(), action, accountId: quote.accountId, detail });
     return changed;
   }
-}
-
-/** A payment as its chain knows it. */
-export function transferOf({ quote, payer, nonce, validBefore }: Payment): Transfer {
-  const { asset, payTo, amount } = quote;
-  return { asset, payTo, amount, payer, nonce, validBefore };
 }

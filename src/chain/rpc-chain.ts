@@ -1,10 +1,27 @@
-import { domainSeparator, type Hex, type PublicClient, pad, recoverTypedDataAddress } from 'viem';
+import {
+  domainSeparator,
+  type Hex,
+  type PublicClient,
+  pad,
+  recoverTypedDataAddress,
+  TransactionReceiptNotFoundError,
+} from 'viem';
 import { DomainError } from '../domain/errors.ts';
-import type { Chain, MinedTransfer, Outcome, Settler, SignedTransfer, Token, Transfer } from './chain.ts';
+import type {
+  Carriers,
+  Chain,
+  MinedTransfer,
+  Outcome,
+  Settler,
+  SignedTransfer,
+  Token,
+  Traces,
+  Transfer,
+} from './chain.ts';
 import { authorizationOf, TOKEN_ABI, transferCall } from './eip3009.ts';
 import { AUTHORIZATION_TYPES } from './payment-requirements.ts';
 import type { Rpc } from './rpc.ts';
-import { CANCELLED, logsOf, minedTransfers, TRANSFERRED, USED } from './token-logs.ts';
+import { CANCELLED, minedTransfers, TokenLogs, TRANSFERRED, USED } from './token-logs.ts';
 
 type ChainSettings = Pick<Chain, 'network' | 'name' | 'tokens' | 'confirmations'>;
 
@@ -18,6 +35,7 @@ export class RpcChain implements Chain {
   readonly confirmations: number;
   readonly #rpc: Rpc;
   readonly #settler: Settler;
+  readonly #logs = new TokenLogs();
   #isChecked = false;
 
   constructor({ network, name, tokens, confirmations }: ChainSettings, rpc: Rpc, settler: Settler) {
@@ -60,7 +78,7 @@ export class RpcChain implements Chain {
         'the signature is not that of the payer for this amount, token and network: sign the challenge again',
       );
     }
-    const outcome = await this.outcome(transfer, sinceBlock);
+    const outcome = await this.outcome(transfer, { sinceBlock, hashes: [], nextBlock: undefined });
     if (outcome.state === 'unused') {
       // The token checks time, balance and signature.
       await this.#rpc.ask((client) => client.simulateContract({ ...transferCall(transfer), account: payer as Hex }));
@@ -68,11 +86,11 @@ export class RpcChain implements Chain {
     return outcome;
   }
 
-  async send(transfer: SignedTransfer): Promise<void> {
-    await this.#settler.settle(transfer, this.#tokenOf(transfer.asset));
+  async send(transfer: SignedTransfer, carriers: Carriers): Promise<void> {
+    await this.#settler.settle(transfer, this.#tokenOf(transfer.asset), carriers);
   }
 
-  async outcome(transfer: Transfer, sinceBlock: number): Promise<Outcome> {
+  async outcome(transfer: Transfer, traces: Traces): Promise<Outcome> {
     const { asset, payer, nonce, validBefore } = transfer;
     return await this.#rpc.ask(async (client) => {
       const blockNumber = await client.getBlockNumber();
@@ -86,40 +104,75 @@ export class RpcChain implements Chain {
         // Not `latest`: another node of the same service may be further back.
         blockNumber,
       });
-      if (isUsed) return await this.#usedOutcome(client, transfer, sinceBlock, head);
+      if (isUsed) return await this.#usedOutcome(client, transfer, traces, head);
       const { timestamp } = await client.getBlock({ blockNumber: BigInt(oldBlock) });
       return { state: Number(timestamp) >= validBefore ? 'void' : 'unused', head };
     });
   }
 
   /** The outcome of a transfer whose nonce is used at the block `head`. */
-  async #usedOutcome(client: PublicClient, transfer: Transfer, sinceBlock: number, head: number): Promise<Outcome> {
-    const { asset, payer, payTo, amount, nonce } = transfer;
+  async #usedOutcome(client: PublicClient, transfer: Transfer, traces: Traces, head: number): Promise<Outcome> {
+    const { asset, payer, nonce } = transfer;
+    for (const hash of traces.hashes) {
+      const witness = await this.#minedIn(client, hash, transfer);
+      if (witness !== undefined) return { state: 'transferred', head: Math.max(head, witness.block), ...witness };
+    }
     const topics = [[USED, CANCELLED], pad(payer as Hex), nonce as Hex];
     // Blocks get other numbers when the chain is reorganised.
-    const fromBlock = Math.max(sinceBlock - this.confirmations, 0);
-    for await (const { topic, block, transaction } of logsOf(client, { asset, topics, fromBlock, toBlock: head })) {
-      const receipt = await client.getTransactionReceipt({ hash: transaction });
-      const mined = minedTransfers(receipt.logs, asset).find((one) => one.payer === payer && one.nonce === nonce);
-      const isOurs = topic === USED && mined?.payTo === payTo && mined.amount === amount;
-      if (isOurs) return { state: 'transferred', head, block, transaction };
+    const fromBlock = traces.nextBlock ?? Math.max(traces.sinceBlock - this.confirmations, 0);
+    let nextBlock = fromBlock;
+    for await (const part of this.#logs.search(client, { asset, topics, fromBlock, toBlock: head })) {
+      nextBlock = part.nextBlock;
+      const [log] = part.logs;
+      if (log === undefined) continue;
+      const { topic, block, transaction } = log;
+      const witness = topic === USED ? await this.#minedIn(client, transaction, transfer) : undefined;
+      if (witness !== undefined) return { state: 'transferred', head, ...witness };
       // The payer has cancelled it, or has used the nonce for another transfer.
       return { state: block + this.confirmations <= head ? 'void' : 'unused', head };
     }
-    return { state: 'unknown', head };
+    // The node lacks the log, or the search was long: the latter goes on at the next look.
+    return { state: 'unknown', head, nextBlock: nextBlock > head ? undefined : nextBlock };
+  }
+
+  /** The block and the transaction if this one made exactly this transfer. */
+  async #minedIn(client: PublicClient, hash: string, { asset, payer, payTo, amount, nonce }: Transfer) {
+    const receipt = await receiptOf(client, hash);
+    const mined = minedTransfers(receipt?.logs ?? [], asset).find((one) => one.payer === payer && one.nonce === nonce);
+    if (mined?.payTo !== payTo || mined.amount !== amount) return undefined;
+    return { block: mined.block, transaction: mined.transaction };
+  }
+
+  async timeOf(block: number): Promise<number> {
+    const { timestamp } = await this.#rpc.ask((client) => client.getBlock({ blockNumber: BigInt(block) }));
+    return Number(timestamp) * 1000;
+  }
+
+  async transfersIn(transaction: string, payTo: string): Promise<(MinedTransfer & Pick<Transfer, 'asset'>)[]> {
+    const receipt = await this.#rpc.ask((client) => receiptOf(client, transaction));
+    return this.tokens.flatMap(({ asset }) =>
+      minedTransfers(receipt?.logs ?? [], asset)
+        .filter((mined) => mined.payTo === payTo)
+        .map((mined) => ({ ...mined, asset })),
+    );
   }
 
   async transfersTo(asset: string, payTo: string, sinceBlock: number): Promise<MinedTransfer[]> {
     return await this.#rpc.ask(async (client) => {
       const toBlock = Number(await client.getBlockNumber());
-      const query = { asset, topics: [TRANSFERRED, null, pad(payTo as Hex)], fromBlock: sinceBlock, toBlock };
+      const topics = [TRANSFERRED, null, pad(payTo as Hex)];
       const found: MinedTransfer[] = [];
       const seen = new Set<string>();
-      for await (const { transaction } of logsOf(client, query)) {
-        if (seen.has(transaction)) continue;
-        seen.add(transaction);
-        const { logs } = await client.getTransactionReceipt({ hash: transaction });
-        found.push(...minedTransfers(logs, asset).filter((mined) => mined.payTo === payTo));
+      for (let fromBlock = sinceBlock; fromBlock <= toBlock; ) {
+        for await (const { logs, nextBlock } of this.#logs.search(client, { asset, topics, fromBlock, toBlock })) {
+          fromBlock = nextBlock;
+          for (const { transaction } of logs) {
+            if (seen.has(transaction)) continue;
+            seen.add(transaction);
+            const receipt = await client.getTransactionReceipt({ hash: transaction });
+            found.push(...minedTransfers(receipt.logs, asset).filter((mined) => mined.payTo === payTo));
+          }
+        }
       }
       return found;
     });
@@ -158,6 +211,13 @@ export class RpcChain implements Chain {
   #doesNotFit(symbol: string, what: string): DomainError {
     return refused(`the token ${symbol} on ${this.name} ${what}: correct the payments file`);
   }
+}
+
+async function receiptOf(client: PublicClient, hash: string) {
+  return await client.getTransactionReceipt({ hash: hash as Hex }).catch((error: unknown) => {
+    if (error instanceof TransactionReceiptNotFoundError) return undefined;
+    throw error;
+  });
 }
 
 function refused(sentence: string): DomainError {

@@ -24,7 +24,8 @@ export class Rpc {
 
   /** `name`: the name of the network. `url` may have credentials. */
   constructor(url: string, chainId: number, name: string) {
-    const transport = http(url, { timeout: TIMEOUT_MS, retryCount: 0 });
+    // Public nodes answer with 429 now and then: a call is tried four times, at growing intervals.
+    const transport = http(url, { timeout: TIMEOUT_MS });
     // A remembered block number would hide payments.
     this.client = createPublicClient({ transport, cacheTime: 0 });
     this.chainId = chainId;

@@ -8,8 +8,10 @@ export interface PaymentOptions {
   readonly publicUrl?: string | undefined;
 }
 
-/** Payments under way are compared with their chains this often. */
-const RECONCILE_MS = 60_000;
+/** While payments are pending, they are compared with their chains this often, and sent again if need be. */
+const RECONCILE_MS = 15_000;
+/** Those that are mined and not final are compared once in this number of times. */
+const FINAL_TICKS = 4;
 
 /**
  * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
@@ -39,16 +41,20 @@ export async function openBilling(
   return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });
 }
 
-/** Reconciles at once and every minute, until `Symbol.dispose`. */
+/** Reconciles at once, every minute, and every 15 seconds while a payment is pending, until `Symbol.dispose`. */
 export function keepReconciled({ logError }: Pick<BillingDeps, 'logError'>, billing: Billing): Disposable {
   let isStopped = false;
-  const reconcile = () =>
-    void billing.reconcile().catch((error: unknown) => {
+  const reconcile = (withFailed = false) =>
+    void billing.reconcile({ withFailed }).catch((error: unknown) => {
       // The databases are closed while it runs.
       if (!isStopped) logError(`payments were not compared: ${error instanceof Error ? error.message : 'unknown'}`);
     });
-  reconcile();
-  const timer = setInterval(reconcile, RECONCILE_MS);
+  reconcile(true);
+  let ticks = 0;
+  const timer = setInterval(() => {
+    ticks += 1;
+    if (ticks % FINAL_TICKS === 0 || billing.isAwaiting()) reconcile();
+  }, RECONCILE_MS);
   return {
     [Symbol.dispose]: () => {
       isStopped = true;

@@ -1,6 +1,7 @@
 -- From version 1: the audit has the user of a command, the client, the request and a count. Earlier entries have none, and count as one.
 -- Changes of how a person signs in have links that undo them.
 -- Accounts have passkeys and recovery codes.
+-- Payments have what is needed to send them again.
 
 CREATE TABLE former_audit AS SELECT * FROM audit;
 DROP TABLE audit;
@@ -44,3 +45,32 @@ CREATE INDEX passkeys_by_account ON passkeys (account_id, created_ms);
 CREATE TABLE recovery_codes (
   account_id INTEGER NOT NULL REFERENCES accounts (account_id), digest BLOB NOT NULL, PRIMARY KEY (account_id, digest)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE payment_sends (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id),
+  sealed BLOB,
+  next_block INTEGER,
+  was_pending INTEGER NOT NULL DEFAULT 0 CHECK (was_pending IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE payment_transactions (
+  tx_hash TEXT PRIMARY KEY,
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  network TEXT NOT NULL,
+  nonce INTEGER,
+  fee TEXT,
+  tip TEXT,
+  sent_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_transactions_by_payment ON payment_transactions (payment_id, sent_ms);
+CREATE INDEX payment_transactions_by_nonce ON payment_transactions (network, nonce);
+
+CREATE TABLE first_quotes (
+  network TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  block INTEGER NOT NULL,
+  PRIMARY KEY (network, asset)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO first_quotes SELECT network, asset, MIN(since_block) FROM payment_quotes GROUP BY network, asset;

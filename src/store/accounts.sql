@@ -131,6 +131,41 @@ CREATE TABLE payments (
 CREATE INDEX payments_by_account ON payments (account_id, sequence);
 CREATE INDEX open_payments ON payments (sequence) WHERE state IN ('pending', 'settled');
 
+-- What is needed to send the transfer of a payment again, until the chain has decided it.
+CREATE TABLE payment_sends (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id),
+  -- The signed transfer (JSON), encrypted with the key secret: store/sealed-text.ts. NULL: the chain has decided.
+  sealed BLOB,
+  -- The chain's logs are searched from this block on; NULL: from that of the quote.
+  next_block INTEGER,
+  -- 1: a client was told that the payment is pending, and may ask again without the payment.
+  was_pending INTEGER NOT NULL DEFAULT 0 CHECK (was_pending IN (0, 1))
+) STRICT, WITHOUT ROWID;
+
+-- A transaction with the transfer of a payment, stored before the chain gets it. One with a higher fee and the same nonce replaces another.
+CREATE TABLE payment_transactions (
+  tx_hash TEXT PRIMARY KEY,
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  network TEXT NOT NULL,
+  -- Of the gas key; NULL: sent by a facilitator.
+  nonce INTEGER,
+  -- Integers of the smallest unit of the network's currency, for each unit of gas; NULL: sent by a facilitator.
+  fee TEXT,
+  tip TEXT,
+  sent_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payment_transactions_by_payment ON payment_transactions (payment_id, sent_ms);
+CREATE INDEX payment_transactions_by_nonce ON payment_transactions (network, nonce);
+
+-- The block of the first quote for each token: `billing check` looks for transfers from there on.
+CREATE TABLE first_quotes (
+  network TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  block INTEGER NOT NULL,
+  PRIMARY KEY (network, asset)
+) STRICT, WITHOUT ROWID;
+
 -- A tier that an account has for a time, from an operator or a payment.
 CREATE TABLE grants (
   grant_id TEXT PRIMARY KEY,

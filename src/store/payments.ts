@@ -48,6 +48,12 @@ export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
   (SELECT sequence FROM payments WHERE payment_id = ?), 0) ORDER BY sequence LIMIT ?`;
+/** A reorganisation deeper than expected may have mined the transfer of a failed payment. */
+export const LIST_UNFINISHED_PAYMENTS = `${SELECT} WHERE state <> 'final' AND sequence > COALESCE(
+  (SELECT sequence FROM payments WHERE payment_id = ?), 0) ORDER BY sequence LIMIT ?`;
+/** The last payment of an account for a tier that is pending, or that a client was told is pending and that was mined after an instant. */
+export const FIND_UNDERWAY = `${SELECT} LEFT JOIN payment_sends USING (payment_id) WHERE p.account_id = ? AND tier_id = ?
+  AND (state = 'pending' OR was_pending = 1 AND settled_ms > ?) ORDER BY sequence DESC LIMIT 1`;
 /** The condition on both states lets it use the index of open payments, that on the sequence search in it. */
 export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
   WHERE state IN ('pending', 'settled') AND state = 'pending' AND sequence > 0`;
@@ -81,8 +87,16 @@ export class Payments {
       sum: database.query<Revenue, [number]>(SUM_PAYMENTS),
       listOfAccount: database.query<PaymentRow, [number, string, number]>(LIST_PAYMENTS_OF_ACCOUNT),
       list: database.query<PaymentRow, [string, number]>(LIST_PAYMENTS),
+      findUnderway: database.query<PaymentRow, [number, string, InstantMs]>(FIND_UNDERWAY),
+      firstBlock: database.query<{ block: number }, [string, string]>(
+        'SELECT block FROM first_quotes WHERE network = ? AND asset = ?',
+      ),
+      addFirst: database.query<never, [string, string, number]>(
+        'INSERT INTO first_quotes (network, asset, block) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      ),
       countPending: database.query<{ pending: number }, []>(COUNT_PENDING_PAYMENTS),
       listOpen: database.query<PaymentRow, [string, number]>(LIST_OPEN_PAYMENTS),
+      listUnfinished: database.query<PaymentRow, [string, number]>(LIST_UNFINISHED_PAYMENTS),
       insert: database.query<never, (string | number)[]>(
         `INSERT INTO payments (payment_id, account_id, quote_id, network, asset, payer, nonce, valid_before, created_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
@@ -98,6 +112,7 @@ export class Payments {
     const { accountId, tier, priceCents, network, asset, payTo, amount, sinceBlock, createdMs, expiresMs } = quote;
     const terms = [network, asset, payTo, String(amount), sinceBlock, createdMs, expiresMs];
     this.#sql.insertQuote.run(id, accountId, tier, priceCents, ...terms);
+    this.#sql.addFirst.run(network, asset, sinceBlock);
     return { id, ...quote };
   }
 
@@ -136,6 +151,19 @@ export class Payments {
     return toPayment(this.#sql.find.get(network, asset, payer, nonce));
   }
 
+  /**
+   * The payment of an account for a tier that is pending, else one that a client was told is pending and that was mined after an instant;
+   * of several the last one.
+   */
+  underway(accountId: number, tier: string, settledAfterMs: InstantMs): Payment | undefined {
+    return toPayment(this.#sql.findUnderway.get(accountId, tier, settledAfterMs));
+  }
+
+  /** The block of the first quote for a token; undefined if there never was one. */
+  firstBlock(network: string, asset: string): number | undefined {
+    return this.#sql.firstBlock.get(network, asset)?.block;
+  }
+
   ofQuote(quoteId: string): Payment | undefined {
     return toPayment(this.#sql.ofQuote.get(quoteId));
   }
@@ -157,9 +185,10 @@ export class Payments {
     return rows.map((row) => toPayment(row)!);
   }
 
-  /** At most `limit` payments that the chain may still change, made after the payment `afterId`; the oldest first. */
-  open(limit: number, afterId = ''): Payment[] {
-    return this.#sql.listOpen.all(afterId, limit).map((row) => toPayment(row)!);
+  /** At most `limit` payments that the chain may still change, with those that failed if wanted, made after the payment `afterId`; the oldest first. */
+  open(limit: number, afterId = '', withFailed = false): Payment[] {
+    const { listOpen, listUnfinished } = this.#sql;
+    return (withFailed ? listUnfinished : listOpen).all(afterId, limit).map((row) => toPayment(row)!);
   }
 
   /** The number of payments that are not mined yet. */

@@ -13,6 +13,7 @@ import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
+import { PaymentSends } from './payment-sends.ts';
 import { Payments } from './payments.ts';
 import { Tiers } from './tiers.ts';
 
@@ -65,6 +66,7 @@ export function openRegistry(
       apiKeys,
       keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
       payments: new Payments(database),
+      paymentSends: new PaymentSends(database, secret),
       audit: new Audit(database),
       [Symbol.dispose]: () => database.close(),
     };

@@ -56,8 +56,9 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     const header = await signed(challenge);
     proxy.fail(async ({ method, params }) => {
       if (!method.startsWith('eth_sendRawTransaction')) return undefined;
-      if (lost === 'answer')
-        await anvil.client.sendRawTransaction({ serializedTransaction: params[0] as `0x${string}` });
+      const serializedTransaction = params[0] as `0x${string}`;
+      // The service sends it again, and the node has it already.
+      if (lost === 'answer') await anvil.client.sendRawTransaction({ serializedTransaction }).catch(() => undefined);
       return new Response('lost', { status: 502 });
     });
     const first = await settle(service, challenge, header);
@@ -95,12 +96,11 @@ describe.skipIf(!HAS_ANVIL)('payments (needs anvil)', () => {
     await anvil.client.mine({ blocks: CONFIRMATIONS + 1 });
     proxy.fail(({ method }) => (method === 'eth_blockNumber' ? `0x${old.toString(16)}` : undefined));
     await service.billing.reconcile();
+    expect([service.registry.payments.list(1)[0]!.state, await tierOf(service)]).toEqual(['settled', 'pro']);
+    // The receipt of the known transaction is the witness.
     proxy.fail(({ method }) => (method === 'eth_getLogs' ? [] : undefined));
     await service.billing.reconcile();
-    expect([service.registry.payments.list(1)[0]!.state, await tierOf(service)]).toEqual(['settled', 'pro']);
-    proxy.repair();
-    await service.billing.reconcile();
-    expect(service.registry.payments.list(1)[0]!.state).toBe('final');
+    expect([service.registry.payments.list(1)[0]!.state, await tierOf(service)]).toEqual(['final', 'pro']);
   });
 
   test('through a facilitator are settled and granted', async () => {

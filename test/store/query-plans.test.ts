@@ -9,6 +9,7 @@ import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
+import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
@@ -181,6 +182,31 @@ test.each<[string, string, ...string[]]>([
   ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
   ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
+  [
+    'LIST_UNFINISHED_PAYMENTS',
+    payments.LIST_UNFINISHED_PAYMENTS,
+    `${PAYMENTS} INTEGER PRIMARY KEY (`,
+    ...BEFORE,
+    QUOTE,
+  ],
+  [
+    'LIST_TRANSACTIONS_OF_PAYMENT',
+    LIST_TRANSACTIONS_OF_PAYMENT,
+    'SEARCH payment_transactions USING INDEX payment_transactions_by_payment (',
+  ],
+  [
+    'LIST_OWN_TRANSACTIONS',
+    LIST_OWN_TRANSACTIONS,
+    'SEARCH t USING INDEX payment_transactions_by_nonce (',
+    'SEARCH payments USING INDEX sqlite_autoindex_payments_1 (',
+  ],
+  [
+    'FIND_UNDERWAY',
+    payments.FIND_UNDERWAY,
+    `${PAYMENTS} INDEX payments_by_account (`,
+    QUOTE,
+    'SEARCH payment_sends USING PRIMARY KEY (',
+  ],
   ['COUNT_PENDING_PAYMENTS', payments.COUNT_PENDING_PAYMENTS, 'SEARCH payments USING INDEX open_payments ('],
   [
     'LIST_PAYMENTS_OF_ACCOUNT',

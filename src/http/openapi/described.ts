@@ -23,6 +23,8 @@ export interface Description {
   readonly examples?: Readonly<Record<string, string>>;
   /** Descriptions of the answer, by status. Left out: 200 only. */
   readonly answers?: Readonly<Record<number, string>>;
+  /** Schemas of answers that differ from `answer`, by status. */
+  readonly otherAnswers?: Readonly<Record<number, TSchema>>;
   readonly body?: { readonly required: boolean; readonly schema: TSchema };
   /** Left out: the rule in refusals.ts. */
   readonly refusals?: readonly RefusalName[];
@@ -41,7 +43,7 @@ const EXAMPLE_WINDOW = 'from=1767868300000&to=2026-01-08T10:32:30Z';
 
 /** The `detail` of a route. Typed for OpenAPI 3.0; 3.1 extends everything that is used here. */
 export function described(operationId: string, description: Description): DocumentDecoration {
-  const { answer, content, headers = [], examples = {}, answers, body, refusals, ...texts } = description;
+  const { answer, content, headers = [], examples = {}, answers, otherAnswers, body, refusals, ...texts } = description;
   const types = { ...(answer && { 'application/json': answer }), ...content };
   const media = Object.entries(types).map(([type, schema]) => [type, schema === undefined ? {} : { schema }]);
   const response = {
@@ -50,7 +52,7 @@ export function described(operationId: string, description: Description): Docume
   };
   const responses = Object.entries(answers ?? { 200: 'The answer.' }).map(([status, text]) => [
     status,
-    { description: text, ...response },
+    { description: text, ...response, ...otherContent(otherAnswers?.[Number(status)]) },
   ]);
   const detail = {
     operationId,
@@ -66,6 +68,10 @@ export function described(operationId: string, description: Description): Docume
     ...(refusals && { [REFUSED]: refusals }),
   };
   return detail as DocumentDecoration;
+}
+
+function otherContent(schema: TSchema | undefined) {
+  return schema && { content: { 'application/json': { schema } } };
 }
 
 /** A path that sends a time series in pages, and the example requests for its first two pages. */

@@ -64,6 +64,7 @@ export function billingController(
     registry.database.readShared(() => registry.apiKeys.find(keyId!)!.accountId);
   const settled = (payment: Payment, negotiated: Negotiated) => {
     const isPending = payment.state === 'pending';
+    if (isPending) on().tell(payment);
     if (!isPending) negotiated.set.headers['payment-response'] = responseHeaderOf(payment);
     return responder.document(upgradeResource(registry, payment), negotiated, undefined, isPending ? 202 : 200);
   };
@@ -93,6 +94,8 @@ export function billingController(
         if (price === undefined) {
           throw new DomainError('invalid-parameter', `this network or token is not accepted: see ${X402}/chains`);
         }
+        const underway = service.underway(accountOf(accessCheck), tierId);
+        if (underway?.state === 'pending') return settled(underway, negotiate(exchange));
         const quote = await service.quote(accountOf(accessCheck), price);
         const answer = {
           provider: 'x402',
@@ -111,6 +114,8 @@ export function billingController(
             'An offer of 30 days of a tier to the account of the key, for one token. Sign its challenge, and send it to settle before it expires.',
           body: { required: true, schema: QuoteRequest },
           answer: PriceQuoteResource,
+          answers: { 200: 'The offer.', 202: 'A payment for this tier is not mined yet: wait for it.' },
+          otherAnswers: { 202: UpgradeResource },
           examples: { quote: `POST ${X402}/quote` },
           refusals: [...REFUSED, ...REFUSED_BODY],
         }),
@@ -151,6 +156,8 @@ export function billingController(
           const quote = service.quotePaidBy(accountId, tierId, signed);
           return settled(await service.settle(quote, signed), negotiate(exchange));
         }
+        const underway = service.underway(accountId, tierId);
+        if (underway !== undefined) return settled(underway, negotiate(exchange));
         const prices = service.prices(tierId);
         const quotes = await service.quotes(accountId, prices);
         const accepts = quotes.map(({ quote, token }) => requirementsOf(quote.network, quote, token));

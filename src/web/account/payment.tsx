@@ -76,6 +76,8 @@ export async function buy({ billing }: WebDeps, person: Person, request: PageReq
   const price = payments.prices(form.get('tier') ?? '').find((one) => priceId(one) === form.get('token'));
   if (price === undefined)
     throw new DomainError('invalid-parameter', 'you cannot pay with this token: choose one of the list');
+  const underway = payments.underway(person.account.id, price.tier.id);
+  if (underway?.state === 'pending') return redirect(pathOf(underway.quote));
   return redirect(pathOf(await payments.quote(person.account.id, price)));
 }
 
@@ -84,8 +86,8 @@ export async function pay({ billing }: WebDeps, person: Person, request: PageReq
   const form = await request.form();
   const payments = paymentsOf(billing);
   const quote = payments.quoteNamed(person.account.id, form.get('quote') ?? '');
-  await payments.settle(quote, signedPaymentIn(form.get('payment') ?? ''));
-  return redirect(pathOf(quote));
+  const payment = await payments.settle(quote, signedPaymentIn(form.get('payment') ?? ''));
+  return redirect(pathOf(payment.quote));
 }
 
 function pathOf({ id }: PaymentQuote): string {
