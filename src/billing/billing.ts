@@ -3,6 +3,7 @@ import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import type { Tier } from '../domain/tier.ts';
+import { type Assigned, assignTransfer } from './assignment.ts';
 import { checkLedger, type LedgerReport } from './ledger-check.ts';
 import { startOfTerm } from './paid-grants.ts';
 import { type Reconciled, Reconciliation, type ReconciliationDeps } from './reconciliation.ts';
@@ -183,6 +184,11 @@ export class Billing {
       }
       return payments.list(limit, { accountId, beforeId });
     });
+  }
+
+  /** As `assignTransfer`. */
+  async assign(assigned: Assigned): Promise<Payment> {
+    return await assignTransfer(this.#deps, this.#reconciliation, assigned);
   }
 
   /** Compares all payments with their chains, and changes nothing. */

@@ -1,23 +1,29 @@
-import type { Command, CommandUnknownOpts } from '@commander-js/extra-typings';
+import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import type { Billing } from '../billing/billing.ts';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import { formatInstant } from '../domain/instant.ts';
+import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
 import { paymentResource } from '../http/v1/billing-resource.ts';
 import type { Registry } from '../store/registry.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { openBilling } from './payments.ts';
-import { examples, type GlobalOptions, type NoOptions, onRegistry, programCommand } from './program-command.ts';
+import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, printError, type Terminal } from './terminal.ts';
 
 const LISTED_MAX = 1000;
-type Difference = Awaited<ReturnType<Billing['check']>>['differences'][number];
+const HASH = /^0x[0-9a-f]{64}$/i;
+type LedgerReport = Awaited<ReturnType<Billing['check']>>;
+type Difference = LedgerReport['differences'][number];
 const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { heading: 'PAYMENT', cell: ({ payment }) => payment },
   { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
+  { heading: 'NETWORK', cell: ({ network }) => network },
+  { heading: 'PAYER', cell: ({ payer }) => payer },
+  { heading: 'AMOUNT', cell: ({ amount }) => amount },
+  { heading: 'MINED', cell: ({ minedMs }) => (minedMs === undefined ? undefined : formatInstant(minedMs)) },
   { heading: 'DIFFERENCE', cell: ({ what }) => what },
 ];
 
@@ -48,25 +54,47 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   onChains(
     terminal,
     billing.command('check'),
-    'compare all payments with their chains, and change nothing; exit code 3 for a difference',
-    async (service, options) => {
+    { description: 'compare all payments with their chains, and change nothing; exit code 3 for a difference' },
+    async ({ billing: service }, options) => {
       const report = await service.check();
-      if (options.json === true) terminal.out(json(report));
+      const { differences, unreachable } = report;
+      if (options.json === true) terminal.out(json(reportDocument(report)));
       else {
-        const { differences } = report;
         if (differences.length > 0) terminal.out(table(terminal, DIFFERENCE_COLUMNS, differences));
         const compared = `${countText(report.payments, 'payment')} and ${countText(report.transfers, 'transfer')}`;
         terminal.out(`${compared} compared, ${countText(report.differences.length, 'difference')}\n`);
       }
-      if (report.differences.length > 0) throw new ExitWith(EXIT.verification);
+      for (const { why } of unreachable) printError(terminal, why, 'failed');
+      if (differences.length > 0) throw new ExitWith(EXIT.verification);
+      if (unreachable.length > 0) throw new ExitWith(EXIT.failure);
+    },
+  );
+  onChains(
+    terminal,
+    billing
+      .command('assign')
+      .argument('<hash>', 'hash of the transaction')
+      .argument('<email>', 'address of the account')
+      .requiredOption('--tier <id>', 'the tier that it pays for'),
+    {
+      description: 'give an account the tier that a transfer without a payment has paid for',
+      example: '0x… ada@example.com --tier pro ',
+    },
+    async ({ billing: service, registry }, options, transaction, email) => {
+      const account = registry.accounts.findByEmail(email);
+      if (account === undefined) throw new DomainError('not-found', `there is no account '${email}'`);
+      const assigned = { transaction: hashIn(transaction), accountId: account.id, tier: options.tier };
+      const payment = await service.assign(assigned);
+      if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
+      else printPayments(terminal, options, registry, [payment]);
     },
   );
   onChains(
     terminal,
     billing.command('reconcile'),
-    'update the payments that are not final from their chains; a running server does so every minute',
-    async (service, options) => {
-      const { checked, changed, unknown } = await service.reconcile();
+    { description: 'update the payments that are not final from their chains; a running server does so every minute' },
+    async ({ billing: service }, options) => {
+      const { checked, changed, unknown } = await service.reconcile({ withFailed: true });
       if (options.json === true) terminal.out(json({ checked, changed, unknown }));
       else terminal.out(`${countText(checked, 'payment')} compared, ${changed} changed\n`);
       if (unknown > 0) throw new ExitWith(EXIT.failure);
@@ -75,24 +103,41 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   return billing;
 }
 
-/** Sets the action of a command that queries the configured chains. */
-function onChains(
+/** Sets the action of a command that queries the configured chains. `example`: its arguments. */
+function onChains<Given extends unknown[], Own extends OptionValues>(
   terminal: Terminal,
-  command: Command<[], NoOptions, GlobalOptions>,
-  description: string,
-  work: (billing: Billing, options: GlobalOptions) => Promise<void>,
+  command: Command<Given, Own, GlobalOptions>,
+  { description, example = '' }: { readonly description: string; readonly example?: string },
+  work: (
+    chains: { readonly billing: Billing; readonly registry: Registry },
+    options: Own & GlobalOptions,
+    ...given: Given
+  ) => Promise<void>,
 ): void {
   const asking = addSettings(command.description(description), 'payments').addHelpText(
     'after',
-    examples(`billing ${command.name()} --payments /etc/bookreel/payments.json`),
+    examples(`billing ${command.name()} ${example}--payments /etc/bookreel/payments.json`),
   );
-  onRegistry(terminal, asking, async ({ registry }, options) => {
+  onRegistry(terminal, asking, async ({ registry }, options, ...given) => {
     const logError = (line: string) => printError(terminal, line, 'failed');
     const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
     if (billing === undefined)
       throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
-    await work(billing, options);
+    await work({ billing, registry }, options, ...given);
   });
+}
+
+/** Throws 'invalid-parameter' for a text that is not the hash of a transaction. */
+function hashIn(text: string): string {
+  if (HASH.test(text)) return text.toLowerCase();
+  throw new DomainError('invalid-parameter', `'${text}' is not the hash of a transaction: write 0x and 64 hex digits`);
+}
+
+function reportDocument({ differences, ...report }: LedgerReport) {
+  return {
+    ...report,
+    differences: differences.map(({ minedMs, ...difference }) => ({ ...difference, minedAt: instantOrNull(minedMs) })),
+  };
 }
 
 function printPayments(

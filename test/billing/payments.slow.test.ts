@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
-import { type Anvil, HAS_ANVIL, KEYS, startAnvil } from './anvil.ts';
+import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, NETWORK, startAnvil } from './anvil.ts';
 import { writePaymentSettings } from './paid-service.ts';
 import { payingFetch, post, quoteOf, settle, signed, tierOf } from './payer.ts';
 import { startRpcProxy } from './rpc-proxy.ts';
@@ -82,7 +82,52 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     expect(found.stdout).toContain('Anvil has a transfer without a payment');
   });
 
-  test('Signatures are never stored: after a crash the chain shows the outcome, and the client sends its request again.', async () => {
+  test('After a restore, check shows a hidden payment with its payer, amount and time beside a network that is down, and assign gives it its grant.', async () => {
+    using directory = temporaryDirectory();
+    const { data, key, payments } = await prepared(directory.path);
+    const backup = join(directory.path, 'backup');
+    const check = ['billing', 'check', '--payments', payments, '--data', data];
+    {
+      await using server = await startServer(data, ['--payments', payments]);
+      const client = { origin: server.origin, key };
+      const { challenge } = await quoteOf(client);
+      await printed(['backup', backup, '--data', data]);
+      expect((await settle(client, challenge, await signed(challenge))).status).toBe(200);
+      await server.stop();
+    }
+    await printed(['restore', backup, '--force', '--data', data]);
+    const settings = JSON.parse(readFileSync(payments, 'utf8'));
+    const down = { ...settings.networks[0], network: 'eip155:1', name: 'Down', rpcUrl: 'http://127.0.0.1:9' };
+    writeFileSync(payments, JSON.stringify({ ...settings, networks: [down, ...settings.networks] }));
+    const hidden = await runExecutable([...check, '--json']);
+    const [difference] = JSON.parse(hidden.stdout).differences;
+    expect([hidden.code, difference]).toEqual([
+      3,
+      {
+        payment: undefined,
+        transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+        network: NETWORK,
+        payer: CUSTOMER.address.toLowerCase(),
+        amount: '49.5 TUSD',
+        minedAt: expect.stringMatching(/^20\d\d-/),
+        what: expect.stringContaining('a transfer without a payment'),
+      },
+    ]);
+    const assign = (transaction: string, email: string) =>
+      runExecutable(['billing', 'assign', transaction, email, '--tier', 'pro', '--payments', payments, '--data', data]);
+    expect((await assign(difference.transaction, 'nobody@example.com')).code).toBe(1);
+    expect((await assign('0x1', 'customer@example.com')).code).toBe(2);
+    writeFileSync(payments, JSON.stringify(settings));
+    expect((await assign(`0x${'1'.repeat(64)}`, 'customer@example.com')).code).toBe(1);
+    const assigned = await assign(difference.transaction, 'customer@example.com');
+    expect([assigned.code, assigned.stderr, assigned.stdout]).toEqual([0, '', expect.stringContaining('settled')]);
+    expect((await assign(difference.transaction, 'customer@example.com')).code).toBe(1);
+    expect(await printed(check)).toBe('1 payment and 1 transfer compared, 0 differences\n');
+    await using server = await startServer(data, ['--payments', payments]);
+    expect(await tierOf({ origin: server.origin, key })).toBe('pro');
+  });
+
+  test('Signatures are stored encrypted only, and are in no log, answer or backup.', async () => {
     using directory = temporaryDirectory();
     await using proxy = startRpcProxy(anvil.rpcUrl);
     const { data, key, payments } = await prepared(directory.path, proxy.url);
