@@ -1,5 +1,6 @@
 import type { Account } from '../domain/account.ts';
 import type { Activity } from '../store/activity.ts';
+import type { AuditActor } from '../store/audit.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { AccountPasskeys } from './account-passkeys.ts';
@@ -72,8 +73,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
       return linkCommand(publicUrl());
     },
     /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
-    createLink: (account: Account, actor?: Account) =>
-      createLink({ stores, clock, publicUrl: publicUrl() }, account, actor),
+    createLink: (account: Account, by: AuditActor) =>
+      createLink({ stores, clock, publicUrl: publicUrl() }, account, by),
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps, undoableChanges),

@@ -7,8 +7,10 @@ import type { SignedIn } from './account-sessions.ts';
 export interface Change {
   readonly registry: Registry;
   readonly nowMs: InstantMs;
-  /** Undefined: a command on this machine. */
+  /** Undefined: a command on this machine, or the service itself. */
   readonly actor?: SignedIn | undefined;
+  /** The user of this machine who runs the command. */
+  readonly operatingUser?: string | undefined;
 }
 
 /** A change by a person. */
@@ -18,10 +20,10 @@ export interface PersonalChange extends Change {
 
 /** Adds an entry to the audit. Within the write transaction of the change. `accountId`: the account that it concerns, if any. */
 export function record(
-  { registry, nowMs, actor }: Change,
+  { registry, nowMs, actor, operatingUser }: Change,
   action: string,
   accountId: number | undefined,
   detail: AuditDetail = {},
 ): void {
-  registry.audit.append({ atMs: nowMs, actorId: actor?.account.id, action, accountId, detail });
+  registry.audit.append({ atMs: nowMs, by: actor ?? { operatingUser }, action, accountId, detail });
 }

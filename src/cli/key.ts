@@ -60,10 +60,10 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
   onRegistry(
     terminal,
     create,
-    ({ registry, nowMs }, options) => {
+    ({ registry, nowMs, operatingUser }, options) => {
       const { account = OPERATOR_EMAIL, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
       const request = { account, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
-      printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
+      printIssued(terminal, options, registry, createKey(registry, nowMs, request, operatingUser), 'created');
     },
     { create: true, check: refuseNoTier },
   );

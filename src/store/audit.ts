@@ -1,5 +1,17 @@
+import type { Account } from '../domain/account.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
+
+/** Who acts, and in which request. Without an account and a user: a stranger, or the service itself. */
+export interface AuditActor {
+  /** A person who is signed in, or signs in. */
+  readonly account?: Pick<Account, 'id'> | undefined;
+  /** The user of this machine who runs a command. */
+  readonly operatingUser?: string | undefined;
+  /** The IP address of the client. */
+  readonly clientAddress?: string | undefined;
+  readonly requestId?: string | undefined;
+}
 
 /** One action. `detail` has ids and names of the things concerned, and no secrets. */
 export interface AuditEntry {
@@ -12,11 +24,17 @@ export interface AuditEntry {
   /** The account that the action concerns; undefined: none. */
   readonly accountId: number | undefined;
   readonly detail: AuditDetail;
+  /** As in `AuditActor`. */
+  readonly operatingUser: string | undefined;
+  readonly clientAddress: string | undefined;
+  readonly requestId: string | undefined;
+  /** The number of such actions; above 1 only for those of strangers. */
+  readonly count: number;
 }
 
 export type AuditDetail = Readonly<Record<string, string | number | boolean | null>>;
 export type NewAuditEntry = Pick<AuditEntry, 'atMs' | 'action'> &
-  Partial<Pick<AuditEntry, 'actorId' | 'accountId' | 'detail'>>;
+  Partial<Pick<AuditEntry, 'accountId' | 'detail'>> & { readonly by: AuditActor };
 
 export interface AuditFilter {
   readonly accountId?: number | undefined;
@@ -24,14 +42,17 @@ export interface AuditFilter {
   readonly beforeId?: number | undefined;
 }
 
-interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action'> {
+interface AuditRow extends Pick<AuditEntry, 'id' | 'atMs' | 'action' | 'count'> {
   readonly actorId: number | null;
   readonly accountId: number | null;
   readonly detail: string;
+  readonly operatingUser: string | null;
+  readonly clientAddress: string | null;
+  readonly requestId: string | null;
 }
 
-const SELECT =
-  'SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail FROM audit';
+const SELECT = `SELECT entry_id AS id, at_ms AS atMs, actor_id AS actorId, action, account_id AS accountId, detail,
+  operating_user AS operatingUser, client AS clientAddress, request_id AS requestId, count FROM audit`;
 
 export const LIST_AUDIT = `${SELECT} WHERE entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
 export const LIST_AUDIT_OF_ACCOUNT = `${SELECT} WHERE account_id = ? AND entry_id < ? ORDER BY entry_id DESC LIMIT ?`;
@@ -46,8 +67,9 @@ export class Audit {
 
   constructor(database: Database) {
     this.#sql = {
-      append: database.query<never, [InstantMs, number | null, string, number | null, string]>(
-        'INSERT INTO audit (at_ms, actor_id, action, account_id, detail) VALUES (?, ?, ?, ?, ?)',
+      append: database.query<never, [InstantMs, number | null, string, number | null, string, ...(string | null)[]]>(
+        `INSERT INTO audit (at_ms, actor_id, action, account_id, detail, operating_user, client, request_id)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
       listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
@@ -57,8 +79,10 @@ export class Audit {
   }
 
   /** Adds an entry. Within the write transaction of the action. */
-  append({ atMs, actorId, action, accountId, detail = {} }: NewAuditEntry): void {
-    this.#sql.append.run(atMs, actorId ?? null, action, accountId ?? null, JSON.stringify(detail));
+  append({ atMs, by, action, accountId, detail = {} }: NewAuditEntry): void {
+    const { account, operatingUser, clientAddress, requestId } = by;
+    const values = [operatingUser, clientAddress, requestId].map((value) => value ?? null);
+    this.#sql.append.run(atMs, account?.id ?? null, action, accountId ?? null, JSON.stringify(detail), ...values);
   }
 
   /** At most `limit` entries, the latest first; those before the entry `beforeId`, about one account, and of one action, if given. */
@@ -82,6 +106,9 @@ function toEntry(row: AuditRow): AuditEntry {
     ...row,
     actorId: row.actorId ?? undefined,
     accountId: row.accountId ?? undefined,
+    operatingUser: row.operatingUser ?? undefined,
+    clientAddress: row.clientAddress ?? undefined,
+    requestId: row.requestId ?? undefined,
     detail: JSON.parse(row.detail) as AuditDetail,
   };
 }

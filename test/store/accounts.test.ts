@@ -61,6 +61,17 @@ describe('accounts', () => {
   });
 });
 
+/** An entry that nobody known made, of no request. */
+const PLAIN = {
+  actorId: undefined,
+  accountId: undefined,
+  detail: {},
+  operatingUser: undefined,
+  clientAddress: undefined,
+  requestId: undefined,
+  count: 1,
+};
+
 test('entries of the audit are listed from the latest: all, or those of an account, of an action, or of both', () => {
   using held = temporaryArchive();
   const { database, accounts, audit } = held.registry;
@@ -69,20 +80,34 @@ test('entries of the audit are listed from the latest: all, or those of an accou
     accounts.create({ email: 'bob@example.com', role: 'admin' }, NOW_MS),
   ]);
   database.write(() => {
-    audit.append({ atMs: NOW_MS, action: 'account.create', accountId: ann!.id });
-    audit.append({ atMs: NOW_MS + 1, action: 'tier.set', detail: { tier: 'pro', rpm: 5 } });
-    audit.append({ atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id });
+    audit.append({ atMs: NOW_MS, by: {}, action: 'account.create', accountId: ann!.id });
+    audit.append({
+      atMs: NOW_MS + 1,
+      by: { operatingUser: 'root' },
+      action: 'tier.set',
+      detail: { tier: 'pro', rpm: 5 },
+    });
+    const by = { account: bob!, clientAddress: '192.0.2.1', requestId: 'r-1' };
+    audit.append({ atMs: NOW_MS + 2, by, action: 'account.disable', accountId: ann!.id });
   });
   const all = audit.list(10);
   expect(all.map(({ id: _, ...entry }) => entry)).toEqual([
-    { atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id, detail: {} },
-    { atMs: NOW_MS + 1, actorId: undefined, action: 'tier.set', accountId: undefined, detail: { tier: 'pro', rpm: 5 } },
-    { atMs: NOW_MS, actorId: undefined, action: 'account.create', accountId: ann!.id, detail: {} },
+    {
+      ...PLAIN,
+      atMs: NOW_MS + 2,
+      actorId: bob!.id,
+      action: 'account.disable',
+      accountId: ann!.id,
+      clientAddress: '192.0.2.1',
+      requestId: 'r-1',
+    },
+    { ...PLAIN, atMs: NOW_MS + 1, action: 'tier.set', detail: { tier: 'pro', rpm: 5 }, operatingUser: 'root' },
+    { ...PLAIN, atMs: NOW_MS, action: 'account.create', accountId: ann!.id },
   ]);
   expect(audit.list(2)).toEqual(all.slice(0, 2));
   expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
   expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
-  database.write(() => audit.append({ atMs: NOW_MS, action: 'account.disable', accountId: bob!.id }));
+  database.write(() => audit.append({ atMs: NOW_MS, by: {}, action: 'account.disable', accountId: bob!.id }));
   const latest = audit.list(1)[0]!;
   expect(audit.list(10, { action: 'account.disable' })).toEqual([latest, all[0]!]);
   expect(audit.list(10, { action: 'account.disable', beforeId: latest.id })).toEqual([all[0]!]);

@@ -368,8 +368,14 @@ describe('The pages of administration', () => {
     const { audit, database } = registry;
     database.write(() => {
       for (let sessions = 1; sessions <= 60; sessions += 1) {
-        audit.append({ atMs: NOW_MS, action: 'session.end-all', accountId: id, actorId: id, detail: { sessions } });
-        audit.append({ atMs: NOW_MS, action: 'session.sign-out', accountId: id });
+        audit.append({
+          atMs: NOW_MS,
+          action: 'session.end-all',
+          accountId: id,
+          by: { account: { id } },
+          detail: { sessions },
+        });
+        audit.append({ atMs: NOW_MS, by: {}, action: 'session.sign-out', accountId: id });
       }
     });
     const named = encodeURIComponent('<B>@audit.example');

@@ -37,7 +37,7 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
     setRole(change, id, field('role') === 'admin' ? 'admin' : 'user'),
   ),
   [`${ACCOUNTS_PATH}/disable`]: changing(({ change, id }, { service }) => {
-    disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor?.account));
+    disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor ?? {}));
   }),
   [`${ACCOUNTS_PATH}/enable`]: changing(({ change, id }) => enableAccount(change, id)),
   [`${ACCOUNTS_PATH}/delete`]: changing(({ change, id }, { service }) => deleteAccount(change, id, service.activity)),
@@ -62,7 +62,7 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
 async function createLink(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { change, id } = await accountForm(deps, person, request);
   const account = changeAccount(change, id, (found) => found);
-  return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
+  return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person) });
 }
 
 async function accountForm({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<AccountForm> {

@@ -23,6 +23,8 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
         {auditSentence(entry)}
         <div class="quiet">
           <Time ms={entry.atMs} /> · {entry.action}
+          {entry.clientAddress !== undefined && ` · from ${entry.clientAddress}`}
+          {entry.requestId !== undefined && ` · request ${entry.requestId}`}
         </div>
       </>
     ),
@@ -30,7 +32,12 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Person',
     class: 'long',
-    cell: ({ actor }) => actor ?? <span class="quiet">command or service</span>,
+    cell: ({ actor, operatingUser }) =>
+      actor ?? (
+        <span class="quiet">
+          {operatingUser === undefined ? 'command or service' : `${operatingUser}, by a command`}
+        </span>
+      ),
   },
 ];
 
