@@ -1,4 +1,4 @@
-import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
+import { type AuditRecord, auditPage, isForAnother } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
 import { List } from '../list.tsx';
@@ -21,6 +21,7 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
     cell: (entry) => (
       <>
         {auditSentence(entry)}
+        {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
         <div class="quiet">
           <Time ms={entry.atMs} /> · {entry.action}
           {entry.clientAddress !== undefined && ` · from ${entry.clientAddress}`}
