@@ -191,3 +191,5 @@ CREATE TABLE audit (
 
 CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
+-- Entries of an admin about others: those of a deleted account are found by it.
+CREATE INDEX audit_by_actor ON audit (actor_id) WHERE actor_id IS NOT account_id;

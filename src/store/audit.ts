@@ -61,7 +61,18 @@ export const LIST_AUDIT_OF_ACTION = `${SELECT} WHERE action = ? AND entry_id < ?
 export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? AND +action = ? AND entry_id < ?
   ORDER BY entry_id DESC LIMIT ?`;
 
-/** The log of actions, the accounts that acted, and the accounts concerned. Entries are never changed or removed. */
+/** The addresses of clients in entries of an account: of itself and of strangers, but not of admins who acted on it. */
+export const FORGET_CLIENTS_OF_ACCOUNT =
+  'UPDATE audit SET client = NULL WHERE account_id = ?1 AND (actor_id IS NULL OR actor_id = ?1)';
+export const FORGET_CLIENTS_OF_ACTOR =
+  'UPDATE audit SET client = NULL WHERE actor_id = ? AND actor_id IS NOT account_id';
+export const LIST_PERSONAL_DETAILS = `SELECT entry_id AS id, detail FROM audit
+  WHERE account_id = ? AND (detail LIKE '%@%' OR detail LIKE '%"subject"%')`;
+
+/**
+ * The log of actions, the accounts that acted, and the accounts concerned. Entries are never removed, and never changed except as `forget`
+ * says.
+ */
 export class Audit {
   readonly #sql;
 
@@ -71,6 +82,10 @@ export class Audit {
         `INSERT INTO audit (at_ms, actor_id, action, account_id, detail, operating_user, client, request_id)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
+      forgetClientsOfAccount: database.query<never, [number]>(FORGET_CLIENTS_OF_ACCOUNT),
+      forgetClientsOfActor: database.query<never, [number]>(FORGET_CLIENTS_OF_ACTOR),
+      personalDetails: database.query<{ id: number; detail: string }, [number]>(LIST_PERSONAL_DETAILS),
+      setDetail: database.query<never, [string, number]>('UPDATE audit SET detail = ? WHERE entry_id = ?'),
       list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
       listOfAccount: database.query<AuditRow, [number, number, number]>(LIST_AUDIT_OF_ACCOUNT),
       listOfAction: database.query<AuditRow, [string, number, number]>(LIST_AUDIT_OF_ACTION),
@@ -83,6 +98,19 @@ export class Audit {
     const { account, operatingUser, clientAddress, requestId } = by;
     const values = [operatingUser, clientAddress, requestId].map((value) => value ?? null);
     this.#sql.append.run(atMs, account?.id ?? null, action, accountId ?? null, JSON.stringify(detail), ...values);
+  }
+
+  /** Replaces the addresses of a deleted account by `email`, and removes its subjects at providers and the addresses of its clients. */
+  forget(accountId: number, email: string): void {
+    this.#sql.forgetClientsOfAccount.run(accountId);
+    this.#sql.forgetClientsOfActor.run(accountId);
+    for (const { id, detail } of this.#sql.personalDetails.all(accountId)) {
+      const kept = JSON.stringify(JSON.parse(detail), (name, value: unknown) => {
+        if (name === 'subject') return null;
+        return typeof value === 'string' && value.includes('@') ? email : value;
+      });
+      this.#sql.setDetail.run(kept, id);
+    }
   }
 
   /** At most `limit` entries, the latest first; those before the entry `beforeId`, about one account, and of one action, if given. */

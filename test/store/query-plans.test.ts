@@ -177,6 +177,13 @@ test.each<[string, string, ...string[]]>([
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
   ],
+  [
+    'FORGET_CLIENTS_OF_ACCOUNT',
+    audit.FORGET_CLIENTS_OF_ACCOUNT,
+    'SEARCH audit USING INDEX audit_by_account (account_id=?)',
+  ],
+  ['FORGET_CLIENTS_OF_ACTOR', audit.FORGET_CLIENTS_OF_ACTOR, 'SEARCH audit USING INDEX audit_by_actor (actor_id=?)'],
+  ['LIST_PERSONAL_DETAILS', audit.LIST_PERSONAL_DETAILS, 'SEARCH audit USING INDEX audit_by_account (account_id=?)'],
   ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
   ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],

@@ -59,7 +59,9 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     person,
     { title: 'Audit', path: AUDIT_PATH },
     <>
-      <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
+      <p class="quiet">
+        Who changed what, the latest first. Entries are never removed; the addresses of deleted accounts are replaced.
+      </p>
       <List
         label={AUDIT_LABEL}
         path={AUDIT_PATH}
