@@ -178,7 +178,7 @@ export class SignIn {
       const account = accounts.find(id)!;
       const entry = { atMs: nowMs, by: { ...browser, account }, accountId: id };
       if (account.disabledMs !== undefined) {
-        audit.append({ ...entry, action: 'session.refused', detail: { method } });
+        audit.count({ ...entry, action: 'session.refused', detail: { method } });
         return undefined;
       }
       refuseWithoutPasskey(stores, id, nowMs);
@@ -210,7 +210,7 @@ export class SignIn {
     accountsDatabase.write(() => {
       // Also without an account: the time of the answer is the same.
       const accountId = accounts.findByEmail(email)?.id;
-      audit.append({ atMs: this.#deps.clock(), by: {}, action: 'session.wrong-code', accountId, detail: { method } });
+      audit.count({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
 }

@@ -1,5 +1,6 @@
 import type { Account } from '../domain/account.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import { HOUR_MS } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
 /** Who acts, and in which request. Without an account and a user: a stranger, or the service itself. */
@@ -69,9 +70,14 @@ export const FORGET_CLIENTS_OF_ACTOR =
 export const LIST_PERSONAL_DETAILS = `SELECT entry_id AS id, detail FROM audit
   WHERE account_id = ? AND (detail LIKE '%@%' OR detail LIKE '%"subject"%')`;
 
+/** The entry of an action in an hour, which began at the third parameter. */
+export const COUNT_STRANGER = `UPDATE audit SET count = count + 1 WHERE entry_id = (
+  SELECT entry_id FROM audit WHERE actor_id IS NULL AND operating_user IS NULL AND action = ?1 AND account_id IS ?2
+    AND at_ms >= ?3 AND at_ms < ?3 + ${HOUR_MS} AND detail = ?4 LIMIT 1)`;
+
 /**
- * The log of actions, the accounts that acted, and the accounts concerned. Entries are never removed, and never changed except as `forget`
- * says.
+ * The log of actions, the accounts that acted, and the accounts concerned. Entries are never removed, and never changed except as `count`
+ * and `forget` say.
  */
 export class Audit {
   readonly #sql;
@@ -82,6 +88,7 @@ export class Audit {
         `INSERT INTO audit (at_ms, actor_id, action, account_id, detail, operating_user, client, request_id)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
+      countStranger: database.query<never, [string, number | null, InstantMs, string]>(COUNT_STRANGER),
       forgetClientsOfAccount: database.query<never, [number]>(FORGET_CLIENTS_OF_ACCOUNT),
       forgetClientsOfActor: database.query<never, [number]>(FORGET_CLIENTS_OF_ACTOR),
       personalDetails: database.query<{ id: number; detail: string }, [number]>(LIST_PERSONAL_DETAILS),
@@ -98,6 +105,16 @@ export class Audit {
     const { account, operatingUser, clientAddress, requestId } = by;
     const values = [operatingUser, clientAddress, requestId].map((value) => value ?? null);
     this.#sql.append.run(atMs, account?.id ?? null, action, accountId ?? null, JSON.stringify(detail), ...values);
+  }
+
+  /**
+   * Adds an action of somebody who is not signed in: one entry for each hour of UTC, action, account and detail, with the number of actions
+   * and without addresses, so that no stranger can fill the file. Within a write transaction.
+   */
+  count({ atMs, action, accountId, detail = {} }: Omit<NewAuditEntry, 'by'>): void {
+    const hourMs = atMs - (atMs % HOUR_MS);
+    if (this.#sql.countStranger.run(action, accountId ?? null, hourMs, JSON.stringify(detail)).changes > 0) return;
+    this.append({ atMs, by: {}, action, accountId, detail });
   }
 
   /** Replaces the addresses of a deleted account by `email`, and removes its subjects at providers and the addresses of its clients. */

@@ -116,3 +116,47 @@ test('entries of the audit are listed from the latest: all, or those of an accou
   expect(audit.list(10, { action: 'account.create', accountId: ann!.id, beforeId: all[0]!.id })).toEqual([all[2]!]);
   expect(audit.list(10, { action: 'account.create', accountId: bob!.id })).toEqual([]);
 });
+
+test('100,000 wrong codes of an hour are one entry for each account, with their number', () => {
+  using held = temporaryArchive();
+  const { database, accounts, audit } = held.registry;
+  const hourMs = NOW_MS - (NOW_MS % 3_600_000);
+  const ids = database.write(() =>
+    [1, 2, 3].map((number) => accounts.create({ email: `${number}@example.com` }, NOW_MS).id),
+  );
+  const known = [...ids, undefined];
+  const before = audit.list(100).length;
+  database.write(() => {
+    for (let code = 0; code < 100_000; code += 1) {
+      const atMs = hourMs + code * 36;
+      audit.count({ atMs, action: 'session.wrong-code', accountId: known[code % 4], detail: { method: 'email' } });
+    }
+  });
+  const entries = audit.list(100).slice(0, -before || undefined);
+  expect(entries.map(({ accountId, count, atMs }) => [accountId, count, atMs])).toEqual(
+    known.map((accountId, index) => [accountId, 25_000, hourMs + index * 36]).reverse(),
+  );
+  const entry = {
+    atMs: hourMs + 3_599_999,
+    action: 'session.wrong-code',
+    accountId: ids[0],
+    detail: { method: 'email' },
+  };
+  const counts = () => audit.list(100, { accountId: ids[0]! }).map(({ action, count }) => [action, count]);
+  const [other, next] = [
+    { ...entry, action: 'session.refused' },
+    { ...entry, atMs: hourMs + 3_600_000 },
+  ];
+  database.write(() => {
+    for (const one of [entry, other, next, other, next, entry, next]) audit.count(one);
+    // A person's entry of the same hour is another one.
+    audit.append({ ...next, by: { account: { id: ids[0]! } } });
+    audit.count(next);
+  });
+  expect(counts()).toEqual([
+    ['session.wrong-code', 1],
+    ['session.wrong-code', 4],
+    ['session.refused', 2],
+    ['session.wrong-code', 25_002],
+  ]);
+});

@@ -178,6 +178,13 @@ test.each<[string, string, ...string[]]>([
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
   ],
   [
+    'COUNT_STRANGER',
+    audit.COUNT_STRANGER,
+    'SEARCH audit USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCALAR SUBQUERY',
+    'SEARCH audit USING INDEX audit_of_strangers (action=? AND account_id=? AND at_ms>? AND at_ms<?)',
+  ],
+  [
     'FORGET_CLIENTS_OF_ACCOUNT',
     audit.FORGET_CLIENTS_OF_ACCOUNT,
     'SEARCH audit USING INDEX audit_by_account (account_id=?)',

@@ -11,6 +11,8 @@ import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
 import { AccountLink } from './shown-account.tsx';
 
 export const AUDIT_PATH = '/admin/audit';
+/** They are counted by hour. */
+const ACTIONS_OF_STRANGERS: ReadonlySet<string> = new Set(['session.refused', 'session.wrong-code']);
 export const AUDIT_LABEL = 'Entries of the audit';
 
 /** Columns for entries of one account, which the page names. */
@@ -33,12 +35,7 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Person',
     class: 'long',
-    cell: ({ actor, operatingUser }) =>
-      actor ?? (
-        <span class="quiet">
-          {operatingUser === undefined ? 'command or service' : `${operatingUser}, by a command`}
-        </span>
-      ),
+    cell: ({ actor, operatingUser, action }) => actor ?? <span class="quiet">{personText(operatingUser, action)}</span>,
   },
 ];
 
@@ -51,6 +48,12 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   },
 ];
 
+/** Names who acted without an account. */
+function personText(operatingUser: string | undefined, action: string): string {
+  if (operatingUser !== undefined) return `${operatingUser}, by a command`;
+  return ACTIONS_OF_STRANGERS.has(action) ? 'somebody not signed in' : 'command or service';
+}
+
 /** GET /admin/audit?account={address or id}&action&before. */
 export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
   const { accountId, unknown } = filteredAccount(registry, query);
@@ -60,7 +63,8 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     { title: 'Audit', path: AUDIT_PATH },
     <>
       <p class="quiet">
-        Who changed what, the latest first. Entries are never removed; the addresses of deleted accounts are replaced.
+        Who changed what, the latest first. Entries are never removed; the addresses of deleted accounts are replaced,
+        and failed sign-ins are counted by hour.
       </p>
       <List
         label={AUDIT_LABEL}
