@@ -19,11 +19,11 @@ import { refuseOldSignIn } from './recent-sign-in.ts';
  * account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
  *
  * These are two transactions, since they change two files. The first one, in accounts.db, decides: afterwards no key and no session of
- * the account is accepted. If the process ends between them, the next start of a server does the second one (`DeletedAccounts`).
+ * the account is accepted. If the process ends between them, or without `activity`, the next start of a server does the second one (`DeletedAccounts`).
  */
-export function deleteAccount(change: Change, accountId: number, activity: Activity): void {
+export function deleteAccount(change: Change, accountId: number, activity?: Activity): void {
   changeAccount(change, accountId, (account) => remove(change, account));
-  forgetAccounts(change.registry, activity, [accountId]);
+  if (activity !== undefined) forgetAccounts(change.registry, activity, [accountId]);
 }
 
 /** Deletes the person's account, as `deleteAccount` does. Throws 'sign-in-again' also for a person who is no admin. */

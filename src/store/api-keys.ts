@@ -20,6 +20,9 @@ export interface IssuedKey {
 export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'tier' | 'requestsPerMinute'> &
   Partial<Pick<ApiKey, 'asOfMs' | 'expiresMs'>>;
 
+/** A key with its present form: the keyed digest, in hex. */
+type RotatedKey = Pick<ApiKey, 'id' | 'prefix'> & { readonly digest: string };
+
 const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, api_keys.name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
   as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs,
   expires_ms AS expiresMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
@@ -56,6 +59,10 @@ export class ApiKeys {
       ),
       rotate: database.query<never, [Uint8Array, string, number, string]>(
         'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
+      ),
+      rotated: database.query<RotatedKey & { readonly rotatedMs: number }, []>(
+        `SELECT key_id AS id, prefix, lower(hex(digest)) AS digest, rotated_ms AS rotatedMs FROM api_keys
+         WHERE rotated_ms IS NOT NULL AND revoked_ms IS NULL`,
       ),
       revoke: database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?'),
     };
@@ -135,6 +142,17 @@ export class ApiKeys {
     const key = generateKey();
     this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
     return { apiKey: this.#mustFind(id), key };
+  }
+
+  /** The keys that were rotated and not revoked. */
+  rotated() {
+    return this.#sql.rotated.all();
+  }
+
+  /** Gives a key the form that it got in a later archive. Within a write transaction. */
+  replace({ id, prefix, digest }: RotatedKey, nowMs: number): ApiKey {
+    this.#sql.rotate.run(Buffer.from(digest, 'hex'), prefix, nowMs, id);
+    return this.#mustFind(id);
   }
 
   /** The key, to change it. Throws 'not-found' without such a key, 'conflict' for a revoked one. */
