@@ -30,7 +30,7 @@ UPDATE audit SET detail = json_set(detail, '$.subject', NULL) FROM accounts AS a
 
 CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
-CREATE INDEX audit_by_actor ON audit (actor_id) WHERE actor_id IS NOT account_id;
+CREATE INDEX audit_by_actor ON audit (actor_id);
 CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;
 
 CREATE TABLE undo_links (

@@ -63,10 +63,8 @@ export const LIST_AUDIT_OF_ACCOUNT_AND_ACTION = `${SELECT} WHERE account_id = ? 
   ORDER BY entry_id DESC LIMIT ?`;
 
 /** The addresses of clients in entries of an account: of itself and of strangers, but not of admins who acted on it. */
-export const FORGET_CLIENTS_OF_ACCOUNT =
-  'UPDATE audit SET client = NULL WHERE account_id = ?1 AND (actor_id IS NULL OR actor_id = ?1)';
-export const FORGET_CLIENTS_OF_ACTOR =
-  'UPDATE audit SET client = NULL WHERE actor_id = ? AND actor_id IS NOT account_id';
+export const FORGET_CLIENTS =
+  'UPDATE audit SET client = NULL WHERE actor_id = ?1 OR (account_id = ?1 AND actor_id IS NULL)';
 export const LIST_PERSONAL_DETAILS = `SELECT entry_id AS id, detail FROM audit
   WHERE account_id = ? AND (detail LIKE '%@%' OR detail LIKE '%"subject"%')`;
 
@@ -89,8 +87,7 @@ export class Audit {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       countStranger: database.query<never, [string, number | null, InstantMs, string]>(COUNT_STRANGER),
-      forgetClientsOfAccount: database.query<never, [number]>(FORGET_CLIENTS_OF_ACCOUNT),
-      forgetClientsOfActor: database.query<never, [number]>(FORGET_CLIENTS_OF_ACTOR),
+      forgetClients: database.query<never, [number]>(FORGET_CLIENTS),
       personalDetails: database.query<{ id: number; detail: string }, [number]>(LIST_PERSONAL_DETAILS),
       setDetail: database.query<never, [string, number]>('UPDATE audit SET detail = ? WHERE entry_id = ?'),
       list: database.query<AuditRow, [number, number]>(LIST_AUDIT),
@@ -119,8 +116,7 @@ export class Audit {
 
   /** Replaces the addresses of a deleted account by `email`, and removes its subjects at providers and the addresses of its clients. */
   forget(accountId: number, email: string): void {
-    this.#sql.forgetClientsOfAccount.run(accountId);
-    this.#sql.forgetClientsOfActor.run(accountId);
+    this.#sql.forgetClients.run(accountId);
     for (const { id, detail } of this.#sql.personalDetails.all(accountId)) {
       const kept = JSON.stringify(JSON.parse(detail), (name, value: unknown) => {
         if (name === 'subject') return null;

@@ -11,8 +11,6 @@ import { ACCOUNT_FILTER, filteredAccount } from './account-filter.ts';
 import { AccountLink } from './shown-account.tsx';
 
 export const AUDIT_PATH = '/admin/audit';
-/** They are counted by hour. */
-const ACTIONS_OF_STRANGERS: ReadonlySet<string> = new Set(['session.refused', 'session.wrong-code']);
 export const AUDIT_LABEL = 'Entries of the audit';
 
 /** Columns for entries of one account, which the page names. */
@@ -35,7 +33,12 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Person',
     class: 'long',
-    cell: ({ actor, operatingUser, action }) => actor ?? <span class="quiet">{personText(operatingUser, action)}</span>,
+    cell: ({ actor, operatingUser }) =>
+      actor ?? (
+        <span class="quiet">
+          {operatingUser === undefined ? 'no signed-in person' : `${operatingUser}, by a command`}
+        </span>
+      ),
   },
 ];
 
@@ -47,12 +50,6 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
     cell: ({ accountId, account }) => accountId !== undefined && <AccountLink id={accountId} email={account} />,
   },
 ];
-
-/** Names who acted without an account. */
-function personText(operatingUser: string | undefined, action: string): string {
-  if (operatingUser !== undefined) return `${operatingUser}, by a command`;
-  return ACTIONS_OF_STRANGERS.has(action) ? 'somebody not signed in' : 'command or service';
-}
 
 /** GET /admin/audit?account={address or id}&action&before. */
 export function auditLog({ registry }: WebDeps, person: Person, { query }: PageRequest): Answer {
