@@ -32,6 +32,8 @@ export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS 
 
 const FIND_USABLE_KEY = `${SELECT} WHERE key_id = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
 
+export const LIST_KEY_IDS = 'SELECT key_id AS id FROM api_keys WHERE account_id = ? ORDER BY rowid';
+
 const LIST_KEYS_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY api_keys.created_ms, key_id`;
 
 /** Keys. A key is stored as its keyed digest only. */
@@ -47,6 +49,11 @@ export class ApiKeys {
       findUsable: database.query<KeyRow, [string]>(FIND_USABLE_KEY),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
+      listIds: database.query<{ id: string }, [number]>(LIST_KEY_IDS),
+      owners: database.query<Pick<KeyRow, 'id' | 'accountId' | 'account' | 'tier'>, []>(
+        `SELECT key_id AS id, account_id AS accountId, email AS account, tier_id AS tier
+         FROM api_keys JOIN accounts USING (account_id)`,
+      ),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
       update: database.query<never, (string | number | null)[]>(
@@ -102,6 +109,16 @@ export class ApiKeys {
   /** The keys of an account, the oldest first. */
   ofAccount(accountId: number): ApiKey[] {
     return this.#sql.listOfAccount.all(accountId).map(toApiKey);
+  }
+
+  /** The ids of the keys of an account, the oldest first, also of thousands of revoked ones. */
+  idsOf(accountId: number): string[] {
+    return this.#sql.listIds.all(accountId).map(({ id }) => id);
+  }
+
+  /** The account and the tier of all keys. */
+  owners() {
+    return this.#sql.owners.all();
   }
 
   /** The number of an account's keys that are neither revoked nor expired. */

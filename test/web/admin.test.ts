@@ -117,7 +117,7 @@ describe('The pages of administration', () => {
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
       Action: `Created the key ${apiKey.id} with the tier enterprise 2026-06-01 00:00 UTC · key.create`,
-      Person: 'command or service',
+      Person: 'no signed-in person',
     });
     expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
       {
@@ -398,7 +398,7 @@ describe('The pages of administration', () => {
     );
     expect((await entries(''))[0]).toEqual({
       Action: 'Signed out 2026-06-01 00:00 UTC · session.sign-out',
-      Person: 'command or service',
+      Person: 'no signed-in person',
       Account: '<b>@audit.example',
     });
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');
