@@ -156,9 +156,7 @@ export class AccountPasskeys {
     } catch (error) {
       const entry = { atMs: clock(), accountId, action: 'passkey.refused' };
       if (error instanceof DomainError) {
-        accountsDatabase.write(() =>
-          audit.append({ ...entry, by: {}, detail: { passkey: id, reason: error.message } }),
-        );
+        accountsDatabase.write(() => audit.count({ ...entry, detail: { passkey: id, reason: error.message } }));
       }
       throw error;
     }
