@@ -1,3 +1,4 @@
+import { operatingUser } from './cli/operating-user.ts';
 import { hasJsonFlag, run } from './cli/program.ts';
 import { printError, type Terminal } from './cli/terminal.ts';
 
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
     outColumns: () => process.stdout.columns || COLUMNS_ASSUMED,
     errColumns: () => process.stderr.columns || COLUMNS_ASSUMED,
     clock: () => Date.now(),
+    operatingUser: operatingUser(process.env),
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that wants no more (`| head`) is not a failure.

@@ -13,16 +13,17 @@ import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 
 /**
- * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities, passkeys and names of keys are removed.
- * The address is free again. Then its sessions end, and its usage is added to that of all deleted accounts. Throws 'not-found' for an
+ * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities, passkeys and names of keys are
+ * removed, in the audit too. The address is free again. Then its sessions end, and its usage is added to that of all deleted accounts.
+ * Throws 'not-found' for an
  * account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
  *
  * These are two transactions, since they change two files. The first one, in accounts.db, decides: afterwards no key and no session of
- * the account is accepted. If the process ends between them, the next start of a server does the second one (`DeletedAccounts`).
+ * the account is accepted. If the process ends between them, or without `activity`, the next start of a server does the second one (`DeletedAccounts`).
  */
-export function deleteAccount(change: Change, accountId: number, activity: Activity): void {
+export function deleteAccount(change: Change, accountId: number, activity?: Activity): void {
   changeAccount(change, accountId, (account) => remove(change, account));
-  forgetAccounts(change.registry, activity, [accountId]);
+  if (activity !== undefined) forgetAccounts(change.registry, activity, [accountId]);
 }
 
 /** Deletes the person's account, as `deleteAccount` does. Throws 'sign-in-again' also for a person who is no admin. */
@@ -59,7 +60,7 @@ export class DeletedAccounts {
 /** Within a write of accounts.db. */
 function remove(change: Change, account: Account): void {
   const { registry, nowMs } = change;
-  const { accounts, apiKeys, database, grants, secret } = registry;
+  const { accounts, apiKeys, audit, database, grants, secret } = registry;
   const { id } = account;
   refuseLastAdmin(change, account);
   for (const key of apiKeys.ofAccount(id)) {
@@ -76,6 +77,7 @@ function remove(change: Change, account: Account): void {
   for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
+  audit.forget(id, accounts.find(id)!.email);
 }
 
 function forgetAccounts({ apiKeys, database, secret }: Registry, activity: Activity, ids: readonly number[]): void {

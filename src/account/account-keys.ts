@@ -34,8 +34,13 @@ export type KeyRequest = Omit<NewKey, 'accountId'> & { readonly account: string 
  * Creates a key by a command, and its account when it is new. Throws 'invalid-parameter' for an unknown or retired tier, an account that
  * is not an e-mail address, an unprintable name, or an end in the past, 'conflict' for an account that is disabled or has too many keys.
  */
-export function createKey(registry: Registry, nowMs: InstantMs, { account, ...request }: KeyRequest): IssuedKey {
-  const change = { registry, nowMs };
+export function createKey(
+  registry: Registry,
+  nowMs: InstantMs,
+  { account, ...request }: KeyRequest,
+  operatingUser?: string,
+): IssuedKey {
+  const change = { registry, nowMs, operatingUser };
   const email = emailAddress(account, '--account');
   return registry.database.write(() =>
     issue(change, registry.accounts.findByEmail(email) ?? createAccount(change, { email }), request),

@@ -112,3 +112,18 @@ export function undoneMail(email: string, publicUrl: string): Mail {
     'If you did not do this, tell the operator of this service.',
   ]);
 }
+
+interface Deeds extends Pick<AddressChange, 'to' | 'publicUrl'> {
+  /** Without a full stop: `Disabled the account`. */
+  readonly sentences: readonly string[];
+}
+
+/** The mail to the owner of an account about what an admin did with it. */
+export function deedsMail({ to, sentences, publicUrl }: Deeds): Mail {
+  const { host } = new URL(publicUrl);
+  return mailOf(to, `An admin changed your account at ${host}`, [
+    `An admin of bookreel at ${host} did this with your account ${to}:`,
+    ...sentences.map((sentence) => `${sentence}.`),
+    'If you did not expect it, ask the operator of this service.',
+  ]);
+}

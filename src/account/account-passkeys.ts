@@ -156,7 +156,7 @@ export class AccountPasskeys {
     } catch (error) {
       const entry = { atMs: clock(), accountId, action: 'passkey.refused' };
       if (error instanceof DomainError) {
-        accountsDatabase.write(() => audit.append({ ...entry, detail: { passkey: id, reason: error.message } }));
+        accountsDatabase.write(() => audit.count({ ...entry, detail: { passkey: id, reason: error.message } }));
       }
       throw error;
     }
@@ -187,8 +187,8 @@ export class AccountPasskeys {
       const entry = { atMs, accountId, detail: { left: passkeys.codesLeft(accountId) } };
       audit.append(
         isRight
-          ? { ...entry, actorId: accountId, action: 'recovery-code.use' }
-          : { ...entry, action: 'recovery-code.refused' },
+          ? { ...entry, by: { ...browser, account: { id: accountId } }, action: 'recovery-code.use' }
+          : { ...entry, by: browser, action: 'recovery-code.refused' },
       );
       return isRight ? this.#open(accountId, 'recovery-code', browser) : undefined;
     });
@@ -204,7 +204,7 @@ export class AccountPasskeys {
       throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
     }
     const action = 'session.sign-in';
-    stores.audit.append({ atMs: clock(), actorId: accountId, accountId, action, detail: { method } });
+    stores.audit.append({ atMs: clock(), by: { ...browser, account }, accountId, action, detail: { method } });
     return sessions.open(account, method, browser, clock());
   }
 

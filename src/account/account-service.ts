@@ -1,7 +1,10 @@
 import type { Account } from '../domain/account.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { Activity } from '../store/activity.ts';
+import type { AuditActor } from '../store/audit.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
+import { deedsMail } from './account-mails.ts';
 import { AccountPasskeys } from './account-passkeys.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
@@ -72,8 +75,11 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
       return linkCommand(publicUrl());
     },
     /** A one-time link that signs in to the account. Throws 'forbidden' for a disabled account. */
-    createLink: (account: Account, actor?: Account) =>
-      createLink({ stores, clock, publicUrl: publicUrl() }, account, actor),
+    createLink: (account: Account, by: AuditActor) =>
+      createLink({ stores, clock, publicUrl: publicUrl() }, account, by),
+    /** Mails the owner of an account what an admin did with it, in sentences. Nothing if the service sends no mail. */
+    tellOwner: (email: string, sentences: readonly string[]) =>
+      outbox?.send(deedsMail({ to: email, sentences, publicUrl: publicUrl() }), clock() + DAY_MS),
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps, undoableChanges),

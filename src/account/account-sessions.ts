@@ -2,13 +2,14 @@ import type { Account } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { UNPRINTABLE } from '../domain/unprintable.ts';
+import type { AuditActor } from '../store/audit.ts';
 import type { Session } from '../store/sessions.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 
 const USER_AGENT_CHARS_MAX = 200;
 
-/** The browser that signs in. */
-export interface Browser {
+/** The browser that signs in, and its request. */
+export interface Browser extends Pick<AuditActor, 'clientAddress' | 'requestId'> {
   readonly userAgent: string | undefined;
   /** The value of its session cookie. That session ends with the new sign-in. */
   readonly session: string | undefined;
@@ -20,8 +21,8 @@ export interface Browser {
   readonly device: string | undefined;
 }
 
-/** A person who is signed in. */
-export interface SignedIn {
+/** A person who is signed in. The audit has the address and the id of the person's request. */
+export interface SignedIn extends AuditActor {
   readonly account: Account;
   readonly session: Session;
 }
@@ -88,40 +89,36 @@ export class AccountSessions {
   }
 
   /** Ends one session of the account. Throws 'not-found' for an id of another account, as for one that nobody has. */
-  end(account: Account, id: string, actor?: Account): void {
+  end(account: Account, id: string, by: AuditActor): void {
     const { sessions, activityDatabase } = this.#stores;
     if (!activityDatabase.write(() => sessions.revoke(account.id, id))) {
       throw new DomainError('not-found', 'there is no such session: it may have ended already');
     }
-    this.#record(account, actor, 'session.end', { session: id });
+    this.#record(account, by, 'session.end', { session: id });
   }
 
-  /** Ends all sessions of the account, forgets its devices, and returns the number of sessions. `actor`: undefined for a command. */
-  endAll(account: Account, actor?: Account): number {
+  /** Ends all sessions of the account, forgets its devices, and returns the number of sessions. */
+  endAll(account: Account, by: AuditActor): number {
     const { sessions, devices, activityDatabase } = this.#stores;
     const count = activityDatabase.write(() => {
       devices.forgetAll(account.id);
       return sessions.revokeAll(account.id);
     });
-    if (count > 0) this.#record(account, actor, 'session.end-all', { sessions: count });
+    if (count > 0) this.#record(account, by, 'session.end-all', { sessions: count });
     return count;
   }
 
   /** Ends the person's session. */
-  signOut({ account, session }: SignedIn): void {
+  signOut(person: SignedIn): void {
+    const { account, session } = person;
     const { sessions, activityDatabase } = this.#stores;
     activityDatabase.write(() => sessions.revoke(account.id, session.id));
-    this.#record(account, account, 'session.sign-out', { session: session.id });
+    this.#record(account, person, 'session.sign-out', { session: session.id });
   }
 
-  #record(
-    { id }: Account,
-    actor: Account | undefined,
-    action: string,
-    detail: Readonly<Record<string, string | number>>,
-  ): void {
+  #record({ id }: Account, by: AuditActor, action: string, detail: Readonly<Record<string, string | number>>): void {
     const { audit, accountsDatabase } = this.#stores;
-    const entry = { atMs: this.#clock(), actorId: actor?.id, accountId: id, action, detail };
+    const entry = { atMs: this.#clock(), by, accountId: id, action, detail };
     accountsDatabase.write(() => audit.append(entry));
   }
 }

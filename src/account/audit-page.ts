@@ -9,6 +9,11 @@ export interface AuditRecord extends AuditEntry {
   readonly account: string | undefined;
 }
 
+/** Returns true if a person acted on the account of another person: only admins do. */
+export function isForAnother({ actorId, accountId }: AuditEntry): boolean {
+  return actorId !== undefined && accountId !== undefined && actorId !== accountId;
+}
+
 /** At most `limit` entries, the latest first. The next page has those before the last one. */
 export function auditPage(
   { accounts, audit, database }: Registry,

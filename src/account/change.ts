@@ -1,5 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
-import type { AuditDetail } from '../store/audit.ts';
+import type { AuditDetail, AuditEntry } from '../store/audit.ts';
 import type { Registry } from '../store/registry.ts';
 import type { SignedIn } from './account-sessions.ts';
 
@@ -7,8 +7,12 @@ import type { SignedIn } from './account-sessions.ts';
 export interface Change {
   readonly registry: Registry;
   readonly nowMs: InstantMs;
-  /** Undefined: a command on this machine. */
+  /** Undefined: a command on this machine, or the service itself. */
   readonly actor?: SignedIn | undefined;
+  /** The user of this machine who runs the command. */
+  readonly operatingUser?: string | undefined;
+  /** Gets the entries of the change, for a mail to the owner of the account. */
+  readonly deeds?: Pick<AuditEntry, 'action' | 'detail'>[];
 }
 
 /** A change by a person. */
@@ -18,10 +22,11 @@ export interface PersonalChange extends Change {
 
 /** Adds an entry to the audit. Within the write transaction of the change. `accountId`: the account that it concerns, if any. */
 export function record(
-  { registry, nowMs, actor }: Change,
+  { registry, nowMs, actor, operatingUser, deeds }: Change,
   action: string,
   accountId: number | undefined,
   detail: AuditDetail = {},
 ): void {
-  registry.audit.append({ atMs: nowMs, actorId: actor?.account.id, action, accountId, detail });
+  registry.audit.append({ atMs: nowMs, by: actor ?? { operatingUser }, action, accountId, detail });
+  deeds?.push({ action, detail });
 }

@@ -99,7 +99,7 @@ export class EmailChange {
         const attempt = usableAttempt(attempts.findEmailChange(account, link), 'link', nowMs);
         accounts.setEmail(account, attempt.email);
         const detail = { from: account.email, to: attempt.email };
-        audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'account.email', detail });
+        audit.append({ atMs: nowMs, by: person, accountId: id, action: 'account.email', detail });
         attempts.markUsed(attempt, nowMs);
         return attempt.email;
       });

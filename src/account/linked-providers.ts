@@ -38,7 +38,7 @@ export class LinkedProviders {
     const sendMails = accountsDatabase.write(() => {
       if (identities.link({ issuer, subject }, id, clock())) {
         const detail = { provider, issuer, subject };
-        audit.append({ atMs: clock(), actorId: id, accountId: id, action: 'identity.link', detail });
+        audit.append({ atMs: clock(), by: person, accountId: id, action: 'identity.link', detail });
         return this.#changes.record(person, device, (undo) => [linkedMail(email, provider, undo, publicUrl())]);
       }
       if (identities.find({ issuer, subject }) === id) return undefined;
@@ -69,7 +69,7 @@ export class LinkedProviders {
         throw new DomainError('conflict', sentence);
       }
       const detail = { issuer, subject };
-      audit.append({ atMs: nowMs, actorId: id, accountId: id, action: 'identity.unlink', detail });
+      audit.append({ atMs: nowMs, by: person, accountId: id, action: 'identity.unlink', detail });
     });
     outbox?.send(unlinkedMail(email, this.nameOf(issuer) ?? issuer, publicUrl()), nowMs + ATTEMPT_MS);
   }

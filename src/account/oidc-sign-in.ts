@@ -104,7 +104,8 @@ export class OidcSignIn {
       // The session may have ended meanwhile.
       const person = this.#deps.sessions.find(browser.session);
       if (person === undefined) throw startAgain(name, 'was not started in this browser');
-      this.#linked.link(person, browser.device, name, identity);
+      const { clientAddress, requestId } = browser;
+      this.#linked.link({ ...person, clientAddress, requestId }, browser.device, name, identity);
       return {};
     }
     const known = stores.accountsDatabase.read(() => {

@@ -1,8 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Registry } from '../store/registry.ts';
 import { DELETED_KEYS, type Usage } from '../store/usage.ts';
-import { type SummedTime, summedTime, type UsageRange } from './account-usage.ts';
+import { type SummedTime, summedTime, type UsageRange, usageRows } from './account-usage.ts';
 import { type NamedUsage, UsageByName, UsageSeries } from './usage-series.ts';
 
 /** The usage of all keys in the hours that begin from `fromMs` to `toMs`, by day. */
@@ -16,10 +15,7 @@ type Owner = 'account' | 'tier';
 /** The name is the id of a tier or the address of an account; undefined: all accounts that were deleted. */
 export type ServiceSeries = NamedUsage<string | undefined>;
 
-/** Keys that are read in one turn of the event loop: a year of them takes about 5 ms. */
-const KEYS_A_TURN = 4;
-
-/** The usage of each account and tier: a key counts for those that it has at `nowMs`. Other requests are answered in between. */
+/** The usage of each account and tier: a key counts for those that it has at `nowMs`. */
 export async function serviceUsage(
   registry: Registry,
   usage: Usage,
@@ -28,17 +24,15 @@ export async function serviceUsage(
 ): Promise<ServiceUsage> {
   const time = summedTime({ ...range, interval: 'day' }, nowMs);
   const owners = ownersOfKeys(registry, nowMs);
-  const keyIds = [...owners.keys(), DELETED_KEYS];
   const total = new UsageSeries();
   const series = { account: new UsageByName<string | undefined>(), tier: new UsageByName<string | undefined>() };
-  for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
-    for (const row of usage.list(keyIds.slice(at, at + KEYS_A_TURN), time.fromMs, time.toMs, time.intervalMs)) {
+  for await (const rows of usageRows(usage, [...owners.keys(), DELETED_KEYS], time)) {
+    for (const row of rows) {
       const owner = owners.get(row.keyId);
       total.add(row.startMs, row);
       series.account.add(owner?.account, row.startMs, row);
       series.tier.add(owner?.tier, row.startMs, row);
     }
-    await setImmediate();
   }
   return { ...time, total, series: { account: series.account.list(), tier: series.tier.list() } };
 }
@@ -54,7 +48,7 @@ function ownersOfKeys(
     const tierOf = (accountId: number) =>
       tiers.getOrInsertComputed(accountId, () => accountTiers.at(accountId, nowMs).tier.id);
     return new Map(
-      apiKeys.list().map(({ id, accountId, account, tier }) => {
+      apiKeys.owners().map(({ id, accountId, account, tier }) => {
         return [id, deleted.has(accountId) ? undefined : { account, tier: tier ?? tierOf(accountId) }];
       }),
     );

@@ -1,6 +1,7 @@
 import type { Account } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
+import type { AuditActor } from '../store/audit.ts';
 import type { SignInStores } from './sign-in-stores.ts';
 
 interface LinkDeps {
@@ -15,11 +16,11 @@ export function linkUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/sign-in/link?token=${token}`;
 }
 
-/** A one-time link for an account. `actor`: undefined for a command. Throws 'forbidden' for a disabled account. */
+/** A one-time link for an account. Throws 'forbidden' for a disabled account. */
 export function createLink(
   { stores, clock, publicUrl }: LinkDeps,
   { id, email, disabledMs }: Account,
-  actor?: Account,
+  by: AuditActor,
 ): string {
   if (disabledMs !== undefined) {
     throw new DomainError('forbidden', `'${email}' is disabled: run 'bookreel account enable ${email}' first`);
@@ -28,8 +29,6 @@ export function createLink(
   const link = randomToken();
   const nowMs = clock();
   activityDatabase.write(() => attempts.add({ method: 'command', email, link, createdMs: nowMs }));
-  accountsDatabase.write(() =>
-    audit.append({ atMs: nowMs, actorId: actor?.id, action: 'account.link', accountId: id }),
-  );
+  accountsDatabase.write(() => audit.append({ atMs: nowMs, by, action: 'account.link', accountId: id }));
   return linkUrl(publicUrl, link);
 }

@@ -168,7 +168,7 @@ export class SignIn {
     // Committed first: the session, in another database, names the account.
     const { id } = accountsDatabase.write(() => {
       const found = accounts.findByEmail(email);
-      if (found === undefined || !isOnlyStated) return found ?? this.#signUp(proven, nowMs);
+      if (found === undefined || !isOnlyStated) return found ?? this.#signUp(proven, browser, nowMs);
       throw new DomainError(
         'forbidden',
         `${email} has an account here: sign in to it by mail or at a linked provider, then link ${method} in its settings`,
@@ -176,9 +176,9 @@ export class SignIn {
     });
     const entered = accountsDatabase.write(() => {
       const account = accounts.find(id)!;
-      const entry = { atMs: nowMs, actorId: id, accountId: id };
+      const entry = { atMs: nowMs, by: { ...browser, account }, accountId: id };
       if (account.disabledMs !== undefined) {
-        audit.append({ ...entry, action: 'session.refused', detail: { method } });
+        audit.count({ ...entry, action: 'session.refused', detail: { method } });
         return undefined;
       }
       refuseWithoutPasskey(stores, id, nowMs);
@@ -189,7 +189,7 @@ export class SignIn {
     throw new DomainError('forbidden', 'this account is disabled: ask the operator of this service');
   }
 
-  #signUp({ email, method, identity }: Entry, nowMs: number): Account {
+  #signUp({ email, method, identity }: Entry, browser: Browser, nowMs: number): Account {
     const { stores, signUp } = this.#deps;
     const { accounts, identities, audit } = stores;
     if (!admitsNew(signUp, email)) {
@@ -197,7 +197,7 @@ export class SignIn {
     }
     const account = accounts.create({ email }, nowMs);
     const detail = { method, policy: signUp.policy };
-    const entry = { atMs: nowMs, actorId: account.id, accountId: account.id };
+    const entry = { atMs: nowMs, by: { ...browser, account }, accountId: account.id };
     audit.append({ ...entry, action: 'account.sign-up', detail });
     if (identity !== undefined && identities.link(identity, account.id, nowMs)) {
       audit.append({ ...entry, action: 'identity.link', detail: { provider: method, ...identity } });
@@ -210,7 +210,7 @@ export class SignIn {
     accountsDatabase.write(() => {
       // Also without an account: the time of the answer is the same.
       const accountId = accounts.findByEmail(email)?.id;
-      audit.append({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
+      audit.count({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
 }

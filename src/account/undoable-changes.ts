@@ -1,5 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
+import type { AuditActor } from '../store/audit.ts';
 import { UNDO_MS, type UndoLink } from '../store/undo-links.ts';
 import { undoneMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
@@ -25,13 +26,10 @@ export class UndoableChanges {
    * that sends the mails, made with the link, to be called when the change is committed; a service without mail has no links. `person`: with
    * the address before the change. Within the write of accounts.db that makes the change. Throws 'busy' and 'rate-limited'.
    */
-  record(
-    { account: { id, email }, session }: SignedIn,
-    device: string | undefined,
-    mailsWith: (link: string) => readonly Mail[],
-  ): () => void {
+  record(person: SignedIn, device: string | undefined, mailsWith: (link: string) => readonly Mail[]): () => void {
     const { stores, clock, outbox, publicUrl } = this.#deps;
     const { sessions, devices, audit, undoLinks, activityDatabase } = stores;
+    const { id, email } = person.account;
     const [nowMs, token] = [clock(), randomToken()];
     outbox?.refuseWhenFull();
     const count = outbox === undefined ? 0 : undoLinks.add(token, { accountId: id, email, createdMs: nowMs });
@@ -42,9 +40,9 @@ export class UndoableChanges {
     // Committed first: after a crash in between, people sign in again.
     const ended = activityDatabase.write(() => {
       devices.forgetAll(id, device);
-      return sessions.revokeAll(id, session.id);
+      return sessions.revokeAll(id, person.session.id);
     });
-    const entry = { atMs: nowMs, actorId: id, accountId: id };
+    const entry = { atMs: nowMs, by: person, accountId: id };
     if (ended > 0) audit.append({ ...entry, action: 'session.end-all', detail: { sessions: ended } });
     const mails = mailsWith(`${publicUrl()}/sign-in/undo?token=${token}`);
     return () => {
@@ -58,18 +56,19 @@ export class UndoableChanges {
   }
 
   /**
-   * Undoes the change of a link and all later ones: the account gets its address back, identities linked and passkeys added since
-   * are removed, and all sessions end. Returns the address. Throws as `look` does, and 'conflict' when another account has the address.
+   * Undoes the change of a link and all later ones: the account gets its address back, identities linked and passkeys added since are
+   * removed, and all sessions end. Returns the address. `from`: the request, for the audit. Throws as `look` does, and 'conflict' when
+   * another account has the address.
    */
-  undo(token: string): string {
+  undo(token: string, from: Pick<AuditActor, 'clientAddress' | 'requestId'> = {}): string {
     const { stores, clock, outbox } = this.#deps;
     const { accounts, identities, passkeys, sessions, devices, audit, undoLinks } = stores;
     const { accountsDatabase, activityDatabase } = stores;
     const nowMs = clock();
-    const { from, to } = accountsDatabase.write(() => {
+    const { former, to } = accountsDatabase.write(() => {
       const { accountId, email, createdMs } = this.#find(token);
       const account = accounts.find(accountId)!;
-      const entry = { atMs: nowMs, actorId: accountId, accountId };
+      const entry = { atMs: nowMs, by: { ...from, account }, accountId };
       if ((accounts.findByEmail(email)?.id ?? accountId) !== accountId) {
         const sentence = `'${email}' has another account by now: delete it or change its address, then open this link again`;
         throw new DomainError('conflict', sentence);
@@ -94,9 +93,9 @@ export class UndoableChanges {
         return sessions.revokeAll(accountId);
       });
       audit.append({ ...entry, action: 'account.undo', detail: { sessions: ended } });
-      return { from: account.email, to: email };
+      return { former: account.email, to: email };
     });
-    outbox?.send(undoneMail(from, this.#deps.publicUrl()), nowMs + UNDO_MS);
+    outbox?.send(undoneMail(former, this.#deps.publicUrl()), nowMs + UNDO_MS);
     return to;
   }
 

@@ -143,7 +143,7 @@ export class Reconciliation {
     const { id, quote, transaction = payment.transaction ?? null } = changed;
     const action = ACTIONS[changed.state];
     const detail = { payment: id, tier: quote.tier, transaction };
-    registry.audit.append({ atMs: clock(), action, accountId: quote.accountId, detail });
+    registry.audit.append({ atMs: clock(), by: {}, action, accountId: quote.accountId, detail });
     return changed;
   }
 }

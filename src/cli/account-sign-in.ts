@@ -32,14 +32,14 @@ export function requiredPublicUrl({ publicUrl }: LinkOptions): string {
 
 /** A one-time link that signs in to the account. Throws 'invalid-parameter' without --public-url, and as `createLink` does. */
 export function signInLink(
-  { clock, err }: Terminal,
+  { clock, err, operatingUser }: Terminal,
   options: LinkOptions,
   registry: Registry,
   account: Account,
 ): string {
   using activity = openActivity(options.data);
   const stores = signInStores(registry, activity.database);
-  const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account);
+  const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account, { operatingUser });
   err(`the link signs in as ${account.email}, once, within 15 minutes\n`);
   return link;
 }
@@ -59,8 +59,8 @@ export function printSessions(
 ): void {
   using activity = openActivity(data);
   const sessions = new AccountSessions(signInStores(registry, activity.database), terminal.clock);
-  if (end !== undefined) sessions.end(account, end);
-  if (endAll === true) terminal.err(`${countText(sessions.endAll(account), 'session')} ended\n`);
+  if (end !== undefined) sessions.end(account, end, terminal);
+  if (endAll === true) terminal.err(`${countText(sessions.endAll(account, terminal), 'session')} ended\n`);
   const documents = sessions.list(account).map(({ id, method, userAgent, createdMs, lastUsedMs }) => ({
     id,
     method,
@@ -79,7 +79,12 @@ export function printSessions(
 }
 
 /** Ends all sessions of an account that is disabled. */
-export function endSessions({ clock }: Terminal, data: string, registry: Registry, account: Account): void {
+export function endSessions(
+  { clock, operatingUser }: Terminal,
+  data: string,
+  registry: Registry,
+  account: Account,
+): void {
   using activity = openActivity(data);
-  new AccountSessions(signInStores(registry, activity.database), clock).endAll(account);
+  new AccountSessions(signInStores(registry, activity.database), clock).endAll(account, { operatingUser });
 }

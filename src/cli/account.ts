@@ -49,12 +49,11 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   onRegistry(
     terminal,
     create,
-    ({ registry, nowMs }, options, typed) => {
+    (change, options, typed) => {
+      const { registry, nowMs } = change;
       const email = emailAddress(typed);
       const role = options.admin === true ? 'admin' : 'user';
-      const account = registry.database.write(() =>
-        createAccount({ registry, nowMs }, { email, role, name: options.name }),
-      );
+      const account = registry.database.write(() => createAccount(change, { email, role, name: options.name }));
       const link = options.link === true ? signInLink(terminal, options, registry, account) : undefined;
       printAccount(terminal, options, { registry, account, nowMs }, { link });
       if (link !== undefined && options.json !== true) terminal.out(`\n${link}\n`);

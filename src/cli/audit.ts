@@ -13,8 +13,11 @@ const COLUMNS: readonly Column<AuditDocument>[] = [
   { heading: 'ID', cell: ({ id }) => id },
   { heading: 'TIME', cell: ({ at }) => at },
   { heading: 'ACTION', cell: ({ action }) => action },
-  { heading: 'ACTOR', cell: ({ actor }) => actor },
+  { heading: 'ACTOR', cell: ({ actor, operatingUser }) => actor ?? (operatingUser && `${operatingUser} (command)`) },
   { heading: 'ACCOUNT', cell: ({ account }) => account },
+  { heading: 'COUNT', cell: ({ count }) => (count > 1 ? count : undefined) },
+  { heading: 'CLIENT', cell: ({ client }) => client },
+  { heading: 'REQUEST', cell: ({ requestId }) => requestId, cut: 'end' },
   { heading: 'DETAIL', cell: ({ detail }) => JSON.stringify(detail), cut: 'end' },
 ];
 
@@ -35,8 +38,19 @@ export function auditCommand(terminal: Terminal): CommandUnknownOpts {
   });
 }
 
-export function auditDocument({ id, atMs, action, actor, account, detail }: AuditRecord) {
-  return { id, at: formatInstant(atMs), action, actor: actor ?? null, account: account ?? null, detail };
+export function auditDocument({ id, atMs, action, detail, count, ...entry }: AuditRecord) {
+  return {
+    id,
+    at: formatInstant(atMs),
+    action,
+    actor: entry.actor ?? null,
+    operatingUser: entry.operatingUser ?? null,
+    account: entry.account ?? null,
+    detail,
+    client: entry.clientAddress ?? null,
+    requestId: entry.requestId ?? null,
+    count,
+  };
 }
 
 export function auditTable(terminal: Terminal, documents: readonly AuditDocument[]): string {

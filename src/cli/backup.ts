@@ -1,10 +1,21 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { Value } from 'typebox/value';
+import { keepRevoked, Revocations, revocationsOf } from '../account/revocations.ts';
 import { integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { Accounts } from '../store/accounts.ts';
+import { endSignIns, openActivity } from '../store/activity.ts';
+import { ApiKeys } from '../store/api-keys.ts';
 import { type Backup, backUp } from '../store/backup.ts';
-import { isDamageError } from '../store/database-errors.ts';
+import { Database } from '../store/database.ts';
+import { explained, isDamageError } from '../store/database-errors.ts';
+import { ACCOUNTS, ACTIVITY } from '../store/database-file.ts';
 import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
+import { KeySecret } from '../store/key-secret.ts';
+import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -12,6 +23,9 @@ import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
 import { json, printError, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
+
+const NO_LIST =
+  "keys and accounts that were revoked since the backup are accepted again, unless --revoked names the output of 'bookreel key revoked'";
 
 export function backupCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('backup')
@@ -71,6 +85,7 @@ export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
     .argument('<directory>', "directory that 'bookreel backup' wrote")
     .description('replace the recordings, the accounts and the keys of the data directory with a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
+    .option('--revoked <file>', "output of 'bookreel key revoked': what the backup must refuse")
     .addHelpText(
       'after',
       `
@@ -80,20 +95,83 @@ bookreel.db; run it again with --force. Directories named restore.partial-… in
 the data directory come from a restore that was killed, and can be deleted.
 While a server uses the data directory, the command fails with exit code 4.
 
+Keys that were revoked or rotated since the backup, and accounts that were
+disabled or deleted, stay refused: they are taken from the archive that --force
+replaces, and from --revoked. All sessions end, and sign-in links are void.
+
 Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
-  $ bookreel restore /mnt/backups/bookreel-monday --force`,
+  $ bookreel restore /mnt/backups/bookreel-monday --force
+  $ bookreel restore /mnt/backups/bookreel-monday --revoked revoked.json`,
     )
     .action(async (source, _, command) => {
       const { data, ...options } = command.optsWithGlobals();
+      const given = options.revoked === undefined ? undefined : readRevocations(options.revoked);
+      let refused: number | null = null;
       const restored = await copyVerified(terminal, source, (check) =>
-        restore(source, data, { force: options.force === true, check }),
+        restore(source, data, {
+          force: options.force === true,
+          check: async (draft) => {
+            const lists = [replacedRevocations(data), given].filter((list) => list !== undefined);
+            refused = refuseRevoked(terminal, draft, lists);
+            await check(draft);
+          },
+        }),
       );
       const { keptAs } = restored;
-      terminal.out(options.json === true ? json({ data, ...restored }) : `${data}\n`);
-      const kept = keptAs.length === 0 ? '' : `; the previous archive is now ${keptAs.join(', ')}`;
-      if (options.json !== true) terminal.err(`${sizeOf(restored)}, verified${kept}\n`);
+      terminal.out(options.json === true ? json({ data, ...restored, refused }) : `${data}\n`);
+      const notes = [
+        refused === null ? NO_LIST : `refused since the backup: ${refused} keys and accounts`,
+        ...(keptAs.length === 0 ? [] : [`the previous archive is now ${keptAs.join(', ')}`]),
+      ];
+      if (options.json !== true) terminal.err(`${[`${sizeOf(restored)}, verified`, ...notes].join('; ')}\n`);
     });
+}
+
+/** Throws 'unavailable' for a file that cannot be read, 'invalid-parameter' for one that `key revoked` did not write. */
+function readRevocations(path: string): Revocations {
+  const text = explained(path, () => readFileSync(path, 'utf8'));
+  try {
+    const found: unknown = JSON.parse(text);
+    if (Value.Check(Revocations, found)) return found;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DomainError(
+    'invalid-parameter',
+    `'${path}' is not the whole output of 'bookreel key revoked': write it again`,
+  );
+}
+
+/** The revocations of the archive that is replaced; undefined if there is none. */
+function replacedRevocations(data: string): Revocations | undefined {
+  if (!existsSync(join(data, ACCOUNTS.name))) return undefined;
+  try {
+    using database = Database.open(data, ACCOUNTS, { create: false });
+    // Its key secret may be lost.
+    const apiKeys = new ApiKeys(database, KeySecret.random());
+    return revocationsOf({ database, apiKeys, accounts: new Accounts(database) });
+  } catch (error) {
+    // Damage of the archive is why backups are restored.
+    if (error instanceof DomainError) return undefined;
+    throw error;
+  }
+}
+
+/** Ends the sessions of a restored copy, and refuses what was revoked since. Returns the number of keys and accounts; null without a list. */
+function refuseRevoked(
+  { clock, operatingUser }: Terminal,
+  draft: string,
+  lists: readonly Revocations[],
+): number | null {
+  if (existsSync(join(draft, ACTIVITY.name))) {
+    using activity = openActivity(draft);
+    endSignIns(activity);
+  }
+  if (!existsSync(join(draft, ACCOUNTS.name)) || lists.length === 0) return null;
+  using registry = openRegistry(draft, { create: false });
+  const change = { registry, nowMs: clock(), operatingUser };
+  return lists.reduce((sum, list) => sum + keepRevoked(change, list), 0);
 }
 
 function sizeOf({ files }: Pick<Backup, 'files'>): string {

@@ -1,5 +1,6 @@
 import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { changeKey, createKey, type KeyEdit, revokeKey, rotateKey } from '../account/account-keys.ts';
+import { revocationsOf } from '../account/revocations.ts';
 import { addSettings, instant, requestsPerMinute } from '../config.ts';
 import { OPERATOR_EMAIL } from '../domain/account.ts';
 import type { ApiKey } from '../domain/api-key.ts';
@@ -60,10 +61,10 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
   onRegistry(
     terminal,
     create,
-    ({ registry, nowMs }, options) => {
+    ({ registry, nowMs, operatingUser }, options) => {
       const { account = OPERATOR_EMAIL, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
       const request = { account, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
-      printIssued(terminal, options, registry, createKey(registry, nowMs, request), 'created');
+      printIssued(terminal, options, registry, createKey(registry, nowMs, request, operatingUser), 'created');
     },
     { create: true, check: refuseNoTier },
   );
@@ -116,6 +117,11 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
     if (options.json === true) terminal.out(json(keyDocument(change.registry, change.nowMs, revoked)));
     else terminal.err(`key ${id} is revoked\n`);
   });
+  const revoked = key
+    .command('revoked')
+    .description('print the revoked and rotated keys and the disabled accounts, for restore')
+    .addHelpText('after', examples('key revoked > /mnt/backups/revoked.json'));
+  onRegistry(terminal, revoked, ({ registry }) => terminal.out(json(revocationsOf(registry))));
   return key;
 }
 

@@ -47,6 +47,7 @@ export function onRegistry<
     const options = command.optsWithGlobals() as Own & Global;
     check?.(options, ...command.processedArgs);
     using registry = openRegistry(options.data, { ...options, create });
-    await work({ registry, nowMs: terminal.clock() }, options, ...command.processedArgs);
+    const { clock, operatingUser } = terminal;
+    await work({ registry, nowMs: clock(), operatingUser }, options, ...command.processedArgs);
   });
 }

@@ -153,7 +153,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
       await listenUntilStopped(terminal, options, { served, site, demoKeyId, log, certificate }, (listener) => {
         listening = listener;
-        announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin));
+        announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin, terminal));
       });
       await site?.close();
     };

@@ -21,6 +21,8 @@ export interface Terminal {
   readonly errorsAreJson?: boolean;
   /** Unix milliseconds. */
   readonly clock: () => number;
+  /** The user of this machine who runs the command. */
+  readonly operatingUser: string;
 }
 
 const STYLES = { bold: [1, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;

@@ -3,6 +3,9 @@ import { type Static, Type } from 'typebox';
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** Keys that an answer lists; its other sums are of all keys. */
+export const USAGE_KEYS_MAX = 1000;
+
 const count = (description: string) => Type.Integer({ minimum: 0, description });
 
 const COUNTS = {
@@ -28,7 +31,7 @@ export const UsageResource = Type.Object(
       { description: 'The intervals with requests, in order.' },
     ),
     keys: Type.Array(Type.Object({ keyId: Type.String({ description: 'Id of the key.' }), ...COUNTS }), {
-      description: 'The sums of each key with requests.',
+      description: `The sums of each key with requests; of more than ${USAGE_KEYS_MAX} keys, of those with most requests.`,
     }),
     routes: Type.Array(Type.Object({ route: Type.String({ description: 'Template of the path.' }), ...COUNTS }), {
       description: 'The sums of each route with requests.',

@@ -87,6 +87,7 @@ if (import.meta.main) {
     outColumns: () => 80,
     outHasColour: false,
     errHasColour: false,
+    operatingUser: '',
     clock: () => 0,
   });
   process.stdout.write(manPage(program, VERSION, date));

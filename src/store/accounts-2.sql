@@ -1,4 +1,5 @@
 -- From version 1: the audit has the user of a command, the client, the request and a count. Earlier entries have none, and count as one.
+-- The addresses of accounts that were deleted are replaced, and their subjects at providers removed.
 -- Changes of how a person signs in have links that undo them.
 -- Accounts have passkeys and recovery codes.
 -- Payments have what is needed to send them again.
@@ -23,8 +24,15 @@ INSERT INTO audit (entry_id, at_ms, actor_id, action, account_id, detail)
   SELECT entry_id, at_ms, actor_id, action, account_id, detail FROM former_audit;
 DROP TABLE former_audit;
 
+UPDATE audit SET detail = json_object('from', a.email, 'to', a.email) FROM accounts AS a
+  WHERE a.account_id = audit.account_id AND a.deleted_ms IS NOT NULL AND action = 'account.email';
+UPDATE audit SET detail = json_set(detail, '$.subject', NULL) FROM accounts AS a
+  WHERE a.account_id = audit.account_id AND a.deleted_ms IS NOT NULL AND action IN ('identity.link', 'identity.unlink');
+
 CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
+CREATE INDEX audit_by_actor ON audit (actor_id);
+CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;
 
 CREATE TABLE undo_links (
   digest BLOB PRIMARY KEY,

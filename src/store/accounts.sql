@@ -226,3 +226,6 @@ CREATE TABLE audit (
 
 CREATE INDEX audit_by_account ON audit (account_id);
 CREATE INDEX audit_by_action ON audit (action);
+CREATE INDEX audit_by_actor ON audit (actor_id);
+-- Actions of strangers are found by their hour, to be counted.
+CREATE INDEX audit_of_strangers ON audit (action, account_id, at_ms) WHERE actor_id IS NULL AND operating_user IS NULL;

@@ -38,6 +38,7 @@ export class Accounts {
       countAdmins: database.query<{ admins: number }, []>(
         "SELECT COUNT(*) AS admins FROM accounts WHERE role = 'admin' AND disabled_ms IS NULL",
       ),
+      disabled: database.query<AccountRow, []>(`${SELECT} WHERE disabled_ms IS NOT NULL ORDER BY account_id`),
       listDeleted: database.query<{ id: number }, [InstantMs]>(LIST_DELETED_ACCOUNTS),
       delete: database.query<never, [string, InstantMs, number]>(
         `UPDATE accounts SET email = ?1, name = NULL, role = 'user', deleted_ms = ?2, disabled_ms = ?2 WHERE account_id = ?3`,
@@ -99,6 +100,11 @@ export class Accounts {
   /** The ids of the accounts that were deleted then or later. */
   deletedSince(sinceMs: InstantMs): number[] {
     return this.#sql.listDeleted.all(sinceMs).map(({ id }) => id);
+  }
+
+  /** The accounts that are disabled; deleted ones are too. */
+  disabled(): Account[] {
+    return this.#sql.disabled.all().map((row) => toAccount(row)!);
   }
 
   /** Removes the address and the name, and disables the account. Its id is never used again. */

@@ -27,6 +27,15 @@ export function openServedActivity(directory: string): Activity {
   return isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
 }
 
+/** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in. */
+export function endSignIns({ database }: Activity): void {
+  database.write(() => {
+    database.query('DELETE FROM sessions').run();
+    database.query('DELETE FROM sign_in_attempts').run();
+    database.query('DELETE FROM devices').run();
+  });
+}
+
 function inMemory(directory: string): Activity {
   return activityOf(Database.inMemory(directory, ACTIVITY));
 }

@@ -20,6 +20,9 @@ export interface IssuedKey {
 export type NewKey = Pick<ApiKey, 'accountId' | 'name' | 'tier' | 'requestsPerMinute'> &
   Partial<Pick<ApiKey, 'asOfMs' | 'expiresMs'>>;
 
+/** A key with its present form: the keyed digest, in hex. */
+type RotatedKey = Pick<ApiKey, 'id' | 'prefix'> & { readonly digest: string };
+
 const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, api_keys.name, tier_id AS tier, requests_per_minute AS requestsPerMinute,
   as_of_ms AS asOfMs, prefix, api_keys.created_ms AS createdMs,
   expires_ms AS expiresMs, rotated_ms AS rotatedMs, revoked_ms AS revokedMs
@@ -28,6 +31,8 @@ const SELECT = `SELECT key_id AS id, account_id AS accountId, email AS account, 
 export const FIND_KEY_BY_DIGEST = `${SELECT} WHERE digest = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
 
 const FIND_USABLE_KEY = `${SELECT} WHERE key_id = ? AND revoked_ms IS NULL AND disabled_ms IS NULL`;
+
+export const LIST_KEY_IDS = 'SELECT key_id AS id FROM api_keys WHERE account_id = ? ORDER BY rowid';
 
 const LIST_KEYS_OF_ACCOUNT = `${SELECT} WHERE account_id = ? ORDER BY api_keys.created_ms, key_id`;
 
@@ -44,6 +49,11 @@ export class ApiKeys {
       findUsable: database.query<KeyRow, [string]>(FIND_USABLE_KEY),
       list: database.query<KeyRow, []>(`${SELECT} ORDER BY api_keys.created_ms, key_id`),
       listOfAccount: database.query<KeyRow, [number]>(LIST_KEYS_OF_ACCOUNT),
+      listIds: database.query<{ id: string }, [number]>(LIST_KEY_IDS),
+      owners: database.query<Pick<KeyRow, 'id' | 'accountId' | 'account' | 'tier'>, []>(
+        `SELECT key_id AS id, account_id AS accountId, email AS account, tier_id AS tier
+         FROM api_keys JOIN accounts USING (account_id)`,
+      ),
       listPinned: database.query<KeyRow, [string]>(`${SELECT} WHERE tier_id = ? ORDER BY api_keys.created_ms, key_id`),
       removeName: database.query<never, [string]>('UPDATE api_keys SET name = NULL WHERE key_id = ?'),
       update: database.query<never, (string | number | null)[]>(
@@ -56,6 +66,10 @@ export class ApiKeys {
       ),
       rotate: database.query<never, [Uint8Array, string, number, string]>(
         'UPDATE api_keys SET digest = ?, prefix = ?, rotated_ms = ? WHERE key_id = ?',
+      ),
+      rotated: database.query<RotatedKey & { readonly rotatedMs: number }, []>(
+        `SELECT key_id AS id, prefix, lower(hex(digest)) AS digest, rotated_ms AS rotatedMs FROM api_keys
+         WHERE rotated_ms IS NOT NULL AND revoked_ms IS NULL`,
       ),
       revoke: database.query<never, [number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?'),
     };
@@ -97,6 +111,16 @@ export class ApiKeys {
     return this.#sql.listOfAccount.all(accountId).map(toApiKey);
   }
 
+  /** The ids of the keys of an account, the oldest first, also of thousands of revoked ones. */
+  idsOf(accountId: number): string[] {
+    return this.#sql.listIds.all(accountId).map(({ id }) => id);
+  }
+
+  /** The account and the tier of all keys. */
+  owners() {
+    return this.#sql.owners.all();
+  }
+
   /** The number of an account's keys that are neither revoked nor expired. */
   countUsable(accountId: number, nowMs: number): number {
     return this.ofAccount(accountId).filter((key) => isUsable(key, nowMs)).length;
@@ -135,6 +159,17 @@ export class ApiKeys {
     const key = generateKey();
     this.#sql.rotate.run(this.#secret.digest(key), publicPrefix(key), nowMs, id);
     return { apiKey: this.#mustFind(id), key };
+  }
+
+  /** The keys that were rotated and not revoked. */
+  rotated() {
+    return this.#sql.rotated.all();
+  }
+
+  /** Gives a key the form that it got in a later archive. Within a write transaction. */
+  replace({ id, prefix, digest }: RotatedKey, nowMs: number): ApiKey {
+    this.#sql.rotate.run(Buffer.from(digest, 'hex'), prefix, nowMs, id);
+    return this.#mustFind(id);
   }
 
   /** The key, to change it. Throws 'not-found' without such a key, 'conflict' for a revoked one. */

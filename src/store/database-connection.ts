@@ -20,6 +20,7 @@ export function connect(path: string, file: DatabaseFile): Sqlite {
   return closedOnError(sqlite, () => {
     sqlite.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     sqlite.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+    if (file.erases === true) sqlite.run('PRAGMA secure_delete = ON');
     // Before the first table: later it needs `rebuild`.
     if (isNew(sqlite, path, file)) sqlite.run('PRAGMA auto_vacuum = INCREMENTAL');
     return sqlite;

@@ -13,6 +13,8 @@ export interface DatabaseFile {
   readonly applicationId: number;
   /** The version of `schema`. */
   readonly version: number;
+  /** True if the bytes of removed and replaced values are overwritten: they are of persons. */
+  readonly erases?: boolean;
   /** SQL that creates an empty database. */
   readonly schema: string;
   /** In order, one for each released version that this program upgrades; the last one leads to `version`. */
@@ -38,6 +40,7 @@ export const ACCOUNTS: DatabaseFile = {
   name: 'accounts.db',
   applicationId: 0x62_6b_72_61,
   version: 2,
+  erases: true,
   schema: accounts,
   migrations: [{ sql: accountsToVersion2 }],
 };

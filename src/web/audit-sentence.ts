@@ -3,6 +3,7 @@ import type { AuditDetail, AuditEntry } from '../store/audit.ts';
 import { numberText, timeText, usdText } from './texts.ts';
 
 type Value = AuditDetail[string] | undefined;
+type Described = Pick<AuditEntry, 'action' | 'detail'> & Partial<Pick<AuditEntry, 'count'>>;
 type Sentence = (detail: AuditDetail) => string;
 
 /** Others are names of providers. */
@@ -58,9 +59,10 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
 export const AUDIT_ACTIONS: readonly string[] = Object.keys(SENTENCES);
 
 /** Describes an entry in words. An action of another build is shown as it is stored. */
-export function auditSentence({ action, detail }: Pick<AuditEntry, 'action' | 'detail'>): string {
+export function auditSentence({ action, detail, count = 1 }: Described): string {
   const sentence = SENTENCES[action];
-  if (sentence !== undefined) return sentence(detail);
+  if (sentence !== undefined)
+    return `${sentence(detail)}${count === 1 ? '' : `, ${numberText(count)} times in this hour`}`;
   const facts = Object.entries(detail).map(([name, value]) => `${name} ${value ?? 'none'}`);
   return [action, ...facts].join(', ');
 }

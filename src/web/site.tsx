@@ -35,8 +35,7 @@ export function accountSite(deps: SiteDeps) {
     const { request, set } = context;
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
-      const { client } = subjectsOf(deps.addresses.of(request));
-      return responseOf(set, await handler(pageRequestOf(context, client)));
+      return responseOf(set, await handler(pageRequestOf(context, deps.addresses.of(request))));
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
@@ -63,7 +62,9 @@ export function accountSite(deps: SiteDeps) {
         if (person === undefined) return redirect('/sign-in', nextCookie(pageAbove(path)));
         if (isForAdmins) refuseNonAdmin(person, nowMs());
         if (isForAdmins) service.passkeys.refuseAdminWithout(person);
-        return handle(deps, { ...person, hasPayments: deps.billing !== undefined }, { ...pageRequest, form });
+        const { clientAddress, requestId } = pageRequest.browser;
+        const hasPayments = deps.billing !== undefined;
+        return handle(deps, { ...person, clientAddress, requestId, hasPayments }, { ...pageRequest, form });
       },
     ]);
   const site = new Elysia({ name: 'account-site', detail: { hide: true } }).use(assetsController(SCRIPTS));
@@ -85,12 +86,13 @@ export function accountSite(deps: SiteDeps) {
   return site;
 }
 
-function pageRequestOf({ request, params }: Context, client: string): PageRequest {
+function pageRequestOf({ request, set, params }: Context, clientAddress: string): PageRequest {
   const { search, searchParams } = new URL(request.url);
   const { next, ...cookies } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
-  const browser = { userAgent, ...cookies };
+  const browser = { userAgent, ...cookies, clientAddress, requestId: String(set.headers['x-request-id']) };
+  const { client } = subjectsOf(clientAddress);
   // The router gives a path without parameters no parameters at all.
   const parameter = Object.values(params ?? {})[0] ?? '';
   return { browser, next, sentBy, client, query: searchParams, search, parameter, form: () => formOf(request) };

@@ -1,9 +1,10 @@
 import { Database as Sqlite } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DeletedAccounts, deleteAccount, deleteOwnAccount } from '../../src/account/account-deletion.ts';
 import { createOwnKey, revokeKey } from '../../src/account/account-keys.ts';
-import { endGrant, grantTier } from '../../src/account/administration.ts';
+import { endGrant, grantTier, setEmail, setRole } from '../../src/account/administration.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { Identities } from '../../src/store/identities.ts';
@@ -12,6 +13,7 @@ import { Sessions } from '../../src/store/sessions.ts';
 import { DELETED_KEYS } from '../../src/store/usage.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
+import { runCommand } from '../support/command.ts';
 import { lastEntry, person } from './persons.ts';
 
 const HOUR_MS = 3_600_000;
@@ -105,6 +107,51 @@ test('no row of a deleted account has its address, its subject, or the name of a
     for (const secret of [EMAIL, KEY_NAME.toLowerCase(), 'ada-subject']) expect(text).not.toContain(secret);
   }
 });
+
+test.each(['the person', 'a command'])(
+  'No address of an account that %s deleted is in the audit, or in a byte of accounts.db and its log after a checkpoint.',
+  async (by) => {
+    using held = temporaryArchive();
+    const { registry, activity } = held;
+    const { audit, database } = registry;
+    const [first, second] = ['ada.first@example.com', 'Ada.Second@example.org'];
+    const ada = person(held, first);
+    const root = person(held, 'root@example.com', { role: 'admin' });
+    const eve = person(held, 'eve@example.com');
+    const { account } = ada.actor;
+    const [from, rootFrom] = ['192.0.2.77', '198.51.100.1'];
+    const sent = { ...ada, actor: { ...ada.actor, clientAddress: from, requestId: 'r-ada' } };
+    const byRoot = { ...root, actor: { ...root.actor, clientAddress: rootFrom, requestId: 'r-root' } };
+    setEmail({ registry, nowMs: NOW_MS, operatingUser: 'operator' }, account.id, second);
+    createOwnKey({ ...sent, actor: { ...sent.actor, account: { ...account, email: second } } }, { name: KEY_NAME });
+    setRole(byRoot, account.id, 'admin');
+    grantTier(sent, eve.actor.account.id, 'pro');
+    const detail = { provider: 'corp', issuer: 'https://corp.example', subject: 'subject-of-ada' };
+    database.write(() =>
+      audit.append({ atMs: NOW_MS, by: sent.actor, action: 'identity.link', accountId: account.id, detail }),
+    );
+    const bytes = () =>
+      ['accounts.db', 'accounts.db-wal']
+        .map((name) => join(held.path, name))
+        .filter((path) => existsSync(path))
+        .map((path) => readFileSync(path, 'latin1').toLowerCase())
+        .join();
+    const personal = [first, second, from, 'subject-of-ada'].map((text) => text.toLowerCase());
+    database.checkpoint();
+    expect(personal.filter((text) => bytes().includes(text))).toEqual(personal);
+    if (by === 'the person') deleteOwnAccount(sent, activity);
+    else expect((await runCommand(['account', 'delete', second, '--data', held.path])).code).toBe(0);
+    database.checkpoint();
+    expect(personal.filter((text) => bytes().includes(text))).toEqual([]);
+    // Those of others stay.
+    expect(bytes()).toContain(rootFrom);
+    const email = registry.accounts.find(account.id)!.email;
+    const [change] = audit.list(1, { action: 'account.email' });
+    expect(change).toMatchObject({ operatingUser: 'operator', detail: { from: email, to: email } });
+    const [link] = audit.list(1, { action: 'identity.link' });
+    expect(link!.detail).toEqual({ ...detail, subject: null });
+  },
+);
 
 test('A deletion of an account is decided in accounts.db, and the next start of a server finishes its step in activity.db.', async () => {
   using held = temporaryArchive();

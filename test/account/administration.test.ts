@@ -216,7 +216,7 @@ test('pages of the audit have each entry once, the latest first, of all accounts
       administer(admin, () => {
         for (const [number, index] of concerned.entries()) {
           const accountId = people[index]?.id;
-          registry.audit.append({ atMs: NOW_MS, action: `test.${number}`, actorId: admin.actor.account.id, accountId });
+          registry.audit.append({ atMs: NOW_MS, action: `test.${number}`, by: admin.actor, accountId });
         }
       });
       for (const account of [undefined, ...people]) {

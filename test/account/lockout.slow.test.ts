@@ -6,6 +6,8 @@ import { PlainBrowser } from '../web/browser.ts';
 import { catchMails } from './smtp-catcher.ts';
 
 const ADA = 'ada@corp.example';
+/** An entry of the audit. */
+type Entry = Readonly<{ action: string; count: number }>;
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
 test('Strangers keep nobody out of the executable, guess at most 20 codes, and get no mail to an address with another destination in it.', async () => {
@@ -37,6 +39,12 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
     if (status === 429) answers.waiting += 1;
   }
   expect(answers).toEqual({ wrong: 20, waiting: 20 });
+  const listed = JSON.parse((await runExecutable(['audit', '--json', '--data', directory.path])).stdout) as Entry[];
+  const wrong = listed.filter(({ action }) => action === 'session.wrong-code');
+  // Two if an hour begins meanwhile.
+  expect(wrong.length).toBeLessThanOrEqual(2);
+  expect(wrong.reduce((sum, { count }) => sum + count, 0)).toBe(20);
+  expect(wrong[0]).toMatchObject({ actor: null, account: ADA, client: null, requestId: null });
   const { link } = await smtp.nth(4);
   const person = newBrowser();
   expect((await person.post('/sign-in/email', { email: ADA }, from('203.0.113.5'))).status).toBe(303);

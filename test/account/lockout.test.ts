@@ -162,7 +162,7 @@ test('A device cookie signs nobody in, is no use for another account, and ends w
     ).includes('with this address');
   };
   expect([await isKnown(device), await isKnown(eve.device), await isKnown('x')]).toEqual([true, false, false]);
-  held.service.sessions.endAll(account);
+  held.service.sessions.endAll(account, {});
   expect(await isKnown(device)).toBe(false);
   const again = (await signInByLink(held, smtp, NEW_BROWSER, '192.0.9.1')) as NewSession;
   held.passTime(399 * 24 * 60 * MINUTE_MS);

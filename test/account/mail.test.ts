@@ -90,8 +90,14 @@ test('Links and codes that are expired, used, foreign or guessed are refused', a
   held.passTime(15 * MINUTE_MS);
   expect(await refusal(() => signIn.look(link))).toMatch(/^this link is older than 15 minutes/);
   expect(await refusal(() => signIn.redeemLink(link, NEW_BROWSER))).toMatch(/^this link is older than 15 minutes/);
-  const entry = { action: 'session.wrong-code', accountId: ada.id, actorId: undefined, detail: { method: 'email' } };
-  expect(registry.audit.list(10)).toEqual(Array(6).fill(expect.objectContaining(entry)));
+  const entry = {
+    action: 'session.wrong-code',
+    accountId: ada.id,
+    actorId: undefined,
+    detail: { method: 'email' },
+    count: 6,
+  };
+  expect(registry.audit.list(10)).toEqual([expect.objectContaining(entry)]);
 });
 
 test('An address that may not sign in gets the same answer, cookie and rows, no mail, and each wrong code is in the audit.', async () => {

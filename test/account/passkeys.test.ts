@@ -155,7 +155,8 @@ test('A counter that goes back is that of a copy; an authenticator that does not
     held.passTime(1);
     expect(await refusal(() => signIn(adas, { counter }))).toMatch(/counts less than before, as a copy does/);
   }
-  expect(entries('passkey.refused')).toHaveLength(3);
+  // Counted by the hour, so that a stranger with the answers of a copy cannot fill the audit.
+  expect(held.registry.audit.list(9, { action: 'passkey.refused' })).toMatchObject([{ count: 3, actorId: undefined }]);
   held.passTime(1);
   expect((await signIn(adas, { counter: 8 })).account.email).toBe(ADA);
   const uncounted = new Authenticator(ORIGIN);

@@ -108,7 +108,7 @@ test('sums begin with the most requests, and are of 30 days by default and of 40
   expect([await days(), await days(0)]).toEqual([30, 400]);
 });
 
-test('Usage is stored by hour and by day: 400 days by day are read from the rows of days.', () => {
+test('Usage is stored by hour and by day: 400 days by day are read from the rows of days.', async () => {
   using held = temporaryArchive();
   const { usage } = held.activity;
   for (let day = 0; day <= 400; day += 1) {
@@ -119,7 +119,7 @@ test('Usage is stored by hour and by day: 400 days by day are read from the rows
   held.activity.database
     .query('DELETE FROM usage WHERE interval_ms = 3600000 AND start_ms < ?')
     .run(NOW_MS - (NOW_MS % DAY_MS));
-  const { total, fromMs } = usageOf(usage, ['key_a'], { interval: 'day', fromMs: 0 }, NOW_MS);
+  const { total, fromMs } = await usageOf(usage, ['key_a'], { interval: 'day', fromMs: 0 }, NOW_MS);
   expect(total.intervals).toHaveLength(401);
   expect(fromMs).toBe(NOW_MS - (NOW_MS % DAY_MS) - 400 * DAY_MS);
   expect(new Set(total.intervals.slice(0, -1).map(([, { requests }]) => requests))).toEqual(new Set([2]));

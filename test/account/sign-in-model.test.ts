@@ -297,7 +297,7 @@ const signOut = (browser: number, isEverywhere: boolean) =>
     const found = real.sessions.find(real.tokens[browser]);
     if (found === undefined) return;
     if (isEverywhere) {
-      real.sessions.endAll(found.account, found.account);
+      real.sessions.endAll(found.account, found);
       endAll(model, model.sessions[browser]!.account);
     } else {
       real.sessions.signOut(found);
@@ -503,7 +503,7 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
         undoableChanges,
         sessions,
         outbox,
-        createLink: (of) => createLink({ stores, clock, publicUrl: PUBLIC_URL }, accounts.findByEmail(of)!),
+        createLink: (of) => createLink({ stores, clock, publicUrl: PUBLIC_URL }, accounts.findByEmail(of)!, {}),
         create: (of) => void accountsDatabase.write(() => accounts.create({ email: of }, clock())),
         setDisabled: (of, disabled) =>
           accountsDatabase.write(() => (disabled ? accounts.disable(idOf(of), clock()) : accounts.enable(idOf(of)))),

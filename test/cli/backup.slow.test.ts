@@ -126,7 +126,7 @@ describe('backup and restore', () => {
       keySecretSha256,
     });
     const restored = await workspace.run('restore', 'copy', '--data', 'again', '--json');
-    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, keptAs: [] });
+    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, keptAs: [], refused: null });
   });
 
   test('have the accounts, grants and audit, and what a server wrote to activity.db', async () => {

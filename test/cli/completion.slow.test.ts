@@ -58,11 +58,11 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     ],
     [
       ['bookreel', 'key', ''],
-      ['create', 'list', 'revoke', 'rotate', 'set'],
+      ['create', 'list', 'revoke', 'revoked', 'rotate', 'set'],
     ],
     [
       ['bookreel', '--json', 'key', 'r'],
-      ['revoke', 'rotate'],
+      ['revoke', 'revoked', 'rotate'],
     ],
     [['bookreel', '--data', 'x', 'tier', 'se'], ['set']],
     [['bookreel', 'export', '--form'], ['--format']],

@@ -73,8 +73,11 @@ const AUDIT: Expected = {
   ID: ({ id }: Document) => id,
   TIME: ({ at }: Document) => at,
   ACTION: ({ action }: Document) => action,
-  ACTOR: ({ actor }: Document) => actor,
+  ACTOR: ({ actor, operatingUser }: Document) => actor ?? (operatingUser && `${operatingUser} (command)`),
   ACCOUNT: ({ account }: Document) => account,
+  COUNT: ({ count }: Document) => (count === 1 ? null : count),
+  CLIENT: ({ client }: Document) => client,
+  REQUEST: ({ requestId }: Document) => requestId,
   DETAIL: ({ detail }: Document) => JSON.stringify(detail),
 };
 

@@ -31,6 +31,7 @@ const TERMINAL = {
   outColumns: () => 80,
   outHasColour: false,
   errHasColour: false,
+  operatingUser: 'operator',
   clock: () => NOW_MS,
 };
 

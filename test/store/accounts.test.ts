@@ -61,6 +61,17 @@ describe('accounts', () => {
   });
 });
 
+/** An entry that nobody known made, of no request. */
+const PLAIN = {
+  actorId: undefined,
+  accountId: undefined,
+  detail: {},
+  operatingUser: undefined,
+  clientAddress: undefined,
+  requestId: undefined,
+  count: 1,
+};
+
 test('entries of the audit are listed from the latest: all, or those of an account, of an action, or of both', () => {
   using held = temporaryArchive();
   const { database, accounts, audit } = held.registry;
@@ -69,20 +80,34 @@ test('entries of the audit are listed from the latest: all, or those of an accou
     accounts.create({ email: 'bob@example.com', role: 'admin' }, NOW_MS),
   ]);
   database.write(() => {
-    audit.append({ atMs: NOW_MS, action: 'account.create', accountId: ann!.id });
-    audit.append({ atMs: NOW_MS + 1, action: 'tier.set', detail: { tier: 'pro', rpm: 5 } });
-    audit.append({ atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id });
+    audit.append({ atMs: NOW_MS, by: {}, action: 'account.create', accountId: ann!.id });
+    audit.append({
+      atMs: NOW_MS + 1,
+      by: { operatingUser: 'root' },
+      action: 'tier.set',
+      detail: { tier: 'pro', rpm: 5 },
+    });
+    const by = { account: bob!, clientAddress: '192.0.2.1', requestId: 'r-1' };
+    audit.append({ atMs: NOW_MS + 2, by, action: 'account.disable', accountId: ann!.id });
   });
   const all = audit.list(10);
   expect(all.map(({ id: _, ...entry }) => entry)).toEqual([
-    { atMs: NOW_MS + 2, actorId: bob!.id, action: 'account.disable', accountId: ann!.id, detail: {} },
-    { atMs: NOW_MS + 1, actorId: undefined, action: 'tier.set', accountId: undefined, detail: { tier: 'pro', rpm: 5 } },
-    { atMs: NOW_MS, actorId: undefined, action: 'account.create', accountId: ann!.id, detail: {} },
+    {
+      ...PLAIN,
+      atMs: NOW_MS + 2,
+      actorId: bob!.id,
+      action: 'account.disable',
+      accountId: ann!.id,
+      clientAddress: '192.0.2.1',
+      requestId: 'r-1',
+    },
+    { ...PLAIN, atMs: NOW_MS + 1, action: 'tier.set', detail: { tier: 'pro', rpm: 5 }, operatingUser: 'root' },
+    { ...PLAIN, atMs: NOW_MS, action: 'account.create', accountId: ann!.id },
   ]);
   expect(audit.list(2)).toEqual(all.slice(0, 2));
   expect(audit.list(10, { accountId: ann!.id })).toEqual([all[0]!, all[2]!]);
   expect(audit.list(10, { accountId: bob!.id })).toEqual([]);
-  database.write(() => audit.append({ atMs: NOW_MS, action: 'account.disable', accountId: bob!.id }));
+  database.write(() => audit.append({ atMs: NOW_MS, by: {}, action: 'account.disable', accountId: bob!.id }));
   const latest = audit.list(1)[0]!;
   expect(audit.list(10, { action: 'account.disable' })).toEqual([latest, all[0]!]);
   expect(audit.list(10, { action: 'account.disable', beforeId: latest.id })).toEqual([all[0]!]);
@@ -90,4 +115,48 @@ test('entries of the audit are listed from the latest: all, or those of an accou
   expect(audit.list(10, { action: 'account.disable', accountId: ann!.id })).toEqual([all[0]!]);
   expect(audit.list(10, { action: 'account.create', accountId: ann!.id, beforeId: all[0]!.id })).toEqual([all[2]!]);
   expect(audit.list(10, { action: 'account.create', accountId: bob!.id })).toEqual([]);
+});
+
+test('100,000 wrong codes of an hour are one entry for each account, with their number', () => {
+  using held = temporaryArchive();
+  const { database, accounts, audit } = held.registry;
+  const hourMs = NOW_MS - (NOW_MS % 3_600_000);
+  const ids = database.write(() =>
+    [1, 2, 3].map((number) => accounts.create({ email: `${number}@example.com` }, NOW_MS).id),
+  );
+  const known = [...ids, undefined];
+  const before = audit.list(100).length;
+  database.write(() => {
+    for (let code = 0; code < 100_000; code += 1) {
+      const atMs = hourMs + code * 36;
+      audit.count({ atMs, action: 'session.wrong-code', accountId: known[code % 4], detail: { method: 'email' } });
+    }
+  });
+  const entries = audit.list(100).slice(0, -before || undefined);
+  expect(entries.map(({ accountId, count, atMs }) => [accountId, count, atMs])).toEqual(
+    known.map((accountId, index) => [accountId, 25_000, hourMs + index * 36]).reverse(),
+  );
+  const entry = {
+    atMs: hourMs + 3_599_999,
+    action: 'session.wrong-code',
+    accountId: ids[0],
+    detail: { method: 'email' },
+  };
+  const counts = () => audit.list(100, { accountId: ids[0]! }).map(({ action, count }) => [action, count]);
+  const [other, next] = [
+    { ...entry, action: 'session.refused' },
+    { ...entry, atMs: hourMs + 3_600_000 },
+  ];
+  database.write(() => {
+    for (const one of [entry, other, next, other, next, entry, next]) audit.count(one);
+    // A person's entry of the same hour is another one.
+    audit.append({ ...next, by: { account: { id: ids[0]! } } });
+    audit.count(next);
+  });
+  expect(counts()).toEqual([
+    ['session.wrong-code', 1],
+    ['session.wrong-code', 4],
+    ['session.refused', 2],
+    ['session.wrong-code', 25_002],
+  ]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
 import { FIND_ACCOUNT_BY_EMAIL, LIST_ACCOUNTS, LIST_DELETED_ACCOUNTS } from '../../src/store/accounts.ts';
-import { FIND_KEY_BY_DIGEST } from '../../src/store/api-keys.ts';
+import { FIND_KEY_BY_DIGEST, LIST_KEY_IDS } from '../../src/store/api-keys.ts';
 import * as audit from '../../src/store/audit.ts';
 import type { Database } from '../../src/store/database.ts';
 import * as deletion from '../../src/store/deletion.ts';
@@ -178,6 +178,24 @@ test.each<[string, string, ...string[]]>([
     audit.LIST_AUDIT_OF_ACCOUNT_AND_ACTION,
     'SEARCH audit USING INDEX audit_by_account (account_id=? AND rowid<?)',
   ],
+  ['LIST_KEY_IDS', LIST_KEY_IDS, 'SEARCH api_keys USING INDEX api_keys_by_account (account_id=?)'],
+  [
+    'COUNT_STRANGER',
+    audit.COUNT_STRANGER,
+    'SEARCH audit USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCALAR SUBQUERY',
+    'SEARCH audit USING INDEX audit_of_strangers (action=? AND account_id=? AND at_ms>? AND at_ms<?)',
+  ],
+  [
+    'FORGET_CLIENTS',
+    audit.FORGET_CLIENTS,
+    'MULTI-INDEX OR',
+    'INDEX 1',
+    'SEARCH audit USING INDEX audit_by_actor (actor_id=?)',
+    'INDEX 2',
+    'SEARCH audit USING INDEX audit_by_account (account_id=?)',
+  ],
+  ['LIST_PERSONAL_DETAILS', audit.LIST_PERSONAL_DETAILS, 'SEARCH audit USING INDEX audit_by_account (account_id=?)'],
   ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
   ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],

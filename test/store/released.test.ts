@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,4 +72,42 @@ describe.each(VERSIONS)('the data directory of version %s', (version) => {
     expect(bytes()).toEqual(before);
     await expectWhole(directory);
   });
+});
+
+test('an upgrade replaces the addresses of accounts that an earlier version deleted', () => {
+  using parent = temporaryDirectory();
+  unpack('0.3.0', parent.path);
+  const path = join(parent.path, 'accounts.db');
+  {
+    using earlier = new Sqlite(path);
+    earlier.run(`INSERT INTO accounts (account_id, email, created_ms, disabled_ms, deleted_ms)
+      VALUES (77, 'account-77@deleted.invalid', 1, 2, 2), (78, 'kept@example.com', 1, NULL, NULL)`);
+    const append = earlier.query('INSERT INTO audit (at_ms, action, account_id, detail) VALUES (1, ?, ?, ?)');
+    for (const [id, name] of [
+      [77, 'gone'],
+      [78, 'kept'],
+    ] as const) {
+      append.run('account.email', id, JSON.stringify({ from: `${name}@example.com`, to: `${name}@example.org` }));
+      append.run(
+        'identity.link',
+        id,
+        JSON.stringify({ provider: 'corp', issuer: 'https://i', subject: `${name}-sub` }),
+      );
+      append.run('key.create', id, JSON.stringify({ key: 'key_1', tier: null }));
+    }
+  }
+  using registry = openRegistry(parent.path, KEEP);
+  expect(registry.audit.list(9, { accountId: 77 }).map(({ detail }) => detail)).toEqual([
+    { key: 'key_1', tier: null },
+    { provider: 'corp', issuer: 'https://i', subject: null },
+    { from: 'account-77@deleted.invalid', to: 'account-77@deleted.invalid' },
+  ]);
+  registry.database.checkpoint();
+  const bytes = readFileSync(path, 'latin1');
+  expect(['gone@example', 'gone-sub', 'kept@example.org', 'kept-sub'].map((text) => bytes.includes(text))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
 });

@@ -25,6 +25,7 @@ export function captured(clock: () => number = Date.now): CapturedTerminal {
     outHasColour: false,
     errHasColour: false,
     clock,
+    operatingUser: 'operator',
     stdout: () => out,
     stderr: () => err,
   };

@@ -117,7 +117,7 @@ describe('The pages of administration', () => {
     ]);
     expect(rowsOf(text, 'Entries of the audit')).toContainEqual({
       Action: `Created the key ${apiKey.id} with the tier enterprise 2026-06-01 00:00 UTC · key.create`,
-      Person: 'command or service',
+      Person: 'no signed-in person',
     });
     expect(rowsOf((await admin.open('/admin/accounts?search=shown@')).text, 'Accounts')).toEqual([
       {
@@ -368,8 +368,14 @@ describe('The pages of administration', () => {
     const { audit, database } = registry;
     database.write(() => {
       for (let sessions = 1; sessions <= 60; sessions += 1) {
-        audit.append({ atMs: NOW_MS, action: 'session.end-all', accountId: id, actorId: id, detail: { sessions } });
-        audit.append({ atMs: NOW_MS, action: 'session.sign-out', accountId: id });
+        audit.append({
+          atMs: NOW_MS,
+          action: 'session.end-all',
+          accountId: id,
+          by: { account: { id } },
+          detail: { sessions },
+        });
+        audit.append({ atMs: NOW_MS, by: {}, action: 'session.sign-out', accountId: id });
       }
     });
     const named = encodeURIComponent('<B>@audit.example');
@@ -392,7 +398,7 @@ describe('The pages of administration', () => {
     );
     expect((await entries(''))[0]).toEqual({
       Action: 'Signed out 2026-06-01 00:00 UTC · session.sign-out',
-      Person: 'command or service',
+      Person: 'no signed-in person',
       Account: '<b>@audit.example',
     });
     const unknown = await admin.open('/admin/audit?account=nobody@example.com');

@@ -61,6 +61,12 @@ test.each<[string, AuditDetail, string]>([
   expect(auditSentence({ action, detail })).toBe(sentence);
 });
 
+test('an entry that counts says how often', () => {
+  const entry = { action: 'session.wrong-code', detail: { method: 'email' } };
+  expect(auditSentence({ ...entry, count: 1 })).toBe('A wrong code was entered');
+  expect(auditSentence({ ...entry, count: 1200 })).toBe('A wrong code was entered, 1,200 times in this hour');
+});
+
 test('every action that the sources record has a sentence, and no other', async () => {
   const recorded = new Set<string>();
   for await (const path of new Bun.Glob('**/*.ts').scan(join(import.meta.dir, '..', '..', 'src'))) {

@@ -196,7 +196,7 @@ test('A form that is still being received when its session ends changes nothing'
   // Answered after the others have begun.
   await ada.open('/account');
   const { account } = service.sessions.find(ada.cookies.get(SESSION))!;
-  service.sessions.endAll(account, account);
+  service.sessions.endAll(account, { account });
   const before = rowsOf(site);
   for (const gate of gates) gate.resolve();
   const shown = (await Promise.all(answers)).map(({ status, headers }) => [status, headers.get('location')]);

@@ -36,6 +36,9 @@ test('A person changes the address by a link to the new one; opening the link ch
   expect([changed.status, changed.headers.get('location')]).toEqual([303, '/account/settings?changed']);
   expect((await ada.open('/account/settings?changed')).text).toContain(`sign in as ${NEW}`);
   expect((await ada.post('/account/settings/link', { token: link })).status).toBe(403);
+  const entries = registry.audit.list(20).filter(({ actorId }) => actorId !== undefined);
+  expect(entries.map(({ action }) => action)).toContain('account.email');
+  expect(entries.filter(({ clientAddress, requestId }) => clientAddress === undefined || !requestId)).toEqual([]);
   expect(registry.accounts.findByEmail(NEW)).toBeDefined();
 });
 

@@ -130,7 +130,7 @@ describe('a token of a signed-in browser', () => {
     ['signing out', (_, browser) => browser.post('/sign-out')],
     [
       'the end of all sessions',
-      ({ people: { service, registry } }) => service.sessions.endAll(registry.accounts.findByEmail(ADA)!),
+      ({ people: { service, registry } }) => service.sessions.endAll(registry.accounts.findByEmail(ADA)!, {}),
     ],
     [
       'revoking the key',
@@ -147,7 +147,7 @@ describe('a token of a signed-in browser', () => {
       'disabling the account',
       ({ people: { registry, service } }) =>
         disableAccount({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(ADA)!.id, (account) =>
-          service.sessions.endAll(account),
+          service.sessions.endAll(account, {}),
         ),
     ],
   ];

@@ -5,7 +5,7 @@ import { AccountResource, hasOneOwner } from '../../domain/account.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { tierResource } from '../../domain/tier.ts';
-import { UsageResource } from '../../domain/usage.ts';
+import { USAGE_KEYS_MAX, UsageResource } from '../../domain/usage.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { Usage } from '../../store/usage.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -72,11 +72,11 @@ export function accountController(
     )
     .get(
       USAGE_ROUTE,
-      ({ exchange, accessCheck, query }) => {
+      async ({ exchange, accessCheck, query }) => {
         const { interval, keyId, from: fromMs, to: toMs } = query;
         const keys = database.readShared(() => {
           const key = keyOf(accessCheck);
-          return hasOneOwner(key.account) ? apiKeys.ofAccount(key.accountId).map(({ id }) => id) : [key.id];
+          return hasOneOwner(key.account) ? apiKeys.idsOf(key.accountId) : [key.id];
         });
         if (keyId !== undefined && !keys.includes(keyId)) {
           throw new DomainError(
@@ -84,13 +84,13 @@ export function accountController(
             `this account has no such key: ${USAGE_ROUTE} lists its keys with requests`,
           );
         }
-        const used = usageOf(usage, keyId === undefined ? keys : [keyId], { interval, fromMs, toMs }, nowMs());
+        const used = await usageOf(usage, keyId === undefined ? keys : [keyId], { interval, fromMs, toMs }, nowMs());
         const data = {
           from: formatInstant(used.fromMs),
           to: formatInstant(used.toMs),
           interval,
           intervals: used.total.intervals.map(([startMs, counts]) => ({ start: formatInstant(startMs), ...counts })),
-          keys: byName(used.keys).map(({ name, series }) => ({ keyId: name, ...series.sum })),
+          keys: byName(used.keys.slice(0, USAGE_KEYS_MAX)).map(({ name, series }) => ({ keyId: name, ...series.sum })),
           routes: byName(used.routes).map(({ name, series }) => ({ route: name, ...series.sum })),
         } satisfies UsageResource;
         return responder.document({ data }, negotiate(exchange));

@@ -16,15 +16,16 @@ import { firstRequests } from './first-requests.ts';
 const ENTRIES_MAX = 6;
 
 /** GET /account. */
-export function overviewPage(deps: WebDeps, person: Person): Answer {
+export async function overviewPage(deps: WebDeps, person: Person): Promise<Answer> {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const { account, keyIds } = registry.database.read(() => ({
     account: overviewOf(registry, nowMs, person.account),
-    keyIds: registry.apiKeys.ofAccount(person.account.id).map(({ id }) => id),
+    keyIds: registry.apiKeys.idsOf(person.account.id),
   }));
-  const requestsBy = (interval: 'hour' | 'day') =>
-    numberText(usageOf(service.activity.usage, keyIds, { interval }, nowMs).total.sum.requests);
+  const requestsBy = async (interval: 'hour' | 'day') =>
+    numberText((await usageOf(service.activity.usage, keyIds, { interval }, nowMs)).total.sum.requests);
+  const [ofDay, ofMonth] = [await requestsBy('hour'), await requestsBy('day')];
   const rate = numberText(account.tier.requestsPerMinute);
   const allowed = keysAllowed(registry, account.email);
   return personPage(
@@ -42,8 +43,8 @@ export function overviewPage(deps: WebDeps, person: Person): Answer {
           value={String(account.validKeys)}
           note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
         />
-        <Figure name="Requests" value={requestsBy('hour')} note="in the last 24 hours" />
-        <Figure name="Requests" value={requestsBy('day')} note="in the last 30 days" />
+        <Figure name="Requests" value={ofDay} note="in the last 24 hours" />
+        <Figure name="Requests" value={ofMonth} note="in the last 30 days" />
       </div>
       {account.validKeys === 0 && <FirstSteps commands={firstRequests(deps, account.tier)} />}
       <Latest entries={auditPage(registry, { limit: ENTRIES_MAX, accountId: account.id })} ownId={account.id} />

@@ -55,14 +55,14 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
 }
 
 /** POST /account/sessions/end. */
-export async function endSession({ service }: WebDeps, { account }: Person, request: PageRequest): Promise<Answer> {
-  service.sessions.end(account, (await request.form()).get('session') ?? '', account);
+export async function endSession({ service }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  service.sessions.end(person.account, (await request.form()).get('session') ?? '', person);
   return redirect('/account/sessions');
 }
 
 /** POST /account/sessions/end-all. */
-export function signOutEverywhere({ service }: WebDeps, { account }: Person): Answer {
-  service.sessions.endAll(account, account);
+export function signOutEverywhere({ service }: WebDeps, person: Person): Answer {
+  service.sessions.endAll(person.account, person);
   return redirect('/sign-in', sessionCookie(undefined));
 }
 

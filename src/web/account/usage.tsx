@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
+import { type AccountUsage, summedTime, usageOf, usageRows } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import { DomainError } from '../../domain/errors.ts';
@@ -11,6 +10,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
+import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { intervalText } from '../usage/chart-data.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
@@ -19,24 +19,27 @@ import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.t
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
 export const USAGE_PATH = '/account/usage';
+/** Keys on the page: an account may have had thousands. */
+const KEYS_MAX = 100;
 
-/** The usage that a query asks for: that of one key or of all keys of the account. Throws 'malformed-request' and 'not-found'. */
-async function readUsage({ service, registry, nowMs }: WebDeps, { account }: Person, { query }: PageRequest) {
+/** What a query asks for: the range, and one key or all keys of the account. Throws 'malformed-request' and 'not-found'. */
+function wantedUsage({ registry, nowMs }: WebDeps, { account }: Person, { query }: PageRequest) {
   const range = chosenRange(query, nowMs());
-  const all = registry.database.read(() => registry.apiKeys.ofAccount(account.id));
+  const all = registry.database.read(() => registry.apiKeys.idsOf(account.id));
   const keyId = query.get('key') || undefined;
-  const keys = all.filter(({ id }) => keyId === undefined || id === keyId);
-  if (keyId !== undefined && keys.length === 0) throw new DomainError('not-found', 'this account has no such key');
-  const keyIds = keys.map(({ id }) => id);
-  const used = usageOf(service.activity.usage, keyIds, range, nowMs());
-  // A long range takes as long to read as to show: other requests are answered in between.
-  await setImmediate();
-  return { range, used, keyId, keys: new Map(all.map((key) => [key.id, key])) };
+  if (keyId !== undefined && !all.includes(keyId)) throw new DomainError('not-found', 'this account has no such key');
+  return { range, keyId, all, keyIds: keyId === undefined ? all : [keyId] };
 }
 
 /** GET /account/usage?last&from&to&by&key. */
 export async function usagePage(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { range, used, keyId, keys } = await readUsage(deps, person, request);
+  const { range, keyId, all, keyIds } = wantedUsage(deps, person, request);
+  const used = await usageOf(deps.service.activity.usage, keyIds, range, deps.nowMs());
+  const { apiKeys, database } = deps.registry;
+  const shown = [
+    ...new Set([...(keyId === undefined ? [] : keyIds), ...used.keys.map(({ name }) => name), ...all]),
+  ].slice(0, KEYS_MAX);
+  const keys = new Map(database.read(() => shown.map((id) => [id, apiKeys.find(id)!])));
   return personPage(
     person,
     { title: 'Usage', path: USAGE_PATH, scripts: [USAGE_SCRIPT] },
@@ -66,17 +69,23 @@ export async function usagePage(deps: WebDeps, person: Person, request: PageRequ
 
 /** GET /account/usage/csv, with the query of the page. */
 export async function usageFile(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  const { range, used, keys } = await readUsage(deps, person, request);
-  const sums = new Map<string, UsageByName<string>>();
-  for (const row of used.rows) {
-    sums.getOrInsertComputed(row.keyId, () => new UsageByName()).add(row.route, row.startMs, row);
+  const { registry, service, nowMs } = deps;
+  const { range, keyIds } = wantedUsage(deps, person, request);
+  const lines: string[] = [];
+  for await (const rows of usageRows(service.activity.usage, keyIds, summedTime(range, nowMs()))) {
+    const sums = new Map<string, UsageByName<string>>();
+    for (const row of rows) {
+      sums.getOrInsertComputed(row.keyId, () => new UsageByName()).add(row.route, row.startMs, row);
+    }
+    for (const [keyId, routes] of sums) {
+      for (const { name: route, series } of routes.list()) {
+        const cells = csvCells(keyId, registry.apiKeys.find(keyId)?.name ?? '', route);
+        for (const [startMs, counts] of series.intervals) {
+          lines.push(`${cells},${formatInstant(startMs)},${csvCounts(counts)}`);
+        }
+      }
+    }
   }
-  const lines = [...sums].flatMap(([keyId, routes]) =>
-    routes.list().flatMap(({ name: route, series }) => {
-      const cells = csvCells(keyId, keys.get(keyId)?.name ?? '', route);
-      return series.intervals.map(([startMs, counts]) => `${cells},${formatInstant(startMs)},${csvCounts(counts)}`);
-    }),
-  );
   return csvFile(`usage-by-${range.interval}`, ['keyId', 'keyName', 'route', 'start'], lines);
 }
 
@@ -93,6 +102,7 @@ function Limited({ range, used }: { readonly range: ChosenRange; readonly used: 
 
 interface UsageFiguresContent {
   readonly used: AccountUsage;
+  /** Those on the page. */
   readonly keys: ReadonlyMap<string, ApiKey>;
   /** Link to the file with the usage. */
   readonly file: string;
@@ -100,15 +110,20 @@ interface UsageFiguresContent {
 
 /** Sums, a chart and tables of the same usage. */
 function UsageFigures({ used, keys, file }: UsageFiguresContent) {
-  if (used.rows.length === 0) return <p class="card quiet">No requests in this time.</p>;
-  const nameOf = (id: string) => keyName(keys.get(id)!);
+  if (used.keys.length === 0) return <p class="card quiet">No requests in this time.</p>;
+  const nameOf = (id: string) => (keys.has(id) ? keyName(keys.get(id)!) : id);
+  const rest = used.keys.length - KEYS_MAX;
   const byKey = used.keys.map(({ name, series }) => ({ name: nameOf(name), series }));
   return (
     <>
       <UsageTotals sum={used.total.sum} />
       <UsageChart range={used} splits={{ Key: byKey, Route: used.routes }} />
       <h2>By key</h2>
-      <UsageTable by="Key" rows={used.keys.map(({ name, series: { sum } }) => ({ name: nameOf(name), sum }))} />
+      <UsageTable
+        by="Key"
+        rows={used.keys.slice(0, KEYS_MAX).map(({ name, series: { sum } }) => ({ name: nameOf(name), sum }))}
+      />
+      {rest > 0 && <p class="quiet small">{numberText(rest)} more keys with fewer requests are in the file.</p>}
       <h2>By route</h2>
       <UsageTable
         by="Route"

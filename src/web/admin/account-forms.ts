@@ -9,7 +9,10 @@ import {
   setRole,
 } from '../../account/administration.ts';
 import type { Change } from '../../account/change.ts';
+import { type Account, hasOneOwner } from '../../domain/account.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
+import type { AuditEntry } from '../../store/audit.ts';
+import { auditSentence } from '../audit-sentence.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { instantField } from '../posted-form.ts';
 import { refusedForm } from '../refused-form.ts';
@@ -19,7 +22,7 @@ import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A form about the account that it names. */
 interface AccountForm {
-  readonly change: Change;
+  readonly change: Change & Required<Pick<Change, 'deeds'>>;
   readonly id: number;
   readonly form: URLSearchParams;
   /** The value of a field; empty without it. */
@@ -37,7 +40,7 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
     setRole(change, id, field('role') === 'admin' ? 'admin' : 'user'),
   ),
   [`${ACCOUNTS_PATH}/disable`]: changing(({ change, id }, { service }) => {
-    disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor?.account));
+    disableAccount(change, id, (account) => service.sessions.endAll(account, change.actor ?? {}));
   }),
   [`${ACCOUNTS_PATH}/enable`]: changing(({ change, id }) => enableAccount(change, id)),
   [`${ACCOUNTS_PATH}/delete`]: changing(({ change, id }, { service }) => deleteAccount(change, id, service.activity)),
@@ -46,12 +49,15 @@ export const ACCOUNT_CHANGES: PersonRoutes = {
 
 /**
  * Makes the change, and shows the account: if the change was refused, with the reason and what was typed. An admin who became a user sees
- * their own account.
+ * their own account. The owner of the account gets a mail about it.
  */
 function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandler {
   return async (deps, person, request) => {
     const sent = await accountForm(deps, person, request);
+    // Its address afterwards is gone if it is deleted.
+    const account = deps.registry.accounts.find(sent.id);
     const refused = refusedForm(sent.form, () => work(sent, deps));
+    tellOwner(deps, person, account, sent.change.deeds);
     if (refused !== undefined) return pageOfAccount(deps, person, sent.id, { refused });
     const { role } = deps.registry.accounts.find(person.account.id)!;
     return redirect(role === 'admin' ? `${ACCOUNTS_PATH}/${sent.id}` : '/account');
@@ -62,12 +68,25 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
 async function createLink(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   const { change, id } = await accountForm(deps, person, request);
   const account = changeAccount(change, id, (found) => found);
-  return pageOfAccount(deps, person, id, { link: deps.service.createLink(account, person.account) });
+  const link = deps.service.createLink(account, person);
+  tellOwner(deps, person, account, [{ action: 'account.link', detail: {} }]);
+  return pageOfAccount(deps, person, id, { link });
+}
+
+/** Mails the owner of an account what another person did with it. */
+function tellOwner(
+  { service }: WebDeps,
+  person: Person,
+  account: Account | undefined,
+  deeds: readonly Pick<AuditEntry, 'action' | 'detail'>[],
+): void {
+  if (account === undefined || account.id === person.account.id || deeds.length === 0) return;
+  if (hasOneOwner(account.email)) service.tellOwner(account.email, deeds.map(auditSentence));
 }
 
 async function accountForm({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<AccountForm> {
   const form = await request.form();
   const field = (name: string) => form.get(name)?.trim() ?? '';
-  const change = { registry, nowMs: nowMs(), actor };
+  const change = { registry, nowMs: nowMs(), actor, deeds: [] };
   return { form, change, id: parsePlainInteger(field('account')) ?? 0, field };
 }

@@ -1,4 +1,5 @@
 import { keysOf } from '../../account/account-keys.ts';
+import { usageOf } from '../../account/account-usage.ts';
 import { type AccountOverview, overviewOf } from '../../account/administration.ts';
 import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
@@ -32,12 +33,17 @@ export interface FormResult {
 }
 
 /** GET /admin/accounts/{id}. */
-export function accountPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
+export function accountPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Promise<Answer> {
   return pageOfAccount(deps, person, parsePlainInteger(parameter) ?? 0);
 }
 
 /** The page of an account, also of a deleted one. Throws 'not-found'. */
-export function pageOfAccount(deps: WebDeps, person: Person, id: number, result: FormResult = {}): Answer {
+export async function pageOfAccount(
+  deps: WebDeps,
+  person: Person,
+  id: number,
+  result: FormResult = {},
+): Promise<Answer> {
   const { registry, service } = deps;
   const { accounts, apiKeys, database, grants, tiers } = registry;
   const nowMs = deps.nowMs();
@@ -50,12 +56,12 @@ export function pageOfAccount(deps: WebDeps, person: Person, id: number, result:
       account: overviewOf(registry, nowMs, found),
       granted: grants.ofAccount(id),
       catalog: tiers.all(),
-      keyIds: apiKeys.ofAccount(id).map((key) => key.id),
+      keyIds: apiKeys.idsOf(id),
     };
   });
   const { usage } = service.activity;
   const keys = keysOf(registry, usage, id);
-  const used = usage.list(keyIds, nowMs - (nowMs % DAY_MS) - USAGE_MS, nowMs, DAY_MS);
+  const { total } = await usageOf(usage, keyIds, { interval: 'day', fromMs: nowMs - USAGE_MS }, nowMs);
   const entries = auditPage(registry, { limit: ENTRIES_MAX, accountId: id });
   const { refused, link } = result;
   const isDeleted = account.deletedMs !== undefined;
@@ -64,7 +70,7 @@ export function pageOfAccount(deps: WebDeps, person: Person, id: number, result:
     { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [PAGE_SCRIPT] }) },
     <>
       {link !== undefined && <NewLink email={account.email} link={link} />}
-      <Facts facts={factsOf(account, used)} />
+      <Facts facts={factsOf(account, total.sum)} />
       <h2>Grants</h2>
       <Grants grants={granted} catalog={catalog} nowMs={nowMs} />
       {!isDeleted && <GrantForm id={id} catalog={catalog} typed={refused?.typed} />}
@@ -88,8 +94,7 @@ export function pageOfAccount(deps: WebDeps, person: Person, id: number, result:
 }
 
 /** `used`: the usage of its keys in 30 days. */
-function factsOf(account: AccountOverview, used: readonly UsageCounts[]) {
-  const sum = (field: keyof UsageCounts) => used.reduce((total, counts) => total + counts[field], 0);
+function factsOf(account: AccountOverview, used: UsageCounts) {
   const { name, role, tier, tierEndsMs, validKeys, createdMs, disabledMs, deletedMs } = account;
   return {
     State: (
@@ -114,7 +119,7 @@ function factsOf(account: AccountOverview, used: readonly UsageCounts[]) {
     Created: <Time ms={createdMs} />,
     Usage: (
       <>
-        {numberText(sum('requests'))} requests and {bytesText(sum('bytes'))} in 30 days (
+        {numberText(used.requests)} requests and {bytesText(used.bytes)} in 30 days (
         <a href="/admin/usage">usage of all accounts</a>)
       </>
     ),

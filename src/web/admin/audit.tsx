@@ -1,4 +1,4 @@
-import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
+import { type AuditRecord, auditPage, isForAnother } from '../../account/audit-page.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { AUDIT_ACTIONS, auditSentence } from '../audit-sentence.ts';
 import { List } from '../list.tsx';
@@ -21,8 +21,11 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
     cell: (entry) => (
       <>
         {auditSentence(entry)}
+        {isForAnother(entry) && <div>{`${entry.actor} did this as an admin, for ${entry.account}.`}</div>}
         <div class="quiet">
           <Time ms={entry.atMs} /> · {entry.action}
+          {entry.clientAddress !== undefined && ` · from ${entry.clientAddress}`}
+          {entry.requestId !== undefined && ` · request ${entry.requestId}`}
         </div>
       </>
     ),
@@ -30,7 +33,12 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Person',
     class: 'long',
-    cell: ({ actor }) => actor ?? <span class="quiet">command or service</span>,
+    cell: ({ actor, operatingUser }) =>
+      actor ?? (
+        <span class="quiet">
+          {operatingUser === undefined ? 'no signed-in person' : `${operatingUser}, by a command`}
+        </span>
+      ),
   },
 ];
 
@@ -51,7 +59,10 @@ export function auditLog({ registry }: WebDeps, person: Person, { query }: PageR
     person,
     { title: 'Audit', path: AUDIT_PATH },
     <>
-      <p class="quiet">Who changed what, the latest first. Entries are never changed or removed.</p>
+      <p class="quiet">
+        Who changed what, the latest first. Entries are never removed; the addresses of deleted accounts are replaced,
+        and failed sign-ins are counted by hour.
+      </p>
       <List
         label={AUDIT_LABEL}
         path={AUDIT_PATH}

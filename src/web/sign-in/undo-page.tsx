@@ -23,7 +23,7 @@ export function undoPage({ undoableChanges }: AccountService, { query }: PageReq
 
 /** POST /sign-in/undo. */
 export async function undo({ undoableChanges }: AccountService, request: PageRequest): Promise<Answer> {
-  const email = undoableChanges.undo((await request.form()).get('token') ?? '');
+  const email = undoableChanges.undo((await request.form()).get('token') ?? '', request.browser);
   return formPage(
     'It is undone',
     <>

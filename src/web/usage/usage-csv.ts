@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
 import { personalPageHeaders } from '../../http/pages/page-headers.ts';
 import type { Page } from '../page.tsx';
@@ -7,8 +8,13 @@ const NEEDS_QUOTES = /[",\r\n]/;
 /** Spreadsheets calculate cells that begin like this (OWASP: CSV injection). */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. */
+const LINES_MAX = 100_000;
+
+/** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. Throws 'invalid-parameter' for more than LINES_MAX. */
 export function csvFile(name: string, columns: readonly string[], lines: readonly string[]): Page {
+  if (lines.length > LINES_MAX) {
+    throw new DomainError('invalid-parameter', 'this file would have more than 100,000 lines: choose a shorter time');
+  }
   const heading = [...columns, ...MEASURES.map(({ field }) => field)].join();
   return {
     status: 200,
