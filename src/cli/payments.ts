@@ -9,9 +9,9 @@ export interface PaymentOptions {
 }
 
 /** While payments are pending, they are compared with their chains this often, and sent again if need be. */
-const RECONCILE_MS = 15_000;
+const RECONCILE_MS = 5000;
 /** Those that are mined and not final are compared once in this number of times. */
-const FINAL_TICKS = 4;
+const FINAL_TICKS = 12;
 
 /**
  * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
@@ -41,7 +41,7 @@ export async function openBilling(
   return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });
 }
 
-/** Reconciles at once, every minute, and every 15 seconds while a payment is pending, until `Symbol.dispose`. */
+/** Reconciles at once, every minute, and every 5 seconds while a payment is pending, until `Symbol.dispose`. */
 export function keepReconciled({ logError }: Pick<BillingDeps, 'logError'>, billing: Billing): Disposable {
   let isStopped = false;
   const reconcile = (withFailed = false) =>

@@ -1,9 +1,11 @@
 import { expect } from 'bun:test';
 import { temporaryDirectory } from '../support/archive.ts';
 import { printed, startServer } from '../support/executable.ts';
+import { randomsOf } from '../support/random-books.ts';
 import { startAnvil } from './anvil.ts';
+import { startFacilitator } from './facilitator.ts';
 import { writePaymentSettings } from './paid-service.ts';
-import { quoteOf, settle, signed, tierOf } from './payer.ts';
+import { get, quoteOf, settle, signed, tierOf } from './payer.ts';
 import { startRpcProxy } from './rpc-proxy.ts';
 
 /**
@@ -18,10 +20,7 @@ export async function killWhileSettling(kills: number): Promise<void> {
   const payments = writePaymentSettings(directory.path, { ...anvil, rpcUrl: proxy.url });
   await printed(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
   const start = () => startServer(data, ['--payments', payments]);
-  const keyOf = async (account: string) => {
-    const { key } = JSON.parse(await printed(['key', 'create', '--account', account, '--json', '--data', data]));
-    return key as string;
-  };
+  const keyOf = keysOf(data);
 
   let server = await start();
   const first = { origin: server.origin, key: await keyOf('first@example.com') };
@@ -55,6 +54,63 @@ export async function killWhileSettling(kills: number): Promise<void> {
     expect((await anvil.transfers()).length).toBe(kill + 2);
   }
   await server.stop();
+  await expectEqual(payments, data, kills + 1);
+}
+
+/** A settlement takes about this time. */
+const LONGEST_MS = 150;
+
+/**
+ * Kills the executable `kills` times at random instants while it settles a payment, and does not let the client send its request again:
+ * the service has to send the transfer itself. Every buyer must get the tier, by one transfer.
+ */
+export async function killAtRandom(kills: number, { byFacilitator, seed }: { byFacilitator: boolean; seed: number }) {
+  using directory = temporaryDirectory();
+  await using anvil = await startAnvil();
+  await using facilitator = await startFacilitator();
+  facilitator.serve(anvil.rpcUrl);
+  const data = `${directory.path}/data`;
+  const payments = writePaymentSettings(
+    directory.path,
+    anvil,
+    byFacilitator ? { facilitatorUrl: facilitator.url } : {},
+  );
+  await printed(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
+  const keyOf = keysOf(data);
+  const random = randomsOf(seed);
+  let server = await startServer(data, ['--payments', payments]);
+  let stored = 0;
+  for (let kill = 0; kill < kills; kill += 1) {
+    const client = { origin: server.origin, key: await keyOf(`kill-${kill}@example.com`) };
+    const { challenge } = await quoteOf(client);
+    const sent = settle(client, challenge, await signed(challenge)).catch(() => undefined);
+    await Bun.sleep(random() * LONGEST_MS);
+    await server.stop('SIGKILL');
+    const answer = await sent;
+    server = await startServer(data, ['--payments', payments]);
+    const again = { ...client, origin: server.origin };
+    const [payment] = (await get<{ data: { id: string }[] }>(again, '/v1/billing/history')).body.data;
+    // A payment that was answered is stored; one that was not may be lost with the request.
+    if (answer !== undefined) expect([kill, payment?.id]).toEqual([kill, answer.body.id]);
+    if (payment === undefined) continue;
+    stored += 1;
+    while ((await tierOf(again)) !== 'pro') await Bun.sleep(400);
+  }
+  await server.stop();
+  expect(stored).toBeGreaterThan(0);
+  await expectEqual(payments, data, stored);
+  expect((await anvil.transfers()).length).toBe(stored);
+}
+
+function keysOf(data: string) {
+  return async (account: string): Promise<string> => {
+    const options = ['--account', account, '--rpm', '1000', '--json', '--data', data];
+    const issued = await printed(['key', 'create', ...options]);
+    return (JSON.parse(issued) as { key: string }).key;
+  };
+}
+
+async function expectEqual(payments: string, data: string, count: number): Promise<void> {
   const report = JSON.parse(await printed(['billing', 'check', '--payments', payments, '--json', '--data', data]));
-  expect(report).toEqual({ payments: kills + 1, transfers: kills + 1, differences: [], unreachable: [] });
+  expect(report).toEqual({ payments: count, transfers: count, differences: [], unreachable: [] });
 }
