@@ -112,7 +112,7 @@ bench: build ## compare with nginx, Fastify with better-sqlite3 (and the build B
 compare: build ## measure the build BEFORE=path and this one alternately, and print the differences
 	$(BUN) test/bench/compare.ts $(BEFORE)
 
-judge: build $(JUDGE_PACKAGES) ## test the executable with Specmatic, Prism, properties and REQUESTS=100000 bad requests; SEED=… repeats a run
+judge: build $(JUDGE_PACKAGES) ## test the executable with Specmatic, Prism, Postfix, properties and REQUESTS=100000 bad requests; SEED=… repeats a run
 	$(BUN) test/judges/run.ts
 
 contract: export CONTRACT_URL := $(value URL)

@@ -19,6 +19,8 @@ export interface Browser extends Pick<AuditActor, 'clientAddress' | 'requestId'>
   readonly passkeyToken?: string | undefined;
   /** The value of the cookie that it got when it signed in before. */
   readonly device: string | undefined;
+  /** True if it runs on the machine of the service. Left out: that is not known. */
+  readonly isOfThisMachine?: boolean;
 }
 
 /** A person who is signed in. The audit has the address and the id of the person's request. */

@@ -1,4 +1,4 @@
-import type { Account } from '../domain/account.ts';
+import { type Account, isOfProgram } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
@@ -45,6 +45,9 @@ export class EmailChange {
     const email = emailAddress(typed);
     if (email === account.email) {
       throw new DomainError('invalid-parameter', 'your account has this address already: type another one');
+    }
+    if (isOfProgram(email) || isOfProgram(account.email)) {
+      throw new DomainError('forbidden', 'the accounts of this program keep their addresses: type another one');
     }
     if (signUp.policy === 'invited' && !admitsNew(signUp, email)) {
       throw new DomainError('forbidden', 'this service allows no addresses of this domain: ask its operator');

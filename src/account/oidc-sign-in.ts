@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { isOfProgram } from '../domain/account.ts';
 import { parseEmailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import { randomToken } from '../domain/random-token.ts';
@@ -123,7 +124,7 @@ export class OidcSignIn {
       );
     }
     const email = parseEmailAddress(stated);
-    if (email === undefined) {
+    if (email === undefined || isOfProgram(email)) {
       throw new DomainError(
         'forbidden',
         `${name} states an e-mail address that this service does not accept: use another one there, or sign in another way`,

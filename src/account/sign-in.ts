@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { Account } from '../domain/account.ts';
+import { type Account, DEMO_EMAIL, isOfProgram } from '../domain/account.ts';
 import { emailAddress } from '../domain/email-address.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
@@ -80,7 +80,7 @@ export class SignIn {
       const isDue = limits.isMailDue(email, account !== undefined, attempts, nowMs);
       const mayEnter =
         account === undefined ? admitsNew(signUp, email) && !isLimitReached : account.disabledMs === undefined;
-      const isSent = mayEnter && (isDue || known !== undefined);
+      const isSent = mayEnter && (isDue || known !== undefined) && !isOfProgram(email);
       const secrets = { link, code, browser, device: known };
       attempts.add({ method, email, ...secrets, isMailed: isSent, client, identity, createdMs: nowMs });
       return isSent;
@@ -116,6 +116,7 @@ export class SignIn {
           `open this link in the browser in which you signed in at ${found.method}, or start there again`,
         );
       }
+      refuseProgram(found, browser);
       attempts.markUsed(found, clock());
       return found;
     });
@@ -158,12 +159,13 @@ export class SignIn {
   /**
    * Signs a person in who proved who they are at `provedMs`: creates the account if the policy allows it, with the identity. An account that
    * exists gets no identity. Throws 'forbidden' if there is no account, it is disabled, or only a provider states the address of one, and
-   * `UnfinishedSignIn` if it has passkeys.
+   * for an account of this program unless its operator made the link; `UnfinishedSignIn` if it has passkeys.
    */
   enter(proven: Entry, browser: Browser, provedMs: InstantMs | undefined): NewSession {
     const { stores, sessions, clock } = this.#deps;
     const { accounts, audit, accountsDatabase } = stores;
     const { email, method, isOnlyStated = false } = proven;
+    refuseProgram(proven, browser);
     const nowMs = clock();
     // Committed first: the session, in another database, names the account.
     const { id } = accountsDatabase.write(() => {
@@ -213,6 +215,17 @@ export class SignIn {
       audit.count({ atMs: this.#deps.clock(), action: 'session.wrong-code', accountId, detail: { method } });
     });
   }
+}
+
+/** Throws 'forbidden' for the accounts of this program, except by a link of its operator; a demo's also has to be opened on this machine. */
+function refuseProgram({ email, method }: Pick<ProvenAttempt, 'email' | 'method'>, { isOfThisMachine }: Browser): void {
+  if (!isOfProgram(email)) return;
+  if (method !== 'command') throw new DomainError('forbidden', 'only a link of the operator signs in to this account');
+  if (email.toLowerCase() !== DEMO_EMAIL || isOfThisMachine === true) return;
+  throw new DomainError(
+    'forbidden',
+    'a demo is signed in to only in a browser on the machine of the service, without a proxy: open the link there',
+  );
 }
 
 function randomCode(): string {

@@ -1,6 +1,7 @@
 import { existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SettingValues } from '../config.ts';
+import { DEMO_EMAIL } from '../domain/account.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { type IpNetwork, isIpv4 } from '../http/plugins/ip-address.ts';
@@ -15,7 +16,6 @@ import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, dateWarning, readCertificate } from './certificate.ts';
-import { DEMO_EMAIL } from './demo.ts';
 import type { GivenSettings } from './given-settings.ts';
 import { certificateProblems, directoryProblems, fittingProblems, problemOf, secretProblems } from './start-checks.ts';
 

@@ -1,12 +1,10 @@
 import { createKey, rotateKey } from '../account/account-keys.ts';
 import type { AccountSettings } from '../account/account-service.ts';
 import { createAccount, setRole } from '../account/administration.ts';
-import type { Account } from '../domain/account.ts';
+import { type Account, DEMO_EMAIL } from '../domain/account.ts';
 import type { IssuedKey } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
 
-/** The account of the demo's key and sign-in link. */
-export const DEMO_EMAIL = 'demo@localhost';
 const KEY_NAME = 'demo';
 const KEY_TIER = 'pro';
 

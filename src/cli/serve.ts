@@ -115,7 +115,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
   refuseEarlyClock(terminal.clock());
   let listening: Listener | undefined;
-  const isLocalDemo = options.demo === true && isLoopback(options.host);
+  const isLocalDemo = options.demo === true && isLoopback(options.host) && !isForOthers(options);
   const isSecure = options.tlsCert !== undefined;
   const originAt = (port: number) => originOf(options.host, port, isSecure);
   const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
@@ -268,6 +268,11 @@ function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void 
   for (const [{ name }, effect] of UNWRITABLE) {
     if (isUnwritable(data, name)) log.warn(`'${join(data, name)}' cannot be written: ${effect}`);
   }
+}
+
+/** Returns true if settings say that clients of other machines connect through a proxy. */
+function isForOthers({ publicUrl, trustedProxies = [] }: ServeOptions): boolean {
+  return trustedProxies.length > 0 || (publicUrl !== undefined && !isLoopback(new URL(publicUrl).hostname));
 }
 
 /** Returns true if a setting suggests that clients of other machines connect through a proxy. */

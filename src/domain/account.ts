@@ -6,10 +6,17 @@ export type Role = 'user' | 'admin';
 
 /** The account of all keys that were created without the name of an account. They may belong to different people. */
 export const OPERATOR_EMAIL = 'owner@localhost';
+/** The account of the key and the sign-in link of `serve --demo`. */
+export const DEMO_EMAIL = 'demo@localhost';
 
 /** Returns true if an account belongs to one person or service: its keys see each other's usage, and their number is limited. */
 export function hasOneOwner(email: string): boolean {
   return email.toLowerCase() !== OPERATOR_EMAIL;
+}
+
+/** Returns true for an address of this program's own accounts. Nobody receives mail there, and no provider knows its owner. */
+export function isOfProgram(email: string): boolean {
+  return [OPERATOR_EMAIL, DEMO_EMAIL].includes(email.toLowerCase());
 }
 
 /** A person or a service that owns keys. */

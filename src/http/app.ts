@@ -97,7 +97,8 @@ export function createApp(appDeps: AppDeps) {
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,
     clocks,
-    latestInstant: (id) => (replay === undefined ? latestInstant() : replay.replays.find(id).clock.nowMs),
+    latestInstant: (id, keyId) =>
+      replay === undefined ? latestInstant() : replay.replays.findFor(id, keyId).clock.nowMs,
     usage: usage && new UsageCounter(usage, wallMs),
   };
   const logCut = (what: string) => (error: unknown, request: Request) =>

@@ -72,6 +72,8 @@ const ID_BYTES = 6;
 /** A selection of markets, the clock that drives them, and the announcements to its clients. */
 export class Replay {
   readonly id = randomBytes(ID_BYTES).toString('hex');
+  /** The id of the key that created it; undefined: the process did, or no key is needed. */
+  readonly owner: string | undefined;
   readonly archive: Archive;
   readonly options: ReplayOptions;
   readonly clock: ReplayClock;
@@ -99,7 +101,8 @@ export class Replay {
   #wantedMs: InstantMs | undefined;
 
   /** It starts paused. Throws 'not-found' if no market is selected or a coin is unknown, and 'invalid-parameter' as the clock does. */
-  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks) {
+  constructor(archive: Archive, options: ReplayOptions, clocks: ReplayClocks, owner?: string) {
+    this.owner = owner;
     this.archive = archive;
     this.options = options;
     this.ticks = new TickSizes(archive);

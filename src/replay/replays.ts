@@ -6,6 +6,9 @@ import type { MirrorMode } from './market-state.ts';
 import { Replay, type ReplayClocks, type ReplayOptions } from './replay.ts';
 
 export const REPLAYS_MAX = 64;
+/** A key has at most a quarter, and at most as many as are left for others. */
+export const REPLAYS_PER_KEY_MAX = REPLAYS_MAX / 4;
+const BUSY = ['busy', 'try again later'] as const;
 
 /** The replays of a process, in the order of creation. Paths without a replay's id are about the first one. */
 export class Replays {
@@ -22,12 +25,21 @@ export class Replays {
     this.#clocks = clocks;
   }
 
-  /** Adds a replay, paused at its beginning. Throws as Replay does, and 'conflict' if there are too many. */
-  create(options: ReplayOptions): Replay {
-    if (this.#replays.size >= REPLAYS_MAX) {
-      throw new DomainError('conflict', `there are ${REPLAYS_MAX} replays already: stop one of them first`);
+  /**
+   * Adds a replay, paused at its beginning; `owner` as in Replay. Throws as Replay does, and if there are too many: 'conflict' without an
+   * owner, else 'rate-limited' for those of the owner, and 'busy' if the owner has as many as are left.
+   */
+  create(options: ReplayOptions, owner?: string): Replay {
+    const { size } = this.#replays;
+    const own = owner === undefined ? 0 : this.list().filter((replay) => replay.owner === owner).length;
+    if (own >= REPLAYS_PER_KEY_MAX) {
+      throw new DomainError('rate-limited', `this key has ${own} replays already: stop one of them first`);
     }
-    const replay = new Replay(this.#archive, options, this.#clocks);
+    if (own >= REPLAYS_MAX - size) {
+      const [kind, advice] = owner === undefined ? (['conflict', 'stop one of them first'] as const) : BUSY;
+      throw new DomainError(kind, `there are ${size} replays already: ${advice}`);
+    }
+    const replay = new Replay(this.#archive, options, this.#clocks, owner);
     this.#replays.set(replay.id, replay);
     replay.clock.onChange(() => {
       for (const listener of [...this.#steerListeners]) listener(replay);
@@ -50,11 +62,20 @@ export class Replays {
     return [...this.#replays.values()];
   }
 
+  /** Those that exist for a key, see `findFor`. */
+  listFor(keyId: string | undefined): Replay[] {
+    return this.list().filter((replay) => isFor(replay, keyId));
+  }
+
   /** The replay with this id; without an id the first one. Throws 'not-found'. */
   find(id: string | undefined): Replay {
-    const replay = id === undefined ? this.#replays.values().next().value : this.#replays.get(id);
-    if (replay === undefined) throw new DomainError('not-found', 'there is no such replay: /v1/replays lists them');
-    return replay;
+    return existing(id === undefined ? this.#replays.values().next().value : this.#replays.get(id));
+  }
+
+  /** As `find`, for a key: the replay of another key does not exist for it. `keyId` is undefined if no key is needed. */
+  findFor(id: string | undefined, keyId: string | undefined): Replay {
+    const replay = this.find(id);
+    return existing(isFor(replay, keyId) ? replay : undefined);
   }
 
   /** Removes a replay and closes its connections. Throws 'not-found'. */
@@ -62,4 +83,13 @@ export class Replays {
     this.find(id).stop();
     this.#replays.delete(id);
   }
+}
+
+function isFor({ owner }: Replay, keyId: string | undefined): boolean {
+  return owner === undefined || owner === keyId;
+}
+
+function existing(replay: Replay | undefined): Replay {
+  if (replay !== undefined) return replay;
+  throw new DomainError('not-found', 'there is no such replay: /v1/replays lists them');
 }

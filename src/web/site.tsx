@@ -3,6 +3,7 @@ import { NO_PASSKEY } from '../account/account-passkeys.ts';
 import { refuseNonAdmin } from '../account/administration.ts';
 import { UnfinishedSignIn } from '../account/unfinished-sign-in.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { assetsController } from '../http/pages/assets.ts';
 import { subjectsOf } from '../http/plugins/address-budgets.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
@@ -35,7 +36,7 @@ export function accountSite(deps: SiteDeps) {
     const { request, set } = context;
     try {
       if (request.method === 'POST') refuseForeignForm(request, service.publicUrl);
-      return responseOf(set, await handler(pageRequestOf(context, deps.addresses.of(request))));
+      return responseOf(set, await handler(pageRequestOf(context, deps)));
     } catch (error) {
       // A fault of this machine is logged by the service, and its message is not shown.
       if (!(error instanceof DomainError) || isServerFault(error)) throw error;
@@ -86,12 +87,15 @@ export function accountSite(deps: SiteDeps) {
   return site;
 }
 
-function pageRequestOf({ request, set, params }: Context, clientAddress: string): PageRequest {
+function pageRequestOf({ request, set, params }: Context, { addresses, service }: SiteDeps): PageRequest {
+  const clientAddress = addresses.of(request);
   const { search, searchParams } = new URL(request.url);
   const { next, ...cookies } = cookiesOf(request);
   const userAgent = request.headers.get('user-agent') ?? undefined;
   const sentBy = request.headers.get('sec-fetch-site') ?? undefined;
-  const browser = { userAgent, ...cookies, clientAddress, requestId: String(set.headers['x-request-id']) };
+  const isOfThisMachine = isLoopback(new URL(service.publicUrl).hostname) && addresses.isOfThisMachine(request);
+  const requestId = String(set.headers['x-request-id']);
+  const browser = { userAgent, ...cookies, clientAddress, isOfThisMachine, requestId };
   const { client } = subjectsOf(clientAddress);
   // The router gives a path without parameters no parameters at all.
   const parameter = Object.values(params ?? {})[0] ?? '';

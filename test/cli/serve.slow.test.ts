@@ -205,9 +205,9 @@ describe('serve --demo', () => {
     },
   );
 
-  test('has links that begin with --public-url, and the settings of sign-in need no other', async () => {
+  test('has links that begin with --public-url if that is of this machine, and the settings of sign-in need no other', async () => {
     using directory = temporaryDirectory();
-    const url = 'https://demo.example.com';
+    const url = 'http://localhost:8443';
     const given = await startDemo(join(directory.path, 'given'), '--public-url', url);
     await using _given = given.server;
     expect(given.link).toStartWith(`${url}/sign-in/link?token=`);

@@ -1,4 +1,5 @@
 import { judgeByBadRequests } from './bad-requests.ts';
+import { judgeByPostfix } from './postfix.ts';
 import { judgeByPrism } from './prism.ts';
 import { judgeByProperties } from './properties.ts';
 import { judgeBySpecmatic } from './specmatic.ts';
@@ -18,6 +19,7 @@ const JUDGES: Readonly<Record<string, () => Promise<Verdict>>> = {
   properties: () => judgeByProperties(PROPERTY_RUNS, SEED),
   prism: judgeByPrism,
   specmatic: judgeBySpecmatic,
+  postfix: judgeByPostfix,
 };
 
 async function main(): Promise<number> {

@@ -53,7 +53,9 @@ for (const name of PROXIES) {
       });
 
       test(`${TOTAL_MAX} sockets are open at once, and further requests are refused until one is closed`, async () => {
-        await using proxied = await startProxied(name, { replayArguments: ['--paused', '--max-sockets', '1000'] });
+        await using proxied = await startProxied(name, {
+          replayArguments: ['--paused', '--max-sockets', String(4 * TOTAL_MAX + 4)],
+        });
         const open = async (number: number) => {
           const from = `127.0.1.${1 + Math.floor(number / PER_ADDRESS_MAX)}`;
           const connection = await proxied.connected({ host: REPLAY, from });

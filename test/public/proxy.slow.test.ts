@@ -67,6 +67,26 @@ for (const name of PROXIES) {
         expect(proxied.server.stderr().slice(before.length)).not.toContain('a'.repeat(33));
       });
 
+      test('Every answer through nginx and Caddy as in the manual has one HSTS header, also one of the proxy itself.', async () => {
+        const answers = [
+          ...[await proxied.ask('/v1/btc/markets'), await proxied.ask('/nowhere'), await proxied.ask('/')],
+          ...[await proxied.ask('/time', { host: REPLAY }), await proxied.ask('/healthz', { http: '2' })],
+          // Refused by the proxy: bodies of more than it lets through.
+          await proxied.ask('/v1/btc/markets', { data: 'a'.repeat(70_000) }),
+        ];
+        if (name === 'nginx') answers.push(await proxied.ask(`/healthz?${'a'.repeat(9000)}`));
+        await using broken = await startProxied(name);
+        broken.server.kill('SIGKILL');
+        await broken.server.exited;
+        answers.push(await broken.ask('/healthz'));
+        expect(answers.map(({ status, headers }) => [status, headers.get('strict-transport-security')])).toEqual(
+          [200, 404, 200, 200, 200, 413, ...(name === 'nginx' ? [414] : []), 502].map((status) => [
+            status,
+            'max-age=31536000',
+          ]),
+        );
+      });
+
       test('a stream’s first event comes at once, though the next one comes much later', async () => {
         const client = await proxied.sent(get(SILENT_STREAM, proxied.key));
         await until('the event has come', () => client.text.includes('event: snapshot'));

@@ -18,6 +18,7 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const log: string[] = [];
   const sockets = new Sockets(64, (line) => log.push(line));
   const watch = () => () => true;
+  const keyIdOf = () => undefined;
   const queue = new FairQueue();
   const waiting = new Set<() => void>();
   const startLater = (start: () => void) => {
@@ -28,7 +29,7 @@ export function tardisServer(archive: Archive, deps: Partial<TardisDeps> = {}) {
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: Date.now() });
   const logCut = (error: unknown) => log.push(String(error));
   const app = new Elysia({ handler: { standardHostname: false }, websocket: SOCKET_OPTIONS }).use(
-    tardisController({ archive, sockets, watch, clocks, logCut, mirror: () => 'fresh', ...bounds, ...deps }),
+    tardisController({ archive, sockets, watch, keyIdOf, clocks, logCut, mirror: () => 'fresh', ...bounds, ...deps }),
   );
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const host = `127.0.0.1:${app.server!.port}`;

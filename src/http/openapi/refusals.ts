@@ -81,7 +81,7 @@ export const REFUSALS = {
   TooManyRequests: {
     status: 429,
     description:
-      'The limit of requests per minute is reached, or the key has too many open streams. Requests without a valid key share the limits of their address and its network.',
+      'The limit of requests per minute is reached, or the key has too many open streams or replays. Requests without a valid key share the limits of their address and its network.',
     headers: ['Retry-After'],
     examples: { keyUsedUp: '/v1/btc/markets' },
   },

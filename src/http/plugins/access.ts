@@ -23,9 +23,9 @@ export interface AccessDeps extends AuthenticationDeps {
   readonly clocks: () => ClockReading;
   /**
    * The latest instant that an answer may show, in whole milliseconds; undefined: no limit. Called once per request, with the
-   * replay in its path.
+   * replay in its path and its key's id. Throws 'not-found' if the replay does not exist for this key.
    */
-  readonly latestInstant: (replay: string | undefined) => InstantMs | undefined;
+  readonly latestInstant: (replay: string | undefined, keyId: string | undefined) => InstantMs | undefined;
   /** Undefined: requests are not counted. */
   readonly usage: UsageCounter | undefined;
 }
@@ -79,7 +79,7 @@ export class AccessCheck {
 
   /** The latest instant that the answer may show now. */
   latestMs(): InstantMs | undefined {
-    return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(this.#replay));
+    return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(this.#replay, this.keyId));
   }
 }
 

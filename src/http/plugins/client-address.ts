@@ -1,4 +1,6 @@
+import { isLoopback } from '../../domain/loopback.ts';
 import { containsAddress, formatIpAddress, type IpNetwork, parseIpAddress } from './ip-address.ts';
+import { LOOPBACK_HOSTS } from './request-checks.ts';
 
 /** Maximum number of trusted proxies in a row. Addresses further left in a header are not read. */
 const HOPS_MAX = 16;
@@ -8,6 +10,9 @@ const UNKNOWN = 'unknown';
 interface AddressSource {
   requestIP(request: Request): { address: string } | null;
 }
+
+/** Headers of proxies and tunnels: such a request may be from another machine. */
+const FORWARDED = /^(?:x-forwarded-.+|forwarded|via|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|cdn-loop)$/;
 
 /** One element of X-Forwarded-For: an address, from some proxies with a port. */
 const FORWARDED_FOR = /^(?:([0-9.]+)(?::\d{1,5})?|\[([0-9A-Fa-f:.]+)\](?::\d{1,5})?|([0-9A-Fa-f:.]+))$/;
@@ -44,6 +49,20 @@ export class ClientAddresses {
   /** Returns true if a trusted proxy has forwarded the request. */
   isFromProxy(request: Request): boolean {
     return this.#trusted.length > 0 && this.#trusts(this.#peerOf(request));
+  }
+
+  /**
+   * Returns true if a program of this machine sent the request to an address of this machine, and nothing has forwarded it. A page under
+   * another name that resolves to this machine has that name as Host. Where proxies are trusted, nothing is certain.
+   */
+  isOfThisMachine(request: Request): boolean {
+    const { headers } = request;
+    const host = (headers.get('host') ?? '').replace(/:\d+$/, '').toLowerCase();
+    // By default nginx adds nothing else, and sends the address of this server as Host. Browsers keep connections.
+    const isForwarded =
+      headers.get('connection') === 'close' || [...headers.keys()].some((name) => FORWARDED.test(name));
+    const mayBeForwarded = isForwarded || this.#trusted.length > 0;
+    return !mayBeForwarded && LOOPBACK_HOSTS.includes(host) && isLoopback(this.#peerOf(request));
   }
 
   #peerOf(request: Request): string {

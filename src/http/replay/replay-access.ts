@@ -44,6 +44,12 @@ export function callerPlugin(accessDeps: AccessDeps) {
     plugin,
     /** The id of a request's key; undefined if no key is needed. */
     keyIdOf: (request: Request) => senders.get(request)?.keyId,
+    /** Returns true if the key with this id is valid now. */
+    isKey(keyId: string): boolean {
+      const { clocks, registry } = accessDeps;
+      const { database, keyDirectory } = registry;
+      return database.readShared(() => keyDirectory.findById(keyId, clocks().wallMs)) !== undefined;
+    },
     /** Returns true if the sender of a request may still access a replay; for sockets. */
     mayListen(request: Request, scope: ReplayScope): boolean {
       const caller = callerNow(accessDeps, request, senders.get(request)?.token);

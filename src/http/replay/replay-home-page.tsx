@@ -67,6 +67,7 @@ export function replayHomePage({ version, description, addresses, shown, command
       <h2>Move the clock</h2>
       <p>
         All clients of a replay have the same clock. When it jumps, they start again with the books of the new instant.
+        {shown === undefined && ' A key moves the clocks of the replays that it created.'}
       </p>
       <Commands lines={commands.steer} />
       <h2>More</h2>

@@ -118,6 +118,6 @@ function keyedCommands(origin: string): ReplayCommands {
   const options = `--url '${origin}' --key-file KEY_FILE`;
   return {
     ask: [`${curl} '${origin}/v1/replays'`, `${curl} '${origin}/gamma/markets?limit=1'`],
-    steer: ['list', 'pause', 'step', 'resume'].map((verb) => `bookreel replay ${verb} ${options}`),
+    steer: ['create --speed 10', 'list'].map((verb) => `bookreel replay ${verb} ${options}`),
   };
 }

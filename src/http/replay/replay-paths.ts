@@ -47,19 +47,21 @@ export interface ReplayPathsDeps extends ReplayDeps {
  */
 export function replayPaths(deps: ReplayPathsDeps) {
   const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
-  const { plugin, keyIdOf, mayListen } = callerPlugin(accessDeps);
+  const { plugin, keyIdOf, isKey, mayListen } = callerPlugin(accessDeps);
   const queueOf = (request: Request) => replays.queue.of(keyIdOf(request));
   // tardis-machine's paths replay the whole archive.
   const wholeArchive = () => ({ coins: archive.database.read(() => archive.markets.coins()), toMs: Infinity });
   const monotonicMs = () => clocks().monotonicMs;
   const socketDeps: ReplaySocketDeps = {
-    ...{ replays, sockets, monotonicMs, queueOf },
+    ...{ replays, sockets, monotonicMs, queueOf, keyIdOf },
     mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
   };
   const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf };
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
-    .onBeforeHandle(({ caller, params }) => refuseWithoutAccess(caller, scopeOf(replays.find(replayIn(params)))))
+    .onBeforeHandle(({ caller, params, request }) =>
+      refuseWithoutAccess(caller, scopeOf(replays.findFor(replayIn(params), keyIdOf(request)))),
+    )
     .use(venueSocketController(socketDeps))
     .use(binanceController(socketDeps))
     .use(venueRestController(venueDeps))
@@ -74,7 +76,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .onBeforeHandle(({ caller }) => refuseWithoutAccess(caller, wholeArchive()))
     .use(
       tardisController({
-        ...{ archive, sockets, watch, queueOf, clients: replays.clients, mirror: () => replays.mirror },
+        ...{ archive, sockets, watch, queueOf, keyIdOf, clients: replays.clients, mirror: () => replays.mirror },
         ...{ clocks, logCut, isDraining },
       }),
     );
@@ -83,5 +85,5 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(ofReplay)
     .use(ofArchive)
     .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))
-    .use(replaysController(replays, plugin));
+    .use(replaysController(replays, plugin, isKey));
 }

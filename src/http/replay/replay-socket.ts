@@ -11,13 +11,15 @@ export interface ReplaySocketDeps {
   readonly monotonicMs: () => number;
   /** The queue for the work of a request's key. */
   readonly queueOf: (request: Request) => WorkQueue;
+  /** The id of a request's key; undefined if no key is needed. */
+  readonly keyIdOf: (request: Request) => string | undefined;
   /** True if the sender of a request may still listen to a replay. */
   readonly mayListen: (request: Request, replay: Replay) => boolean;
 }
 
 /** The hooks of a `.ws()` route whose sockets are clients of the replay in their path. */
 export function replaySocketHooks(
-  { replays, sockets, monotonicMs, queueOf, mayListen }: ReplaySocketDeps,
+  { replays, sockets, monotonicMs, queueOf, keyIdOf, mayListen }: ReplaySocketDeps,
   open: (deps: SessionDeps, context: SocketContext) => SocketSession,
 ) {
   const replayOf = ({ params }: SocketContext) => replays.find(replayIn(params));
@@ -39,5 +41,6 @@ export function replaySocketHooks(
       const replay = replayOf(context);
       return () => mayListen(context.request, replay);
     },
+    keyIdOf,
   );
 }

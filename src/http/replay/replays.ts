@@ -1,10 +1,12 @@
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
+import { DomainError } from '../../domain/errors.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { REPLAYS_MAX, type Replays } from '../../replay/replays.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import type { RefusalName } from '../openapi/refusals.ts';
 import { PATH } from '../parameters/path.ts';
+import { keyIdOf } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { type CallerPlugin, mayAccess, refuseWithoutAccess, scopeOf } from './replay-access.ts';
@@ -25,7 +27,7 @@ const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
 const ReplayList = dataOf(
   'ReplayList',
-  'The replays of this process.',
+  'The replays that the key may see.',
   Type.Array(ReplayResource, { maxItems: REPLAYS_MAX, description: 'In the order of creation.' }),
 );
 const ReplayAnswer = dataOf('ReplayAnswer', 'One replay.', ReplayResource);
@@ -38,21 +40,36 @@ const DESCRIBED = {
   refusals: ['NotFound', ...ALWAYS_REFUSED],
 } as const;
 
-/** Lists, creates, steers and stops the replays of this process. Replays that the key may not access are not listed. */
-export function replaysController(replays: Replays, authentication: CallerPlugin) {
+/**
+ * Lists, creates, steers and stops the replays of this process. A key's own are for that key only; all keys may read those of the process.
+ * Replays that the key may not access are not listed. `isKey`: see callerPlugin.
+ */
+export function replaysController(replays: Replays, authentication: CallerPlugin, isKey: (keyId: string) => boolean) {
   const answer = (set: ResponseSettings, replay: Replay, headers = {}, status = 200) =>
     respondJson(set, { data: replayResource(replays, replay) }, { ...NO_STORE, ...headers }, status);
   const found = (caller: Caller, id: string) => {
-    const replay = replays.find(id);
+    const replay = replays.findFor(id, keyIdOf(caller));
     refuseWithoutAccess(caller, scopeOf(replay));
     return replay;
+  };
+  const owned = (caller: Caller, id: string) => {
+    const replay = found(caller, id);
+    if (replay.owner === keyIdOf(caller)) return replay;
+    throw new DomainError(
+      'forbidden',
+      `this replay belongs to the operator of this process: create one of your own with 'POST ${REPLAYS}'`,
+    );
+  };
+  /** Keys that are no longer valid leave room for others. */
+  const stopOrphans = () => {
+    for (const { id, owner } of replays.list()) if (owner !== undefined && !isKey(owner)) replays.stop(id);
   };
   return new Elysia({ name: 'replays' })
     .use(authentication)
     .get(
       REPLAYS,
       ({ caller, set }) => {
-        const seen = replays.list().filter((replay) => mayAccess(caller, scopeOf(replay)));
+        const seen = replays.listFor(keyIdOf(caller)).filter((replay) => mayAccess(caller, scopeOf(replay)));
         const data = seen.map((replay) => replayResource(replays, replay));
         return respondJson(set, { data }, NO_STORE);
       },
@@ -60,7 +77,8 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         detail: described('listReplays', {
           ...DESCRIBED,
           summary: 'Replays',
-          description: 'The replays that the key may access, in the order of creation.',
+          description:
+            'The replays that the key may access, in the order of creation: those that it created, and those of the process.',
           answer: ReplayList,
           refusals: ALWAYS_REFUSED,
         }),
@@ -70,7 +88,8 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
       REPLAYS,
       async ({ caller, request, set }) => {
         const { options, isPaused } = replayRequestIn(await request.text());
-        const replay = replays.create(options);
+        stopOrphans();
+        const replay = replays.create(options, keyIdOf(caller));
         try {
           refuseWithoutAccess(caller, scopeOf(replay));
         } catch (error) {
@@ -86,7 +105,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           ...DESCRIBED,
           summary: 'Create a replay',
           description:
-            'The replay has the markets that the body selects, and its own clock, which runs at once unless paused is true. Without a body it has all markets. 404: no such market is recorded.',
+            'The replay has the markets that the body selects, and its own clock, which runs at once unless paused is true. Without a body it has all markets. Only the key that creates it can see, steer and stop it. 404: no such market is recorded.',
           body: { required: false, schema: ReplayRequest },
           answers: { 201: 'The new replay.' },
           headers: ['Location'],
@@ -105,7 +124,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
     .patch(
       `${REPLAYS}/:replay`,
       async ({ caller, params, request, set }) => {
-        const replay = found(caller, params.replay);
+        const replay = owned(caller, params.replay);
         steer(replay, replayChangeIn(await request.text()));
         return answer(set, replay);
       },
@@ -125,7 +144,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
     .delete(
       `${REPLAYS}/:replay`,
       ({ caller, params, set }) => {
-        replays.stop(found(caller, params.replay).id);
+        replays.stop(owned(caller, params.replay).id);
         return respond(set, null, {}, 204);
       },
       {

@@ -2,6 +2,8 @@ import { DomainError } from '../../domain/errors.ts';
 import type { Connection } from '../../replay/connection.ts';
 import type { MountedPaths } from '../plugins/mounted-paths.ts';
 import { pathOf } from '../request-target.ts';
+import type { ResponseSettings } from '../response/response.ts';
+import { Slots } from '../v1/slots.ts';
 
 /** Receives a socket's events in order, and none after `closed`. */
 export interface SocketSession {
@@ -40,6 +42,7 @@ interface RoutedSocket {
 interface OpenSocket {
   session: SocketSession | undefined;
   readonly mayListen: () => boolean;
+  readonly release: () => void;
 }
 
 /** A frame with the maximum number of assets has 80 kB. */
@@ -63,6 +66,8 @@ export const SOCKET_OPTIONS = {
 const INTERNAL_ERROR = 1011;
 const POLICY_VIOLATION = 1008;
 const ACCESS_CHECK_MS = 1000;
+/** A key has at most this part of the sockets, rounded up. */
+const KEYS_SHARE = 4;
 const WEBSOCKET = 'websocket';
 
 /** Answers a plain GET of a socket's path: throws 'malformed-request'. The router has separate routes for sockets. */
@@ -93,6 +98,7 @@ export function refuseMissingSocket(request: Request, paths: MountedPaths): void
 /** Opens and counts the sockets of a process, and closes them all at once. */
 export class Sockets {
   readonly #socketsMax: number;
+  readonly #slots: Slots;
   readonly #logError: (line: string) => void;
   readonly #open = new Map<ServerSocket, OpenSocket>();
   /** Runs while sockets are open. */
@@ -100,6 +106,7 @@ export class Sockets {
 
   constructor(socketsMax: number, logError: (line: string) => void) {
     this.#socketsMax = socketsMax;
+    this.#slots = new Slots('sockets', { max: socketsMax, perKeyMax: Math.ceil(socketsMax / KEYS_SHARE) });
     this.#logError = logError;
   }
 
@@ -108,19 +115,32 @@ export class Sockets {
   }
 
   /**
-   * The hooks of a `.ws()` route. A request is refused with 'rate-limited' while too many sockets are open, and with
-   * 'malformed-request' if it cannot become a socket. An error in a session closes its socket with 1011 and is logged. `watch`
-   * is called for each new socket. It returns a function that is called every second: if that returns false, the socket is
-   * closed with 1008.
+   * The hooks of a `.ws()` route. A request is refused with 'rate-limited' while too many sockets are open, as `Slots.take` does while
+   * its key has too many, and with 'malformed-request' if it cannot become a socket. An error in a session closes its socket with 1011
+   * and is logged. `watch` is called for each new socket. It returns a function that is called every second: if that returns false, the
+   * socket is closed with 1008. `keyIdOf`: the id of a request's key; undefined if no key is needed.
    */
-  hooks(open: SessionOpener, watch: (context: SocketContext) => () => boolean = () => () => true) {
+  hooks(
+    open: SessionOpener,
+    watch: (context: SocketContext) => () => boolean = () => () => true,
+    keyIdOf: (request: Request) => string | undefined = () => undefined,
+  ) {
+    const take = ({ request }: SocketContext, headers = {}) => this.#slots.take(keyIdOf(request), headers);
     return {
       // The router calls this right before the server accepts and opens a socket, so no other request comes in between.
-      upgrade: () => {
-        if (this.#open.size < this.#socketsMax) return;
-        throw new DomainError('rate-limited', `there are ${this.#socketsMax} sockets already: close one of them first`);
+      upgrade: (context: SocketContext & { readonly set: ResponseSettings }) => {
+        if (this.#open.size >= this.#socketsMax) {
+          throw new DomainError(
+            'rate-limited',
+            `there are ${this.#socketsMax} sockets already: close one of them first`,
+          );
+        }
+        // Given back at once: the request may not become a socket.
+        take(context, context.set.headers)();
       },
-      open: ({ raw, data }: RoutedSocket) => this.#opened(raw, data, open, watch),
+      open: ({ raw, data }: RoutedSocket) => {
+        this.#opened(raw, data, open, () => ({ mayListen: watch(data), release: take(data) }));
+      },
       drain: ({ raw }: RoutedSocket) => {
         // The server calls this whenever the client has read a part. If each part allowed another message, more and more
         // bytes would wait.
@@ -150,11 +170,11 @@ export class Sockets {
     socket: ServerSocket,
     context: SocketContext,
     open: SessionOpener,
-    watch: (context: SocketContext) => () => boolean,
+    admit: () => Pick<OpenSocket, 'mayListen' | 'release'>,
   ): void {
     this.#accessTimer ??= setInterval(() => this.#closeForbidden(), ACCESS_CHECK_MS);
     this.#guarded(socket, () => {
-      const opened: OpenSocket = { session: undefined, mayListen: watch(context) };
+      const opened: OpenSocket = { session: undefined, ...admit() };
       this.#open.set(socket, opened);
       opened.session = open(connectionOf(socket), context);
       // Not a hook of the router, which parses every message as JSON before its hooks: numbers lose digits, `"PING"` becomes
@@ -168,6 +188,7 @@ export class Sockets {
   #closed(socket: ServerSocket): void {
     const closed = this.#open.get(socket);
     this.#open.delete(socket);
+    closed?.release();
     if (this.#open.size === 0) {
       clearInterval(this.#accessTimer);
       this.#accessTimer = undefined;

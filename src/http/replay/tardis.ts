@@ -17,6 +17,7 @@ import { PriceTexts } from '../../venue/price-texts.ts';
 import { pathOf, searchOf } from '../request-target.ts';
 import { PULLED_BODY_HEADERS, pulledBody, type Reader } from '../response/pulled-body.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { Slots } from '../v1/slots.ts';
 import { PacedReader, tardisChunks } from './paced-reader.ts';
 import { refusePlainGet, type SocketContext, type Sockets } from './socket.ts';
 import { TardisSender } from './tardis-sender.ts';
@@ -36,6 +37,8 @@ export interface TardisDeps {
   readonly isDraining: () => boolean;
   /** The queue for the work of a request's key. */
   readonly queueOf: (request: Request) => WorkQueue;
+  /** The id of a request's key; undefined if no key is needed. */
+  readonly keyIdOf: (request: Request) => string | undefined;
   readonly clients: Clients;
   /** Starts a session some time after its first connection, by default after tardis-machine's delay. */
   readonly startLater?: SessionDeps['startLater'] | undefined;
@@ -69,6 +72,7 @@ export function tardisController(deps: TardisDeps) {
     logCut,
     isDraining,
     queueOf,
+    keyIdOf,
     clients,
     startLater = afterDelay,
   } = deps;
@@ -76,6 +80,7 @@ export function tardisController(deps: TardisDeps) {
   const shared = { archive, ticks: new TickSizes(archive), prices: new PriceTexts() };
   const sourceNow = (): TardisSource => ({ ...shared, mirror: mirror() });
   const monotonicMs = () => clocks().monotonicMs;
+  const slots = new Slots('replays', { max: TARDIS_STREAMS_MAX, perKeyMax: TARDIS_STREAMS_MAX / 4 });
   const sessions = new Map<string, TardisSession>();
   let streamCount = 0;
   const join = () => clients.join('tardis stream');
@@ -101,6 +106,7 @@ export function tardisController(deps: TardisDeps) {
         const what = `${TARDIS_STREAMS_MAX} replays are in progress already: end one of them first`;
         throw new DomainError('rate-limited', what);
       }
+      const release = slots.take(keyIdOf(request), set.headers);
       streamCount += 1;
       const leave = join();
       const reader = new PacedReader(stream, pace);
@@ -109,6 +115,7 @@ export function tardisController(deps: TardisDeps) {
       const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
       const body = pulledBody(chunks, { request, server, set }, (error) => {
         streamCount -= 1;
+        release();
         leave();
         if (error !== undefined && !isClientError(error)) logCut(error, request);
       });
@@ -126,7 +133,8 @@ export function tardisController(deps: TardisDeps) {
     try {
       const window = windowOf(query.get('exchange'), query.get('from'), query.get('to'));
       const speed = speedOf(query.get('speed')) ?? 0;
-      const name = query.get('session') || crypto.randomUUID();
+      // A key joins its own sessions only.
+      const name = `${keyIdOf(request)} ${query.get('session') || crypto.randomUUID()}`;
       const joined = sessions.get(name);
       if (joined?.hasStarted === true) {
         throw new DomainError('conflict', 'this session has started already: no other connection can join it');
@@ -180,9 +188,9 @@ export function tardisController(deps: TardisDeps) {
     .get('/replay', (context) => answer(context, nativeReplay))
     .get('/replay-normalized', (context) => answer(context, normalizedReplay))
     .get('/health-check', ({ set }) => healthCheck(set, clocks().wallMs))
-    .ws('/ws-replay', sockets.hooks(joinSession, watch))
+    .ws('/ws-replay', sockets.hooks(joinSession, watch, keyIdOf))
     .get('/ws-replay', refusePlainGet)
-    .ws('/ws-replay-normalized', sockets.hooks(sendRecords, watch))
+    .ws('/ws-replay-normalized', sockets.hooks(sendRecords, watch, keyIdOf))
     .get('/ws-replay-normalized', refusePlainGet);
 }
 
@@ -234,7 +242,11 @@ function nativeLines(withDisconnects: boolean): TardisRequest['lineOf'] {
   };
 }
 
-const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = { 'not-found': 404, 'rate-limited': 429 };
+const STATUS_OF: Readonly<Partial<Record<DomainError['kind'], number>>> = {
+  'not-found': 404,
+  'rate-limited': 429,
+  busy: 503,
+};
 
 const JSON_HEADERS = { 'content-type': 'application/json', ...NO_STORE };
 const STREAM_HEADERS = { 'content-type': 'application/x-json-stream', ...NO_STORE };

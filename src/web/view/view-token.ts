@@ -1,11 +1,9 @@
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
-import { isLoopback } from '../../domain/loopback.ts';
 import { tierResource } from '../../domain/tier.ts';
 import type { ClientAddresses } from '../../http/plugins/client-address.ts';
 import type { RequestContext } from '../../http/plugins/rate-limit.ts';
-import { LOOPBACK_HOSTS } from '../../http/plugins/request-checks.ts';
 import { VIEW_TOKEN_MS, type ViewTokenGrant, type ViewTokens } from '../../http/plugins/view-tokens.ts';
 import { bodyOf } from '../../http/request-body.ts';
 import { NO_STORE, respondJson } from '../../http/response/response.ts';
@@ -27,8 +25,6 @@ export interface ViewTokenDeps {
 /** Stands for the session and the account of the tokens that are issued without a session. */
 const DEMO = { session: 'demo', account: 0 };
 const BODY_BYTES_MAX = 1024;
-/** Headers of proxies: such a request may be from another machine. */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
  * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one with the widest access. Throws
@@ -110,8 +106,8 @@ function keyResource({ key: { id, name, prefix, asOfMs }, tier }: KeyHolder) {
 }
 
 /**
- * Returns true if a page of this service in a browser of this machine sent the request. A page under another name that resolves to this
- * machine has that name as Host. A proxy names itself in a header, or the page's origin has the name of the proxy.
+ * Returns true if a page of this service in a browser of this machine sent the request. If a proxy names itself in no header, the
+ * page's origin has the name of the proxy.
  */
 function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestContext): boolean {
   const { headers } = request;
@@ -119,9 +115,7 @@ function isOfThisMachine({ addresses }: ViewTokenDeps, { request }: RequestConte
   const origin = headers.get('origin');
   const site = headers.get('sec-fetch-site');
   return (
-    LOOPBACK_HOSTS.includes(host.replace(/:\d+$/, '').toLowerCase()) &&
-    isLoopback(addresses.of(request)) &&
-    FORWARDED.every((name) => !headers.has(name)) &&
+    addresses.isOfThisMachine(request) &&
     (site === null || site === 'same-origin') &&
     (origin === `http://${host}` || origin === `https://${host}`)
   );
