@@ -2,6 +2,7 @@ import type { Configuration, CustomFetchOptions, IDToken, UserInfoResponse } fro
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Identity } from '../store/identities.ts';
+import { SESSION_MS } from '../store/sessions.ts';
 
 /** Discovered metadata is used for this time. */
 const METADATA_MS = 3_600_000;
@@ -72,8 +73,8 @@ export class OidcProvider {
   }
 
   /**
-   * Returns the address of the provider's sign-in page. `isRepeated`: the provider is to demand the proof again, and to state its time; some
-   * ignore that. Throws 'busy'.
+   * Returns the address of the provider's sign-in page. The provider is to state the time of the proof, and to demand a new one if it is older
+   * than a session can be; `isRepeated`: always. Some ignore that. Throws 'busy'.
    */
   async signInUrl(redirectUri: string, { state, nonce, verifier }: OidcSecrets, isRepeated = false): Promise<string> {
     const { buildAuthorizationUrl, calculatePKCECodeChallenge } = await import('openid-client');
@@ -86,7 +87,7 @@ export class OidcProvider {
       code_challenge: await calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       // OpenID Connect Core 1.0, 3.1.2.1: with max_age, the ID token has auth_time.
-      ...(isRepeated && { prompt: 'login', max_age: '0' }),
+      ...(isRepeated ? { prompt: 'login', max_age: '0' } : { max_age: String(SESSION_MS / 1000) }),
     });
     return url.href;
   }

@@ -180,7 +180,7 @@ export function siteTests(suite: Suite): void {
             ...(path.includes('{coin}') ? ['403', '404'] : path === ROUTES.coins!.path ? ['403'] : []),
             ...(path === ROUTES.usage!.path || BILLING.test(path) ? ['404'] : []),
             ...(method === 'post' ? ['403', '409'] : []),
-            ...(path === ROUTES.quote!.path ? ['413', '415'] : []),
+            ...(path === ROUTES.quote!.path ? ['202', '413', '415'] : []),
             ...(path === ROUTES.settle!.path ? ['202', '410', '413', '415'] : []),
             ...(path === ROUTES.upgrade!.path ? ['202', '402', '410'] : []),
           ];
