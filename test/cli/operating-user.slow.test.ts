@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
+import { execFileSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
-import { userInfo } from 'node:os';
 import { temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, finished, runExecutable } from '../support/executable.ts';
 
-const OWN = userInfo().username;
+const OWN = execFileSync('id', ['-un'], { encoding: 'utf8' }).trim();
 
 test.each([
   [{}, OWN],
-  [{ SUDO_USER: 'ada.lovelace' }, 'ada.lovelace'],
+  [{ SUDO_USER: 'ada.lovelace' }, OWN === 'root' ? 'ada.lovelace' : OWN],
+  [{ USER: 'mallory' }, OWN],
   [{ SUDO_USER: 'CORP\\ada <b>' }, OWN],
   [{ SUDO_USER: `${'a'.repeat(65)}` }, OWN],
 ])('the audit names the user of a command (%j)', async (env, user) => {
