@@ -58,6 +58,10 @@ export const NEXT_POSITIONS = `SELECT segment_id, last_ms, last_id FROM segments
 const SEGMENT = `SELECT series_id, first_ms, first_id, last_ms, last_id, records, digest, payload
   FROM segments NOT INDEXED WHERE segment_id = ?`;
 
+/** The condition on the symbol is that of an index: without it, all series of markets are read. */
+export const LIST_COIN_SERIES = `SELECT ${SERIES_COLUMNS} FROM series WHERE symbol IS NOT NULL AND market_key IS NULL
+  ORDER BY symbol, source`;
+
 /**
  * Reads an archive and checks all of it: for verification, on a database that was opened to read. A damaged page of the
  * database itself ends in the errors of `Database`.
@@ -72,9 +76,7 @@ export class SegmentAudit {
       ofMarket: database.query<DoubtfulRow<string>, [number]>(
         `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
       ),
-      ofCoins: database.query<DoubtfulRow<string>, []>(
-        `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key IS NULL ORDER BY symbol, source`,
-      ),
+      ofCoins: database.query<DoubtfulRow<string>, []>(LIST_COIN_SERIES),
       positions: database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
         NEXT_POSITIONS,
       ),

@@ -12,7 +12,7 @@ import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
-import { NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
+import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
@@ -48,6 +48,7 @@ test.each<[string, string, ...string[]]>([
   ['NEXT_SEGMENT', NEXT_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['PREVIOUS_SEGMENT', PREVIOUS_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
   ['DELETE_SEGMENT', DELETE_SEGMENT, `${SEGMENTS} INDEX segments_by_position (`],
+  ['LIST_COIN_SERIES', LIST_COIN_SERIES, 'SEARCH series USING INDEX series_by_coin ('],
   ['NEXT_POSITIONS', NEXT_POSITIONS, `${SEGMENTS} COVERING INDEX segments_by_position (`],
   [
     'MARKET_SIZE',
