@@ -73,17 +73,17 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
     terminal,
     billing
       .command('assign')
-      .argument('<hash>', 'hash of the transaction')
+      .argument('<tx>', 'hash of the transaction')
       .argument('<email>', 'address of the account')
-      .requiredOption('--tier <id>', 'the tier that it pays for'),
+      .argument('<tier>', 'id of the tier that it pays for'),
     {
       description: 'give an account the tier that a transfer without a payment has paid for',
-      example: '0x… ada@example.com --tier pro ',
+      example: '0x… ada@example.com pro ',
     },
-    async ({ billing: service, registry }, options, transaction, email) => {
+    async ({ billing: service, registry }, options, transaction, email, tier) => {
       const account = registry.accounts.findByEmail(email);
       if (account === undefined) throw new DomainError('not-found', `there is no account '${email}'`);
-      const assigned = { transaction: hashIn(transaction), accountId: account.id, tier: options.tier };
+      const assigned = { transaction: hashIn(transaction), accountId: account.id, tier };
       const payment = await service.assign(assigned);
       if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
       else printPayments(terminal, options, registry, [payment]);

@@ -114,7 +114,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
       },
     ]);
     const assign = (transaction: string, email: string) =>
-      runExecutable(['billing', 'assign', transaction, email, '--tier', 'pro', '--payments', payments, '--data', data]);
+      runExecutable(['billing', 'assign', transaction, email, 'pro', '--payments', payments, '--data', data]);
     expect((await assign(difference.transaction, 'nobody@example.com')).code).toBe(1);
     expect((await assign('0x1', 'customer@example.com')).code).toBe(2);
     writeFileSync(payments, JSON.stringify(settings));

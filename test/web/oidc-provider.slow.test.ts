@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { printed, startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
-test('A certified provider signs people in, demands the proof again for administration, and an address that it has not verified is proved by mail', async () => {
+test('A certified provider signs people in and states when, demands the proof again of those who are signed in, and an address that it has not verified is proved by mail', async () => {
   using directory = temporaryDirectory();
   const secretFile = join(directory.path, 'secret');
   writeFileSync(secretFile, 'a secret: with characters / that % need escapes\n', { mode: 0o600 });
@@ -46,16 +46,19 @@ test('A certified provider signs people in, demands the proof again for administ
   expect((await arrive(again, 'unverified@example.com')).headers.get('location')).toBe('/account');
   expect((await again.open('/account')).text).toContain('unverified@example.com');
 
-  // The provider knows the browser, and signs it in without a password: at a time that it does not state.
+  // The provider knows the browser, signs it in without a password, and states that it asked for one a moment ago.
   const known = new Map<string, string>();
   const admin = new PlainBrowser(server.origin);
   await arrive(admin, 'ada@example.com', '/sign-in/oidc/judge', known);
   await admin.post('/sign-out');
   await printed(['account', 'role', 'ada@example.com', 'admin', '--data', join(directory.path, 'data')]);
   expect((await arrive(admin, 'nobody types', '/sign-in/oidc/judge', known)).headers.get('location')).toBe('/account');
-  expect((await admin.open('/admin/accounts')).headers.get('location')).toBe('/sign-in');
+  expect((await admin.open('/admin/accounts')).status).toBe(200);
+  // A browser that is signed in here has to prove it again there.
+  const { searchParams } = new URL((await admin.open('/sign-in/oidc/judge')).headers.get('location')!);
+  expect([searchParams.get('prompt'), searchParams.get('max_age')]).toEqual(['login', '0']);
   const repeated = await arrive(admin, 'ada@example.com', '/sign-in/oidc/judge', known);
-  expect(repeated.headers.get('location')).toBe('/admin/accounts');
+  expect(repeated.headers.get('location')).toBe('/account');
   expect((await admin.open('/admin/accounts')).status).toBe(200);
   const linked = await arrive(admin, 'second@example.com', '/account/settings/providers/judge');
   expect(linked.headers.get('location')).toBe('/account/settings?linked');
