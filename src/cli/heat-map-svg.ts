@@ -1,27 +1,31 @@
 import type { HeatMap, HeatMapColumn, SideRows } from '../domain/heat-map.ts';
 import {
   drawnPrices,
-  largestSize,
   roundedSize,
   runsOf,
   type Shading,
   SIZE_COLOURS,
   shadeOf,
   sizeOfShade,
+  sizeRange,
   timeLabel,
 } from '../domain/heat-map-picture.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
+import type { Market } from '../domain/market.ts';
 import { midOf } from '../domain/quote.ts';
 
 /** A heat map with its labels. */
 export interface Plot {
   readonly title: string;
   readonly map: HeatMap;
+  /** The time of the market: what is recorded outside of it does not change the colours. */
+  readonly window: Pick<Market, 'startMs' | 'endMs'>;
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
 }
 
+const SIDES = ['bids', 'asks'] as const;
 /** In pixels; the cells are scaled to the area. */
 const WIDTH = 1240;
 const HEIGHT = 560;
@@ -43,8 +47,9 @@ const PRICE_LABELS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
  * The heat map as a picture: time to the right in UTC, price upwards, bids blue and asks orange, the darker the more shares rest
  * there. Gaps are hatched, and times without a book are grey.
  */
-export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
-  const shading = { scale: 'log', shades: SHADES, largest: largestSize(map) } as const;
+export function heatMapSvg({ title, map, window, fromMs, toMs }: Plot): string {
+  const range = sizeRange({ heatMaps: [map], fromMs: window.startMs, toMs: window.endMs + 1 });
+  const shading = range && ({ scale: 'log', shades: SHADES, ...range } as const);
   const shownMs = toMs - fromMs + 1;
   const x = (ms: InstantMs) => AREA.left + ((ms - fromMs) / shownMs) * AREA.width;
   const y = (price: number) => AREA.top + (1 - price) * AREA.height;
@@ -58,8 +63,7 @@ export function heatMapSvg({ title, map, fromMs, toMs }: Plot): string {
     `<text x="${AREA.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>`,
     // Grey remains where there is no book.
     ranges(map.columns, ({ book }) => book !== undefined, edges, '#fff', '#eaeef2'),
-    ...cells(map, 'bids', shading, edges, y),
-    ...cells(map, 'asks', shading, edges, y),
+    ...(shading === undefined ? [] : SIDES.flatMap((side) => cells(map, side, shading, edges, y))),
     ranges(map.columns, ({ hasGap }) => hasGap, edges, 'url(#gap)'),
     midpoints(map.columns, edges, y),
     ...timeAxis(fromMs, toMs, x),
@@ -160,7 +164,7 @@ function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => numb
   return lines;
 }
 
-function legend(shading: Shading): string[] {
+function legend(shading: Shading | undefined): string[] {
   const swatch = (top: number, fill: string, text: string) =>
     `<rect x="${LEGEND_LEFT}" y="${top}" width="14" height="14" fill="${fill}" stroke="#d0d7de"/><text x="${LEGEND_LEFT + 20}" y="${top + 12}">${text}</text>`;
   const lines = [
@@ -168,7 +172,7 @@ function legend(shading: Shading): string[] {
     swatch(AREA.top + 22, 'url(#gap)', 'gap'),
     swatch(AREA.top + 44, '#eaeef2', 'no book'),
   ];
-  if (shading.largest === 0) return lines;
+  if (shading === undefined) return lines;
   for (const [side, colours, top] of [
     ['asks', COLOURS.asks, AREA.top + 84],
     ['bids', COLOURS.bids, AREA.top + 276],

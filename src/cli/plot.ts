@@ -54,7 +54,7 @@ export function plotCommand(terminal: Terminal): CommandUnknownOpts {
     await withArchive(terminal, options, { create: false }, async (archive) => {
       const { market, query, map } = drawn(archive, name, options);
       const title = `${market.slug}, ${query.outcome}`;
-      const svg = Buffer.from(heatMapSvg({ title, map, fromMs: query.fromMs, toMs: query.toMs }));
+      const svg = Buffer.from(heatMapSvg({ title, map, window: market, fromMs: query.fromMs, toMs: query.toMs }));
       if (options.output === STDOUT) {
         await terminal.write(svg);
         return;

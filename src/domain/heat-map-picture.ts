@@ -23,39 +23,80 @@ export const SIZE_COLOURS: Readonly<Record<'light' | 'dark', SideColours>> = {
 export const SIZE_SCALES = ['log', 'sqrt'] as const;
 export type SizeScale = (typeof SIZE_SCALES)[number];
 
+/** The sizes of the first shade and of the last one. Smaller and larger ones have these shades too. */
+export interface SizeRange {
+  readonly low: number;
+  readonly high: number;
+}
+
 /** The shades of a picture. */
-export interface Shading {
+export interface Shading extends SizeRange {
   readonly scale: SizeScale;
   /** The number of shades of a side. */
   readonly shades: number;
-  /** The size that has the last shade. */
-  readonly largest: number;
 }
 
-/** On the logarithmic scale, the first shade begins at a thousandth of the largest size. */
-const LOG_DECADES = 3;
+/** From all sizes (0) to the middle ones only (100). */
+export const CONTRAST = { least: 0, usual: 50, most: 100 } as const;
 
-/** The shade of a size, 0 … shades - 1. Sizes above the largest have the last one, and very small ones the first. */
-export function shadeOf(size: number, { scale, shades, largest }: Shading): number {
-  const part = scale === 'log' ? 1 + Math.log10(size / largest) / LOG_DECADES : Math.sqrt(size / largest);
-  return Math.max(0, Math.min(shades - 1, Math.floor(part * shades)));
+/** The shade of a size, 0 … shades - 1: its place between `low` and `high` by logarithm or by square root. */
+export function shadeOf(size: number, { scale, shades, low, high }: Shading): number {
+  const part =
+    scale === 'log'
+      ? Math.log(size / low) / Math.log(high / low)
+      : (Math.sqrt(size) - Math.sqrt(low)) / (Math.sqrt(high) - Math.sqrt(low));
+  // Of one size only, the part is no number.
+  return part > 0 ? Math.min(shades - 1, Math.floor(part * shades)) : size >= high ? shades - 1 : 0;
 }
 
 /** The size at which a shade begins: the inverse of `shadeOf`. */
-export function sizeOfShade(shade: number, { scale, shades, largest }: Shading): number {
+export function sizeOfShade(shade: number, { scale, shades, low, high }: Shading): number {
   const part = shade / shades;
-  return scale === 'log' ? largest * 10 ** ((part - 1) * LOG_DECADES) : part ** 2 * largest;
+  if (scale === 'log') return low * (high / low) ** part;
+  return (Math.sqrt(low) + part * (Math.sqrt(high) - Math.sqrt(low))) ** 2;
 }
 
-/** The largest size of a cell; 0 without books. */
-export function largestSize({ columns }: Pick<HeatMap, 'columns'>): number {
-  let largest = 0;
-  for (const { book } of columns) {
-    for (const { sizes } of book === undefined ? [] : [book.bids, book.asks]) {
-      for (const size of sizes) if (size > largest) largest = size;
+/** Heat maps of one picture, and the cells of them that count. */
+interface RangedCells {
+  readonly heatMaps: readonly HeatMap[];
+  /** Columns that begin from `fromMs` on and before `toMs`. */
+  readonly fromMs: InstantMs;
+  readonly toMs: InstantMs;
+  /** Rows from one price to another, both inclusive; left out: all. */
+  readonly prices?: { readonly from: number; readonly to: number };
+}
+
+/**
+ * The sizes between which shades differ: with the usual contrast the 5th and the 99th percentile of the cells that count; of all cells if
+ * none of these has shares. Otherwise the few huge orders of a market that is decided would leave one shade to all others. Undefined
+ * without books.
+ */
+export function sizeRange(cells: RangedCells, contrast: number = CONTRAST.usual): SizeRange | undefined {
+  const counted = sizesOf(cells);
+  const sizes = counted.length > 0 ? counted : sizesOf({ ...ALL_CELLS, heatMaps: cells.heatMaps });
+  if (sizes.length === 0) return undefined;
+  sizes.sort();
+  const cut = contrast / 1000;
+  const at = (part: number) => sizes[Math.round(part * (sizes.length - 1))]!;
+  return { low: at(cut), high: at(1 - cut / 5) };
+}
+
+const ALL_PRICES = { from: 0, to: 1 };
+const ALL_CELLS = { fromMs: -Infinity, toMs: Infinity, prices: ALL_PRICES };
+
+function sizesOf({ heatMaps, fromMs, toMs, prices: shown = ALL_PRICES }: RangedCells): Float64Array {
+  const sizes: number[] = [];
+  for (const { prices, columns } of heatMaps) {
+    for (const { fromMs: beginMs, book } of columns) {
+      if (book === undefined || beginMs < fromMs || beginMs >= toMs) continue;
+      for (const side of [book.bids, book.asks]) {
+        for (const [nth, row] of side.rows.entries()) {
+          if (prices[row]! >= shown.from && prices[row]! <= shown.to) sizes.push(side.sizes[nth]!);
+        }
+      }
     }
   }
-  return largest;
+  return Float64Array.from(sizes);
 }
 
 /** The height of a row: the last row is as high as the one below it. */

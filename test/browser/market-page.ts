@@ -2,7 +2,6 @@ import { expect } from 'bun:test';
 import { drawnPrices, shadeOf } from '../../src/domain/heat-map-picture.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import { cssColour, paletteOf, SHADES } from '../../src/web/browser/view/heat-map-cells.ts';
-import { heatMapWindow } from '../../src/web/browser/view/heat-map-loader.ts';
 import { expectedGrid, type OracleGap, type OracleSnapshot } from '../support/heat-map-oracle.ts';
 import type { Page, WatchedPage } from './chromium.ts';
 
@@ -71,18 +70,19 @@ interface CellSample {
 }
 
 /**
- * Up to `most` cells of a drawn heat map, with the colour that their middle must have. `largest` is the size of the last colour. Cells
+ * Up to `most` cells of a drawn heat map, with the colour that their middle must have. Cells
  * that are smaller than a pixel are left out.
  */
 async function sampledCells(
   page: Page,
   heatMap: ExpectedGrid,
-  { largest, most, random }: { readonly largest: number; readonly most: number; readonly random: () => number },
+  { most, random, window }: { readonly most: number; readonly random: () => number; readonly window: Window },
 ): Promise<readonly CellSample[]> {
   const { width, height } = await areaOf(page);
   const time = { from: Date.parse(heatMap.from), to: Date.parse(heatMap.to) + 1 };
   const xOf = (ms: number) => ((ms - time.from) / (time.to - time.from)) * width;
   const { bids, asks } = paletteOf('light');
+  const range = rangeOf(heatMap, window);
   const samples: CellSample[] = [];
   const known = heatMap.columns.filter(({ id, gap }) => id !== null && !gap);
   for (let tries = 0; tries < most * 4 && samples.length < most && known.length > 0; tries += 1) {
@@ -97,7 +97,7 @@ async function sampledCells(
     const bid = column.bidSizes[column.bidRows.indexOf(row)] ?? 0;
     const ask = column.askSizes[column.askRows.indexOf(row)] ?? 0;
     const [bidShade, askShade] = [bid, ask].map((size) =>
-      size === 0 ? -1 : shadeOf(size, { scale: 'log', shades: SHADES, largest }),
+      size === 0 ? -1 : shadeOf(size, { scale: 'log', shades: SHADES, ...range }),
     );
     const pixel = askShade! >= bidShade! ? asks[askShade!] : bids[bidShade!];
     samples.push({ x, y, colour: pixel === undefined ? 'rgb(255 255 255)' : cssColour(pixel) });
@@ -144,8 +144,20 @@ async function recordedBooks(
   return { snapshots, gaps: data.gaps };
 }
 
-function largestOf({ columns }: ExpectedGrid): number {
-  return Math.max(0, ...columns.flatMap(({ bidSizes, askSizes }) => [...bidSizes, ...askSizes]));
+/** The window of a market. */
+interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The 5th and the 99th percentile of the cells that begin within the window; of all if it has none. */
+function rangeOf({ columns }: ExpectedGrid, { from, to }: Window): { readonly low: number; readonly high: number } {
+  const sizesOf = (some: ExpectedGrid['columns']) =>
+    some.flatMap(({ bidSizes, askSizes }) => [...bidSizes, ...askSizes]).toSorted((a, b) => a - b);
+  const inside = sizesOf(columns.filter((one) => Date.parse(one.from) >= from && Date.parse(one.from) < to));
+  const sizes = inside.length > 0 ? inside : sizesOf(columns);
+  const at = (part: number) => sizes[Math.round(part * (sizes.length - 1))] ?? 1;
+  return { low: at(0.05), high: at(0.99) };
 }
 
 /** What the page's policy refused, and what the console complained about. */
@@ -223,9 +235,8 @@ export async function compareZooms(
     const columns = heatMap!.columns.length;
     const expected = expectedGrid(snapshots, gaps, { fromMs: from, toMs: to - 1, columns });
     expect(heatMap).toMatchObject(expected);
-    const whole = heatMapWindow(outcome, limits, (await areaOf(page)).width);
-    const largest = largestOf(expectedGrid(snapshots, gaps, whole));
-    const samples = await sampledCells(page, expected, { largest, most: CELLS_AT_ONCE, random });
+    const home = { from: Date.parse(market.startTime), to: Date.parse(market.endTime) + 1 };
+    const samples = await sampledCells(page, expected, { most: CELLS_AT_ONCE, random, window: home });
     expect(await drawnColours(page, samples)).toEqual(samples.map(({ colour }) => colour));
     compared += samples.length;
     const answer = await fetch(

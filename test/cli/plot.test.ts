@@ -16,8 +16,9 @@ const BLUES = ['#e3edf8', '#c6dbef', '#9ecae1', '#6baed6', '#4292c6', '#2171b5',
 const ORANGES = ['#fdead7', '#fdd0a2', '#fdae6b', '#fd8d3c', '#f16913', '#d94801', '#a63603', '#7f2704'];
 const [LEFT, TOP, WIDTH, HEIGHT] = [56, 44, 1000, 456];
 
-/** The shade of a part of the largest size: from a thousandth of it, by logarithm. */
-const eighthOfThreeDecades = (part: number) => Math.min(7, Math.max(0, Math.floor(8 * (1 + Math.log10(part) / 3))));
+/** The shade of a size between two others, by logarithm. */
+const eighthBetween = (low: number, high: number) => (size: number) =>
+  Math.min(7, Math.max(0, Math.floor((8 * Math.log(size / low)) / Math.log(high / low))));
 const levels = (prices: readonly number[], sizes: readonly number[]) =>
   prices.map((price, i) => ({ price, size: sizes[i]! }));
 const snapshotOf = (book: OrderBook, outcome: string, atMs: number) => ({
@@ -71,51 +72,58 @@ describe('bookreel plot', () => {
     ['up', 60],
     ['down', 37],
     ['down', 1],
-  ] as const)('Each darker colour is for twice the size. (%s in %d columns)', async (outcome, columns) => {
-    const service = serviceOf(held.archive, held.registry);
-    const dataOf = async <T>(path: string) =>
-      ((await (await service.get(`/btc/markets/${CONDITION_ID}${path}`)).json()) as { data: T }).data;
-    const snapshots = await dataOf<OracleSnapshot[]>(`/snapshots?limit=1000&outcome=${outcome}`);
-    const { gaps } = await dataOf<{ gaps: OracleGap[] }>('/coverage');
-    const window = { fromMs: START_MS, toMs: START_MS + 300_000, columns };
-    const grid = expectedGrid(snapshots, gaps, window);
-    const { code, stdout: svg } = await plotted(SLUG, '--outcome', outcome, '--columns', String(columns));
-    expect(code).toBe(0);
-    const rectangles = rectanglesOf(svg);
-    const covers = (fill: string, x: number, y: number) =>
-      (rectangles.get(fill) ?? []).some(
-        ([left, top, right, bottom]) => x > left! && x < right! && y > top! && y < bottom!,
-      );
-    const largest = Math.max(...grid.columns.flatMap(({ bidSizes, askSizes }) => [...bidSizes, ...askSizes]));
-    const isFine = grid.prices.length > 101;
-    let cells = 0;
-    for (const [i, column] of grid.columns.entries()) {
-      const x = LEFT + ((i + 0.5) / grid.columns.length) * WIDTH;
-      expect(covers('url(#gap)', x, TOP + 1)).toBe(column.gap);
-      expect(covers('#fff', x, TOP + 1)).toBe(column.id !== null);
-      for (const [colours, rows, sizes] of [
-        [BLUES, column.bidRows, column.bidSizes],
-        [ORANGES, column.askRows, column.askSizes],
-      ] as const) {
-        for (const [row, price] of grid.prices.entries()) {
-          const next = grid.prices[row + 1] ?? 1.01;
-          // Rows of whole cents are around their price.
-          const middle = isFine
-            ? (price + Math.min(next, 1)) / 2
-            : Math.min(1, Math.max(0, price)) + (price === 0 ? 0.002 : price === 1 ? -0.002 : 0);
-          if (isFine && price === 1) continue;
-          const y = TOP + (1 - middle) * HEIGHT;
-          const at = rows.indexOf(row);
-          const shade = at < 0 ? undefined : eighthOfThreeDecades(sizes[at]! / largest);
-          const drawn = colours.flatMap((colour, nth) => (covers(colour, x, y) ? [nth] : []));
-          expect(drawn).toEqual(shade === undefined ? [] : [shade]);
-          cells += drawn.length;
+  ] as const)(
+    'The colours go by logarithm from the 5th to the 99th percentile of the sizes. (%s in %d columns)',
+    async (outcome, columns) => {
+      const service = serviceOf(held.archive, held.registry);
+      const dataOf = async <T>(path: string) =>
+        ((await (await service.get(`/btc/markets/${CONDITION_ID}${path}`)).json()) as { data: T }).data;
+      const snapshots = await dataOf<OracleSnapshot[]>(`/snapshots?limit=1000&outcome=${outcome}`);
+      const { gaps } = await dataOf<{ gaps: OracleGap[] }>('/coverage');
+      const window = { fromMs: START_MS, toMs: START_MS + 300_000, columns };
+      const grid = expectedGrid(snapshots, gaps, window);
+      const { code, stdout: svg } = await plotted(SLUG, '--outcome', outcome, '--columns', String(columns));
+      expect(code).toBe(0);
+      const rectangles = rectanglesOf(svg);
+      const covers = (fill: string, x: number, y: number) =>
+        (rectangles.get(fill) ?? []).some(
+          ([left, top, right, bottom]) => x > left! && x < right! && y > top! && y < bottom!,
+        );
+      const sizesOfAll = grid.columns
+        .flatMap(({ bidSizes, askSizes }) => [...bidSizes, ...askSizes])
+        .toSorted((a, b) => a - b);
+      const sizeAt = (part: number) => sizesOfAll[Math.round(part * (sizesOfAll.length - 1))]!;
+      const shadeOf = eighthBetween(sizeAt(0.05), sizeAt(0.99));
+      const isFine = grid.prices.length > 101;
+      let cells = 0;
+      for (const [i, column] of grid.columns.entries()) {
+        const x = LEFT + ((i + 0.5) / grid.columns.length) * WIDTH;
+        expect(covers('url(#gap)', x, TOP + 1)).toBe(column.gap);
+        expect(covers('#fff', x, TOP + 1)).toBe(column.id !== null);
+        for (const [colours, rows, sizes] of [
+          [BLUES, column.bidRows, column.bidSizes],
+          [ORANGES, column.askRows, column.askSizes],
+        ] as const) {
+          for (const [row, price] of grid.prices.entries()) {
+            const next = grid.prices[row + 1] ?? 1.01;
+            // Rows of whole cents are around their price.
+            const middle = isFine
+              ? (price + Math.min(next, 1)) / 2
+              : Math.min(1, Math.max(0, price)) + (price === 0 ? 0.002 : price === 1 ? -0.002 : 0);
+            if (isFine && price === 1) continue;
+            const y = TOP + (1 - middle) * HEIGHT;
+            const at = rows.indexOf(row);
+            const shade = at < 0 ? undefined : shadeOf(sizes[at]!);
+            const drawn = colours.flatMap((colour, nth) => (covers(colour, x, y) ? [nth] : []));
+            expect(drawn).toEqual(shade === undefined ? [] : [shade]);
+            cells += drawn.length;
+          }
         }
       }
-    }
-    expect(cells).toBeGreaterThan(0);
-    expect(grid.columns.some(({ gap }) => gap)).toBe(true);
-  });
+      expect(cells).toBeGreaterThan(0);
+      expect(grid.columns.some(({ gap }) => gap)).toBe(true);
+    },
+  );
 
   test('is well-formed, labelled in UTC, and needs nothing else', async () => {
     const { stdout: svg } = await plotted(SLUG);

@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { CENT_ROW_PRICES, FINE_ROW_PRICES, type HeatMap } from '../../../src/domain/heat-map.ts';
 import {
   drawnPrices,
-  largestSize,
   roundedSize,
   runsOf,
   shadeOf,
   sizeOfShade,
+  sizeRange,
   timeLabel,
 } from '../../../src/domain/heat-map-picture.ts';
 import { cssColour, paletteOf, picturedBands, SHADES } from '../../../src/web/browser/view/heat-map-cells.ts';
@@ -51,16 +51,18 @@ describe('a span of an axis', () => {
 
 describe('colours of sizes', () => {
   test.each(SCALES)('are darker for larger sizes, and begin where the legend says (%s)', (scale) => {
-    for (const largest of [1, 37.5, 12_000, 3e7]) {
-      const shading = { scale, shades: SHADES, largest };
+    for (const high of [1, 37.5, 12_000, 3e7]) {
+      const low = high / 700;
+      const shading = { scale, shades: SHADES, low, high };
       for (let shade = 1; shade < SHADES; shade += 1) {
         const size = sizeOfShade(shade, shading);
         expect(shadeOf(size * (1 + 1e-9), shading)).toBe(shade);
         expect(shadeOf(size * (1 - 1e-9), shading)).toBe(shade - 1);
       }
-      expect(shadeOf(largest * 1e-9, shading)).toBe(0);
-      expect(shadeOf(largest, shading)).toBe(SHADES - 1);
-      expect(shadeOf(largest * 9, shading)).toBe(SHADES - 1);
+      for (const size of [low, low * 1e-9]) expect(shadeOf(size, shading)).toBe(0);
+      for (const size of [high, high * 9]) expect(shadeOf(size, shading)).toBe(SHADES - 1);
+      const one = { scale, shades: SHADES, low: high, high };
+      expect([high / 2, high, high * 2].map((size) => shadeOf(size, one))).toEqual([0, SHADES - 1, SHADES - 1]);
     }
   });
 
@@ -98,8 +100,9 @@ describe('the picture of a heat map', () => {
     const rows = prices.map((_, row) => row);
     const sizes = rows.map((row) => row + 1);
     const map = mapOf(prices, [undefined, book(rows, sizes)]);
-    const shading = { scale: 'sqrt', shades: SHADES, largest: largestSize(map) } as const;
-    expect(shading.largest).toBe(prices.length);
+    const range = sizeRange({ heatMaps: [map], fromMs: 0, toMs: Infinity }, 0)!;
+    expect(range).toEqual({ low: 1, high: prices.length });
+    const shading = { scale: 'sqrt', shades: SHADES, ...range } as const;
     const bands = picturedBands(map, palette, shading);
     expect(bands).toHaveLength(count);
     for (const row of rows) {
@@ -112,9 +115,9 @@ describe('the picture of a heat map', () => {
     }
   });
 
-  test('In a cell with bids and asks the larger size is shown, and colours begin at a thousandth of the market’s largest.', () => {
+  test('In a cell with bids and asks the larger size is shown.', () => {
     const map = mapOf(CENT_ROW_PRICES, [book([40, 30], [100, 1], [30, 40])]);
-    const shading = { scale: 'log', shades: SHADES, largest: 100 } as const;
+    const shading = { scale: 'log', shades: SHADES, low: 1, high: 100 } as const;
     const [band] = picturedBands(map, palette, shading);
     const at = (row: number) => band!.pixels[100 - row];
     expect(at(40)).toBe(palette.bids[SHADES - 1]!);
@@ -123,9 +126,52 @@ describe('the picture of a heat map', () => {
 
   test('of columns without books is empty', () => {
     const map = mapOf(CENT_ROW_PRICES, [undefined, undefined]);
-    expect(largestSize(map)).toBe(0);
-    const [band] = picturedBands(map, palette, { scale: 'log', shades: SHADES, largest: 0 });
+    expect(sizeRange({ heatMaps: [map], fromMs: 0, toMs: Infinity })).toBeUndefined();
+    const [band] = picturedBands(map, palette, { scale: 'log', shades: SHADES, low: 1, high: 1 });
     expect(band!.pixels.every((pixel) => pixel === 0)).toBe(true);
+  });
+});
+
+describe('the range of the colours', () => {
+  const column = (fromMs: number, sizes: readonly number[], row = 50) => ({
+    fromMs,
+    toMs: fromMs,
+    hasGap: false,
+    book: {
+      ...{ id: 1, timestampMs: fromMs, bidPrice: undefined, askPrice: undefined },
+      bids: { rows: sizes.map(() => row), sizes },
+      asks: { rows: [], sizes: [] },
+    },
+  });
+  const range = (columns: HeatMap['columns'], part: object = {}, contrast = 50) =>
+    sizeRange({ heatMaps: [{ prices: CENT_ROW_PRICES, columns }], fromMs: 0, toMs: 100, ...part }, contrast);
+
+  test('is the 5th to the 99th percentile of the sorted sizes, wider with less contrast and narrower with more', () => {
+    const sizes = fc.array(fc.double({ min: 1e-6, max: 1e7, noNaN: true }), { minLength: 1, maxLength: 300 });
+    fc.assert(
+      fc.property(sizes, fc.integer({ min: 0, max: 100 }), (all, contrast) => {
+        const sorted = all.toSorted((a, b) => a - b);
+        const at = (part: number) => sorted[Math.round(part * (sorted.length - 1))]!;
+        const [first, ...rest] = all;
+        const expected = { low: at(contrast / 1000), high: at(1 - contrast / 5000) };
+        expect(range([column(1, [first!]), column(2, rest)], {}, contrast)).toEqual(expected);
+      }),
+    );
+    expect(
+      range([
+        column(
+          1,
+          Array.from({ length: 101 }, (_, i) => i),
+        ),
+      ]),
+    ).toEqual({ low: 5, high: 99 });
+  });
+
+  test('is of the cells within the time and the prices, and of all where these have none', () => {
+    const columns = [column(10, [1, 2]), column(20, [5], 90), column(100, [1e6, 1e6, 1e6])];
+    expect(range(columns)).toEqual({ low: 1, high: 5 });
+    expect(range(columns, { prices: { from: 0.4, to: 0.6 } })).toEqual({ low: 1, high: 2 });
+    expect(range(columns, { fromMs: 30 })).toEqual({ low: 1, high: 1e6 });
   });
 });
 

@@ -3,18 +3,26 @@ import fc from 'fast-check';
 import { searchOf, type ViewLink, viewLinkOf } from '../../../src/web/browser/view/view-link.ts';
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
-const AT_FIRST: ViewLink = { outcome: 'up', scale: 'log', time: undefined, prices: undefined, atMs: undefined };
+const AT_FIRST: ViewLink = {
+  outcome: 'up',
+  scale: 'log',
+  contrast: 50,
+  time: undefined,
+  prices: undefined,
+  atMs: undefined,
+};
 
-test('a link has the window, the prices, the instant, the outcome and the scale', () => {
+test('a link has the window, the prices, the instant, the outcome, the scale and the contrast', () => {
   const link: ViewLink = {
     outcome: 'both',
     scale: 'sqrt',
+    contrast: 70,
     time: { from: START_MS, to: START_MS + 1000 },
     prices: { from: 0.25, to: 0.5 },
     atMs: START_MS + 10,
   };
   expect(searchOf(link)).toBe(
-    '?outcome=both&scale=sqrt&from=2026-01-08T10:30:00.000Z&to=2026-01-08T10:30:00.999Z&low=0.25&high=0.5&at=2026-01-08T10:30:00.010Z',
+    '?outcome=both&scale=sqrt&contrast=70&from=2026-01-08T10:30:00.000Z&to=2026-01-08T10:30:00.999Z&low=0.25&high=0.5&at=2026-01-08T10:30:00.010Z',
   );
   expect(viewLinkOf(searchOf(link))).toEqual(link);
   expect(searchOf(AT_FIRST)).toBe('');
@@ -33,6 +41,7 @@ test('The address of the page of a market has what is shown, never a key, and wh
       fc.record({
         outcome: fc.constantFrom('up', 'down', 'both'),
         scale: fc.constantFrom('log', 'sqrt'),
+        contrast: fc.integer({ min: 0, max: 100 }),
         time: fc.option(span(instant, 1), { nil: undefined }),
         prices: fc.option(span(price, 0.0001), { nil: undefined }),
         atMs: fc.option(instant, { nil: undefined }),
@@ -44,6 +53,9 @@ test('The address of the page of a market has what is shown, never a key, and wh
 
 test.each([
   '?outcome=UP&scale=cubic&at=yesterday',
+  '?contrast=101',
+  '?contrast=-1',
+  '?contrast=5e1',
   '?from=2026-01-08T10:30:00.000Z',
   '?from=2026-01-08T10:30:00.000Z&to=2026-01-08T10:29:00.000Z',
   '?from=2026-02-31T10:30:00.000Z&to=x',

@@ -77,7 +77,7 @@ export class CellCanvas {
   }
 
   #bandsOf(heatMap: HeatMap, { palette, shading }: CellStyle): readonly DrawnBand[] {
-    const style = `${shading.scale} ${shading.largest} ${palette.bids[0]}`;
+    const style = `${shading.scale} ${shading.low} ${shading.high} ${palette.bids[0]}`;
     const made = this.#pictures.get(heatMap);
     if (made?.style === style) return made.bands;
     const bands = picturedBands(heatMap, palette, shading).map(({ width, height, pixels, prices }) => {

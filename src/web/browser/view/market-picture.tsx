@@ -86,7 +86,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
         <Legend
           palette={plot.style.value.palette}
           scale={state.scale.value}
-          largest={plot.largest.value}
+          range={plot.range.value}
           reference={isReferenceShown ? explorer.reference.value!.source : undefined}
         />
       )}

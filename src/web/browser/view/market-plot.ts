@@ -1,7 +1,7 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type uPlot from 'uplot';
 import type { HeatMap } from '../../../domain/heat-map.ts';
-import { largestSize } from '../../../domain/heat-map-picture.ts';
+import { type SizeRange, sizeRange } from '../../../domain/heat-map-picture.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
@@ -57,6 +57,11 @@ const NARROW = 560;
 const PANEL_HEIGHTS = { wide: [400, 250], narrow: [300, 200] } as const;
 const STRIP_HEIGHT = 40;
 
+/** Without books nothing is shaded. */
+const NO_RANGE: SizeRange = { low: 1, high: 1 };
+/** The view rests if it did not change for this time. */
+const REST_MS = 150;
+
 /**
  * A panel for each outcome, the spread and the imbalance below each other: uPlot draws lines, axes and the pointer, and a canvas of ours
  * the cells. The instant is an element over them: scrubbing draws nothing again.
@@ -71,7 +76,10 @@ export class MarketPlot {
   readonly #width = signal(0);
   readonly #style = signal(styleOf(this.#scheme));
   readonly #pointed = signal<PointedCell | undefined>(undefined);
-  readonly #largest = signal(0);
+  readonly #range = signal<SizeRange | undefined>(undefined);
+  /** The heat maps and the view that the range is of. */
+  #ranged: readonly unknown[] = [];
+  #rest: ReturnType<typeof setTimeout> | undefined;
   /** The width of what is beside the plotting area, in CSS pixels. */
   readonly #gutters = computed(() => {
     const isNarrow = this.#width.value < NARROW;
@@ -88,8 +96,8 @@ export class MarketPlot {
   readonly style: ReadonlySignal<PlotStyle> = this.#style;
   /** The cell under the pointer. */
   readonly pointed: ReadonlySignal<PointedCell | undefined> = this.#pointed;
-  /** The size of the last colour; 0 without books. */
-  readonly largest: ReadonlySignal<number> = this.#largest;
+  /** The sizes of the first and the last colour; undefined without books. */
+  readonly range: ReadonlySignal<SizeRange | undefined> = this.#range;
   /** The width of the plotting area in CSS pixels; 0 before it is measured. */
   readonly areaWidth: ReadonlySignal<number> = computed(() => {
     const { left, right } = this.#gutters.value;
@@ -112,8 +120,14 @@ export class MarketPlot {
       }),
       effect(() => {
         void [heatMaps.value, trades.value, reference.value, events.value];
-        void [state.time.value, state.prices.value, state.scale.value, state.layers.value];
+        void [state.time.value, state.prices.value, state.scale.value, state.layers.value, state.contrast.value];
         draw();
+        // The colours stay while the view moves: to find the range takes longer than to draw.
+        clearTimeout(this.#rest);
+        this.#rest = setTimeout(() => {
+          this.#ranged = [];
+          draw();
+        }, REST_MS);
       }),
       effect(() => this.#moveInstant()),
     ];
@@ -176,6 +190,7 @@ export class MarketPlot {
 
   remove(): void {
     for (const stop of this.#stops) stop();
+    clearTimeout(this.#rest);
     this.#resized.disconnect();
     this.#scheme.removeEventListener('change', this.#restyle);
     this.#clear();
@@ -234,11 +249,8 @@ export class MarketPlot {
     const { state, heatMaps, trades, reference } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
-    const sizes = this.#panels.map(({ outcome }) => {
-      const { whole, window } = loadedOf(outcome) ?? {};
-      return largestSize(whole ?? window ?? { columns: [] });
-    });
-    const shading = { scale: state.scale.peek(), shades: SHADES, largest: Math.max(0, ...sizes) };
+    this.#findRange(this.#panels.flatMap(({ outcome }) => finest(loadedOf(outcome), time) ?? []));
+    const shading = { scale: state.scale.peek(), shades: SHADES, ...(this.#range.peek() ?? NO_RANGE) };
     for (const [nth, { outcome, books, cells }] of this.#panels.entries()) {
       const loaded = loadedOf(outcome);
       const drawn = [loaded?.whole, loaded?.window].filter((heatMap) => heatMap !== undefined);
@@ -251,7 +263,16 @@ export class MarketPlot {
     }
     this.#drawStrips(finest(loadedOf(first.outcome), time));
     for (const { plot } of [...this.#panels, ...this.#strips]) plot.setScale('x', { min: time.from, max: time.to });
-    this.#largest.value = shading.largest;
+  }
+
+  /** Finds the range of the cells in view, those of the market's window if there are any, unless it is known already. */
+  #findRange(heatMaps: readonly HeatMap[]): void {
+    if (this.#ranged.length > 0 && heatMaps.every((heatMap) => this.#ranged.includes(heatMap))) return;
+    this.#ranged = [heatMaps, ...heatMaps];
+    const { state } = this.#content;
+    const { from, to } = state.time.peek();
+    const [fromMs, toMs] = [Math.max(from, state.home.from), Math.min(to, state.home.to)];
+    this.#range.value = sizeRange({ heatMaps, fromMs, toMs, prices: state.prices.peek() }, state.contrast.peek());
   }
 
   #drawStrips(heatMap: HeatMap | undefined): void {

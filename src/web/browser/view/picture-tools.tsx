@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { CONTRAST } from '../../../domain/heat-map-picture.ts';
 import { Choices } from '../choices.tsx';
 import { LAYERS, type Layer } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
@@ -8,6 +9,8 @@ const LAYER_NAMES: Readonly<Record<Layer, string>> = {
   trades: 'trades',
   reference: 'reference price',
 };
+
+const CONTRAST_STEP = 10;
 
 /** The choices of what the picture shows, and how. */
 export function PictureTools({ state }: { readonly state: ViewState }) {
@@ -37,6 +40,19 @@ export function PictureTools({ state }: { readonly state: ViewState }) {
           state.scale.value = scale;
         }}
       />
+      <label class="small">
+        Contrast{' '}
+        <input
+          type="range"
+          min={CONTRAST.least}
+          max={CONTRAST.most}
+          step={CONTRAST_STEP}
+          value={state.contrast.value}
+          onInput={({ currentTarget }) => {
+            state.contrast.value = Number(currentTarget.value);
+          }}
+        />
+      </label>
       <div class="row zoom">
         <Tool name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +

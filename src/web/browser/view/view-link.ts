@@ -1,4 +1,4 @@
-import { SIZE_SCALES, type SizeScale } from '../../../domain/heat-map-picture.ts';
+import { CONTRAST, SIZE_SCALES, type SizeScale } from '../../../domain/heat-map-picture.ts';
 import type { Span } from './span.ts';
 import { OUTCOME_CHOICES, type OutcomeChoice } from './view-choices.ts';
 
@@ -6,6 +6,8 @@ import { OUTCOME_CHOICES, type OutcomeChoice } from './view-choices.ts';
 export interface ViewLink {
   readonly outcome: OutcomeChoice;
   readonly scale: SizeScale;
+  /** From 0 to 100: domain/heat-map-picture.ts. */
+  readonly contrast: number;
   /** Undefined: the whole market. */
   readonly time: Span | undefined;
   /** Undefined: 0 to 1. */
@@ -26,6 +28,7 @@ export function viewLinkOf(search: string): ViewLink {
   return {
     outcome: OUTCOME_CHOICES.find((choice) => choice === query.get('outcome')) ?? 'up',
     scale: SIZE_SCALES.find((scale) => scale === query.get('scale')) ?? 'log',
+    contrast: contrastIn(query.get('contrast')),
     time: from === undefined || to === undefined || to < from ? undefined : { from, to: to + 1 },
     prices: low === undefined || high === undefined || high <= low ? undefined : { from: low, to: high },
     atMs: instantIn(query.get('at')),
@@ -33,10 +36,11 @@ export function viewLinkOf(search: string): ViewLink {
 }
 
 /** The query with `?`, or an empty text for the initial view. from and to are inclusive, as those of the API. */
-export function searchOf({ outcome, scale, time, prices, atMs }: ViewLink): string {
+export function searchOf({ outcome, scale, contrast, time, prices, atMs }: ViewLink): string {
   const query = new URLSearchParams();
   if (outcome !== 'up') query.set('outcome', outcome);
   if (scale !== 'log') query.set('scale', scale);
+  if (contrast !== CONTRAST.usual) query.set('contrast', String(contrast));
   if (time !== undefined) {
     query.set('from', isoText(time.from));
     query.set('to', isoText(time.to - 1));
@@ -49,6 +53,11 @@ export function searchOf({ outcome, scale, time, prices, atMs }: ViewLink): stri
   // Colons are legible, and need no escape in a query.
   const text = query.toString().replaceAll('%3A', ':');
   return text === '' ? '' : `?${text}`;
+}
+
+function contrastIn(text: string | null): number {
+  const contrast = /^\d{1,3}$/.test(text ?? '') ? Number(text) : CONTRAST.usual;
+  return contrast <= CONTRAST.most ? contrast : CONTRAST.usual;
 }
 
 function instantIn(text: string | null): number | undefined {

@@ -12,6 +12,7 @@ export const PRICE_LIMITS: SpanLimits = { from: 0, to: 1, shortest: 0.02 };
 export class ViewState {
   readonly outcome: Signal<OutcomeChoice>;
   readonly scale: Signal<SizeScale>;
+  readonly contrast: Signal<number>;
   readonly layers: Signal<ReadonlySet<Layer>> = signal(new Set<Layer>(['mid', 'trades', 'reference']));
   readonly depth: Signal<number> = signal(10);
   readonly limits: ReadonlySignal<SpanLimits>;
@@ -20,7 +21,7 @@ export class ViewState {
   /** The instant of the ladder. */
   readonly atMs: ReadonlySignal<number>;
   /** The time that is shown at first: the window of the market. */
-  readonly #home: Span;
+  readonly home: Span;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
   readonly #prices: Signal<Span>;
@@ -32,9 +33,10 @@ export class ViewState {
    */
   constructor(link: ViewLink, limits: Span, home: Span, firstMs = home.from) {
     this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
-    this.#home = home;
+    this.home = home;
     this.outcome = signal(link.outcome);
     this.scale = signal(link.scale);
+    this.contrast = signal(link.contrast);
     this.time = this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
     this.prices = this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
     this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
@@ -42,16 +44,17 @@ export class ViewState {
 
   readonly isWhole: ReadonlySignal<boolean> = computed(() => {
     const { from, to } = this.#time.value;
-    return from === this.#home.from && to === this.#home.to && this.#hasAllPrices;
+    return from === this.home.from && to === this.home.to && this.#hasAllPrices;
   });
 
   get link(): ViewLink {
-    const { from, to } = this.#home;
+    const { from, to } = this.home;
     const time = this.#time.value;
     const prices = this.#prices.value;
     return {
       outcome: this.outcome.value,
       scale: this.scale.value,
+      contrast: this.contrast.value,
       time: time.from === from && time.to === to ? undefined : time,
       prices: this.#hasAllPrices ? undefined : prices,
       atMs: this.#atMs.value,
@@ -93,7 +96,7 @@ export class ViewState {
   }
 
   showWhole(): void {
-    this.showTime(this.#home);
+    this.showTime(this.home);
     this.#prices.value = PRICE_LIMITS;
   }
 
