@@ -5,7 +5,7 @@ import { Ladders } from './ladders.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import { MarketStatus } from './market-status.tsx';
-import { coverageText, marketTitle } from './market-texts.ts';
+import { coverageText, marketTitle, strikeText } from './market-texts.ts';
 import { PictureTools } from './picture-tools.tsx';
 import { PLOT_KEYS } from './plot-keys.ts';
 import { Scrubber } from './scrubber.tsx';
@@ -46,6 +46,7 @@ function Market({ explorer, shown }: MarketContent) {
             {coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}
             {explorer.isLocal.value && ', read in this browser'}
           </p>
+          {strikeText(market) !== '' && <p class="quiet small">{strikeText(market)}</p>}
         </div>
         <MarketStatus explorer={explorer} shown={shown} />
       </div>

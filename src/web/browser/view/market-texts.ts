@@ -4,6 +4,8 @@ import type { PointedCell } from './market-plot.ts';
 import { countText } from './view-texts.ts';
 
 const COUNT = new Intl.NumberFormat('en-US');
+/** All digits of a price. */
+const PRICE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 20 });
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 
@@ -11,6 +13,15 @@ const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', y
 export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketResource): string {
   const times = `${startTime.slice(11, 16)}–${endTime.slice(11, 16)}`;
   return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
+}
+
+/** The prices that decide a market: `strike 90,460.21, final price 90,352.31`; empty while none is known. */
+export function strikeText({ priceStart, priceEnd }: Pick<MarketResource, 'priceStart' | 'priceEnd'>): string {
+  const prices = [
+    ['strike', priceStart],
+    ['final price', priceEnd],
+  ] as const;
+  return prices.flatMap(([name, price]) => (price === null ? [] : [`${name} ${PRICE.format(price)}`])).join(', ');
 }
 
 /** The recorded part of a market, in one line. */

@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import { SETTLEMENT_SOURCE } from '../../../domain/winner-check.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
 import type { Span } from './span.ts';
@@ -46,7 +47,7 @@ export class ReferenceFeed {
   }
 }
 
-/** The coin's reference prices in a window, from the publisher with the most of them: at most about 1,000 of each are read. */
+/** The coin's reference prices in a window, of one publisher: at most about 1,000 of each are read. */
 async function referencePrices(
   connection: Connection,
   coin: string,
@@ -70,5 +71,13 @@ async function referencePrices(
     if (answer.nextCursor === null) break;
     cursor = `&cursor=${answer.nextCursor}`;
   }
-  return [...bySource.values()].sort((a, b) => b.times.length - a.times.length)[0];
+  return preferredReference([...bySource.values()]);
+}
+
+/** The prices of the publisher that decides markets; without them those with the most points, ties by name. Undefined without any. */
+export function preferredReference(all: readonly ReferencePrices[]): ReferencePrices | undefined {
+  const isSettlement = ({ source }: ReferencePrices) => Number(source === SETTLEMENT_SOURCE);
+  return all.toSorted(
+    (a, b) => isSettlement(b) - isSettlement(a) || b.times.length - a.times.length || (a.source < b.source ? -1 : 1),
+  )[0];
 }
