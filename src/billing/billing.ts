@@ -1,7 +1,7 @@
 import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
 import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import { type Payment, type PaymentQuote, PaymentRefused, VALID_BEFORE } from '../domain/payment.ts';
 import type { Tier } from '../domain/tier.ts';
 import { type Assigned, assignTransfer } from './assignment.ts';
 import { checkLedger, type LedgerReport } from './ledger-check.ts';
@@ -90,10 +90,13 @@ export class Billing {
     return registry.database.read(() => registry.payments.underway(accountId, tierId, clock() - TOLD_MS));
   }
 
-  /** Stores that a client is told that a payment is pending. */
-  tell(payment: Payment): void {
+  /** Stores that a client is told that a payment is pending. Returns the hash of its last transaction, if one was sent. */
+  tell(payment: Payment): string | undefined {
     const { paymentSends, database } = this.#deps.registry;
-    database.write(() => paymentSends.setPending(payment));
+    return database.write(() => {
+      paymentSends.setPending(payment);
+      return paymentSends.traces(payment).hashes.at(-1);
+    });
   }
 
   /** An offer of a tier to an account; its last offer again if that is still valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
@@ -156,7 +159,7 @@ export class Billing {
 
   /**
    * Settles a quote with a signed transfer: the payment is pending if the chain has not mined it yet. Repetitions have the same
-   * result. Throws 'invalid-parameter' for a transfer that is not what the quote asks for or cannot be mined, 'conflict' if the
+   * result. Throws PaymentRefused for a transfer that is not what the quote asks for or cannot be mined, 'conflict' if the
    * quote or the transfer was already used, 'gone' if one has expired, 'chain-unavailable' before anything is stored.
    */
   settle(quote: PaymentQuote, signed: SignedPayment): Promise<Payment> {
@@ -239,7 +242,7 @@ export class Billing {
     const nowMs = this.#deps.clock();
     if (expiresMs <= nowMs) throw new DomainError('gone', 'the quote has expired: ask for another one');
     if (validBefore <= nowMs / 1000 + VALID_SECONDS_MAX) return;
-    throw new DomainError('invalid-parameter', 'the signed transfer is valid for too long: sign one for 5 minutes');
+    throw new PaymentRefused(VALID_BEFORE, 'the signed transfer is valid for too long: sign one for 5 minutes');
   }
 
   /** The payment once the chain has mined it, or as it is after `waitMs`. */

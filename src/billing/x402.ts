@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { SignedTransfer, Token } from '../chain/chain.ts';
 import { Address, Digits, PaymentRequirements, requirementsOf } from '../chain/payment-requirements.ts';
-import { DomainError } from '../domain/errors.ts';
-import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import { DomainError, type ErrorKind } from '../domain/errors.ts';
+import { type Payment, type PaymentQuote, PaymentRefused } from '../domain/payment.ts';
 import { parsedJson } from '../record/fields.ts';
 
 /** x402 version 2, https://github.com/coinbase/x402/blob/main/specs/x402-specification-v2.md, with its scheme "exact" on EVM networks. */
@@ -56,10 +56,10 @@ const SignedPayment = Type.Object({
 /** A transfer that a payer has signed, with its network. */
 export type SignedPayment = SignedTransfer & Pick<PaymentQuote, 'network'>;
 
-/** The challenge of quotes for one tier, without their ids. */
-export function paymentRequired(url: string, tierName: string, accepts: PaymentRequirements[]) {
+/** The challenge of quotes for one tier, without their ids. `error`: why the payment before it was refused. */
+export function paymentRequired(url: string, tierName: string, accepts: PaymentRequirements[], error?: string) {
   const resource = { url, description: `${tierName} for 30 days`, mimeType: 'application/json' };
-  return { x402Version: VERSION, resource, accepts } as const;
+  return { x402Version: VERSION, ...(error === undefined ? {} : { error }), resource, accepts } as const;
 }
 
 export function challengeOf(quote: PaymentQuote, token: Token, url: string, tierName: string): Challenge {
@@ -73,23 +73,43 @@ export function headerOf(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64');
 }
 
-/** The header PAYMENT-RESPONSE of a payment that is granted. */
-export function responseHeaderOf({ transaction, payer, quote }: Payment): string {
-  return headerOf({ success: true, transaction, network: quote.network, payer, amount: String(quote.amount) });
+/** The header PAYMENT-RESPONSE of a payment. `lastHash`: of the transaction that was sent last. */
+export function responseHeaderOf({ state, transaction, payer, quote }: Payment, lastHash = ''): string {
+  const { network } = quote;
+  if (state !== 'pending')
+    return headerOf({ success: true, transaction, network, payer, amount: String(quote.amount) });
+  return headerOf({ success: false, errorReason: 'settlement_pending', transaction: lastHash, network, payer });
 }
 
-/** The content of a header PAYMENT-SIGNATURE. Throws 'invalid-parameter' if it is malformed, or its parts differ. */
+/** The codes of the specification for errors that have none of their own. */
+const REASONS: Partial<Record<ErrorKind, string>> = {
+  conflict: 'invalid_transaction_state',
+  gone: 'invalid_payment_requirements',
+  'chain-unavailable': 'unexpected_verify_error',
+};
+
+/** The code of the specification for an error of a payment. */
+export function reasonOf(error: DomainError): string {
+  return error instanceof PaymentRefused ? error.reason : (REASONS[error.kind] ?? 'invalid_payload');
+}
+
+/** The header PAYMENT-RESPONSE of a payment that is refused. */
+export function refusalHeaderOf({ network, payer }: SignedPayment, error: DomainError): string {
+  return headerOf({ success: false, errorReason: reasonOf(error), transaction: '', network, payer });
+}
+
+/** The content of a header PAYMENT-SIGNATURE. Throws 'invalid-parameter' if it is malformed. */
 export function signedPaymentIn(header: string): SignedPayment {
   const signed = parsedJson(Buffer.from(header, 'base64').toString());
   if (!Value.Check(SignedPayment, signed)) {
     const where = Value.Errors(SignedPayment, signed).First()?.path || 'it';
-    throw refused(`the signed payment is malformed (${where}): send the payload of x402 version 2 as base64`);
+    throw new DomainError(
+      'invalid-parameter',
+      `the signed payment is malformed (${where}): send the payload of x402 version 2 as base64`,
+    );
   }
   const { accepted, payload } = signed;
   const { from, to, value, validAfter, validBefore, nonce } = payload.authorization;
-  const isSame = to.toLowerCase() === accepted.payTo.toLowerCase() && value === accepted.amount;
-  if (!isSame)
-    throw refused('the signed transfer has another amount or receiver than the challenge: sign the challenge');
   return {
     network: accepted.network,
     asset: accepted.asset.toLowerCase(),
@@ -103,17 +123,13 @@ export function signedPaymentIn(header: string): SignedPayment {
   };
 }
 
-/** Throws 'invalid-parameter' unless a signed transfer is exactly what a quote asks for. */
+/** Throws PaymentRefused unless a signed transfer is exactly what a quote asks for. */
 export function refuseOther(signed: SignedPayment, quote: PaymentQuote): void {
   const { network, asset, payTo, amount } = quote;
-  const isSame =
-    signed.network === network && signed.asset === asset && signed.payTo === payTo && signed.amount === amount;
-  if (!isSame)
-    throw refused(
-      'the signed transfer has another amount, token, network or receiver than the quote: sign its challenge',
-    );
-}
-
-function refused(sentence: string): DomainError {
-  return new DomainError('invalid-parameter', sentence);
+  const refuse = (reason: string, what: string) => {
+    throw new PaymentRefused(reason, `the signed transfer has another ${what} than the quote: sign its challenge`);
+  };
+  if (signed.network !== network || signed.asset !== asset) refuse('invalid_network', 'network or token');
+  if (signed.payTo !== payTo) refuse('invalid_exact_evm_payload_recipient_mismatch', 'receiver');
+  if (signed.amount !== amount) refuse('invalid_exact_evm_payload_authorization_value_mismatch', 'amount');
 }

@@ -4,6 +4,7 @@ import type { SignedTransfer } from './chain.ts';
 /** The part of a token that payments need: EIP-3009, and the domain of its signatures (EIP-712). */
 export const TOKEN_ABI = parseAbi([
   'function decimals() view returns (uint8)',
+  'function balanceOf(address account) view returns (uint256)',
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',

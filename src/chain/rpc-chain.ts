@@ -7,6 +7,7 @@ import {
   TransactionReceiptNotFoundError,
 } from 'viem';
 import { DomainError } from '../domain/errors.ts';
+import { PaymentRefused, VALID_BEFORE } from '../domain/payment.ts';
 import type {
   Carriers,
   Chain,
@@ -26,6 +27,10 @@ import { CANCELLED, minedTransfers, TokenLogs, TRANSFERRED, USED } from './token
 type ChainSettings = Pick<Chain, 'network' | 'name' | 'tokens' | 'confirmations'>;
 
 const SIGNATURE = /^0x[0-9a-f]{130}$/i;
+const SIGNATURE_REASON = 'invalid_exact_evm_payload_signature';
+const VALID_AFTER = 'invalid_exact_evm_payload_authorization_valid_after';
+/** A transfer must be valid for this time after the latest block, as with @x402/evm. */
+const MARGIN_SECONDS = 6;
 
 /** A network, read through its RPC node; the settler writes. */
 export class RpcChain implements Chain {
@@ -61,9 +66,11 @@ export class RpcChain implements Chain {
   }
 
   async verify(transfer: SignedTransfer, sinceBlock: number): Promise<Outcome> {
-    const { payer, signature } = transfer;
+    const { payer, signature, validBefore } = transfer;
     // Signatures of contracts (EIP-1271) have other lengths.
-    if (!SIGNATURE.test(signature)) throw refused('the signature must have 65 bytes: sign with the key of an account');
+    if (!SIGNATURE.test(signature)) {
+      throw new PaymentRefused(SIGNATURE_REASON, 'the signature must have 65 bytes: sign with the key of an account');
+    }
     const signed = {
       domain: this.#domainOf(this.#tokenOf(transfer.asset)),
       types: AUTHORIZATION_TYPES,
@@ -74,16 +81,43 @@ export class RpcChain implements Chain {
     // It throws for bytes that no key can have signed.
     const signer = await recoverTypedDataAddress(signed).catch(() => undefined);
     if (signer?.toLowerCase() !== payer) {
-      throw refused(
+      throw new PaymentRefused(
+        SIGNATURE_REASON,
         'the signature is not that of the payer for this amount, token and network: sign the challenge again',
       );
     }
     const outcome = await this.outcome(transfer, { sinceBlock, hashes: [], nextBlock: undefined });
-    if (outcome.state === 'unused') {
-      // The token checks time, balance and signature.
-      await this.#rpc.ask((client) => client.simulateContract({ ...transferCall(transfer), account: payer as Hex }));
+    if (outcome.state === 'transferred' || outcome.state === 'unknown') return outcome;
+    const seconds = (await this.timeOf(outcome.head)) / 1000;
+    if (validBefore < seconds + MARGIN_SECONDS) {
+      throw new PaymentRefused(
+        VALID_BEFORE,
+        'the signed transfer expires before it can be mined: sign one for 5 minutes',
+      );
     }
+    if (outcome.state === 'unused') await this.#simulate(transfer, seconds);
     return outcome;
+  }
+
+  /** Throws PaymentRefused if the token's contract refuses a transfer: it checks time, balance and signature. */
+  async #simulate(transfer: SignedTransfer, nowSeconds: number): Promise<void> {
+    const { asset, payer, amount, validAfter } = transfer;
+    const call = { ...transferCall(transfer), account: payer as Hex };
+    await this.#rpc
+      .ask((client) => client.simulateContract(call))
+      .catch(async (error: unknown) => {
+        if (!isRefusal(error)) throw error;
+        const balance = {
+          address: asset as Hex,
+          abi: TOKEN_ABI,
+          functionName: 'balanceOf',
+          args: [payer as Hex],
+        } as const;
+        const isPoor = (await this.#rpc.ask((client) => client.readContract(balance))) < amount;
+        const isEarly = validAfter >= nowSeconds;
+        const reason = isPoor ? 'insufficient_funds' : isEarly ? VALID_AFTER : 'invalid_transaction_state';
+        throw new PaymentRefused(reason, error.message);
+      });
   }
 
   async send(transfer: SignedTransfer, carriers: Carriers): Promise<void> {
@@ -197,7 +231,7 @@ export class RpcChain implements Chain {
         client.readContract({ ...contract, functionName: 'decimals' }),
       ]);
     const [domain, digits] = await this.#rpc.ask(questions).catch((error: unknown) => {
-      if (!(error instanceof DomainError) || error.kind !== 'invalid-parameter') throw error;
+      if (!isRefusal(error)) throw error;
       throw this.#doesNotFit(symbol, 'is not a token with transfers by authorization (EIP-3009)');
     });
     if (digits !== decimals) throw this.#doesNotFit(symbol, `has ${digits} decimals, not ${decimals}`);
@@ -209,7 +243,10 @@ export class RpcChain implements Chain {
   }
 
   #doesNotFit(symbol: string, what: string): DomainError {
-    return refused(`the token ${symbol} on ${this.name} ${what}: correct the payments file`);
+    return new DomainError(
+      'invalid-parameter',
+      `the token ${symbol} on ${this.name} ${what}: correct the payments file`,
+    );
   }
 }
 
@@ -220,6 +257,7 @@ async function receiptOf(client: PublicClient, hash: string) {
   });
 }
 
-function refused(sentence: string): DomainError {
-  return new DomainError('invalid-parameter', sentence);
+/** Returns true if a contract has refused a call. */
+function isRefusal(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.kind === 'invalid-parameter';
 }

@@ -1,3 +1,4 @@
+import { DomainError } from './errors.ts';
 import type { InstantMs } from './instant.ts';
 
 /** The time for which a tier is granted for its price. */
@@ -43,4 +44,17 @@ export interface Payment {
   readonly block: number | undefined;
   readonly settledMs: InstantMs | undefined;
   readonly createdMs: InstantMs;
+}
+
+/** The reason for a signed transfer that expires too early or too late. */
+export const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before';
+
+/** A signed payment that is refused; nothing is stored. `reason`: the code of the x402 specification for it. */
+export class PaymentRefused extends DomainError {
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super('payment-required', message);
+    this.reason = reason;
+  }
 }

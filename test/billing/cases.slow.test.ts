@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http';
 import { bytesToHex, type Hex, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { createTier, retireTier } from '../../src/account/tier-catalog.ts';
@@ -45,6 +46,8 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     service.registry.database
       .query<{ count: number }, []>('SELECT COUNT(DISTINCT payment_id) AS count FROM grants WHERE ends_ms > starts_ms')
       .get()!.count;
+  const responseOf = ({ headers }: Answer<unknown>): object =>
+    decodePaymentResponseHeader(headers.get('payment-response')!);
   const problemOf = async (answer: Promise<Answer<unknown>>) => {
     const { status, body } = await answer;
     return [status, (body as Problem).detail];
@@ -65,32 +68,72 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     return hash;
   };
 
-  test.each<[string, Signing, number, string]>([
-    ['another chain', { chainId: 1 }, 400, 'the signature is not that of the payer'],
-    ['another token name', { name: 'USD Coin' }, 400, 'the signature is not that of the payer'],
-    ['too little', { value: '49499999' }, 400, 'another amount or receiver'],
-    ['too much', { value: '49500001' }, 400, 'another amount or receiver'],
-    ['too little, relabelled', { value: '1', accepted: { amount: '1' } }, 400, 'than the quote'],
-    ['another receiver', { to: STRANGER.address }, 400, 'another amount or receiver'],
+  const SIGNATURE = 'invalid_exact_evm_payload_signature';
+  const VALUE = 'invalid_exact_evm_payload_authorization_value_mismatch';
+  const RECEIVER = 'invalid_exact_evm_payload_recipient_mismatch';
+  const VALID_BEFORE = 'invalid_exact_evm_payload_authorization_valid_before';
+  const VALID_AFTER = 'invalid_exact_evm_payload_authorization_valid_after';
+  test.each<[string, Signing, string, string]>([
+    ['another chain', { chainId: 1 }, SIGNATURE, 'the signature is not that of the payer'],
+    ['another token name', { name: 'USD Coin' }, SIGNATURE, 'the signature is not that of the payer'],
+    ['too little', { value: '49499999' }, VALUE, 'another amount'],
+    ['too much', { value: '49500001' }, VALUE, 'another amount'],
+    ['too little, relabelled', { value: '1', accepted: { amount: '1' } }, VALUE, 'another amount'],
+    ['another receiver', { to: STRANGER.address }, RECEIVER, 'another receiver'],
     [
       'another receiver, relabelled',
       { to: STRANGER.address, accepted: { payTo: STRANGER.address } },
-      400,
-      'than the quote',
+      RECEIVER,
+      'another receiver',
     ],
-    ['another network, relabelled', { accepted: { network: 'eip155:1' } }, 400, 'than the quote'],
-    ['an expired signature', { validBefore: 1_700_000_000 }, 409, 'has expired'],
-    ['a signature for ever', { validBefore: 10_000_000_000 }, 400, 'valid for too long'],
-    ['no balance', { signer: STRANGER }, 400, "the token's contract refuses it"],
-  ])('with %s is refused, and nothing is stored', async (_, signing, status, text) => {
+    ['another network, relabelled', { accepted: { network: 'eip155:1' } }, 'invalid_network', 'network'],
+    ['an expired signature', { validBefore: 1_700_000_000 }, VALID_BEFORE, 'expires'],
+    ['a signature for ever', { validBefore: 10_000_000_000 }, VALID_BEFORE, 'valid for too long'],
+    ['a signature for later', { validAfter: 5_000_000_000 }, VALID_AFTER, "the token's contract refuses it"],
+    ['no balance', { signer: STRANGER }, 'insufficient_funds', "the token's contract refuses it"],
+  ])(
+    'with %s is refused in the words of x402 with another challenge, and nothing is stored',
+    async (_, signing, reason, text) => {
+      const buyer = client();
+      const difference = await added(async () => {
+        const { challenge } = await quoteOf(buyer);
+        const header = await signed(challenge, signing);
+        const payer = (signing.signer ?? CUSTOMER).address.toLowerCase();
+        const network = (signing.accepted as { network?: string })?.network ?? NETWORK;
+        // Quotes are found by network and token.
+        const isFound = reason !== 'invalid_network';
+        const settled = await settle(buyer, challenge, header);
+        expect([settled.status, settled.body.detail]).toEqual([402, expect.stringContaining(text)]);
+        const failed = { success: false, network, payer, transaction: '' };
+        expect(responseOf(settled)).toEqual({ ...failed, errorReason: reason });
+        expect(decodePaymentRequiredHeader(settled.headers.get('payment-required')!)).toMatchObject({
+          error: reason,
+          accepts: challenge.accepts,
+        });
+        const upgraded = await post(buyer, UPGRADE, undefined, { 'payment-signature': header });
+        expect([upgraded.status, responseOf(upgraded)]).toEqual([
+          isFound ? 402 : 410,
+          { ...failed, errorReason: isFound ? reason : 'invalid_payment_requirements' },
+        ]);
+        expect(upgraded.headers.has('payment-required')).toBe(isFound);
+      });
+      expect(difference).toEqual({ transfers: 0, grants: 0 });
+      expect((await get<{ data: [] }>(buyer, '/v1/billing/history')).body.data).toEqual([]);
+      expect(await tierOf(buyer)).toBe('free');
+    },
+  );
+
+  test('A transfer that expires within 6 seconds of its chain is refused before it is stored.', async () => {
     const buyer = client();
-    const difference = await added(async () => {
-      const [got, detail] = await problemOf(buy(buyer, 'pro', signing));
-      expect([got, detail]).toEqual([status, expect.stringContaining(text)]);
-    });
-    expect(difference).toEqual({ transfers: 0, grants: 0 });
+    const { challenge } = await quoteOf(buyer);
+    await anvil.client.mine({ blocks: 1 });
+    const { timestamp } = await anvil.client.getBlock();
+    const bought = async (seconds: number) =>
+      await settle(buyer, challenge, await signed(challenge, { validBefore: Number(timestamp) + seconds }));
+    const late = await bought(5);
+    expect([late.status, responseOf(late)]).toMatchObject([402, { errorReason: VALID_BEFORE }]);
     expect((await get<{ data: [] }>(buyer, '/v1/billing/history')).body.data).toEqual([]);
-    expect(await tierOf(buyer)).toBe('free');
+    expect((await bought(30)).status).toBe(200);
   });
 
   test.each([
@@ -130,12 +173,14 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     expect(next.quote_id).not.toBe(challenge.quote_id);
     expect((await settle(buyer, next, header)).status).toBe(409);
     const { challenge: foreign } = await quoteOf(other);
-    expect((await settle(other, foreign, header)).status).toBe(409);
+    const used = await settle(other, foreign, header);
+    expect([used.status, responseOf(used)]).toMatchObject([409, { errorReason: 'invalid_transaction_state' }]);
     expect((await post(other, UPGRADE, undefined, { 'payment-signature': header })).status).toBe(409);
     expect((await settle(buyer, challenge, await signed(challenge))).status).toBe(409);
     service.skewClock(11 * 60_000);
     const late = await signed(next);
-    expect((await settle(buyer, next, late)).status).toBe(410);
+    const gone = await settle(buyer, next, late);
+    expect([gone.status, responseOf(gone)]).toMatchObject([410, { errorReason: 'invalid_payment_requirements' }]);
     expect((await post(buyer, UPGRADE, undefined, { 'payment-signature': late })).status).toBe(410);
     service.skewClock(0);
     expect(await tierOf(other)).toBe('free');
@@ -169,7 +214,8 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     const header = await signed(challenge, { nonce });
     const elsewhere = await signed(challenge, { nonce, to: STRANGER.address });
     await broadcast(elsewhere);
-    expect(await problemOf(settle(buyer, challenge, header))).toEqual([400, expect.stringContaining('refuses it')]);
+    const refused = await settle(buyer, challenge, header);
+    expect([refused.status, responseOf(refused)]).toMatchObject([402, { errorReason: 'invalid_transaction_state' }]);
     expect(await tierOf(buyer)).toBe('free');
   });
 
@@ -223,8 +269,19 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     const { challenge } = await quoteOf(buyer);
     const header = await signed(challenge);
     const answers = await Promise.all([settle(buyer, challenge, header), settle(buyer, challenge, header)]);
-    for (const { status, body } of answers) {
-      expect(status).toBe(202);
+    const { transactions } = await anvil.client.getBlock({ blockTag: 'pending' });
+    for (const answer of answers) {
+      const { status, body } = answer;
+      expect([status, responseOf(answer)]).toEqual([
+        202,
+        {
+          success: false,
+          errorReason: 'settlement_pending',
+          network: NETWORK,
+          payer: CUSTOMER.address.toLowerCase(),
+          transaction: transactions[0],
+        },
+      ]);
       expect(body).toMatchObject({ tierId: 'pro', startsAt: null, expiresAt: null });
     }
     expect(await tierOf(buyer)).toBe('free');
@@ -323,7 +380,8 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
   ])('with the header %p is malformed', async (header) => {
     const buyer = client();
     const { challenge } = await quoteOf(buyer);
-    expect((await post(buyer, UPGRADE, undefined, { 'payment-signature': header || 'e30' })).status).toBe(400);
+    const malformed = await post(buyer, UPGRADE, undefined, { 'payment-signature': header || 'e30' });
+    expect([malformed.status, malformed.headers.has('payment-response')]).toEqual([400, false]);
     if (header !== '') expect((await settle(buyer, challenge, header)).status).toBe(400);
   });
 

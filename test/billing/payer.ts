@@ -39,6 +39,7 @@ export interface Signing {
   readonly chainId?: number;
   readonly name?: string;
   readonly nonce?: Hex;
+  readonly validAfter?: number;
   readonly validBefore?: number;
   readonly accepted?: object;
   readonly signer?: typeof CUSTOMER;
@@ -80,7 +81,7 @@ export async function signed(
     from: signer.address,
     to: (signing.to ?? payTo) as Hex,
     value: signing.value ?? amount,
-    validAfter: '0',
+    validAfter: String(signing.validAfter ?? 0),
     validBefore: String(signing.validBefore ?? Math.floor(Date.now() / 1000) + accepted!.maxTimeoutSeconds),
     nonce,
   };

@@ -181,7 +181,7 @@ export function siteTests(suite: Suite): void {
             ...(path === ROUTES.usage!.path || BILLING.test(path) ? ['404'] : []),
             ...(method === 'post' ? ['403', '409'] : []),
             ...(path === ROUTES.quote!.path ? ['202', '413', '415'] : []),
-            ...(path === ROUTES.settle!.path ? ['202', '410', '413', '415'] : []),
+            ...(path === ROUTES.settle!.path ? ['202', '402', '410', '413', '415'] : []),
             ...(path === ROUTES.upgrade!.path ? ['202', '402', '410'] : []),
           ];
       expect(Object.keys(operation.responses).sort(), path).toEqual(expected.sort());

@@ -45,7 +45,7 @@ const ROWS: Readonly<Record<string, HeaderRow>> = {
   ],
   'Payment-Required': ['The x402 challenge as base64.', TEXT, 'eyJ4NDAyVmVyc2lvbiI6Mn0=', 'always'],
   'Payment-Response': [
-    'The transaction, as base64 of the x402 settlement; only if it is mined.',
+    'The x402 settlement as base64: the transaction, or why the payment is pending or refused.',
     TEXT,
     'eyJzdWNjZXNzIjp0cnVlfQ==',
   ],

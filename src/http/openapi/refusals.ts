@@ -66,8 +66,9 @@ export const REFUSALS = {
   Conflict: { status: 409, description: `This process already has ${REPLAYS_MAX} replays.`, examples: {} },
   PaymentRequired: {
     status: 402,
-    description: 'The request has no PAYMENT-SIGNATURE: sign one of the transfers in PAYMENT-REQUIRED.',
-    headers: ['Payment-Required'],
+    description:
+      'The request has no signed payment, or PAYMENT-RESPONSE has the errorReason of the one that it has: sign one of the transfers in PAYMENT-REQUIRED.',
+    headers: ['Payment-Required', 'Payment-Response'],
     examples: { unpaid: 'POST /v1/billing/x402/upgrade/pro' },
   },
   PaymentConflict: {

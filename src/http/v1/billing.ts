@@ -1,11 +1,19 @@
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import type { Billing } from '../../billing/billing.ts';
-import { challengeOf, headerOf, paymentRequired, responseHeaderOf, signedPaymentIn } from '../../billing/x402.ts';
+import {
+  challengeOf,
+  headerOf,
+  paymentRequired,
+  refusalHeaderOf,
+  responseHeaderOf,
+  type SignedPayment,
+  signedPaymentIn,
+} from '../../billing/x402.ts';
 import { requirementsOf } from '../../chain/payment-requirements.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
-import type { Payment } from '../../domain/payment.ts';
+import { type Payment, type PaymentQuote, PaymentRefused } from '../../domain/payment.ts';
 import type { Registry } from '../../store/registry.ts';
 import { dataOf, described, orNull } from '../openapi/described.ts';
 import { parameters } from '../parameters/parameter.ts';
@@ -13,6 +21,7 @@ import { PATH } from '../parameters/path.ts';
 import { HISTORY_QUERY, HISTORY_ROUTE } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
 import { type Negotiated, negotiate } from '../response/responder.ts';
+import type { Exchange } from '../response/response.ts';
 import {
   ChainResource,
   chainResource,
@@ -64,9 +73,33 @@ export function billingController(
     registry.database.readShared(() => registry.apiKeys.find(keyId!)!.accountId);
   const settled = (payment: Payment, negotiated: Negotiated) => {
     const isPending = payment.state === 'pending';
-    if (isPending) on().tell(payment);
-    if (!isPending) negotiated.set.headers['payment-response'] = responseHeaderOf(payment);
+    negotiated.set.headers['payment-response'] = responseHeaderOf(payment, isPending ? on().tell(payment) : undefined);
     return responder.document(upgradeResource(registry, payment), negotiated, undefined, isPending ? 202 : 200);
+  };
+  /** Sets PAYMENT-REQUIRED: the offers of a tier, and why the payment before them was refused. */
+  const offer = async ({ request, set }: Exchange, accountId: number, tierId: string, error?: string) => {
+    const service = on();
+    const prices = service.prices(tierId);
+    const quotes = await service.quotes(accountId, prices);
+    const accepts = quotes.map(({ quote, token }) => requirementsOf(quote.network, quote, token));
+    const url = service.urlOf(tierId, request.url);
+    set.headers['payment-required'] = headerOf(paymentRequired(url, prices[0]!.tier.name, accepts, error));
+  };
+  /** Settles the quote that `find` finds. A refusal is answered in the words of x402 too, with other offers after a 402. */
+  const pay = async (exchange: Exchange, accountId: number, signed: SignedPayment, find: () => PaymentQuote) => {
+    let tierId: string | undefined;
+    try {
+      const quote = find();
+      tierId = quote.tier;
+      return settled(await on().settle(quote, signed), negotiate(exchange));
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      exchange.set.headers['payment-response'] = refusalHeaderOf(signed, error);
+      // The answer has the refusal even if there are no more offers.
+      if (error instanceof PaymentRefused)
+        await offer(exchange, accountId, tierId!, error.reason).catch(() => undefined);
+      throw error;
+    }
   };
   return new Elysia({ name: 'billing' })
     .use(access)
@@ -126,8 +159,9 @@ export function billingController(
       async ({ exchange, accessCheck }) => {
         const service = on();
         const { xPaymentHeader, challenge } = await jsonBodyOf(SettleRequest, exchange.request);
-        const quote = service.quoteNamed(accountOf(accessCheck), challenge.quote_id);
-        return settled(await service.settle(quote, signedPaymentIn(xPaymentHeader)), negotiate(exchange));
+        const accountId = accountOf(accessCheck);
+        const quote = service.quoteNamed(accountId, challenge.quote_id);
+        return await pay(exchange, accountId, signedPaymentIn(xPaymentHeader), () => quote);
       },
       {
         ...POSTED,
@@ -140,7 +174,7 @@ export function billingController(
           answers: PENDING,
           headers: ['Payment-Response'],
           examples: { settled: `POST ${X402}/settle` },
-          refusals: [...REFUSED, ...REFUSED_BODY, 'Gone'],
+          refusals: [...REFUSED, ...REFUSED_BODY, 'PaymentRequired', 'Gone'],
         }),
       },
     )
@@ -148,21 +182,15 @@ export function billingController(
       `${X402}/upgrade/:tierId`,
       async ({ exchange, accessCheck, params: { tierId } }) => {
         const service = on();
-        const { request, set } = exchange;
         const accountId = accountOf(accessCheck);
-        const header = request.headers.get('payment-signature');
+        const header = exchange.request.headers.get('payment-signature');
         if (header !== null) {
           const signed = signedPaymentIn(header);
-          const quote = service.quotePaidBy(accountId, tierId, signed);
-          return settled(await service.settle(quote, signed), negotiate(exchange));
+          return await pay(exchange, accountId, signed, () => service.quotePaidBy(accountId, tierId, signed));
         }
         const underway = service.underway(accountId, tierId);
         if (underway !== undefined) return settled(underway, negotiate(exchange));
-        const prices = service.prices(tierId);
-        const quotes = await service.quotes(accountId, prices);
-        const accepts = quotes.map(({ quote, token }) => requirementsOf(quote.network, quote, token));
-        const challenge = paymentRequired(service.urlOf(tierId, request.url), prices[0]!.tier.name, accepts);
-        set.headers['payment-required'] = headerOf(challenge);
+        await offer(exchange, accountId, tierId);
         throw new DomainError('payment-required', 'sign one of the transfers in PAYMENT-REQUIRED, and send it again');
       },
       {
