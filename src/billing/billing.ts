@@ -25,6 +25,9 @@ export interface Price {
   readonly priceCents: number;
   /** The price in the smallest unit of the token. */
   readonly amount: bigint;
+  readonly asset: string;
+  /** The address that receives it. */
+  readonly payTo: string;
 }
 
 const QUOTE_MS = 10 * 60_000;
@@ -76,8 +79,11 @@ export class Billing {
     if (priceCents === 0) {
       throw new DomainError('conflict', `the tier '${tier.id}' has no price: ask the operator of this service for it`);
     }
+    const { payTo } = this.#deps;
     return this.chains.flatMap((chain) =>
-      chain.tokens.map((token) => ({ tier, chain, token, priceCents, amount: amountOf(priceCents, token) })),
+      chain.tokens.map((token) => {
+        return { tier, chain, token, priceCents, amount: amountOf(priceCents, token), asset: token.asset, payTo };
+      }),
     );
   }
 
@@ -100,10 +106,10 @@ export class Billing {
   }
 
   /** An offer of a tier to an account; its last offer again if that is still valid for some minutes. Throws 'forbidden', 'conflict' or 'chain-unavailable'. */
-  async quote(accountId: number, { tier, chain, token, priceCents, amount }: Price): Promise<PaymentQuote> {
-    const { registry, clock, payTo } = this.#deps;
+  async quote(accountId: number, { tier, chain, priceCents, amount, asset, payTo }: Price): Promise<PaymentQuote> {
+    const { registry, clock } = this.#deps;
     const { payments, accounts, database } = registry;
-    const terms = { accountId, tier: tier.id, priceCents, network: chain.network, asset: token.asset, payTo, amount };
+    const terms = { accountId, tier: tier.id, priceCents, network: chain.network, asset, payTo, amount };
     const open = database.read(() => {
       if (!hasOneOwner(accounts.find(accountId)!.email)) {
         throw new DomainError('forbidden', 'this key belongs to no account: ask the operator for a key of an account');

@@ -30,6 +30,7 @@ import { UsageCounter } from './response/request-usage.ts';
 import { headOf, Responder } from './response/responder.ts';
 import type { ResponseSettings } from './response/response.ts';
 import { ResponseCache } from './response/response-cache.ts';
+import { offerToVisitor } from './v1/billing.ts';
 import { Lookup } from './v1/lookup.ts';
 import { v1Routes } from './v1/v1.ts';
 
@@ -100,6 +101,7 @@ export function createApp(appDeps: AppDeps) {
     latestInstant: (id, keyId) =>
       replay === undefined ? latestInstant() : replay.replays.findFor(id, keyId).clock.nowMs,
     usage: usage && new UsageCounter(usage, wallMs),
+    refuseVisitor: billing && ((context) => offerToVisitor(billing, context)),
   };
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { decodePaymentRequiredHeader } from '@x402/core/http';
 import { decodePaymentResponseHeader } from '@x402/fetch';
+import type { Challenge } from '../../src/billing/x402.ts';
 import { type Anvil, CUSTOMER, HAS_ANVIL, NETWORK, PAY_TO, startAnvil } from './anvil.ts';
 import { type PaidService, startPaidService } from './paid-service.ts';
 import { buy, get, payingFetch, post, quoteOf, settle, signed, tierOf, type UpgradeAnswer } from './payer.ts';
@@ -101,5 +103,40 @@ describe.skipIf(!HAS_ANVIL)('an upgrade (needs anvil)', () => {
     const second = await buy(buyer);
     expect(second.body.startsAt).toBe(first.body.expiresAt);
     expect(Date.parse(second.body.expiresAt!) - Date.parse(first.body.startsAt!)).toBe(2 * TERM_MS);
+  });
+
+  test('Visitors without a key see the price of a tier (402), and cannot buy it: nothing is stored, and no chain is asked.', async () => {
+    const { registry } = service;
+    const quotes = () => registry.database.query('SELECT COUNT(*) AS count FROM payment_quotes').get();
+    const before = quotes();
+    const ask = (headers: Record<string, string>, tier = 'pro') =>
+      fetch(`${service.origin}/v1/billing/x402/upgrade/${tier}`, { method: 'POST', headers });
+    await using down = startPaidService({ ...anvil, rpcUrl: 'http://127.0.0.1:9' });
+    const offline = await fetch(`${down.origin}/v1/billing/x402/upgrade/pro`, { method: 'POST' });
+    const answer = await ask({});
+    expect([offline.status, answer.status]).toEqual([402, 402]);
+    const challenge = decodePaymentRequiredHeader(answer.headers.get('payment-required')!);
+    expect(challenge).toMatchObject({
+      x402Version: 2,
+      accepts: [
+        { scheme: 'exact', network: NETWORK, asset: anvil.asset, amount: '49500000', payTo: PAY_TO.toLowerCase() },
+      ],
+    });
+    expect(((await answer.json()) as { detail: string }).detail).toContain('a key of an account');
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('600');
+    const header = await signed(challenge as unknown as Challenge);
+    const refused = [
+      await ask({ 'payment-signature': header }),
+      await ask({ authorization: 'Bearer brk_unknown' }),
+      await ask({}, 'enterprise'),
+      await ask({}, 'platinum'),
+      await fetch(`${service.origin}/v1/billing/x402/quote`, { method: 'POST' }),
+      await fetch(`${service.origin}/v1/billing/history`),
+    ];
+    for (const { status, headers } of refused) expect([status, headers.has('payment-required')]).toEqual([401, false]);
+    expect(quotes()).toEqual(before);
+    let last = await ask({});
+    for (let left = 600; left > 0 && last.status === 402; left -= 1) last = await ask({});
+    expect(last.status).toBe(429);
   });
 });

@@ -28,6 +28,8 @@ export interface AccessDeps extends AuthenticationDeps {
   readonly latestInstant: (replay: string | undefined, keyId: string | undefined) => InstantMs | undefined;
   /** Undefined: requests are not counted. */
   readonly usage: UsageCounter | undefined;
+  /** Refuses some requests without any key in another way than with 401. */
+  readonly refuseVisitor?: ((context: RequestContext) => void) | undefined;
 }
 
 /** Checks access again while a long answer is sent. */
@@ -113,7 +115,7 @@ export function access(deps: AccessDeps) {
   return new Elysia({ name: 'access' })
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, params, route }) => {
-      const caller = admit(deps, { request, set, route }, token);
+      const caller = admit(deps, { request, set, route, params }, token);
       const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
       const asOfMs = accessCheck.latestMs();
       const { keyId } = accessCheck;
@@ -157,7 +159,7 @@ export function replayIn(params: Readonly<Record<string, string | undefined>> | 
   return params?.replay;
 }
 
-/** Authenticates and counts a request. Throws 'unauthenticated', 'rate-limited' or 'forbidden'. */
+/** Authenticates and counts a request. Throws 'unauthenticated', 'rate-limited' or 'forbidden', or as `refuseVisitor` does. */
 export function admit(deps: AccessDeps, context: RequestContext, token: string | undefined): Caller {
   const { request, set, route = '' } = context;
   if (set.observer !== undefined) set.observer.route = route;
@@ -166,6 +168,7 @@ export function admit(deps: AccessDeps, context: RequestContext, token: string |
   const holder = keyHolderOf(deps, request, token, now.wallMs);
   if (holder === undefined) {
     deps.rateLimit.chargeAddress(context);
+    if (!request.headers.has('authorization')) deps.refuseVisitor?.(context);
     set.headers['www-authenticate'] = 'Bearer';
     throw new DomainError('unauthenticated', KEY_WANTED);
   }

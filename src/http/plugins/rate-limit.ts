@@ -14,6 +14,7 @@ export interface RequestContext {
   readonly set: ResponseSettings;
   /** The path as the router writes it. */
   readonly route?: string;
+  readonly params?: Readonly<Record<string, string | undefined>>;
 }
 
 /**

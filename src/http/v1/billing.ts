@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
-import type { Billing } from '../../billing/billing.ts';
+import type { Billing, Price } from '../../billing/billing.ts';
 import {
   challengeOf,
   headerOf,
@@ -20,6 +20,7 @@ import { parameters } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { HISTORY_QUERY, HISTORY_ROUTE } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
+import type { RequestContext } from '../plugins/rate-limit.ts';
 import { type Negotiated, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import {
@@ -38,6 +39,7 @@ import {
 import type { ControllerDeps } from './controller.ts';
 
 const X402 = '/v1/billing/x402';
+const UPGRADE = `${X402}/upgrade/:tierId`;
 const PENDING = { 200: 'The payment is mined, and the tier granted.', 202: 'Not mined yet: send the request again.' };
 const ROUTE = { grant: 'any', query: parameters({}) } as const;
 /** The routes read bodies themselves, with a bound. */
@@ -60,6 +62,29 @@ const PaymentList = Type.Object(
   },
   { $id: 'PaymentList', description: 'A page of payments.' },
 );
+
+/**
+ * Refuses the purchase of a visitor without a key with the price of the tier (402): stores no quote, and asks no chain. Returns for any
+ * other request, for a tier that cannot be bought, and for a payment, which needs a key.
+ */
+export function offerToVisitor(service: Billing, { request, set, route, params }: RequestContext): void {
+  const tierId = params?.tierId;
+  if (route !== UPGRADE || tierId === undefined || request.headers.has('payment-signature')) return;
+  let prices: Price[];
+  try {
+    prices = service.prices(tierId);
+  } catch (error) {
+    if (error instanceof DomainError) return;
+    throw error;
+  }
+  const accepts = prices.map((price) => requirementsOf(price.chain.network, price, price.token));
+  const challenge = paymentRequired(service.urlOf(tierId, request.url), prices[0]!.tier.name, accepts);
+  set.headers['payment-required'] = headerOf(challenge);
+  throw new DomainError(
+    'payment-required',
+    "PAYMENT-REQUIRED has the price: to buy it, send the header 'Authorization: Bearer <API_KEY>' with a key of an account",
+  );
+}
 
 /** Upgrades that are paid on chain, with x402. `billing`: undefined if payments are off. */
 export function billingController(
@@ -179,7 +204,7 @@ export function billingController(
       },
     )
     .post(
-      `${X402}/upgrade/:tierId`,
+      UPGRADE,
       async ({ exchange, accessCheck, params: { tierId } }) => {
         const service = on();
         const accountId = accountOf(accessCheck);
@@ -199,7 +224,7 @@ export function billingController(
         detail: described('upgrade', {
           summary: 'Buy a tier',
           description:
-            'For x402 clients: without PAYMENT-SIGNATURE the answer is 402 with the quotes for all tokens in PAYMENT-REQUIRED; with it the tier is granted when the transfer is mined. Without a body.',
+            'For x402 clients: without PAYMENT-SIGNATURE the answer is 402 with the quotes for all tokens in PAYMENT-REQUIRED; with it the tier is granted when the transfer is mined. Without a key the answer is 402 with the prices only. Without a body.',
           answer: UpgradeResource,
           answers: PENDING,
           headers: ['Payment-Response'],
