@@ -93,6 +93,8 @@ export interface Chain {
 
 /** How transfers get into a block: with a key of our own that pays for gas, or through a facilitator. */
 export interface Settler {
+  /** Throws 'invalid-parameter' if it does not serve the network, 'chain-unavailable' if it does not answer. */
+  check(): Promise<void>;
   /** Throws any error; its text is not shown, since it may have the node's or the facilitator's credentials. */
   settle(transfer: SignedTransfer, token: Token, carriers: Carriers): Promise<void>;
 }

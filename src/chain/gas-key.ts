@@ -70,6 +70,7 @@ export function gasKeySettler(rpcUrl: string, chainId: number, name: string, key
   // One after the other, so that two transfers do not choose the same nonce.
   let last: Promise<unknown> = Promise.resolve();
   return {
+    check: async () => undefined,
     settle: async (transfer, _, carriers) => {
       const sent = last.then(() => send(transfer, carriers));
       last = sent.catch(() => undefined);

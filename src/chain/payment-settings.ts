@@ -22,6 +22,7 @@ const NetworkSettings = Type.Object(
     /** Either `gasKeyFile` or `facilitatorUrl` must be set. */
     gasKeyFile: Type.Optional(Text),
     facilitatorUrl: Type.Optional(Url),
+    facilitatorKeyFile: Type.Optional(Text),
     tokens: Type.Array(TokenSettings, { minItems: 1, maxItems: 20 }),
   },
   CLOSED,
@@ -48,9 +49,12 @@ export function readPaymentSettings(path: string): PaymentSettings {
   }
   const ids = settings.networks.map(({ network }) => network);
   if (new Set(ids).size < ids.length) throw malformed(path, 'two networks are the same');
-  for (const { name, gasKeyFile, facilitatorUrl } of settings.networks) {
+  for (const { name, gasKeyFile, facilitatorUrl, facilitatorKeyFile } of settings.networks) {
     if ((gasKeyFile === undefined) === (facilitatorUrl === undefined)) {
       throw malformed(path, `${name} needs either gasKeyFile or facilitatorUrl`);
+    }
+    if (facilitatorKeyFile !== undefined && facilitatorUrl === undefined) {
+      throw malformed(path, `${name} has facilitatorKeyFile without facilitatorUrl`);
     }
   }
   return settings;

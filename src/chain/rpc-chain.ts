@@ -59,6 +59,11 @@ export class RpcChain implements Chain {
     this.#isChecked = true;
   }
 
+  /** Throws as `Settler.check` does. */
+  async checkSettler(): Promise<void> {
+    await this.#settler.check();
+  }
+
   async head(): Promise<number> {
     // Otherwise a price may have the wrong decimals.
     if (!this.#isChecked) await this.check();

@@ -15,13 +15,14 @@ const FINAL_TICKS = 12;
 
 /**
  * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
- * loaded. A chain that does not answer is logged. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
+ * loaded. A chain that does not answer is logged. `isServer`: facilitators are asked for their networks too. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
  * file that cannot be read.
  */
 export async function openBilling(
   { clock, logError }: Pick<BillingDeps, 'clock' | 'logError'>,
   { payments, publicUrl }: PaymentOptions,
   registry: Registry,
+  { isServer = false } = {},
 ): Promise<Billing | undefined> {
   if (payments === undefined) return undefined;
   const [{ Billing }, { chainsOf }, { readPaymentSettings }] = await Promise.all([
@@ -31,11 +32,13 @@ export async function openBilling(
   ]);
   const settings = readPaymentSettings(payments);
   const chains = chainsOf(settings, readSecretFile);
+  const logUnavailable = (error: unknown) => {
+    if (!(error instanceof DomainError) || error.kind !== 'chain-unavailable') throw error;
+    logError(error.message);
+  };
   for (const chain of chains) {
-    await chain.check().catch((error: unknown) => {
-      if (!(error instanceof DomainError) || error.kind !== 'chain-unavailable') throw error;
-      logError(error.message);
-    });
+    await chain.check().catch(logUnavailable);
+    if (isServer) await chain.checkSettler().catch(logUnavailable);
   }
   const payTo = settings.payTo.toLowerCase();
   return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });

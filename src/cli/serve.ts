@@ -146,7 +146,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const deps = { clock: terminal.clock, logError: log.error };
       warnOfUnwritable(log, options);
       using _disk = keepWatched(log, options);
-      const billing = await openBilling(deps, options, registry);
+      const billing = await openBilling(deps, options, registry, { isServer: true });
       using _ = billing && keepReconciled(deps, billing);
       const served = { archive, registry, activity, billing };
       const site = settings && (await openAccountSite(deps, settings, served));

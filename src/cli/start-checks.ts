@@ -15,7 +15,7 @@ import { certificateFiles, readCertificate } from './certificate.ts';
 
 /**
  * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
- * without a network. Reads files, and changes none.
+ * without a network, but for facilitators, which are asked for their networks. Reads files, and changes none.
  */
 export async function startProblems(settings: SettingValues, nowMs: number): Promise<string[]> {
   return [
@@ -79,7 +79,23 @@ async function paymentProblems(path: string): Promise<string[]> {
     import('../chain/chains.ts'),
     import('../chain/payment-settings.ts'),
   ]);
-  return problemOf(() => void chainsOf(readPaymentSettings(path), readSecretFile));
+  let chains: ReturnType<typeof chainsOf> = [];
+  const problems = problemOf(() => {
+    chains = chainsOf(readPaymentSettings(path), readSecretFile);
+  });
+  const unfit = await Promise.all(
+    chains.map((chain) =>
+      chain.checkSettler().then(
+        () => [],
+        (error: unknown) => {
+          if (!(error instanceof DomainError)) throw error;
+          // A server starts without it.
+          return error.kind === 'chain-unavailable' ? [] : [error.message];
+        },
+      ),
+    ),
+  );
+  return [...problems, ...unfit.flat()];
 }
 
 /** Refuses an unknown tier as `openRegistry` does, without opening the database to write. */

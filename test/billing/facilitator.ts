@@ -10,7 +10,15 @@ import { KEYS, NETWORK } from './anvil.ts';
 export type FacilitatorEnd = 'answer' | 'hang' | 'refuse' | 500;
 
 /** The facilitator of the x402 project, behind POST /settle. */
-export async function startFacilitator(end: FacilitatorEnd = 'answer') {
+export async function startFacilitator(
+  end: FacilitatorEnd = 'answer',
+  { key, kinds }: { readonly key?: string; readonly kinds?: readonly object[] } = {},
+) {
+  /** It answers requests without its key with 401. */
+  const isRefused = ({ headers }: Request) =>
+    key !== undefined && headers.get('authorization') !== `Bearer ${key}`
+      ? new Response(headers.get('authorization'), { status: 401 })
+      : undefined;
   const refusals: string[] = [];
   const facilitator = new x402Facilitator();
   const server = Bun.serve({
@@ -18,8 +26,11 @@ export async function startFacilitator(end: FacilitatorEnd = 'answer') {
     port: 0,
     idleTimeout: 0,
     routes: {
+      '/supported': (request) => isRefused(request) ?? Response.json(kinds ? { kinds } : facilitator.getSupported()),
       '/settle': {
         POST: async (request) => {
+          const refused = isRefused(request);
+          if (refused !== undefined) return refused;
           const { paymentPayload, paymentRequirements } = (await request.json()) as {
             paymentPayload: Parameters<typeof facilitator.settle>[0];
             paymentRequirements: Parameters<typeof facilitator.settle>[1];
