@@ -41,7 +41,7 @@ const SignedPayment = Type.Object({
     payTo: Address(''),
   }),
   payload: Type.Object({
-    signature: Type.String({ pattern: '^0x[0-9a-fA-F]*$', maxLength: 10_000 }),
+    signature: Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$', maxLength: 10_000 }),
     authorization: Type.Object({
       from: Address(''),
       to: Address(''),

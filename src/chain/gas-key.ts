@@ -11,7 +11,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts';
 import { DomainError } from '../domain/errors.ts';
 import type { Carriers, Settler, SignedTransfer } from './chain.ts';
-import { transferCall } from './eip3009.ts';
+import { GAS_MAX, isOfContract, transferCall } from './eip3009.ts';
 
 const KEY = /^(?:0x)?[0-9a-f]{64}$/i;
 const TIMEOUT_MS = 10_000;
@@ -42,13 +42,18 @@ export function gasKeySettler(rpcUrl: string, chainId: number, name: string, key
   const send = async (transfer: SignedTransfer, carriers: Carriers) => {
     const { timestamp } = await client.getBlock({ blockTag: 'latest' });
     const mined = await client.getTransactionCount({ address: account.address, blockTag: 'latest' });
+    // A wallet can pass every check before, and fail when it is mined: it costs gas once.
+    if (isOfContract(transfer) && carriers.last !== undefined && carriers.last < mined) {
+      throw new Error('a transaction of this transfer of a contract was mined, and did not transfer');
+    }
     const stored = carriers.from(mined, Number(timestamp));
     const nonce = freeNonce(mined, carriers.last, stored);
     const { address: to, ...call } = transferCall(transfer);
     const { abi, functionName, args } = call;
     const data = encodeFunctionData({ abi, functionName, args });
     // At the latest block: at the pending one, an earlier transaction of this transfer would make it fail.
-    const gas = ((await client.estimateGas({ to, data, blockTag: 'latest' })) * GAS_PERCENT) / 100n;
+    const estimate = ((await client.estimateGas({ to, data, blockTag: 'latest', gas: GAS_MAX })) * GAS_PERCENT) / 100n;
+    const gas = estimate < GAS_MAX ? estimate : GAS_MAX;
     const parameters = ['fees', 'type', 'chainId'] as const;
     const prepared = await client.prepareTransactionRequest({ to, data, nonce, gas, parameters });
     const replaced = stored.filter((one) => one.nonce === nonce);

@@ -1,6 +1,8 @@
 import {
   domainSeparator,
   type Hex,
+  hashTypedData,
+  isErc6492Signature,
   type PublicClient,
   pad,
   recoverTypedDataAddress,
@@ -19,15 +21,15 @@ import type {
   Traces,
   Transfer,
 } from './chain.ts';
-import { authorizationOf, TOKEN_ABI, transferCall } from './eip3009.ts';
+import { authorizationOf, bareSignature, GAS_MAX, TOKEN_ABI, transferCall } from './eip3009.ts';
 import { AUTHORIZATION_TYPES } from './payment-requirements.ts';
 import type { Rpc } from './rpc.ts';
 import { CANCELLED, minedTransfers, TokenLogs, TRANSFERRED, USED } from './token-logs.ts';
 
 type ChainSettings = Pick<Chain, 'network' | 'name' | 'tokens' | 'confirmations'>;
 
-const SIGNATURE = /^0x[0-9a-f]{130}$/i;
-const SIGNATURE_REASON = 'invalid_exact_evm_payload_signature';
+/** The answer of a contract that has signed (EIP-1271). */
+const SIGNED = '0x1626ba7e';
 const VALID_AFTER = 'invalid_exact_evm_payload_authorization_valid_after';
 /** A transfer must be valid for this time after the latest block, as with @x402/evm. */
 const MARGIN_SECONDS = 6;
@@ -71,26 +73,17 @@ export class RpcChain implements Chain {
   }
 
   async verify(transfer: SignedTransfer, sinceBlock: number): Promise<Outcome> {
-    const { payer, signature, validBefore } = transfer;
-    // Signatures of contracts (EIP-1271) have other lengths.
-    if (!SIGNATURE.test(signature)) {
-      throw new PaymentRefused(SIGNATURE_REASON, 'the signature must have 65 bytes: sign with the key of an account');
-    }
+    const { payer, validBefore } = transfer;
     const signed = {
       domain: this.#domainOf(this.#tokenOf(transfer.asset)),
       types: AUTHORIZATION_TYPES,
       primaryType: 'TransferWithAuthorization',
       message: authorizationOf(transfer),
-      signature: signature as Hex,
     } as const;
     // It throws for bytes that no key can have signed.
-    const signer = await recoverTypedDataAddress(signed).catch(() => undefined);
-    if (signer?.toLowerCase() !== payer) {
-      throw new PaymentRefused(
-        SIGNATURE_REASON,
-        'the signature is not that of the payer for this amount, token and network: sign the challenge again',
-      );
-    }
+    const key = recoverTypedDataAddress({ ...signed, signature: bareSignature(transfer) });
+    const signer = await key.catch(() => undefined);
+    if (signer?.toLowerCase() !== payer) await this.#refuseUnsigned(transfer, hashTypedData(signed));
     const outcome = await this.outcome(transfer, { sinceBlock, hashes: [], nextBlock: undefined });
     if (outcome.state === 'transferred' || outcome.state === 'unknown') return outcome;
     const seconds = (await this.timeOf(outcome.head)) / 1000;
@@ -104,10 +97,37 @@ export class RpcChain implements Chain {
     return outcome;
   }
 
+  /** Throws PaymentRefused unless the payer is a contract that has signed a hash (EIP-1271). */
+  async #refuseUnsigned(transfer: SignedTransfer, hash: Hex): Promise<void> {
+    const address = transfer.payer as Hex;
+    // Not viem's own check, for which a node that does not answer is a bad signature.
+    const code = await this.#rpc.ask((client) => client.getCode({ address }));
+    if (code === undefined && isErc6492Signature(transfer.signature as Hex)) {
+      throw new PaymentRefused(
+        'eip6492_factory_not_allowed',
+        'the wallet is not deployed yet, and this service deploys none: make any transaction with it first',
+      );
+    }
+    const args = [hash, bareSignature(transfer)] as const;
+    const check = { address, abi: TOKEN_ABI, functionName: 'isValidSignature', args } as const;
+    const magic =
+      code &&
+      (await this.#rpc
+        .ask((client) => client.readContract(check))
+        .catch((error: unknown) => {
+          if (!isRefusal(error)) throw error;
+        }));
+    if (magic === SIGNED) return;
+    throw new PaymentRefused(
+      'invalid_exact_evm_payload_signature',
+      'the signature is not that of the payer for this amount, token and network: sign the challenge again',
+    );
+  }
+
   /** Throws PaymentRefused if the token's contract refuses a transfer: it checks time, balance and signature. */
   async #simulate(transfer: SignedTransfer, nowSeconds: number): Promise<void> {
     const { asset, payer, amount, validAfter } = transfer;
-    const call = { ...transferCall(transfer), account: payer as Hex };
+    const call = { ...transferCall(transfer), account: payer as Hex, gas: GAS_MAX };
     await this.#rpc
       .ask((client) => client.simulateContract(call))
       .catch(async (error: unknown) => {

@@ -5,6 +5,7 @@ import { bytesToHex, type Hex } from 'viem';
 import type { Challenge } from '../../src/billing/x402.ts';
 import { CUSTOMER, NETWORK } from './anvil.ts';
 import { TOKEN } from './paid-service.ts';
+import type { SmartWallet } from './smart-wallet.ts';
 
 const QUOTE = '/v1/billing/x402/quote';
 const SETTLE = '/v1/billing/x402/settle';
@@ -43,6 +44,8 @@ export interface Signing {
   readonly validBefore?: number;
   readonly accepted?: object;
   readonly signer?: typeof CUSTOMER;
+  /** A contract that pays; the signer owns it. */
+  readonly wallet?: SmartWallet;
 }
 
 interface Client {
@@ -78,7 +81,7 @@ export async function signed(
   const { network, amount, payTo, asset, extra } = accepted!;
   const { signer = CUSTOMER, nonce = bytesToHex(randomBytes(32)) } = signing;
   const authorization = {
-    from: signer.address,
+    from: signing.wallet?.address ?? signer.address,
     to: (signing.to ?? payTo) as Hex,
     value: signing.value ?? amount,
     validAfter: String(signing.validAfter ?? 0),
@@ -86,7 +89,7 @@ export async function signed(
     nonce,
   };
   const { value, validAfter, validBefore } = authorization;
-  const signature = await signer.signTypedData({
+  const ofSigner = await signer.signTypedData({
     domain: {
       name: signing.name ?? extra.name,
       version: extra.version,
@@ -111,6 +114,7 @@ export async function signed(
       validBefore: BigInt(validBefore),
     },
   });
+  const signature = signing.wallet?.wrapped(ofSigner) ?? ofSigner;
   const payload = {
     x402Version: 2,
     accepted: { ...accepted, ...signing.accepted },
@@ -140,8 +144,11 @@ export async function tierOf(client: Client): Promise<string> {
 }
 
 /** fetch that pays, as @x402/fetch makes it, for a client that allows up to 100 TUSD a payment. */
-export function payingFetch(asset: string): typeof fetch {
-  const schemes = [{ network: NETWORK as `${string}:${string}`, client: new ExactEvmScheme(CUSTOMER) }];
+export function payingFetch(
+  asset: string,
+  signer: ConstructorParameters<typeof ExactEvmScheme>[0] = CUSTOMER,
+): typeof fetch {
+  const schemes = [{ network: NETWORK as `${string}:${string}`, client: new ExactEvmScheme(signer) }];
   const allowed = { network: NETWORK as `${string}:${string}`, asset, maxAmountPerPayment: '100000000' };
   return wrapFetchWithPaymentFromConfig(fetch, {
     schemes,

@@ -2,8 +2,10 @@
 pragma solidity ^0.8.24;
 
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {IERC1271} from "@openzeppelin/contracts/interfaces/IERC1271.sol";
 import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
+import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 
 /// A token of six decimals with the transfers by authorization of EIP-3009, as the stablecoins that x402 pays with have them.
 contract Token is ERC20, EIP712 {
@@ -46,10 +48,25 @@ contract Token is ERC20, EIP712 {
         bytes32 r,
         bytes32 s
     ) external {
+        transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
+    }
+
+    /// Also of contracts (EIP-1271), as in USDC 2.2.
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) public {
         require(block.timestamp > validAfter, "authorization is not yet valid");
         require(block.timestamp < validBefore, "authorization is expired");
         bytes32 digest = keccak256(abi.encode(TRANSFER, from, to, value, validAfter, validBefore, nonce));
-        require(ECDSA.recover(_hashTypedDataV4(digest), v, r, s) == from, "invalid signature");
+        require(
+            SignatureChecker.isValidSignatureNow(from, _hashTypedDataV4(digest), signature), "invalid signature"
+        );
         use(from, nonce);
         emit AuthorizationUsed(from, nonce);
         _transfer(from, to, value);
@@ -65,5 +82,42 @@ contract Token is ERC20, EIP712 {
     function use(address authorizer, bytes32 nonce) private {
         require(!authorizationState[authorizer][nonce], "authorization is used or canceled");
         authorizationState[authorizer][nonce] = true;
+    }
+}
+
+/// A wallet that accepts the signatures of its owner, wrapped with a number as smart wallets wrap them.
+contract Wallet is IERC1271 {
+    address private immutable owner;
+    /// Loops of this number in transactions, not in calls: what an attacker's wallet would do.
+    uint256 public burn;
+
+    constructor(address owner_) {
+        owner = owner_;
+    }
+
+    function setBurn(uint256 loops) external {
+        burn = loops;
+    }
+
+    function isValidSignature(bytes32 hash, bytes calldata signature) external view returns (bytes4) {
+        if (burn > 0 && tx.gasprice > 0) {
+            uint256 sum;
+            for (uint256 i = 0; i < burn; i++) sum ^= uint256(keccak256(abi.encode(i, sum)));
+            require(sum == 0, "burnt");
+        }
+        (, bytes memory signed) = abi.decode(signature, (uint256, bytes));
+        return ECDSA.recover(hash, signed) == owner ? IERC1271.isValidSignature.selector : bytes4(0xffffffff);
+    }
+}
+
+/// Creates wallets at addresses that are known before.
+contract WalletFactory {
+    function create(address owner) external returns (address) {
+        return address(new Wallet{salt: 0}(owner));
+    }
+
+    function addressOf(address owner) external view returns (address) {
+        bytes32 code = keccak256(abi.encodePacked(type(Wallet).creationCode, abi.encode(owner)));
+        return address(uint160(uint256(keccak256(abi.encodePacked(bytes1(0xff), address(this), bytes32(0), code)))));
     }
 }

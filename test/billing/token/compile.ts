@@ -4,6 +4,8 @@ import solc from 'solc';
 /** The compiled contract: token.json has it, so that tests need no compiler. */
 export interface CompiledToken {
   readonly bytecode: `0x${string}`;
+  /** Of the factory of smart wallets. */
+  readonly walletFactory: `0x${string}`;
 }
 
 const SOURCE = join(import.meta.dir, 'Token.sol');
@@ -19,7 +21,7 @@ export async function compiledToken(): Promise<CompiledToken> {
       optimizer: { enabled: true, runs: 200 },
       evmVersion: 'cancun',
       metadata: { bytecodeHash: 'none' },
-      outputSelection: { 'Token.sol': { Token: ['evm.bytecode.object'] } },
+      outputSelection: { 'Token.sol': { '*': ['evm.bytecode.object'] } },
     },
   };
   const { readFileSync } = await import('node:fs');
@@ -28,7 +30,11 @@ export async function compiledToken(): Promise<CompiledToken> {
   const faults = (output.errors ?? []).filter((error: { severity: string }) => error.severity === 'error');
   if (faults.length > 0)
     throw new Error(faults.map((fault: { formattedMessage: string }) => fault.formattedMessage).join('\n'));
-  return { bytecode: `0x${output.contracts['Token.sol'].Token.evm.bytecode.object}` };
+  const { Token, WalletFactory } = output.contracts['Token.sol'];
+  return {
+    bytecode: `0x${Token.evm.bytecode.object}`,
+    walletFactory: `0x${WalletFactory.evm.bytecode.object}`,
+  };
 }
 
 if (import.meta.main) {
