@@ -88,14 +88,10 @@ const REASONS: Partial<Record<ErrorKind, string>> = {
   'chain-unavailable': 'unexpected_verify_error',
 };
 
-/** The code of the specification for an error of a payment. */
-export function reasonOf(error: DomainError): string {
-  return error instanceof PaymentRefused ? error.reason : (REASONS[error.kind] ?? 'invalid_payload');
-}
-
 /** The header PAYMENT-RESPONSE of a payment that is refused. */
 export function refusalHeaderOf({ network, payer }: SignedPayment, error: DomainError): string {
-  return headerOf({ success: false, errorReason: reasonOf(error), transaction: '', network, payer });
+  const errorReason = error instanceof PaymentRefused ? error.reason : (REASONS[error.kind] ?? 'invalid_payload');
+  return headerOf({ success: false, errorReason, transaction: '', network, payer });
 }
 
 /** The content of a header PAYMENT-SIGNATURE. Throws 'invalid-parameter' if it is malformed. */

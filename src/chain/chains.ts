@@ -26,16 +26,11 @@ export function chainsOf({ payTo, networks }: PaymentSettings, readSecret: ReadS
 }
 
 function chainOf(settings: NetworkSettings, readSecret: ReadSecret): RpcChain {
-  const { network, name, rpcUrl, gasKeyFile, facilitatorUrl, facilitatorKeyFile } = settings;
+  const { network, name, rpcUrl, gasKeyFile, facilitatorKeyFile } = settings;
   const chainId = Number(network.slice('eip155:'.length));
   const settler =
     gasKeyFile === undefined
-      ? facilitatorSettler({
-          url: facilitatorUrl!,
-          key: facilitatorKeyFile === undefined ? undefined : readSecret(facilitatorKeyFile),
-          network,
-          name,
-        })
+      ? facilitatorSettler(settings, facilitatorKeyFile && readSecret(facilitatorKeyFile))
       : gasKeySettler(rpcUrl, chainId, name, readSecret(gasKeyFile));
   const tokens = settings.tokens.map((token) => ({ ...token, asset: token.asset.toLowerCase() }));
   return new RpcChain({ ...settings, tokens }, new Rpc(rpcUrl, chainId, name), settler);

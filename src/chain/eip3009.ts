@@ -51,15 +51,15 @@ export function isOfContract(transfer: Pick<SignedTransfer, 'signature'>): boole
   return !OF_KEY.test(bareSignature(transfer));
 }
 
-interface TransferCall {
+type ContractCall = {
   readonly address: Hex;
   readonly abi: Abi;
   readonly functionName: string;
-  readonly args: readonly unknown[];
-}
+  readonly args: unknown[];
+};
 
 /** The call of the token's contract that makes a transfer. */
-export function transferCall(transfer: SignedTransfer): TransferCall {
+export function transferCall(transfer: SignedTransfer): ContractCall {
   const { from, to, value, validAfter, validBefore, nonce } = authorizationOf(transfer);
   const signature = bareSignature(transfer);
   const call = { address: transfer.asset as Hex, abi: TOKEN_ABI, functionName: 'transferWithAuthorization' };

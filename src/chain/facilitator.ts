@@ -2,6 +2,7 @@ import { HTTPFacilitatorClient } from '@x402/core/server';
 import { DomainError } from '../domain/errors.ts';
 import type { Settler } from './chain.ts';
 import { requirementsOf } from './payment-requirements.ts';
+import type { NetworkSettings } from './payment-settings.ts';
 
 /** The time that a facilitator has to settle: it waits until the transfer is mined. */
 const SETTLE_MS = 30_000;
@@ -11,44 +12,32 @@ const SUPPORTED_MS = 10_000;
 const HASH = /^0x[0-9a-f]{64}$/i;
 /** Reasons are codes like insufficient_funds. */
 const REASON = /^[a-z0-9_]{1,64}$/;
-const KEY = /^[\x21-\x7e]+$/;
 /** The library's texts have the status of the answer, and then its beginning, which may repeat the payment. */
 const STATUS = /failed \((\d{3})\)/;
 
-export interface FacilitatorSettings {
-  readonly url: string;
-  /** Sent as a bearer token; undefined: the facilitator needs none. */
-  readonly key: string | undefined;
-  readonly network: string;
-  /** Of the network. */
-  readonly name: string;
-}
+type FacilitatorSettings = Pick<NetworkSettings, 'network' | 'name' | 'facilitatorUrl'>;
 
-/** Sends transfers through a facilitator (x402 version 2). Throws 'invalid-parameter' for a key that is malformed. */
-export function facilitatorSettler({ url, key, network, name }: FacilitatorSettings): Settler {
-  if (key !== undefined && !KEY.test(key)) throw doesNotFit(name, 'has a malformed key: correct the file of its key');
+/** Sends transfers through a facilitator (x402 version 2). `key`: sent as a bearer token, if it needs one. */
+export function facilitatorSettler({ facilitatorUrl, network, name }: FacilitatorSettings, key?: string): Settler {
   const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+  const createAuthHeaders = async () => ({ verify: headers, settle: headers, supported: headers });
   const clientOf = (timeoutMs: number) =>
-    new HTTPFacilitatorClient({
-      url,
-      timeoutMs,
-      createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }),
-    });
+    new HTTPFacilitatorClient({ url: facilitatorUrl!, timeoutMs, createAuthHeaders });
+  const doesNotFit = (what: string) => new DomainError('invalid-parameter', `the facilitator of ${name} ${what}`);
   return {
     check: async () => {
       const { kinds } = await clientOf(SUPPORTED_MS)
         .getSupported()
         .catch((error: unknown) => {
           const status = statusOf(error);
-          if (status === '401' || status === '403')
-            throw doesNotFit(name, 'refuses the key: correct facilitatorKeyFile');
+          if (status === '401' || status === '403') throw doesNotFit('refuses the key: correct facilitatorKeyFile');
           const what = `the facilitator of ${name} does not list its networks`;
           throw new DomainError('chain-unavailable', `${what} (${status ?? 'no answer'}): check its URL`);
         });
       const isSupported = kinds.some(
         (kind) => kind.x402Version === 2 && kind.scheme === 'exact' && kind.network === network,
       );
-      if (!isSupported) throw doesNotFit(name, `does not support ${network} (exact, version 2): choose another one`);
+      if (!isSupported) throw doesNotFit(`does not support ${network} (exact, version 2): choose another one`);
     },
     settle: async ({ signature, payer, payTo, amount, validAfter, validBefore, nonce, asset }, token, carriers) => {
       const requirements = requirementsOf(network, { asset, amount, payTo }, token);
@@ -73,8 +62,4 @@ export function facilitatorSettler({ url, key, network, name }: FacilitatorSetti
 
 function statusOf(error: unknown): string | undefined {
   return error instanceof Error ? STATUS.exec(error.message)?.[1] : undefined;
-}
-
-function doesNotFit(name: string, what: string): DomainError {
-  return new DomainError('invalid-parameter', `the facilitator of ${name} ${what}`);
 }

@@ -88,10 +88,7 @@ export class RpcChain implements Chain {
     if (outcome.state === 'transferred' || outcome.state === 'unknown') return outcome;
     const seconds = (await this.timeOf(outcome.head)) / 1000;
     if (validBefore < seconds + MARGIN_SECONDS) {
-      throw new PaymentRefused(
-        VALID_BEFORE,
-        'the signed transfer expires before it can be mined: sign one for 5 minutes',
-      );
+      throw new PaymentRefused(VALID_BEFORE, 'the signed transfer expires too early: sign one for 5 minutes');
     }
     if (outcome.state === 'unused') await this.#simulate(transfer, seconds);
     return outcome;
@@ -110,13 +107,7 @@ export class RpcChain implements Chain {
     }
     const args = [hash, bareSignature(transfer)] as const;
     const check = { address, abi: TOKEN_ABI, functionName: 'isValidSignature', args } as const;
-    const magic =
-      code &&
-      (await this.#rpc
-        .ask((client) => client.readContract(check))
-        .catch((error: unknown) => {
-          if (!isRefusal(error)) throw error;
-        }));
+    const magic = code && (await this.#rpc.ask((client) => client.readContract(check)).catch(refusalOf));
     if (magic === SIGNED) return;
     throw new PaymentRefused(
       'invalid_exact_evm_payload_signature',
@@ -127,22 +118,14 @@ export class RpcChain implements Chain {
   /** Throws PaymentRefused if the token's contract refuses a transfer: it checks time, balance and signature. */
   async #simulate(transfer: SignedTransfer, nowSeconds: number): Promise<void> {
     const { asset, payer, amount, validAfter } = transfer;
-    const call = { ...transferCall(transfer), account: payer as Hex, gas: GAS_MAX };
-    await this.#rpc
-      .ask((client) => client.simulateContract(call))
-      .catch(async (error: unknown) => {
-        if (!isRefusal(error)) throw error;
-        const balance = {
-          address: asset as Hex,
-          abi: TOKEN_ABI,
-          functionName: 'balanceOf',
-          args: [payer as Hex],
-        } as const;
-        const isPoor = (await this.#rpc.ask((client) => client.readContract(balance))) < amount;
-        const isEarly = validAfter >= nowSeconds;
-        const reason = isPoor ? 'insufficient_funds' : isEarly ? VALID_AFTER : 'invalid_transaction_state';
-        throw new PaymentRefused(reason, error.message);
-      });
+    const account = payer as Hex;
+    const call = { ...transferCall(transfer), account, gas: GAS_MAX };
+    const refusal = await this.#rpc.ask((client) => client.simulateContract(call)).then(() => undefined, refusalOf);
+    if (refusal === undefined) return;
+    const question = { address: asset as Hex, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] } as const;
+    const balance = await this.#rpc.ask((client) => client.readContract(question));
+    const timely = validAfter < nowSeconds ? 'invalid_transaction_state' : VALID_AFTER;
+    throw new PaymentRefused(balance < amount ? 'insufficient_funds' : timely, refusal.message);
   }
 
   async send(transfer: SignedTransfer, carriers: Carriers): Promise<void> {
@@ -256,7 +239,7 @@ export class RpcChain implements Chain {
         client.readContract({ ...contract, functionName: 'decimals' }),
       ]);
     const [domain, digits] = await this.#rpc.ask(questions).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
+      refusalOf(error);
       throw this.#doesNotFit(symbol, 'is not a token with transfers by authorization (EIP-3009)');
     });
     if (digits !== decimals) throw this.#doesNotFit(symbol, `has ${digits} decimals, not ${decimals}`);
@@ -282,7 +265,8 @@ async function receiptOf(client: PublicClient, hash: string) {
   });
 }
 
-/** Returns true if a contract has refused a call. */
-function isRefusal(error: unknown): error is DomainError {
-  return error instanceof DomainError && error.kind === 'invalid-parameter';
+/** The error of a contract that refuses a call. Throws any other error. */
+function refusalOf(error: unknown): DomainError {
+  if (error instanceof DomainError && error.kind === 'invalid-parameter') return error;
+  throw error;
 }

@@ -32,16 +32,19 @@ export async function openBilling(
   ]);
   const settings = readPaymentSettings(payments);
   const chains = chainsOf(settings, readSecretFile);
-  const logUnavailable = (error: unknown) => {
-    if (!(error instanceof DomainError) || error.kind !== 'chain-unavailable') throw error;
-    logError(error.message);
-  };
+  const logUnavailable = (error: unknown) => logError(unavailable(error));
   for (const chain of chains) {
     await chain.check().catch(logUnavailable);
     if (isServer) await chain.checkSettler().catch(logUnavailable);
   }
   const payTo = settings.payTo.toLowerCase();
   return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });
+}
+
+/** The message of a network or facilitator that does not answer. Throws any other error. */
+export function unavailable(error: unknown): string {
+  if (error instanceof DomainError && error.kind === 'chain-unavailable') return error.message;
+  throw error;
 }
 
 /** Reconciles at once, every minute, and every 5 seconds while a payment is pending, until `Symbol.dispose`. */

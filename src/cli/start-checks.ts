@@ -12,6 +12,7 @@ import { Tiers } from '../store/tiers.ts';
 import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, readCertificate } from './certificate.ts';
+import { unavailable } from './payments.ts';
 
 /**
  * A sentence for everything that keeps `serve` with these settings from starting, as far as that shows without listening and
@@ -79,23 +80,18 @@ async function paymentProblems(path: string): Promise<string[]> {
     import('../chain/chains.ts'),
     import('../chain/payment-settings.ts'),
   ]);
-  let chains: ReturnType<typeof chainsOf> = [];
-  const problems = problemOf(() => {
-    chains = chainsOf(readPaymentSettings(path), readSecretFile);
-  });
-  const unfit = await Promise.all(
-    chains.map((chain) =>
-      chain.checkSettler().then(
-        () => [],
-        (error: unknown) => {
-          if (!(error instanceof DomainError)) throw error;
-          // A server starts without it.
-          return error.kind === 'chain-unavailable' ? [] : [error.message];
-        },
-      ),
-    ),
+  const check = async () => {
+    const chains = chainsOf(readPaymentSettings(path), readSecretFile);
+    // A server starts without those that do not answer.
+    for (const chain of chains) await chain.checkSettler().catch(unavailable);
+  };
+  return await check().then(
+    () => [],
+    (error: unknown) =>
+      problemOf(() => {
+        throw error;
+      }),
   );
-  return [...problems, ...unfit.flat()];
 }
 
 /** Refuses an unknown tier as `openRegistry` does, without opening the database to write. */

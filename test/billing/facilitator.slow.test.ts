@@ -55,7 +55,6 @@ describe.skipIf(!HAS_ANVIL)('a facilitator (needs anvil)', () => {
     ['another scheme', { kinds: [{ ...OTHER, network: NETWORK, scheme: 'upto' }] }, undefined, 'does not support'],
     ['no key', { key: KEY }, undefined, 'refuses the key'],
     ['another key', { key: 'other' }, KEY, 'refuses the key'],
-    ['a malformed key', {}, 'two words', 'has a malformed key'],
   ])(
     'with %s keeps the server from starting; config check and doctor have the same sentence',
     async (_, of, key, text) => {

@@ -10,7 +10,7 @@ import {
   type SignedPayment,
   signedPaymentIn,
 } from '../../billing/x402.ts';
-import { requirementsOf } from '../../chain/payment-requirements.ts';
+import { type PaymentRequirements, requirementsOf } from '../../chain/payment-requirements.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { type Payment, type PaymentQuote, PaymentRefused } from '../../domain/payment.ts';
@@ -78,12 +78,22 @@ export function offerToVisitor(service: Billing, { request, set, route, params }
     throw error;
   }
   const accepts = prices.map((price) => requirementsOf(price.chain.network, price, price.token));
-  const challenge = paymentRequired(service.urlOf(tierId, request.url), prices[0]!.tier.name, accepts);
-  set.headers['payment-required'] = headerOf(challenge);
+  setChallenge(service, { request, set }, prices, accepts);
   throw new DomainError(
     'payment-required',
     "PAYMENT-REQUIRED has the price: to buy it, send the header 'Authorization: Bearer <API_KEY>' with a key of an account",
   );
+}
+
+function setChallenge(
+  service: Billing,
+  { request, set }: Pick<Exchange, 'request' | 'set'>,
+  [price]: readonly Price[],
+  accepts: PaymentRequirements[],
+  error?: string,
+): void {
+  const { id, name } = price!.tier;
+  set.headers['payment-required'] = headerOf(paymentRequired(service.urlOf(id, request.url), name, accepts, error));
 }
 
 /** Upgrades that are paid on chain, with x402. `billing`: undefined if payments are off. */
@@ -101,28 +111,27 @@ export function billingController(
     negotiated.set.headers['payment-response'] = responseHeaderOf(payment, isPending ? on().tell(payment) : undefined);
     return responder.document(upgradeResource(registry, payment), negotiated, undefined, isPending ? 202 : 200);
   };
-  /** Sets PAYMENT-REQUIRED: the offers of a tier, and why the payment before them was refused. */
-  const offer = async ({ request, set }: Exchange, accountId: number, tierId: string, error?: string) => {
-    const service = on();
-    const prices = service.prices(tierId);
-    const quotes = await service.quotes(accountId, prices);
+  /** Sets PAYMENT-REQUIRED: the offers of a tier. `error`: why the payment before them was refused. */
+  const offer = async (exchange: Exchange, accountId: number, tierId: string, error?: string) => {
+    const prices = on().prices(tierId);
+    const quotes = await on().quotes(accountId, prices);
     const accepts = quotes.map(({ quote, token }) => requirementsOf(quote.network, quote, token));
-    const url = service.urlOf(tierId, request.url);
-    set.headers['payment-required'] = headerOf(paymentRequired(url, prices[0]!.tier.name, accepts, error));
+    setChallenge(on(), exchange, prices, accepts, error);
   };
-  /** Settles the quote that `find` finds. A refusal is answered in the words of x402 too, with other offers after a 402. */
-  const pay = async (exchange: Exchange, accountId: number, signed: SignedPayment, find: () => PaymentQuote) => {
-    let tierId: string | undefined;
+  /** Settles the quote that `find` returns. A refusal is answered in the words of x402 too, with other offers after a 402. */
+  const pay = async (
+    exchange: Exchange,
+    { accountId, tier }: Pick<PaymentQuote, 'accountId' | 'tier'>,
+    signed: SignedPayment,
+    find: () => PaymentQuote,
+  ) => {
     try {
-      const quote = find();
-      tierId = quote.tier;
-      return settled(await on().settle(quote, signed), negotiate(exchange));
+      return settled(await on().settle(find(), signed), negotiate(exchange));
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       exchange.set.headers['payment-response'] = refusalHeaderOf(signed, error);
       // The answer has the refusal even if there are no more offers.
-      if (error instanceof PaymentRefused)
-        await offer(exchange, accountId, tierId!, error.reason).catch(() => undefined);
+      if (error instanceof PaymentRefused) await offer(exchange, accountId, tier, error.reason).catch(() => undefined);
       throw error;
     }
   };
@@ -184,9 +193,8 @@ export function billingController(
       async ({ exchange, accessCheck }) => {
         const service = on();
         const { xPaymentHeader, challenge } = await jsonBodyOf(SettleRequest, exchange.request);
-        const accountId = accountOf(accessCheck);
-        const quote = service.quoteNamed(accountId, challenge.quote_id);
-        return await pay(exchange, accountId, signedPaymentIn(xPaymentHeader), () => quote);
+        const quote = service.quoteNamed(accountOf(accessCheck), challenge.quote_id);
+        return await pay(exchange, quote, signedPaymentIn(xPaymentHeader), () => quote);
       },
       {
         ...POSTED,
@@ -211,7 +219,8 @@ export function billingController(
         const header = exchange.request.headers.get('payment-signature');
         if (header !== null) {
           const signed = signedPaymentIn(header);
-          return await pay(exchange, accountId, signed, () => service.quotePaidBy(accountId, tierId, signed));
+          const find = () => service.quotePaidBy(accountId, tierId, signed);
+          return await pay(exchange, { accountId, tier: tierId }, signed, find);
         }
         const underway = service.underway(accountId, tierId);
         if (underway !== undefined) return settled(underway, negotiate(exchange));
