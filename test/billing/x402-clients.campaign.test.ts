@@ -1,0 +1,3 @@
+import { clientsBuy } from './x402-clients.ts';
+
+clientsBuy(12);
