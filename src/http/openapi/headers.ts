@@ -43,7 +43,7 @@ const ROWS: Readonly<Record<string, HeaderRow>> = {
     'attachment; filename="simulated-btc-updown-5m-1767868200.ndjson"',
     'always',
   ],
-  'Payment-Required': ['The x402 challenge as base64.', TEXT, 'eyJ4NDAyVmVyc2lvbiI6Mn0=', 'always'],
+  'Payment-Required': ['The x402 challenge as base64, if the tier is still offered.', TEXT, 'eyJ4NDAyVmVyc2lvbiI6Mn0='],
   'Payment-Response': [
     'The x402 settlement as base64: the transaction, or why the payment is pending or refused.',
     TEXT,

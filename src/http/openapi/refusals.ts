@@ -74,9 +74,15 @@ export const REFUSALS = {
   PaymentConflict: {
     status: 409,
     description: 'The tier has no price, the account has it already, or the quote or the transfer is used.',
+    headers: ['Payment-Response'],
     examples: { noPrice: 'POST /v1/billing/x402/upgrade/enterprise' },
   },
-  Gone: { status: 410, description: 'The quote or the signed transfer has expired.', examples: {} },
+  Gone: {
+    status: 410,
+    description: 'The quote or the signed transfer has expired.',
+    headers: ['Payment-Response'],
+    examples: {},
+  },
   ContentTooLarge: { status: 413, description: 'The body has more than 100 KiB.', examples: {} },
   UnsupportedMediaType: { status: 415, description: 'The body is not application/json.', examples: {} },
   TooManyRequests: {

@@ -183,6 +183,7 @@ export function billingController(
           answer: PriceQuoteResource,
           answers: { 200: 'The offer.', 202: 'A payment for this tier is not mined yet: wait for it.' },
           otherAnswers: { 202: UpgradeResource },
+          headers: ['Payment-Response'],
           examples: { quote: `POST ${X402}/quote` },
           refusals: [...REFUSED, ...REFUSED_BODY],
         }),
