@@ -86,7 +86,7 @@ export class AccountPasskeys {
     change: PersonalChange,
     { posted, name, device }: { readonly posted: string; readonly name: string; readonly device: string | undefined },
   ): Promise<readonly string[] | undefined> {
-    const { stores, undoableChanges, publicUrl } = this.#deps;
+    const { stores, sessions, undoableChanges, publicUrl } = this.#deps;
     const { passkeys, accountsDatabase } = stores;
     const { account, session } = change.actor;
     const accountId = account.id;
@@ -106,6 +106,8 @@ export class AccountPasskeys {
     const known = [transports].flat().filter((one) => TRANSPORTS.includes(one));
     const passkey = { accountId, credentialId, publicKey, counter, transports: known.join(), name };
     const { codes, send } = accountsDatabase.write(() => {
+      // The session may have ended during the check.
+      if (!sessions.isOpen(session)) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
       const { length } = passkeys.ofAccount(accountId);
       if (length >= PER_ACCOUNT_MAX) throw new DomainError('conflict', 'you have 20 passkeys: remove one first');
       const id = passkeys.add({ ...passkey, createdMs: change.nowMs });

@@ -96,6 +96,14 @@ test('An account with passkeys has no session by a link alone; a new passkey end
   expect(signInByLink(EVE).account.email).toBe(EVE);
 });
 
+test('A session that ends while its passkey is checked adds none: a thief who lost the session keeps no way in.', async () => {
+  const eve = signInByLink(EVE);
+  const adding = add(eve, new Authenticator(ORIGIN));
+  held.service.sessions.endAll(eve.account, eve);
+  expect(await kindOf(() => adding)).toBe('sign-in-again');
+  expect(passkeysOf(eve)).toEqual([]);
+});
+
 const REFUSED: readonly (readonly [name: string, forged: Forged, sentence: RegExp])[] = [
   ['of another origin', { origin: 'https://data.example.com.evil.example' }, /is for another site/],
   ['of another port', { origin: `${ORIGIN}:8443` }, /is for another site/],
