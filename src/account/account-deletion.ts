@@ -73,8 +73,7 @@ function remove(change: Change, account: Account): void {
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
   new UndoLinks(database, secret).deleteSince(id, 0);
-  const passkeys = new Passkeys(database, secret);
-  for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
+  new Passkeys(database, secret).undoSince(id, 0);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
   audit.forget(id, accounts.find(id)!.email);

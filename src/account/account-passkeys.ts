@@ -4,7 +4,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { isAddress } from '../domain/loopback.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import { Passkeys } from '../store/passkeys.ts';
-import { passkeyMail } from './account-mails.ts';
+import { passkeyMail, settingMail } from './account-mails.ts';
 import type { Browser, NewSession, SignedIn } from './account-sessions.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
 import { refuseUnprintableName } from './printable-name.ts';
@@ -23,7 +23,7 @@ const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', '
 /** The page that shows it links to the settings. */
 export const NO_PASSKEY = 'this service demands passkeys of admins: add one in your settings, then sign in with it';
 
-type Deps = Pick<SignInDeps, 'stores' | 'sessions' | 'clock' | 'publicUrl'> & {
+type Deps = Pick<SignInDeps, 'stores' | 'sessions' | 'clock' | 'publicUrl' | 'outbox'> & {
   readonly undoableChanges: UndoableChanges;
 };
 type ResponseJSON = RegistrationResponseJSON | AuthenticationResponseJSON;
@@ -122,6 +122,35 @@ export class AccountPasskeys {
     });
     send();
     return codes;
+  }
+
+  /** Removes a passkey of the person, as `removePasskey` does, with a mail. Throws 'sign-in-again'. */
+  remove(change: PersonalChange, id: string): void {
+    const { account } = change.actor;
+    const { passkeys, accountsDatabase } = this.#deps.stores;
+    refuseOldSignIn(change.actor, change.nowMs);
+    const found = accountsDatabase.read(() => passkeys.ofAccount(account.id)).find((passkey) => passkey.id === id);
+    removePasskey(change, account.id, id);
+    this.#mail(change, `The passkey '${found?.name}' was removed`);
+  }
+
+  /** Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', and 'conflict' without a passkey. */
+  replaceCodes(change: PersonalChange): readonly string[] {
+    const { passkeys, accountsDatabase } = this.#deps.stores;
+    const { id } = change.actor.account;
+    refuseOldSignIn(change.actor, change.nowMs);
+    const codes = accountsDatabase.write(() => {
+      if (passkeys.ofAccount(id).length === 0) throw new DomainError('conflict', 'add a passkey first');
+      record(change, 'recovery-codes.replace', id);
+      return passkeys.newCodes(id);
+    });
+    this.#mail(change, 'The recovery codes were replaced');
+    return codes;
+  }
+
+  #mail({ actor, nowMs }: PersonalChange, what: string): void {
+    const { outbox, publicUrl } = this.#deps;
+    outbox?.send(settingMail(actor.account.email, what, publicUrl()), nowMs + DAY_MS);
   }
 
   /**
@@ -247,28 +276,14 @@ export class AccountPasskeys {
   }
 }
 
-/** Removes a passkey; sessions continue. Throws 'not-found' for one of another account, and 'sign-in-again' for a person. */
+/** Removes a passkey: one that a command removes is never given back. Sessions continue. Throws 'not-found' for one of another account. */
 export function removePasskey(change: Change, accountId: number, id: string): void {
   const { database, secret } = change.registry;
-  if (change.actor !== undefined) refuseOldSignIn(change.actor, change.nowMs);
   database.write(() => {
-    if (!new Passkeys(database, secret).remove(accountId, id)) {
+    if (!new Passkeys(database, secret).remove(accountId, id, change.actor && change.nowMs)) {
       throw new DomainError('not-found', 'there is no such passkey: it may have been removed already');
     }
     record(change, 'passkey.remove', accountId, { passkey: id });
-  });
-}
-
-/** Gives the person's account new recovery codes; the former ones end. Throws 'sign-in-again', and 'conflict' without a passkey. */
-export function replaceRecoveryCodes(change: PersonalChange): readonly string[] {
-  const { database, secret } = change.registry;
-  const { id } = change.actor.account;
-  const passkeys = new Passkeys(database, secret);
-  refuseOldSignIn(change.actor, change.nowMs);
-  return database.write(() => {
-    if (passkeys.ofAccount(id).length === 0) throw new DomainError('conflict', 'add a passkey first');
-    record(change, 'recovery-codes.replace', id);
-    return passkeys.newCodes(id);
   });
 }
 

@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { Identity } from '../store/identities.ts';
-import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
-import { linkedMail, unlinkedMail } from './account-mails.ts';
+import { linkedMail, settingMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
@@ -71,6 +71,6 @@ export class LinkedProviders {
       const detail = { issuer, subject };
       audit.append({ atMs: nowMs, by: person, accountId: id, action: 'identity.unlink', detail });
     });
-    outbox?.send(unlinkedMail(email, this.nameOf(issuer) ?? issuer, publicUrl()), nowMs + ATTEMPT_MS);
+    outbox?.send(settingMail(email, `${this.nameOf(issuer) ?? issuer} was unlinked`, publicUrl()), nowMs + DAY_MS);
   }
 }

@@ -57,7 +57,7 @@ export class UndoableChanges {
 
   /**
    * Undoes the change of a link and all later ones: the account gets its address back, identities linked and passkeys added since are
-   * removed, and all sessions end. Returns the address. `from`: the request, for the audit. Throws as `look` does, and 'conflict' when
+   * removed, passkeys removed since are given back, and recovery codes and all sessions end. Returns the address. `from`: the request, for the audit. Throws as `look` does, and 'conflict' when
    * another account has the address.
    */
   undo(token: string, from: Pick<AuditActor, 'clientAddress' | 'requestId'> = {}): string {
@@ -84,8 +84,10 @@ export class UndoableChanges {
         audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
       }
       for (const passkey of passkeys.ofAccount(accountId).filter((one) => one.createdMs >= createdMs)) {
-        passkeys.remove(accountId, passkey.id);
         audit.append({ ...entry, action: 'passkey.remove', detail: { passkey: passkey.id } });
+      }
+      for (const passkey of passkeys.undoSince(accountId, createdMs)) {
+        audit.append({ ...entry, action: 'passkey.add', detail: { passkey } });
       }
       undoLinks.deleteSince(accountId, createdMs);
       const ended = activityDatabase.write(() => {

@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
+import { UNDO_MS } from './undo-links.ts';
 
 /** None of them looks like another one. A code of four groups of five has 98 random bits. */
 const CODE_CHARACTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -28,12 +29,16 @@ export interface Passkey {
 
 const SELECT = `SELECT passkey_id AS id, account_id AS accountId, credential_id AS credentialId, public_key AS publicKey, counter,
   transports, name, created_ms AS createdMs, last_used_ms AS lastUsedMs, challenge_ms AS challengeMs FROM passkeys`;
-export const FIND_PASSKEY = `${SELECT} WHERE credential_id = ?`;
-export const LIST_PASSKEYS = `${SELECT} WHERE account_id = ? ORDER BY created_ms, passkey_id`;
+export const FIND_PASSKEY = `${SELECT} WHERE credential_id = ? AND removed_ms IS NULL`;
+export const LIST_PASSKEYS = `${SELECT} WHERE account_id = ? AND removed_ms IS NULL ORDER BY created_ms, passkey_id`;
 const INSERT = `INSERT INTO passkeys (passkey_id, account_id, credential_id, public_key, counter, transports, name, created_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (credential_id) DO NOTHING`;
 const USE = 'UPDATE passkeys SET counter = ?, challenge_ms = ?, last_used_ms = ? WHERE passkey_id = ?';
+const REMOVE = 'UPDATE passkeys SET removed_ms = ? WHERE passkey_id = ? AND account_id = ? AND removed_ms IS NULL';
 const DELETE = 'DELETE FROM passkeys WHERE passkey_id = ? AND account_id = ?';
+const DELETE_REMOVED = 'DELETE FROM passkeys WHERE account_id = ? AND removed_ms <= ?';
+const DELETE_SINCE = 'DELETE FROM passkeys WHERE account_id = ? AND created_ms >= ?';
+const GIVE_BACK = `UPDATE passkeys SET removed_ms = NULL WHERE account_id = ? AND removed_ms >= ? RETURNING passkey_id AS id`;
 const INSERT_CODE = 'INSERT INTO recovery_codes (account_id, digest) VALUES (?, ?)';
 const COUNT_CODES = 'SELECT COUNT(*) AS count FROM recovery_codes WHERE account_id = ?';
 const DELETE_CODE = 'DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?';
@@ -71,11 +76,32 @@ export class Passkeys {
     this.#database.query(USE).run(counter, challengeMs, nowMs, id);
   }
 
-  /** Removes a passkey of the account, and all codes with the last one; false if it has none with this id. Within a write. */
-  remove(accountId: number, id: string): boolean {
-    const isRemoved = this.#database.query(DELETE).run(id, accountId).changes > 0;
+  /**
+   * Removes a passkey of the account, and all codes with the last one; false if it has none with this id. `nowMs`: `undoSince` gives it
+   * back for 7 days. Within a write.
+   */
+  remove(accountId: number, id: string, nowMs?: InstantMs): boolean {
+    if (nowMs !== undefined) this.#database.query(DELETE_REMOVED).run(accountId, nowMs - UNDO_MS);
+    const removal =
+      nowMs === undefined
+        ? this.#database.query(DELETE).run(id, accountId)
+        : this.#database.query(REMOVE).run(nowMs, id, accountId);
+    const isRemoved = removal.changes > 0;
     if (this.ofAccount(accountId).length === 0) this.#database.query(DELETE_CODES).run(accountId);
     return isRemoved;
+  }
+
+  /**
+   * Deletes the passkeys that were added then or later, and all codes; gives back those that were removed since, and returns their ids.
+   * With 0 it deletes everything of the account. Within a write.
+   */
+  undoSince(accountId: number, sinceMs: InstantMs): string[] {
+    this.#database.query(DELETE_SINCE).run(accountId, sinceMs);
+    this.#database.query(DELETE_CODES).run(accountId);
+    return this.#database
+      .query<{ id: string }, [number, InstantMs]>(GIVE_BACK)
+      .all(accountId, sinceMs)
+      .map(({ id }) => id);
   }
 
   /** Gives the account ten new codes instead of those that are left: `AB2CD-EFGHJ-…`. Within a write. */

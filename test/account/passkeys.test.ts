@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { removePasskey, replaceRecoveryCodes } from '../../src/account/account-passkeys.ts';
 import type { NewSession, SignedIn } from '../../src/account/account-sessions.ts';
 import { UnfinishedSignIn } from '../../src/account/unfinished-sign-in.ts';
 import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
@@ -178,8 +177,8 @@ test('A counter that goes back is that of a copy; an authenticator that does not
 test('A removed passkey is not known any more; with the last one the codes end, and mails sign in again.', async () => {
   const [{ id } = { id: '' }] = passkeysOf(ada);
   const eve = signInByLink(EVE);
-  expect(await kindOf(() => removePasskey(changeOf(eve), eve.account.id, id))).toBe('not-found');
-  removePasskey(changeOf(ada), ada.account.id, id);
+  expect(await kindOf(() => held.service.passkeys.remove(changeOf(eve), id))).toBe('not-found');
+  held.service.passkeys.remove(changeOf(ada), id);
   expect(await kindOf(() => signIn(adas))).toBe('not-found');
   expect([passkeysOf(ada), codesLeft(ada)]).toEqual([[], 0]);
   expect(signInByLink(ADA).session.method).toBe('command');
@@ -258,8 +257,8 @@ describe('Adding', () => {
     expect(await kindOf(() => passkeys.add(changeOf(ada), { posted: answer, name: 'x', device: undefined }))).toBe(
       'sign-in-again',
     );
-    expect(await kindOf(() => removePasskey(changeOf(ada), ada.account.id, 'pk_'))).toBe('sign-in-again');
-    expect(await kindOf(() => replaceRecoveryCodes(changeOf(ada)))).toBe('sign-in-again');
+    expect(await kindOf(() => held.service.passkeys.remove(changeOf(ada), 'pk_'))).toBe('sign-in-again');
+    expect(await kindOf(() => held.service.passkeys.replaceCodes(changeOf(ada)))).toBe('sign-in-again');
   });
 });
 
@@ -301,7 +300,7 @@ describe('Recovery codes', () => {
     held.passTime(1);
     const person = { account, session };
     expect(await add(person, new Authenticator(ORIGIN))).toBeUndefined();
-    removePasskey(changeOf(person), account.id, lost!.id);
+    held.service.passkeys.remove(changeOf(person), lost!.id);
     expect([passkeysOf(ada).length, codesLeft(ada)]).toEqual([1, 9]);
   });
 
@@ -338,8 +337,8 @@ describe('Recovery codes', () => {
   });
 
   test('are replaced by new ones, for an account with a passkey', async () => {
-    expect(await kindOf(() => replaceRecoveryCodes(changeOf(signInByLink(EVE))))).toBe('conflict');
-    const fresh = replaceRecoveryCodes(changeOf(ada));
+    expect(await kindOf(() => held.service.passkeys.replaceCodes(changeOf(signInByLink(EVE))))).toBe('conflict');
+    const fresh = held.service.passkeys.replaceCodes(changeOf(ada));
     expect(new Set([...codes, ...fresh]).size).toBe(20);
     expect(await refusal(() => use(codes[0]!, unfinished(ADA)))).toMatch(/wrong/);
     held.passTime(1000);
