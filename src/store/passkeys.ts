@@ -31,6 +31,7 @@ const SELECT = `SELECT passkey_id AS id, account_id AS accountId, credential_id 
   transports, name, created_ms AS createdMs, last_used_ms AS lastUsedMs, challenge_ms AS challengeMs FROM passkeys`;
 export const FIND_PASSKEY = `${SELECT} WHERE credential_id = ? AND removed_ms IS NULL`;
 export const LIST_PASSKEYS = `${SELECT} WHERE account_id = ? AND removed_ms IS NULL ORDER BY created_ms, passkey_id`;
+const FIND_OWNER = 'SELECT account_id AS accountId FROM passkeys WHERE passkey_id = ? AND removed_ms IS NULL';
 const INSERT = `INSERT INTO passkeys (passkey_id, account_id, credential_id, public_key, counter, transports, name, created_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (credential_id) DO NOTHING`;
 const USE = 'UPDATE passkeys SET counter = ?, challenge_ms = ?, last_used_ms = ? WHERE passkey_id = ?';
@@ -56,6 +57,11 @@ export class Passkeys {
 
   find(credentialId: string): Passkey | undefined {
     return this.#database.query<Passkey, [string]>(FIND_PASSKEY).get(credentialId) ?? undefined;
+  }
+
+  /** The account of a passkey; undefined for an id that is unknown or was removed. */
+  accountOf(id: string): number | undefined {
+    return this.#database.query<{ accountId: number }, [string]>(FIND_OWNER).get(id)?.accountId;
   }
 
   /** Oldest first. */
