@@ -84,16 +84,9 @@ export class OidcSignIn {
       const nowMs = clock();
       const device = stores.devices.known(browser.device, nowMs);
       refuseTooManyOf(client, stores.attempts, nowMs, device);
-      const attempt = {
-        method: name,
-        email: undefined,
-        browser: attemptToken,
-        client,
-        device,
-        createdMs: nowMs,
-        usedMs: nowMs,
-      };
-      if (!stores.attempts.add(attempt)) throw startAgain(name, 'was completed already');
+      const ended = { createdMs: nowMs, usedMs: nowMs };
+      if (!stores.attempts.add({ method: name, email: undefined, browser: attemptToken, client, device, ...ended }))
+        throw startAgain(name, 'was completed already');
     });
     const { identity, email: stated, isEmailVerified, provedMs } = await provider.identify(callback, secrets);
     // The session of a person who links has a recent proof, so a provider need not state its own.

@@ -16,7 +16,7 @@ const PER_ACCOUNT_MAX = 20;
 export interface Session {
   readonly id: string;
   readonly accountId: number;
-  /** The way in which the person signed in: `email`, `command` or the name of an OIDC provider. */
+  /** The way in which the person signed in: `email`, `command`, `passkey`, `recovery-code` or the name of an OIDC provider. */
   readonly method: string;
   readonly userAgent: string | undefined;
   readonly createdMs: number;
