@@ -54,7 +54,7 @@ export class LinkedProviders {
    */
   unlink(person: SignedIn, { issuer, subject }: Identity): void {
     const { stores, clock, outbox, publicUrl } = this.#deps;
-    const { identities, audit, accountsDatabase } = stores;
+    const { identities, passkeys, audit, accountsDatabase } = stores;
     const { id, email } = person.account;
     const nowMs = clock();
     refuseOldSignIn(person, nowMs);
@@ -63,9 +63,12 @@ export class LinkedProviders {
         throw new DomainError('not-found', 'no such identity is linked to your account: open the settings again');
       }
       identities.unlink({ issuer, subject });
-      if (outbox === undefined && !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined)) {
+      const isLast =
+        !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined) &&
+        passkeys.ofAccount(id).length === 0;
+      if (outbox === undefined && isLast) {
         const sentence =
-          'this is your only way to sign in, since this service sends no mail: link another provider first';
+          'this is your only way to sign in, since this service sends no mail: link another provider or add a passkey first';
         throw new DomainError('conflict', sentence);
       }
       const detail = { issuer, subject };
