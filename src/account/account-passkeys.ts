@@ -7,6 +7,7 @@ import { Passkeys } from '../store/passkeys.ts';
 import { passkeyMail, settingMail } from './account-mails.ts';
 import type { Browser, NewSession, SignedIn } from './account-sessions.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
+import { refuseMoreToday } from './daily-limit.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 import type { SignInDeps } from './sign-in.ts';
@@ -15,8 +16,8 @@ import { readStamp, stampOf, unfinishedAccount } from './unfinished-sign-in.ts';
 
 const PER_ACCOUNT_MAX = 20;
 const CHALLENGE_MS = 5 * 60_000;
-/** Wrong recovery codes of an account in a day. Only people who have proved the address type any. */
-const WRONG_CODES_MAX = 10;
+/** Wrong recovery codes of an account, which only people who have proved the address type, and replacements of its codes. */
+const CODES_A_DAY = 10;
 /** EdDSA, ES256 and RS256. */
 const ALGORITHMS = [-8, -7, -257];
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
@@ -134,14 +135,17 @@ export class AccountPasskeys {
     this.#mail(change, `The passkey '${found?.name}' was removed`);
   }
 
-  /** Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', and 'conflict' without a passkey. */
+  /** Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', 'rate-limited', and 'conflict' without a passkey. */
   replaceCodes(change: PersonalChange): readonly string[] {
-    const { passkeys, accountsDatabase } = this.#deps.stores;
+    const { passkeys, audit, accountsDatabase } = this.#deps.stores;
     const { id } = change.actor.account;
     refuseOldSignIn(change.actor, change.nowMs);
     const codes = accountsDatabase.write(() => {
+      const sentence = 'the codes were replaced ten times today: keep the last ones';
+      const action = 'recovery-codes.replace';
+      refuseMoreToday(audit, change.nowMs, { accountId: id, action, max: CODES_A_DAY, sentence });
       if (passkeys.ofAccount(id).length === 0) throw new DomainError('conflict', 'add a passkey first');
-      record(change, 'recovery-codes.replace', id);
+      record(change, action, id);
       return passkeys.newCodes(id);
     });
     this.#mail(change, 'The recovery codes were replaced');
@@ -209,11 +213,8 @@ export class AccountPasskeys {
     }
     // A wrong code changes the database too, so its error is thrown after the transaction.
     const opened = accountsDatabase.write(() => {
-      const wrong = audit.list(WRONG_CODES_MAX, { accountId, action: 'recovery-code.refused' });
-      if (wrong.length === WRONG_CODES_MAX && wrong.at(-1)!.atMs > atMs - DAY_MS) {
-        const retryAfterSeconds = DAY_MS / 1000;
-        throw new DomainError('rate-limited', 'ten wrong codes today: sign in with a passkey', { retryAfterSeconds });
-      }
+      const sentence = 'ten wrong codes today: sign in with a passkey';
+      refuseMoreToday(audit, atMs, { accountId, action: 'recovery-code.refused', max: CODES_A_DAY, sentence });
       const isRight = passkeys.useCode(accountId, typed);
       const entry = { atMs, accountId, detail: { left: passkeys.codesLeft(accountId) } };
       audit.append(

@@ -346,6 +346,12 @@ describe('Recovery codes', () => {
     expect(entries('recovery-codes.replace')).toEqual([{ actorId: ada.account.id, accountId: ada.account.id }]);
     expect(codesLeft(ada)).toBe(9);
   });
+
+  test('are replaced at most ten times in a day, since each time is mailed and audited', () => {
+    for (let count = 0; count < 10; count += 1) held.service.passkeys.replaceCodes(changeOf(ada));
+    expect(() => held.service.passkeys.replaceCodes(changeOf(ada))).toThrow('ten times');
+    expect([entries('recovery-codes.replace').length, codesLeft(ada)]).toEqual([10, 10]);
+  });
 });
 
 test('A disabled account signs in with no passkey and no code.', async () => {
