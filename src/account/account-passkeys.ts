@@ -281,7 +281,7 @@ export class AccountPasskeys {
 export function removePasskey(change: Change, accountId: number, id: string): void {
   const { database, secret } = change.registry;
   database.write(() => {
-    if (!new Passkeys(database, secret).remove(accountId, id, change.actor && change.nowMs)) {
+    if (!new Passkeys(database, secret).remove(accountId, id, change.actor === undefined ? 0 : change.nowMs)) {
       throw new DomainError('not-found', 'there is no such passkey: it may have been removed already');
     }
     record(change, 'passkey.remove', accountId, { passkey: id });

@@ -86,11 +86,8 @@ export function keepRevoked(change: Change, revocations: Revocations): number {
     for (const key of rotated)
       record(change, 'key.rotate', apiKeys.replace(key, change.nowMs).accountId, { key: key.id });
   });
-  const removed = removedPasskeys.filter((id) => {
-    const accountId = passkeys.accountOf(id);
-    if (accountId !== undefined) removePasskey(change, accountId, id);
-    return accountId !== undefined;
-  });
+  const removed = removedPasskeys.filter((id) => passkeys.accountOf(id) !== undefined);
+  for (const id of removed) removePasskey(change, passkeys.accountOf(id)!, id);
   const unlinked = unlinkedIdentities.filter((identity) => identities.find(identity) !== undefined);
   database.write(() => {
     for (const identity of unlinked) {

@@ -77,9 +77,8 @@ export class UndoableChanges {
         accounts.setEmail(account, email);
         audit.append({ ...entry, action: 'account.email', detail: { from: account.email, to: email } });
       }
-      for (const { issuer, subject } of identities
-        .ofAccount(accountId)
-        .filter(({ linkedMs }) => linkedMs >= createdMs)) {
+      const linked = identities.ofAccount(accountId).filter(({ linkedMs }) => linkedMs >= createdMs);
+      for (const { issuer, subject } of linked) {
         identities.unlink({ issuer, subject });
         audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
       }

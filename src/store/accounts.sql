@@ -72,7 +72,7 @@ CREATE TABLE passkeys (
   last_used_ms INTEGER,
   -- The time of the latest challenge that it answered: only later ones are accepted.
   challenge_ms INTEGER NOT NULL DEFAULT 0,
-  -- When its person removed it: links that undo changes give it back for 7 days.
+  -- When its person removed it: links that undo changes give it back for 7 days. 0: never.
   removed_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 

@@ -36,7 +36,6 @@ const INSERT = `INSERT INTO passkeys (passkey_id, account_id, credential_id, pub
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (credential_id) DO NOTHING`;
 const USE = 'UPDATE passkeys SET counter = ?, challenge_ms = ?, last_used_ms = ? WHERE passkey_id = ?';
 const REMOVE = 'UPDATE passkeys SET removed_ms = ? WHERE passkey_id = ? AND account_id = ? AND removed_ms IS NULL';
-const DELETE = 'DELETE FROM passkeys WHERE passkey_id = ? AND account_id = ?';
 const DELETE_REMOVED = 'DELETE FROM passkeys WHERE account_id = ? AND removed_ms <= ?';
 const DELETE_SINCE = 'DELETE FROM passkeys WHERE account_id = ? AND created_ms >= ?';
 const GIVE_BACK = `UPDATE passkeys SET removed_ms = NULL WHERE account_id = ? AND removed_ms >= ? RETURNING passkey_id AS id`;
@@ -69,9 +68,10 @@ export class Passkeys {
     return this.#database.query<Passkey, [number]>(LIST_PASSKEYS).all(accountId);
   }
 
-  /** Adds a passkey, and returns its id; undefined if an account has it already. Within a write. */
+  /** Adds a passkey, deletes those that were removed 7 days ago, and returns its id; undefined if an account has it already. Within a write. */
   add(passkey: Omit<Passkey, 'id' | 'lastUsedMs' | 'challengeMs'>): string | undefined {
     const { accountId, credentialId, publicKey, counter, transports, name, createdMs } = passkey;
+    this.#database.query(DELETE_REMOVED).run(accountId, createdMs - UNDO_MS);
     const id = `pk_${randomBytes(9).toString('hex')}`;
     const values = [id, accountId, credentialId, publicKey, counter, transports, name, createdMs];
     return this.#database.query(INSERT).run(...values).changes > 0 ? id : undefined;
@@ -83,16 +83,11 @@ export class Passkeys {
   }
 
   /**
-   * Removes a passkey of the account, and all codes with the last one; false if it has none with this id. `nowMs`: `undoSince` gives it
-   * back for 7 days. Within a write.
+   * Removes a passkey of the account, and all codes with the last one; false if it has none with this id. `undoSince` gives it back for 7
+   * days from `removedMs`; with 0 never. Within a write.
    */
-  remove(accountId: number, id: string, nowMs?: InstantMs): boolean {
-    if (nowMs !== undefined) this.#database.query(DELETE_REMOVED).run(accountId, nowMs - UNDO_MS);
-    const removal =
-      nowMs === undefined
-        ? this.#database.query(DELETE).run(id, accountId)
-        : this.#database.query(REMOVE).run(nowMs, id, accountId);
-    const isRemoved = removal.changes > 0;
+  remove(accountId: number, id: string, removedMs: InstantMs): boolean {
+    const isRemoved = this.#database.query(REMOVE).run(removedMs, id, accountId).changes > 0;
     if (this.ofAccount(accountId).length === 0) this.#database.query(DELETE_CODES).run(accountId);
     return isRemoved;
   }
