@@ -135,7 +135,10 @@ export class AccountPasskeys {
     this.#mail(change, `The passkey '${found?.name}' was removed`);
   }
 
-  /** Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', 'rate-limited', and 'conflict' without a passkey. */
+  /**
+   * Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', 'rate-limited', and 'conflict'
+   * without a passkey.
+   */
   replaceCodes(change: PersonalChange): readonly string[] {
     const { passkeys, audit, accountsDatabase } = this.#deps.stores;
     const { id } = change.actor.account;

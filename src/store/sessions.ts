@@ -63,7 +63,8 @@ export class Sessions {
   }
 
   /**
-   * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random bits, is stored nowhere. Within a write.
+   * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random
+   * bits, is stored nowhere. Within a write.
    */
   create(
     request: Pick<Session, 'accountId' | 'method' | 'userAgent' | 'provedMs'>,

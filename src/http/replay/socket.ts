@@ -113,9 +113,10 @@ export class Sockets {
   }
 
   /**
-   * The hooks of a `.ws()` route. A request is refused as `Slots.take` does while too many sockets are open, and with 'malformed-request' if it cannot become a socket. An error in a session closes its socket with 1011
-   * and is logged. `watch` is called for each new socket. It returns a function that is called every second: if that returns false, the
-   * socket is closed with 1008. `keyIdOf`: the id of a request's key; undefined if no key is needed.
+   * The hooks of a `.ws()` route. A request is refused as `Slots.take` does while too many sockets are open, and with 'malformed-request'
+   * if it cannot become a socket. An error in a session closes its socket with 1011 and is logged. `watch` is called for each new socket.
+   * It returns a function that is called every second: if that returns false, the socket is closed with 1008. `keyIdOf`: the id of a
+   * request's key; undefined if no key is needed.
    */
   hooks(
     open: SessionOpener,
