@@ -15,11 +15,11 @@ import { refuseOldSignIn } from './recent-sign-in.ts';
 /**
  * Deletes an account: its keys are revoked, its unexpired grants end, and its address, name, identities, passkeys and names of keys are
  * removed, in the audit too. The address is free again. Then its sessions end, and its usage is added to that of all deleted accounts.
- * Throws 'not-found' for an
- * account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
+ * Throws 'not-found' for an account that is unknown or deleted, 'conflict' for a person if it is the last admin, and as `administer` does.
  *
- * These are two transactions, since they change two files. The first one, in accounts.db, decides: afterwards no key and no session of
- * the account is accepted. If the process ends between them, or without `activity`, the next start of a server does the second one (`DeletedAccounts`).
+ * These are two transactions, since they change two files. The first one, in accounts.db, decides: afterwards no key and no session of the
+ * account is accepted. If the process ends between them, or without `activity`, the next start of a server does the second one
+ * (`DeletedAccounts`).
  */
 export function deleteAccount(change: Change, accountId: number, activity?: Activity): void {
   changeAccount(change, accountId, (account) => remove(change, account));
@@ -73,8 +73,7 @@ function remove(change: Change, account: Account): void {
   const identities = new Identities(database);
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
   new UndoLinks(database, secret).deleteSince(id, 0);
-  const passkeys = new Passkeys(database, secret);
-  for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
+  new Passkeys(database, secret).undoSince(id, 0);
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
   audit.forget(id, accounts.find(id)!.email);

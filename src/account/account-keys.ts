@@ -9,11 +9,13 @@ import type { Registry } from '../store/registry.ts';
 import type { Usage } from '../store/usage.ts';
 import { changeAccount, createAccount } from './administration.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
+import { refuseMoreToday } from './daily-limit.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 
 /** Keys that a person may create in a day, for each valid key that the account may have. Pages read the revoked ones too. */
 const DAILY_KEYS = 10;
+const DAILY_ROTATIONS = 100;
 
 /** A key, and its last use; undefined: never used. */
 export interface UsedKey extends ApiKey {
@@ -85,13 +87,18 @@ export function createOwnKey(
 /**
  * Gives a key a new secret; the old one is refused at once. Throws 'not-found' without such a key, for a person also when it is another
  * account's, 'conflict' for a revoked key, or if the key begins with another prefix than `prefix` by now (a form that is sent twice rotates
- * once), 'sign-in-again' for a person who has to sign in again.
+ * once), 'sign-in-again' for a person who has to sign in again, and 'rate-limited' for one after 100 times in a day.
  */
 export function rotateKey(change: Change, id: string, prefix?: string): IssuedKey {
   const { registry, nowMs, actor } = change;
   if (actor !== undefined) refuseOldSignIn(actor, nowMs);
   return registry.database.write(() => {
     refuseForeignKey(change, id);
+    if (actor !== undefined) {
+      const sentence = `keys of your account were rotated ${DAILY_ROTATIONS} times today: try again tomorrow`;
+      const limit = { accountId: actor.account.id, action: 'key.rotate', max: DAILY_ROTATIONS, sentence };
+      refuseMoreToday(registry.audit, nowMs, limit);
+    }
     if (prefix !== undefined && registry.apiKeys.find(id)?.prefix !== prefix) {
       throw new DomainError(
         'conflict',

@@ -94,11 +94,11 @@ function undoParts(link: string) {
   ];
 }
 
-/** The mail about an identity that does not sign in any more. */
-export function unlinkedMail(email: string, provider: string, publicUrl: string): Mail {
+/** The mail about a change in the settings that no link undoes. `what`: a sentence without its full stop. */
+export function settingMail(email: string, what: string, publicUrl: string): Mail {
   const { host } = new URL(publicUrl);
-  return mailOf(email, `${provider} does not sign in to bookreel at ${host} any more`, [
-    `${provider} does not sign in to the account ${email} of bookreel at ${host} any more: it was unlinked in the settings.`,
+  return mailOf(email, `A setting of your account at bookreel at ${host} was changed`, [
+    `${what} in the settings of the account ${email} of bookreel at ${host}.`,
     'If you did not do this, sign in by mail and sign out all browsers here:',
     { link: `${publicUrl}/account/sessions` },
   ]);

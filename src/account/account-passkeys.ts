@@ -4,9 +4,10 @@ import type { InstantMs } from '../domain/instant.ts';
 import { isAddress } from '../domain/loopback.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import { Passkeys } from '../store/passkeys.ts';
-import { passkeyMail } from './account-mails.ts';
+import { passkeyMail, settingMail } from './account-mails.ts';
 import type { Browser, NewSession, SignedIn } from './account-sessions.ts';
 import { type Change, type PersonalChange, record } from './change.ts';
+import { refuseMoreToday } from './daily-limit.ts';
 import { refuseUnprintableName } from './printable-name.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
 import type { SignInDeps } from './sign-in.ts';
@@ -15,15 +16,15 @@ import { readStamp, stampOf, unfinishedAccount } from './unfinished-sign-in.ts';
 
 const PER_ACCOUNT_MAX = 20;
 const CHALLENGE_MS = 5 * 60_000;
-/** Wrong recovery codes of an account in a day. Only people who have proved the address type any. */
-const WRONG_CODES_MAX = 10;
+/** Wrong recovery codes of an account, which only people who have proved the address type, and replacements of its codes. */
+const CODES_A_DAY = 10;
 /** EdDSA, ES256 and RS256. */
 const ALGORITHMS = [-8, -7, -257];
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
 /** The page that shows it links to the settings. */
 export const NO_PASSKEY = 'this service demands passkeys of admins: add one in your settings, then sign in with it';
 
-type Deps = Pick<SignInDeps, 'stores' | 'sessions' | 'clock' | 'publicUrl'> & {
+type Deps = Pick<SignInDeps, 'stores' | 'sessions' | 'clock' | 'publicUrl' | 'outbox'> & {
   readonly undoableChanges: UndoableChanges;
 };
 type ResponseJSON = RegistrationResponseJSON | AuthenticationResponseJSON;
@@ -86,7 +87,7 @@ export class AccountPasskeys {
     change: PersonalChange,
     { posted, name, device }: { readonly posted: string; readonly name: string; readonly device: string | undefined },
   ): Promise<readonly string[] | undefined> {
-    const { stores, undoableChanges, publicUrl } = this.#deps;
+    const { stores, sessions, undoableChanges, publicUrl } = this.#deps;
     const { passkeys, accountsDatabase } = stores;
     const { account, session } = change.actor;
     const accountId = account.id;
@@ -106,6 +107,8 @@ export class AccountPasskeys {
     const known = [transports].flat().filter((one) => TRANSPORTS.includes(one));
     const passkey = { accountId, credentialId, publicKey, counter, transports: known.join(), name };
     const { codes, send } = accountsDatabase.write(() => {
+      // The session may have ended during the check.
+      if (!sessions.isOpen(session)) throw new DomainError('sign-in-again', 'this session has ended: sign in again');
       const { length } = passkeys.ofAccount(accountId);
       if (length >= PER_ACCOUNT_MAX) throw new DomainError('conflict', 'you have 20 passkeys: remove one first');
       const id = passkeys.add({ ...passkey, createdMs: change.nowMs });
@@ -120,6 +123,41 @@ export class AccountPasskeys {
     });
     send();
     return codes;
+  }
+
+  /** Removes a passkey of the person, as `removePasskey` does, with a mail. Throws 'sign-in-again'. */
+  remove(change: PersonalChange, id: string): void {
+    const { account } = change.actor;
+    const { passkeys, accountsDatabase } = this.#deps.stores;
+    refuseOldSignIn(change.actor, change.nowMs);
+    const found = accountsDatabase.read(() => passkeys.ofAccount(account.id)).find((passkey) => passkey.id === id);
+    removePasskey(change, account.id, id);
+    this.#mail(change, `The passkey '${found?.name}' was removed`);
+  }
+
+  /**
+   * Gives the person's account new recovery codes, with a mail; the former ones end. Throws 'sign-in-again', 'rate-limited', and 'conflict'
+   * without a passkey.
+   */
+  replaceCodes(change: PersonalChange): readonly string[] {
+    const { passkeys, audit, accountsDatabase } = this.#deps.stores;
+    const { id } = change.actor.account;
+    refuseOldSignIn(change.actor, change.nowMs);
+    const codes = accountsDatabase.write(() => {
+      const sentence = 'the codes were replaced ten times today: keep the last ones';
+      const action = 'recovery-codes.replace';
+      refuseMoreToday(audit, change.nowMs, { accountId: id, action, max: CODES_A_DAY, sentence });
+      if (passkeys.ofAccount(id).length === 0) throw new DomainError('conflict', 'add a passkey first');
+      record(change, action, id);
+      return passkeys.newCodes(id);
+    });
+    this.#mail(change, 'The recovery codes were replaced');
+    return codes;
+  }
+
+  #mail({ actor, nowMs }: PersonalChange, what: string): void {
+    const { outbox, publicUrl } = this.#deps;
+    outbox?.send(settingMail(actor.account.email, what, publicUrl()), nowMs + DAY_MS);
   }
 
   /**
@@ -178,11 +216,8 @@ export class AccountPasskeys {
     }
     // A wrong code changes the database too, so its error is thrown after the transaction.
     const opened = accountsDatabase.write(() => {
-      const wrong = audit.list(WRONG_CODES_MAX, { accountId, action: 'recovery-code.refused' });
-      if (wrong.length === WRONG_CODES_MAX && wrong.at(-1)!.atMs > atMs - DAY_MS) {
-        const retryAfterSeconds = DAY_MS / 1000;
-        throw new DomainError('rate-limited', 'ten wrong codes today: sign in with a passkey', { retryAfterSeconds });
-      }
+      const sentence = 'ten wrong codes today: sign in with a passkey';
+      refuseMoreToday(audit, atMs, { accountId, action: 'recovery-code.refused', max: CODES_A_DAY, sentence });
       const isRight = passkeys.useCode(accountId, typed);
       const entry = { atMs, accountId, detail: { left: passkeys.codesLeft(accountId) } };
       audit.append(
@@ -245,28 +280,14 @@ export class AccountPasskeys {
   }
 }
 
-/** Removes a passkey; sessions continue. Throws 'not-found' for one of another account, and 'sign-in-again' for a person. */
+/** Removes a passkey: one that a command removes is never given back. Sessions continue. Throws 'not-found' for one of another account. */
 export function removePasskey(change: Change, accountId: number, id: string): void {
   const { database, secret } = change.registry;
-  if (change.actor !== undefined) refuseOldSignIn(change.actor, change.nowMs);
   database.write(() => {
-    if (!new Passkeys(database, secret).remove(accountId, id)) {
+    if (!new Passkeys(database, secret).remove(accountId, id, change.actor === undefined ? 0 : change.nowMs)) {
       throw new DomainError('not-found', 'there is no such passkey: it may have been removed already');
     }
     record(change, 'passkey.remove', accountId, { passkey: id });
-  });
-}
-
-/** Gives the person's account new recovery codes; the former ones end. Throws 'sign-in-again', and 'conflict' without a passkey. */
-export function replaceRecoveryCodes(change: PersonalChange): readonly string[] {
-  const { database, secret } = change.registry;
-  const { id } = change.actor.account;
-  const passkeys = new Passkeys(database, secret);
-  refuseOldSignIn(change.actor, change.nowMs);
-  return database.write(() => {
-    if (passkeys.ofAccount(id).length === 0) throw new DomainError('conflict', 'add a passkey first');
-    record(change, 'recovery-codes.replace', id);
-    return passkeys.newCodes(id);
   });
 }
 

@@ -46,8 +46,8 @@ export class AccountSessions {
   }
 
   /**
-   * A new session of an account that is not disabled, for a person who proved who they are at `provedMs`; the browser's earlier one ends. Within the write that read the account: a command
-   * that disables the account waits for it, and then ends this session too.
+   * A new session of an account that is not disabled, for a person who proved who they are at `provedMs`; the browser's earlier one ends.
+   * Within the write that read the account: a command that disables the account waits for it, and then ends this session too.
    */
   open(account: Account, method: string, browser: Browser, provedMs: InstantMs | undefined): NewSession {
     const { sessions, devices, attempts, activityDatabase } = this.#stores;

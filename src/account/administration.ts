@@ -121,7 +121,10 @@ export function enableAccount(change: Change, accountId: number): void {
   });
 }
 
-/** Replaces the address of an account, also in its links that undo changes; its keys, sessions and identities stay. Throws 'conflict' for an address that another account has. */
+/**
+ * Replaces the address of an account, also in its links that undo changes; its keys, sessions and identities stay. Throws 'conflict' for an
+ * address that another account has.
+ */
 export function setEmail(change: Change, accountId: number, to: string): void {
   changeAccount(change, accountId, (account) => {
     const { accounts, database, secret } = change.registry;

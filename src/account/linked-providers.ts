@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
+import { DAY_MS } from '../domain/usage.ts';
 import type { Identity } from '../store/identities.ts';
-import { ATTEMPT_MS } from '../store/sign-in-attempts.ts';
-import { linkedMail, unlinkedMail } from './account-mails.ts';
+import { linkedMail, settingMail } from './account-mails.ts';
 import type { SignedIn } from './account-sessions.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { refuseOldSignIn } from './recent-sign-in.ts';
@@ -54,7 +54,7 @@ export class LinkedProviders {
    */
   unlink(person: SignedIn, { issuer, subject }: Identity): void {
     const { stores, clock, outbox, publicUrl } = this.#deps;
-    const { identities, audit, accountsDatabase } = stores;
+    const { identities, passkeys, audit, accountsDatabase } = stores;
     const { id, email } = person.account;
     const nowMs = clock();
     refuseOldSignIn(person, nowMs);
@@ -63,14 +63,17 @@ export class LinkedProviders {
         throw new DomainError('not-found', 'no such identity is linked to your account: open the settings again');
       }
       identities.unlink({ issuer, subject });
-      if (outbox === undefined && !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined)) {
+      const isLast =
+        !identities.ofAccount(id).some((left) => this.nameOf(left.issuer) !== undefined) &&
+        passkeys.ofAccount(id).length === 0;
+      if (outbox === undefined && isLast) {
         const sentence =
-          'this is your only way to sign in, since this service sends no mail: link another provider first';
+          'this is your only way to sign in, since this service sends no mail: link another provider or add a passkey first';
         throw new DomainError('conflict', sentence);
       }
       const detail = { issuer, subject };
       audit.append({ atMs: nowMs, by: person, accountId: id, action: 'identity.unlink', detail });
     });
-    outbox?.send(unlinkedMail(email, this.nameOf(issuer) ?? issuer, publicUrl()), nowMs + ATTEMPT_MS);
+    outbox?.send(settingMail(email, `${this.nameOf(issuer) ?? issuer} was unlinked`, publicUrl()), nowMs + DAY_MS);
   }
 }

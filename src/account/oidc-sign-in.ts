@@ -14,6 +14,8 @@ import type { SignIn, SignInDeps } from './sign-in.ts';
 /** The value of the browser's cookie: 256 random bits, the time in base 36, and the purpose of a proof for a person who is signed in. */
 const ATTEMPT_TOKEN = /^[\w-]{43}\.([0-9a-z]{1,11})(?:\.(again|link))?$/;
 
+type Deps = Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl' | 'sessions'>;
+
 /** The end of a sign-in at a provider. Empty: the identity was linked. */
 export interface OidcEnd {
   readonly session?: NewSession;
@@ -26,17 +28,12 @@ export interface OidcEnd {
  * this service. The callback is accepted once, within 15 minutes, in that browser.
  */
 export class OidcSignIn {
-  readonly #deps: Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl' | 'sessions'>;
+  readonly #deps: Deps;
   readonly #signIn: SignIn;
   readonly #linked: LinkedProviders;
   readonly #providers: ReadonlyMap<string, OidcProvider>;
 
-  constructor(
-    deps: Pick<SignInDeps, 'stores' | 'clock' | 'publicUrl' | 'sessions'>,
-    signIn: SignIn,
-    linked: LinkedProviders,
-    providers: readonly OidcProvider[],
-  ) {
+  constructor(deps: Deps, signIn: SignIn, linked: LinkedProviders, providers: readonly OidcProvider[]) {
     this.#deps = deps;
     this.#signIn = signIn;
     this.#linked = linked;
@@ -84,16 +81,9 @@ export class OidcSignIn {
       const nowMs = clock();
       const device = stores.devices.known(browser.device, nowMs);
       refuseTooManyOf(client, stores.attempts, nowMs, device);
-      const attempt = {
-        method: name,
-        email: undefined,
-        browser: attemptToken,
-        client,
-        device,
-        createdMs: nowMs,
-        usedMs: nowMs,
-      };
-      if (!stores.attempts.add(attempt)) throw startAgain(name, 'was completed already');
+      const ended = { createdMs: nowMs, usedMs: nowMs };
+      if (!stores.attempts.add({ method: name, email: undefined, browser: attemptToken, client, device, ...ended }))
+        throw startAgain(name, 'was completed already');
     });
     const { identity, email: stated, isEmailVerified, provedMs } = await provider.identify(callback, secrets);
     // The session of a person who links has a recent proof, so a provider need not state its own.

@@ -11,8 +11,9 @@ import type { SignInDeps } from './sign-in.ts';
 const CHANGES_MAX = 50;
 
 /**
- * Changes of how a person signs in: another address, a linked identity, a passkey. Each ends the other sessions, and its mails have a link that takes the
- * account back to the state before it, once, for 7 days, in any browser. So a thief cannot keep an account by changing it twice.
+ * Changes of how a person signs in: another address, a linked identity, a passkey. Each ends the other sessions, and its mails have a link
+ * that takes the account back to the state before it, once, for 7 days, in any browser. So a thief cannot keep an account by changing it
+ * twice.
  */
 export class UndoableChanges {
   readonly #deps: Omit<SignInDeps, 'sessions'>;
@@ -57,8 +58,8 @@ export class UndoableChanges {
 
   /**
    * Undoes the change of a link and all later ones: the account gets its address back, identities linked and passkeys added since are
-   * removed, and all sessions end. Returns the address. `from`: the request, for the audit. Throws as `look` does, and 'conflict' when
-   * another account has the address.
+   * removed, passkeys removed since are given back, and recovery codes and all sessions end. Returns the address. `from`: the request, for
+   * the audit. Throws as `look` does, and 'conflict' when another account has the address.
    */
   undo(token: string, from: Pick<AuditActor, 'clientAddress' | 'requestId'> = {}): string {
     const { stores, clock, outbox } = this.#deps;
@@ -77,15 +78,16 @@ export class UndoableChanges {
         accounts.setEmail(account, email);
         audit.append({ ...entry, action: 'account.email', detail: { from: account.email, to: email } });
       }
-      for (const { issuer, subject } of identities
-        .ofAccount(accountId)
-        .filter(({ linkedMs }) => linkedMs >= createdMs)) {
+      const linked = identities.ofAccount(accountId).filter(({ linkedMs }) => linkedMs >= createdMs);
+      for (const { issuer, subject } of linked) {
         identities.unlink({ issuer, subject });
         audit.append({ ...entry, action: 'identity.unlink', detail: { issuer, subject } });
       }
       for (const passkey of passkeys.ofAccount(accountId).filter((one) => one.createdMs >= createdMs)) {
-        passkeys.remove(accountId, passkey.id);
         audit.append({ ...entry, action: 'passkey.remove', detail: { passkey: passkey.id } });
+      }
+      for (const passkey of passkeys.undoSince(accountId, createdMs)) {
+        audit.append({ ...entry, action: 'passkey.add', detail: { passkey } });
       }
       undoLinks.deleteSince(accountId, createdMs);
       const ended = activityDatabase.write(() => {

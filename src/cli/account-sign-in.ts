@@ -31,15 +31,11 @@ export function requiredPublicUrl({ publicUrl }: LinkOptions): string {
 }
 
 /** A one-time link that signs in to the account. Throws 'invalid-parameter' without --public-url, and as `createLink` does. */
-export function signInLink(
-  { clock, err, operatingUser }: Terminal,
-  options: LinkOptions,
-  registry: Registry,
-  account: Account,
-): string {
+export function signInLink(terminal: Terminal, options: LinkOptions, registry: Registry, account: Account): string {
+  const { clock, err } = terminal;
   using activity = openActivity(options.data);
   const stores = signInStores(registry, activity.database);
-  const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account, { operatingUser });
+  const link = createLink({ stores, clock, publicUrl: requiredPublicUrl(options) }, account, terminal);
   err(`the link signs in as ${account.email}, once, within 15 minutes\n`);
   return link;
 }
@@ -79,12 +75,7 @@ export function printSessions(
 }
 
 /** Ends all sessions of an account that is disabled. */
-export function endSessions(
-  { clock, operatingUser }: Terminal,
-  data: string,
-  registry: Registry,
-  account: Account,
-): void {
+export function endSessions(terminal: Terminal, data: string, registry: Registry, account: Account): void {
   using activity = openActivity(data);
-  new AccountSessions(signInStores(registry, activity.database), clock).endAll(account, { operatingUser });
+  new AccountSessions(signInStores(registry, activity.database), terminal.clock).endAll(account, terminal);
 }

@@ -96,8 +96,9 @@ the data directory come from a restore that was killed, and can be deleted.
 While a server uses the data directory, the command fails with exit code 4.
 
 Keys that were revoked or rotated since the backup, and accounts that were
-disabled or deleted, stay refused: they are taken from the archive that --force
-replaces, and from --revoked. All sessions end, and sign-in links are void.
+disabled or deleted, stay refused, as do former admins, removed passkeys and
+unlinked identities: all are taken from the archive that --force replaces, and
+from --revoked. All sessions end, and sign-in links are void.
 
 Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
@@ -121,7 +122,7 @@ Examples:
       const { keptAs } = restored;
       terminal.out(options.json === true ? json({ data, ...restored, refused }) : `${data}\n`);
       const notes = [
-        refused === null ? NO_LIST : `refused since the backup: ${refused} keys and accounts`,
+        refused === null ? NO_LIST : `refused since the backup: ${refused} keys, accounts and ways to sign in`,
         ...(keptAs.length === 0 ? [] : [`the previous archive is now ${keptAs.join(', ')}`]),
       ];
       if (options.json !== true) terminal.err(`${[`${sizeOf(restored)}, verified`, ...notes].join('; ')}\n`);
@@ -149,8 +150,13 @@ function replacedRevocations(data: string): Revocations | undefined {
   try {
     using database = Database.open(data, ACCOUNTS, { create: false });
     // Its key secret may be lost.
-    const apiKeys = new ApiKeys(database, KeySecret.random());
-    return revocationsOf({ database, apiKeys, accounts: new Accounts(database) });
+    const secret = KeySecret.random();
+    return revocationsOf({
+      database,
+      secret,
+      apiKeys: new ApiKeys(database, secret),
+      accounts: new Accounts(database),
+    });
   } catch (error) {
     // Damage of the archive is why backups are restored.
     if (error instanceof DomainError) return undefined;
@@ -158,7 +164,7 @@ function replacedRevocations(data: string): Revocations | undefined {
   }
 }
 
-/** Ends the sessions of a restored copy, and refuses what was revoked since. Returns the number of keys and accounts; null without a list. */
+/** Ends the sessions of a restored copy, and refuses what was revoked since. Returns the number of changes; null without a list. */
 function refuseRevoked(
   { clock, operatingUser }: Terminal,
   draft: string,

@@ -119,7 +119,7 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
   });
   const revoked = key
     .command('revoked')
-    .description('print the revoked and rotated keys and the disabled accounts, for restore')
+    .description('print what restore must refuse: revoked keys, disabled accounts, removed passkeys')
     .addHelpText('after', examples('key revoked > /mnt/backups/revoked.json'));
   onRegistry(terminal, revoked, ({ registry }) => terminal.out(json(revocationsOf(registry))));
   return key;

@@ -47,7 +47,8 @@ CREATE INDEX undo_links_by_creation ON undo_links (created_ms);
 CREATE TABLE passkeys (
   passkey_id TEXT PRIMARY KEY, account_id INTEGER NOT NULL REFERENCES accounts (account_id),
   credential_id TEXT NOT NULL UNIQUE, public_key BLOB NOT NULL, counter INTEGER NOT NULL, transports TEXT NOT NULL,
-  name TEXT NOT NULL, created_ms INTEGER NOT NULL, last_used_ms INTEGER, challenge_ms INTEGER NOT NULL DEFAULT 0
+  name TEXT NOT NULL, created_ms INTEGER NOT NULL, last_used_ms INTEGER, challenge_ms INTEGER NOT NULL DEFAULT 0,
+  removed_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX passkeys_by_account ON passkeys (account_id, created_ms);
 CREATE TABLE recovery_codes (

@@ -71,7 +71,9 @@ CREATE TABLE passkeys (
   created_ms INTEGER NOT NULL,
   last_used_ms INTEGER,
   -- The time of the latest challenge that it answered: only later ones are accepted.
-  challenge_ms INTEGER NOT NULL DEFAULT 0
+  challenge_ms INTEGER NOT NULL DEFAULT 0,
+  -- When its person removed it: links that undo changes give it back for 7 days. 0: never.
+  removed_ms INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX passkeys_by_account ON passkeys (account_id, created_ms);

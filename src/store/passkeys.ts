@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Database } from './database.ts';
 import type { KeySecret } from './key-secret.ts';
+import { UNDO_MS } from './undo-links.ts';
 
 /** None of them looks like another one. A code of four groups of five has 98 random bits. */
 const CODE_CHARACTERS = '23456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -28,12 +29,16 @@ export interface Passkey {
 
 const SELECT = `SELECT passkey_id AS id, account_id AS accountId, credential_id AS credentialId, public_key AS publicKey, counter,
   transports, name, created_ms AS createdMs, last_used_ms AS lastUsedMs, challenge_ms AS challengeMs FROM passkeys`;
-export const FIND_PASSKEY = `${SELECT} WHERE credential_id = ?`;
-export const LIST_PASSKEYS = `${SELECT} WHERE account_id = ? ORDER BY created_ms, passkey_id`;
+export const FIND_PASSKEY = `${SELECT} WHERE credential_id = ? AND removed_ms IS NULL`;
+export const LIST_PASSKEYS = `${SELECT} WHERE account_id = ? AND removed_ms IS NULL ORDER BY created_ms, passkey_id`;
+const FIND_OWNER = 'SELECT account_id AS accountId FROM passkeys WHERE passkey_id = ? AND removed_ms IS NULL';
 const INSERT = `INSERT INTO passkeys (passkey_id, account_id, credential_id, public_key, counter, transports, name, created_ms)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (credential_id) DO NOTHING`;
 const USE = 'UPDATE passkeys SET counter = ?, challenge_ms = ?, last_used_ms = ? WHERE passkey_id = ?';
-const DELETE = 'DELETE FROM passkeys WHERE passkey_id = ? AND account_id = ?';
+const REMOVE = 'UPDATE passkeys SET removed_ms = ? WHERE passkey_id = ? AND account_id = ? AND removed_ms IS NULL';
+const DELETE_REMOVED = 'DELETE FROM passkeys WHERE account_id = ? AND removed_ms <= ?';
+const DELETE_SINCE = 'DELETE FROM passkeys WHERE account_id = ? AND created_ms >= ?';
+const GIVE_BACK = `UPDATE passkeys SET removed_ms = NULL WHERE account_id = ? AND removed_ms >= ? RETURNING passkey_id AS id`;
 const INSERT_CODE = 'INSERT INTO recovery_codes (account_id, digest) VALUES (?, ?)';
 const COUNT_CODES = 'SELECT COUNT(*) AS count FROM recovery_codes WHERE account_id = ?';
 const DELETE_CODE = 'DELETE FROM recovery_codes WHERE account_id = ? AND digest = ?';
@@ -53,14 +58,20 @@ export class Passkeys {
     return this.#database.query<Passkey, [string]>(FIND_PASSKEY).get(credentialId) ?? undefined;
   }
 
+  /** The account of a passkey; undefined for an id that is unknown or was removed. */
+  accountOf(id: string): number | undefined {
+    return this.#database.query<{ accountId: number }, [string]>(FIND_OWNER).get(id)?.accountId;
+  }
+
   /** Oldest first. */
   ofAccount(accountId: number): Passkey[] {
     return this.#database.query<Passkey, [number]>(LIST_PASSKEYS).all(accountId);
   }
 
-  /** Adds a passkey, and returns its id; undefined if an account has it already. Within a write. */
+  /** Adds a passkey, deletes those that were removed 7 days ago, and returns its id; undefined if an account has it already. Within a write. */
   add(passkey: Omit<Passkey, 'id' | 'lastUsedMs' | 'challengeMs'>): string | undefined {
     const { accountId, credentialId, publicKey, counter, transports, name, createdMs } = passkey;
+    this.#database.query(DELETE_REMOVED).run(accountId, createdMs - UNDO_MS);
     const id = `pk_${randomBytes(9).toString('hex')}`;
     const values = [id, accountId, credentialId, publicKey, counter, transports, name, createdMs];
     return this.#database.query(INSERT).run(...values).changes > 0 ? id : undefined;
@@ -71,11 +82,27 @@ export class Passkeys {
     this.#database.query(USE).run(counter, challengeMs, nowMs, id);
   }
 
-  /** Removes a passkey of the account, and all codes with the last one; false if it has none with this id. Within a write. */
-  remove(accountId: number, id: string): boolean {
-    const isRemoved = this.#database.query(DELETE).run(id, accountId).changes > 0;
+  /**
+   * Removes a passkey of the account, and all codes with the last one; false if it has none with this id. `undoSince` gives it back for 7
+   * days from `removedMs`; with 0 never. Within a write.
+   */
+  remove(accountId: number, id: string, removedMs: InstantMs): boolean {
+    const isRemoved = this.#database.query(REMOVE).run(removedMs, id, accountId).changes > 0;
     if (this.ofAccount(accountId).length === 0) this.#database.query(DELETE_CODES).run(accountId);
     return isRemoved;
+  }
+
+  /**
+   * Deletes the passkeys that were added then or later, and all codes; gives back those that were removed since, and returns their ids.
+   * With 0 it deletes everything of the account. Within a write.
+   */
+  undoSince(accountId: number, sinceMs: InstantMs): string[] {
+    this.#database.query(DELETE_SINCE).run(accountId, sinceMs);
+    this.#database.query(DELETE_CODES).run(accountId);
+    return this.#database
+      .query<{ id: string }, [number, InstantMs]>(GIVE_BACK)
+      .all(accountId, sinceMs)
+      .map(({ id }) => id);
   }
 
   /** Gives the account ten new codes instead of those that are left: `AB2CD-EFGHJ-…`. Within a write. */

@@ -16,7 +16,7 @@ const PER_ACCOUNT_MAX = 20;
 export interface Session {
   readonly id: string;
   readonly accountId: number;
-  /** The way in which the person signed in: `email`, `command` or the name of an OIDC provider. */
+  /** The way in which the person signed in: `email`, `command`, `passkey`, `recovery-code` or the name of an OIDC provider. */
   readonly method: string;
   readonly userAgent: string | undefined;
   readonly createdMs: number;
@@ -63,7 +63,8 @@ export class Sessions {
   }
 
   /**
-   * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random bits, is stored nowhere. Within a write.
+   * Creates a session, and deletes all sessions that have ended, and the one used longest ago if the account has 20. `token`, 256 random
+   * bits, is stored nowhere. Within a write.
    */
   create(
     request: Pick<Session, 'accountId' | 'method' | 'userAgent' | 'provedMs'>,

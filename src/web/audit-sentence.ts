@@ -23,7 +23,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'account.enable': () => 'Enabled the account',
   'account.link': () => 'Created a sign-in link',
   'account.role': ({ role }) => (role === 'admin' ? 'Made the account an admin' : 'Made the account a user'),
-  'account.sign-up': ({ method }) => `Signed up ${by(method)}`,
+  'account.sign-up': ({ method }) => `Signed up ${signInWay(method)}`,
   'account.undo': ({ sessions }) => `Undid changes by the link in a mail, and ended ${sessionsText(sessions)}`,
   'grant.create': ({ tier, until }) => `Granted the tier ${tier} ${untilText(until)}`,
   'grant.end': ({ grant }) => `Ended the grant ${grant}`,
@@ -46,8 +46,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'recovery-codes.replace': () => 'Got new recovery codes',
   'session.end': () => 'Ended a session',
   'session.end-all': ({ sessions }) => `Ended ${sessionsText(sessions)}`,
-  'session.refused': ({ method }) => `Was refused a sign-in ${by(method)}: the account is disabled`,
-  'session.sign-in': ({ method }) => `Signed in ${by(method)}`,
+  'session.refused': ({ method }) => `Was refused a sign-in ${signInWay(method)}: the account is disabled`,
+  'session.sign-in': ({ method }) => `Signed in ${signInWay(method)}`,
   'session.sign-out': () => 'Signed out',
   'session.wrong-code': () => 'A wrong code was entered',
   'tier.add': (detail) => `Added the tier ${tierText(detail)}`,
@@ -67,7 +67,8 @@ export function auditSentence({ action, detail, count = 1 }: Described): string 
   return [action, ...facts].join(', ');
 }
 
-function by(method: Value): string {
+/** The way of a sign-in: `by mail`, `at` a provider. */
+export function signInWay(method: Value): string {
   return WAYS[String(method)] ?? `at ${method}`;
 }
 

@@ -28,32 +28,17 @@ export function cookiesOf(request: Request): {
   return { ...signIn, device: read(DEVICE), next: read(NEXT) };
 }
 
-/** The header that sets the session's cookie; undefined removes it. */
-export function sessionCookie(token: string | undefined): string {
-  return cookie(SESSION, token, SESSION_MS);
-}
+/** The header that sets the session's cookie. As below, undefined removes it. */
+export const sessionCookie = setterOf(SESSION, SESSION_MS);
+/** For a browser that started a sign-in. */
+export const attemptCookie = setterOf(ATTEMPT, ATTEMPT_MS);
+/** For a browser that signs in with a passkey, or has to. */
+export const passkeyCookie = setterOf(PASSKEY, ATTEMPT_MS);
+/** For a browser that has signed in. It stays when the person signs out. */
+export const deviceCookie = setterOf(DEVICE, DEVICE_MS);
+/** With the page to show after the sign-in in this browser. */
+export const nextCookie = setterOf(NEXT, ATTEMPT_MS);
 
-/** The header that sets the cookie of a browser that started a sign-in. */
-export function attemptCookie(attemptToken: string | undefined): string {
-  return cookie(ATTEMPT, attemptToken, ATTEMPT_MS);
-}
-
-/** The header that sets the cookie of a browser that signs in with a passkey, or has to. */
-export function passkeyCookie(token: string | undefined): string {
-  return cookie(PASSKEY, token, ATTEMPT_MS);
-}
-
-/** The header that sets the cookie of a browser that has signed in. It stays when the person signs out. */
-export function deviceCookie(device: string): string {
-  return cookie(DEVICE, device, DEVICE_MS);
-}
-
-/** The header that sets the page to show after the sign-in in this browser: by a link, a code or a provider. */
-export function nextCookie(path: string | undefined): string {
-  return cookie(NEXT, path, ATTEMPT_MS);
-}
-
-function cookie(name: string, value: string | undefined, validMs: number): string {
-  const seconds = value === undefined ? 0 : validMs / 1000;
-  return `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${seconds}`;
+function setterOf(name: string, validMs: number): (value: string | undefined) => string {
+  return (value) => `${name}=${value ?? ''}; ${ATTRIBUTES}; Max-Age=${value === undefined ? 0 : validMs / 1000}`;
 }

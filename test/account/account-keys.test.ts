@@ -12,6 +12,7 @@ import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { retireTier } from '../../src/account/tier-catalog.ts';
 import type { ErrorKind } from '../../src/domain/errors.ts';
 import { formatInstant } from '../../src/domain/instant.ts';
+import { DAY_MS } from '../../src/domain/usage.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { kindOf, lastEntry, person } from './persons.ts';
@@ -123,6 +124,21 @@ test('A person creates at most ten times as many keys a day as the account may h
   const later = { ...ada, nowMs: NOW_MS + 86_400_000 };
   const actor = { ...ada.actor, session: { ...ada.actor.session, provedMs: later.nowMs } };
   createOwnKey({ ...later, actor }, UNNAMED);
+});
+
+test('A person rotates keys at most 100 times a day, so that nobody fills the audit; commands are not limited.', () => {
+  using held = temporaryArchive();
+  const { registry } = held;
+  const [ada, eve] = [person(held, 'ada@example.com'), person(held, 'eve@example.com')];
+  const [own, other] = [createOwnKey(ada, UNNAMED).apiKey, createOwnKey(eve, UNNAMED).apiKey];
+  for (let count = 0; count < 100; count += 1) rotateKey(ada, own.id);
+  expect(kindOf(() => rotateKey(ada, own.id))).toBe('rate-limited');
+  expect(registry.audit.list(1000, { action: 'key.rotate' })).toHaveLength(100);
+  rotateKey(eve, other.id);
+  rotateKey({ registry, nowMs: NOW_MS }, own.id);
+  const nowMs = NOW_MS + DAY_MS;
+  const session = { ...ada.actor.session, provedMs: nowMs };
+  rotateKey({ ...ada, nowMs, actor: { ...ada.actor, session } }, own.id);
 });
 
 test.each([

@@ -5,7 +5,8 @@ import type { Browser, NewSession } from '../../src/account/account-sessions.ts'
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { Identities } from '../../src/store/identities.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { CLIENT, NEW_BROWSER, type People, people, refusal } from './accounts.ts';
+import { CLIENT, NEW_BROWSER, type People, PUBLIC_URL, people, refusal } from './accounts.ts';
+import { Authenticator } from './authenticator.ts';
 import { type MockProvider, PROVIDER, startMockProvider } from './oidc-provider.ts';
 import { catchMails, type SmtpCatcher } from './smtp-catcher.ts';
 
@@ -154,6 +155,18 @@ describe('Providers of an account', () => {
       /^your identity at mock signs in to another account here: unlink it in the settings of that one first$/,
     );
     expect([identitiesOf(held, ada), identitiesOf(held, eve)]).toEqual([['ada'], []]);
+  });
+
+  test('A passkey is a way in too: without mail its account unlinks the last identity.', async () => {
+    await using held = started(false);
+    const { service, registry } = held;
+    const ada = signedIn(held);
+    await (await away(held, ada)).finish();
+    const posted = new Authenticator(PUBLIC_URL).create(service.passkeys.creationOptions(ada));
+    const change = { registry, nowMs: held.nowMs(), actor: ada };
+    await service.passkeys.add(change, { posted, name: 'phone', device: undefined });
+    service.linkedProviders.unlink(ada, { issuer: provider.issuer, subject: 'ada' });
+    expect(identitiesOf(held, ada)).toEqual([]);
   });
 
   test('A person unlinks an identity after a recent sign-in; the last way in to an account of a service without mail stays.', async () => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
-import { removePasskey, replaceRecoveryCodes } from '../../src/account/account-passkeys.ts';
 import type { NewSession, SignedIn } from '../../src/account/account-sessions.ts';
 import { UnfinishedSignIn } from '../../src/account/unfinished-sign-in.ts';
 import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
@@ -96,6 +95,14 @@ test('An account with passkeys has no session by a link alone; a new passkey end
   expect(signInByLink(EVE).account.email).toBe(EVE);
 });
 
+test('A session that ends while its passkey is checked adds none: a thief who lost the session keeps no way in.', async () => {
+  const eve = signInByLink(EVE);
+  const adding = add(eve, new Authenticator(ORIGIN));
+  held.service.sessions.endAll(eve.account, eve);
+  expect(await kindOf(() => adding)).toBe('sign-in-again');
+  expect(passkeysOf(eve)).toEqual([]);
+});
+
 const REFUSED: readonly (readonly [name: string, forged: Forged, sentence: RegExp])[] = [
   ['of another origin', { origin: 'https://data.example.com.evil.example' }, /is for another site/],
   ['of another port', { origin: `${ORIGIN}:8443` }, /is for another site/],
@@ -170,8 +177,8 @@ test('A counter that goes back is that of a copy; an authenticator that does not
 test('A removed passkey is not known any more; with the last one the codes end, and mails sign in again.', async () => {
   const [{ id } = { id: '' }] = passkeysOf(ada);
   const eve = signInByLink(EVE);
-  expect(await kindOf(() => removePasskey(changeOf(eve), eve.account.id, id))).toBe('not-found');
-  removePasskey(changeOf(ada), ada.account.id, id);
+  expect(await kindOf(() => held.service.passkeys.remove(changeOf(eve), id))).toBe('not-found');
+  held.service.passkeys.remove(changeOf(ada), id);
   expect(await kindOf(() => signIn(adas))).toBe('not-found');
   expect([passkeysOf(ada), codesLeft(ada)]).toEqual([[], 0]);
   expect(signInByLink(ADA).session.method).toBe('command');
@@ -250,8 +257,8 @@ describe('Adding', () => {
     expect(await kindOf(() => passkeys.add(changeOf(ada), { posted: answer, name: 'x', device: undefined }))).toBe(
       'sign-in-again',
     );
-    expect(await kindOf(() => removePasskey(changeOf(ada), ada.account.id, 'pk_'))).toBe('sign-in-again');
-    expect(await kindOf(() => replaceRecoveryCodes(changeOf(ada)))).toBe('sign-in-again');
+    expect(await kindOf(() => held.service.passkeys.remove(changeOf(ada), 'pk_'))).toBe('sign-in-again');
+    expect(await kindOf(() => held.service.passkeys.replaceCodes(changeOf(ada)))).toBe('sign-in-again');
   });
 });
 
@@ -293,7 +300,7 @@ describe('Recovery codes', () => {
     held.passTime(1);
     const person = { account, session };
     expect(await add(person, new Authenticator(ORIGIN))).toBeUndefined();
-    removePasskey(changeOf(person), account.id, lost!.id);
+    held.service.passkeys.remove(changeOf(person), lost!.id);
     expect([passkeysOf(ada).length, codesLeft(ada)]).toEqual([1, 9]);
   });
 
@@ -330,14 +337,20 @@ describe('Recovery codes', () => {
   });
 
   test('are replaced by new ones, for an account with a passkey', async () => {
-    expect(await kindOf(() => replaceRecoveryCodes(changeOf(signInByLink(EVE))))).toBe('conflict');
-    const fresh = replaceRecoveryCodes(changeOf(ada));
+    expect(await kindOf(() => held.service.passkeys.replaceCodes(changeOf(signInByLink(EVE))))).toBe('conflict');
+    const fresh = held.service.passkeys.replaceCodes(changeOf(ada));
     expect(new Set([...codes, ...fresh]).size).toBe(20);
     expect(await refusal(() => use(codes[0]!, unfinished(ADA)))).toMatch(/wrong/);
     held.passTime(1000);
     expect(use(fresh[0]!, unfinished(ADA)).account.email).toBe(ADA);
     expect(entries('recovery-codes.replace')).toEqual([{ actorId: ada.account.id, accountId: ada.account.id }]);
     expect(codesLeft(ada)).toBe(9);
+  });
+
+  test('are replaced at most ten times in a day, since each time is mailed and audited', () => {
+    for (let count = 0; count < 10; count += 1) held.service.passkeys.replaceCodes(changeOf(ada));
+    expect(() => held.service.passkeys.replaceCodes(changeOf(ada))).toThrow('ten times');
+    expect([entries('recovery-codes.replace').length, codesLeft(ada)]).toEqual([10, 10]);
   });
 });
 

@@ -204,3 +204,72 @@ test('The link in the mail about a new passkey removes the passkey and its recov
   expect(service.sessions.list(ada.account)).toEqual([]);
   expect(signedIn(held).account.id).toBe(ada.account.id);
 });
+
+test('Undoing a new passkey gives back one that was removed since: the mailbox alone never signs in to an account that had a passkey.', async () => {
+  await using opened = await started();
+  const { held, smtp, ada } = opened;
+  const { registry, service } = held;
+  const passkeys = new Passkeys(registry.database, registry.secret);
+  const add = async (name: string) => {
+    held.passTime(1);
+    const posted = new Authenticator(PUBLIC_URL).create(service.passkeys.creationOptions(ada));
+    await service.passkeys.add({ registry, nowMs: held.nowMs(), actor: ada }, { posted, name, device: ada.device });
+    await service.drained();
+    return { id: passkeys.ofAccount(ada.account.id).at(-1)!.id, undo: smtp.mails.at(-1)!.link };
+  };
+  const remove = (id: string) => {
+    held.passTime(1);
+    service.passkeys.remove({ registry, nowMs: held.nowMs(), actor: ada }, id);
+  };
+  const [old, lost, thief] = [await add('old'), await add('lost'), await add('thief')];
+  remove(lost.id);
+  remove(old.id);
+  remove(thief.id);
+  expect(signedIn(held).account.id).toBe(ada.account.id);
+  service.undoableChanges.undo(lost.undo);
+  expect(passkeys.ofAccount(ada.account.id).map(({ name }) => name)).toEqual(['old']);
+  expect(() => signedIn(held)).toThrow(UnfinishedSignIn);
+  service.undoableChanges.undo(old.undo);
+  expect(passkeys.ofAccount(ada.account.id)).toEqual([]);
+});
+
+test('Undoing a change ends the recovery codes, which a thief may have replaced.', async () => {
+  await using opened = await started();
+  const { held, smtp, ada } = opened;
+  const { registry, service } = held;
+  const change = () => ({ registry, nowMs: held.nowMs(), actor: ada });
+  const posted = new Authenticator(PUBLIC_URL).create(service.passkeys.creationOptions(ada));
+  await service.passkeys.add(change(), { posted, name: 'laptop', device: ada.device });
+  await service.drained();
+  const undo = await moved(held, smtp, ada, NEW);
+  const [code = ''] = service.passkeys.replaceCodes(change());
+  service.undoableChanges.undo(undo);
+  let token: string | undefined;
+  try {
+    signedIn(held);
+  } catch (error) {
+    token = (error as UnfinishedSignIn).token;
+  }
+  const use = () => service.passkeys.signInByCode(code, { ...NEW_BROWSER, passkeyToken: token });
+  expect(await refusal(use)).toMatch(/^this recovery code is wrong/);
+});
+
+test('A removed passkey and new recovery codes are mailed to the account.', async () => {
+  await using opened = await started();
+  const { held, smtp, ada } = opened;
+  const { registry, service } = held;
+  const change = () => ({ registry, nowMs: held.nowMs(), actor: ada });
+  const posted = new Authenticator(PUBLIC_URL).create(service.passkeys.creationOptions(ada));
+  await service.passkeys.add(change(), { posted, name: 'laptop', device: ada.device });
+  await service.drained();
+  const [{ id } = { id: '' }] = new Passkeys(registry.database, registry.secret).ofAccount(ada.account.id);
+  service.passkeys.replaceCodes(change());
+  await service.drained();
+  service.passkeys.remove(change(), id);
+  await service.drained();
+  const texts = smtp.mails.slice(1).map(({ to, raw }) => [to, raw.replace(/=\r\n/g, '').replace(/\s+/g, ' ')] as const);
+  expect(texts).toEqual([
+    [[ADA], expect.stringContaining('The recovery codes were replaced')],
+    [[ADA], expect.stringContaining("The passkey 'laptop' was removed")],
+  ]);
+});

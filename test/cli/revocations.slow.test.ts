@@ -1,6 +1,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import type { Revocations } from '../../src/account/revocations.ts';
+import { Identities } from '../../src/store/identities.ts';
+import { Passkeys } from '../../src/store/passkeys.ts';
+import { openRegistry } from '../../src/store/registry.ts';
+import { NOW_MS } from '../support/archive.ts';
 import { BackupWorkspaces, type Workspace } from '../support/backup-workspaces.ts';
 import { runExecutable, startServer } from '../support/executable.ts';
 import { PlainBrowser } from '../web/browser.ts';
@@ -80,7 +84,7 @@ test('A restored backup refuses what was revoked since, by the archive that it r
   rmSync(workspace.file('data/key-secret'));
   const restored = await given.run('restore', 'copy', '--force');
   expect(restored.stderr).toMatch(
-    /verified; refused since the backup: 5 keys and accounts; the previous archive is now/,
+    /verified; refused since the backup: 5 keys, accounts and ways to sign in; the previous archive is now/,
   );
   expect(await statusesOf(given)).toEqual({ [STAYS]: 200, present: 200, ...REFUSED });
   expect((await given.run('account', 'list')).stdout).not.toContain(addressOf(GONE));
@@ -122,7 +126,7 @@ test('Without that archive they are refused by the output of key revoked; withou
 
   rmSync(workspace.file('data'), { recursive: true });
   const restored = await given.run('restore', 'copy', '--revoked', 'revoked.json');
-  expect(restored.stderr).toContain('refused since the backup: 5 keys and accounts');
+  expect(restored.stderr).toContain('refused since the backup: 5 keys, accounts and ways to sign in');
   expect(await statusesOf(given)).toEqual({ [STAYS]: 200, present: 200, ...REFUSED });
 
   // A list of another archive, whose accounts have the same numbers, refuses nothing here.
@@ -142,6 +146,47 @@ test('Without that archive they are refused by the output of key revoked; withou
     );
     expect([code, stderr]).toEqual([2, expect.stringContaining("is not the whole output of 'bookreel key revoked'")]);
   }
+});
+
+test('Removed passkeys, unlinked identities and former admins stay what they became after the backup, by either list.', async () => {
+  using workspace = await workspaces.archiveOf(3);
+  const { run, issued } = commandsOn(workspace);
+  const ada = addressOf('ada');
+  await issued('key', 'create', '--account', ada);
+  await run('account', 'role', ada, 'admin');
+  const issuer = 'https://login.example.com';
+  {
+    using registry = openRegistry(workspace.file('data'), { create: false });
+    const { database, secret, accounts } = registry;
+    const { id: accountId } = accounts.findByEmail(ada)!;
+    const known = { accountId, publicKey: new Uint8Array(), counter: 0, transports: 'usb', createdMs: NOW_MS };
+    database.write(() => {
+      for (const name of ['lost', 'kept']) new Passkeys(database, secret).add({ ...known, credentialId: name, name });
+      for (const subject of ['lost', 'kept']) new Identities(database).link({ issuer, subject }, accountId, NOW_MS);
+    });
+  }
+  await run('backup', 'copy');
+  const shown = async () => JSON.parse((await run('account', 'show', ada, '--json')).stdout);
+  const { passkeys } = JSON.parse((await run('account', 'passkeys', ada, '--json')).stdout);
+  await run('account', 'passkeys', ada, '--remove', passkeys.find(({ name }: { name: string }) => name === 'lost').id);
+  await run('account', 'unlink', ada, issuer);
+  {
+    using registry = openRegistry(workspace.file('data'), { create: false });
+    const { database, accounts } = registry;
+    // Linked again: it signs in now, so it does after the restore.
+    database.write(() =>
+      new Identities(database).link({ issuer, subject: 'kept' }, accounts.findByEmail(ada)!.id, NOW_MS),
+    );
+  }
+  await run('account', 'role', ada, 'user');
+  writeFileSync(workspace.file('revoked.json'), (await run('key', 'revoked')).stdout);
+  const now = { role: 'user', passkeys: 1, identities: [expect.objectContaining({ subject: 'kept' })] };
+  expect(await shown()).toMatchObject(now);
+  expect((await run('restore', 'copy', '--force')).stderr).toContain('refused since the backup: 3 ');
+  expect(await shown()).toMatchObject(now);
+  rmSync(workspace.file('data'), { recursive: true });
+  expect((await run('restore', 'copy', '--revoked', 'revoked.json')).stderr).toContain('refused since the backup: 3 ');
+  expect(await shown()).toMatchObject(now);
 });
 
 test('A damaged archive is replaced, and its revocations are asked for.', async () => {

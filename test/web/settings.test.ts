@@ -107,8 +107,7 @@ test('The sessions of an account and its identities at providers are listed', as
   expect(rowsOf((await ada.open('/account/sessions')).text, 'Sessions')).toEqual([
     {
       Browser: expect.stringMatching(/^Bun.* this one$/),
-      'Signed in by': 'sign-in link',
-      'Signed in': '2026-06-01 00:00 UTC',
+      'Signed in': '2026-06-01 00:00 UTC by a sign-in link',
       'Last used': '2026-06-02 00:00 UTC',
       Actions: 'Sign out',
     },

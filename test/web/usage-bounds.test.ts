@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { createKey } from '../../src/account/account-keys.ts';
 import { NOW_MS } from '../support/archive.ts';
 import type { PlainBrowser } from './browser.ts';
@@ -106,7 +106,7 @@ test('the usage of the interface lists 1,000 keys with most requests, and sums a
   expect(data.routes.map(({ requests }) => requests)).toEqual([REQUESTS]);
 });
 
-test('a file of more than 100,000 lines is refused', async () => {
+test('a file of more than 100,000 lines is refused, and its other lines are not read', async () => {
   const { activity } = site.people;
   const requests = Array.from({ length: 3 * KEYS }, (_, index) => ({
     keyId: idOf((index % KEYS) + 1),
@@ -118,6 +118,10 @@ test('a file of more than 100,000 lines is refused', async () => {
     activity,
     requests.map((one, index) => ({ ...one, route: `/v1/${Math.floor(index / KEYS)}` })),
   );
+  const read = spyOn(site.people.service.activity.usage, 'list');
   const { status, text } = await opened('/account/usage/csv?by=day');
+  // A key has four lines, and four keys are read at a time.
+  expect(read).toHaveBeenCalledTimes(Math.ceil(100_001 / 16) + 1);
+  read.mockRestore();
   expect([status, text]).toEqual([400, expect.stringContaining('This file would have more than 100,000 lines')]);
 });

@@ -97,7 +97,6 @@ export function refuseMissingSocket(request: Request, paths: MountedPaths): void
 
 /** Opens and counts the sockets of a process, and closes them all at once. */
 export class Sockets {
-  readonly #socketsMax: number;
   readonly #slots: Slots;
   readonly #logError: (line: string) => void;
   readonly #open = new Map<ServerSocket, OpenSocket>();
@@ -105,7 +104,6 @@ export class Sockets {
   #accessTimer: ReturnType<typeof setInterval> | undefined;
 
   constructor(socketsMax: number, logError: (line: string) => void) {
-    this.#socketsMax = socketsMax;
     this.#slots = new Slots('sockets', { max: socketsMax, perKeyMax: Math.ceil(socketsMax / KEYS_SHARE) });
     this.#logError = logError;
   }
@@ -115,10 +113,10 @@ export class Sockets {
   }
 
   /**
-   * The hooks of a `.ws()` route. A request is refused with 'rate-limited' while too many sockets are open, as `Slots.take` does while
-   * its key has too many, and with 'malformed-request' if it cannot become a socket. An error in a session closes its socket with 1011
-   * and is logged. `watch` is called for each new socket. It returns a function that is called every second: if that returns false, the
-   * socket is closed with 1008. `keyIdOf`: the id of a request's key; undefined if no key is needed.
+   * The hooks of a `.ws()` route. A request is refused as `Slots.take` does while too many sockets are open, and with 'malformed-request'
+   * if it cannot become a socket. An error in a session closes its socket with 1011 and is logged. `watch` is called for each new socket.
+   * It returns a function that is called every second: if that returns false, the socket is closed with 1008. `keyIdOf`: the id of a
+   * request's key; undefined if no key is needed.
    */
   hooks(
     open: SessionOpener,
@@ -129,12 +127,6 @@ export class Sockets {
     return {
       // The router calls this right before the server accepts and opens a socket, so no other request comes in between.
       upgrade: (context: SocketContext & { readonly set: ResponseSettings }) => {
-        if (this.#open.size >= this.#socketsMax) {
-          throw new DomainError(
-            'rate-limited',
-            `there are ${this.#socketsMax} sockets already: close one of them first`,
-          );
-        }
         // Given back at once: the request may not become a socket.
         take(context, context.set.headers)();
       },

@@ -82,7 +82,6 @@ export function tardisController(deps: TardisDeps) {
   const monotonicMs = () => clocks().monotonicMs;
   const slots = new Slots('replays', { max: TARDIS_STREAMS_MAX, perKeyMax: TARDIS_STREAMS_MAX / 4 });
   const sessions = new Map<string, TardisSession>();
-  let streamCount = 0;
   const join = () => clients.join('tardis stream');
   const opened = ({ assetIds, open, fromMs, speed }: TardisRequest) => {
     const stream = database.read(() => {
@@ -102,19 +101,13 @@ export function tardisController(deps: TardisDeps) {
       const asked = requestIn(queryOf(request));
       const { stream, pace } = opened(asked);
       if (request.method === 'HEAD') return respond(set, null, STREAM_HEADERS);
-      if (streamCount >= TARDIS_STREAMS_MAX) {
-        const what = `${TARDIS_STREAMS_MAX} replays are in progress already: end one of them first`;
-        throw new DomainError('rate-limited', what);
-      }
       const release = slots.take(keyIdOf(request), set.headers);
-      streamCount += 1;
       const leave = join();
       const reader = new PacedReader(stream, pace);
       const { lineOf } = asked;
       const queue = queueOf(request);
       const chunks = (signal: AbortSignal) => tardisChunks({ database, queue, reader, lineOf, isDraining, signal });
       const body = pulledBody(chunks, { request, server, set }, (error) => {
-        streamCount -= 1;
         release();
         leave();
         if (error !== undefined && !isClientError(error)) logCut(error, request);

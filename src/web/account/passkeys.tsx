@@ -1,4 +1,3 @@
-import { removePasskey, replaceRecoveryCodes } from '../../account/account-passkeys.ts';
 import { Passkeys } from '../../store/passkeys.ts';
 import { browserName } from '../browser-name.ts';
 import { Copyable } from '../copyable.tsx';
@@ -78,14 +77,14 @@ export async function addPasskey(deps: WebDeps, person: Person, request: PageReq
 
 /** POST /account/settings/passkeys/remove. */
 export async function removeOwnPasskey(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
-  removePasskey(changeOf(deps, person), person.account.id, (await request.form()).get('passkey') ?? '');
+  deps.service.passkeys.remove(changeOf(deps, person), (await request.form()).get('passkey') ?? '');
   return redirect(PATH);
 }
 
 /** POST /account/settings/recovery-codes. */
 export async function newCodes(deps: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
   await request.form();
-  return codesPage(person, replaceRecoveryCodes(changeOf(deps, person)));
+  return codesPage(person, deps.service.passkeys.replaceCodes(changeOf(deps, person)));
 }
 
 /** The only page that shows recovery codes. */

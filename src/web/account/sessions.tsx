@@ -1,3 +1,4 @@
+import { signInWay } from '../audit-sentence.ts';
 import { browserName } from '../browser-name.ts';
 import { sessionCookie } from '../cookies.ts';
 import { Form } from '../form.tsx';
@@ -6,14 +7,6 @@ import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
-
-/** Others are names of providers. */
-const METHODS: Readonly<Record<string, string>> = {
-  email: 'mail',
-  command: 'sign-in link',
-  passkey: 'passkey',
-  'recovery-code': 'recovery code',
-};
 
 /** GET /account/sessions. */
 export function sessionsPage({ service }: WebDeps, person: Person): Answer {
@@ -35,8 +28,14 @@ export function sessionsPage({ service }: WebDeps, person: Person): Answer {
               </>
             ),
           },
-          { heading: 'Signed in by', cell: ({ method }) => METHODS[method] ?? method },
-          { heading: 'Signed in', cell: ({ createdMs }) => <Time ms={createdMs} /> },
+          {
+            heading: 'Signed in',
+            cell: ({ method, createdMs }) => (
+              <>
+                <Time ms={createdMs} /> {signInWay(method)}
+              </>
+            ),
+          },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} /> },
           {
             heading: '',

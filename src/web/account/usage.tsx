@@ -14,7 +14,7 @@ import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { intervalText } from '../usage/chart-data.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
-import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
+import { csvCells, csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
@@ -73,6 +73,8 @@ export async function usageFile(deps: WebDeps, person: Person, request: PageRequ
   const { range, keyIds } = wantedUsage(deps, person, request);
   const lines: string[] = [];
   for await (const rows of usageRows(service.activity.usage, keyIds, summedTime(range, nowMs()))) {
+    // Refused below: a year of thousands of keys would fill the memory.
+    if (lines.length > LINES_MAX) break;
     const sums = new Map<string, UsageByName<string>>();
     for (const row of rows) {
       sums.getOrInsertComputed(row.keyId, () => new UsageByName()).add(row.route, row.startMs, row);

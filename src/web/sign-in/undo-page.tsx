@@ -13,8 +13,8 @@ export function undoPage({ undoableChanges }: AccountService, { query }: PageReq
     <>
       <p>
         This undoes every change since <Time ms={createdMs} /> of how the account signs in: <strong>{email}</strong> is
-        its address, and providers that were linked and passkeys that were added since are removed. All browsers are
-        signed out.
+        its address, providers that were linked and passkeys that were added since are removed, and removed passkeys are
+        given back. Recovery codes end, and all browsers are signed out.
       </p>
       <Form action="/sign-in/undo" hidden={{ token }} button="Undo it" look="primary wide" />
     </>,

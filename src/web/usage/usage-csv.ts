@@ -8,7 +8,7 @@ const NEEDS_QUOTES = /[",\r\n]/;
 /** Spreadsheets calculate cells that begin like this (OWASP: CSV injection). */
 const FORMULA = /^[=+\-@\t\r]/;
 
-const LINES_MAX = 100_000;
+export const LINES_MAX = 100_000;
 
 /** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. Throws 'invalid-parameter' for more than LINES_MAX. */
 export function csvFile(name: string, columns: readonly string[], lines: readonly string[]): Page {

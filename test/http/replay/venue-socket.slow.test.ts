@@ -170,12 +170,12 @@ test.each(['websocket', 'WebSocket', 'WEBSOCKET'])('a client may write its Upgra
   }
 });
 
-test('a socket beyond the maximum is refused with 429', async () => {
+test('a socket beyond the maximum is refused with 503', async () => {
   await using replaying = await startReplaying(fill, { socketsMax: 1 });
   replaying.replays.create(EVERYTHING);
   const url = `${replaying.origin.replace('http', 'ws')}/ws/market`;
   const client = await RawSocket.open(url);
-  await expect(RawSocket.open(url)).rejects.toThrow('HTTP/1.1 429');
+  await expect(RawSocket.open(url)).rejects.toThrow('HTTP/1.1 503');
   client.leave();
 });
 
