@@ -265,7 +265,6 @@ type SettingOptions<Name extends SettingName> = {
   readonly [Each in Name as OptionName<(typeof SETTINGS)[Each]['flag']>]: SettingValues[Each];
 };
 
-/** The value of each setting, as its `read` returns it. */
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
 
 /** All settings by their names, in the order of the table. Object.entries would forget the names. */

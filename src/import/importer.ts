@@ -135,7 +135,6 @@ export class Importer implements RecordSink {
   /** Reads the named files; undefined if every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
-  /** The codecs of the second reading. */
   #secondCodecs: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];

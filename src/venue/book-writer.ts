@@ -36,7 +36,6 @@ export class BookWriter {
   readonly #asks = new SideWriter(false);
   #bytes = new Uint8Array(FRAME_BYTES_MAX + INITIAL_LEVELS * LEVEL_BYTES_MAX);
   readonly #timestampAt: number;
-  /** Offset of the bids. */
   #bidsAt = 0;
   /** Offset after the asks. */
   #end = 0;

@@ -45,7 +45,6 @@ export interface Problem extends ProblemPlace {
   readonly what: string;
 }
 
-/** Observations about the snapshots of one outcome. */
 export interface OutcomeObservations extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;

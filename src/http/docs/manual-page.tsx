@@ -11,7 +11,6 @@ export function manualPath(name = INDEX): string {
   return `/docs/${name}`;
 }
 
-/** The request of a reader. */
 export interface ManualRequest {
   /** The name of a page, or `manual` for the list of pages. */
   readonly name: string;

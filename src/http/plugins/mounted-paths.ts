@@ -11,7 +11,6 @@ const SOCKET = 'WS';
 /** In the order of an Allow header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The paths of all mounted routes. */
 export class MountedPaths {
   readonly #routes: () => readonly MountedRoute[];
   #methods: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;

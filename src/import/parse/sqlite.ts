@@ -22,7 +22,6 @@ const NAMES_SHOWN = 8;
 /** The character that replaces bytes that are not UTF-8, although the file says that they are. */
 const REPLACEMENT = '\u{fffd}';
 
-/** The rows of a table, or of a query. */
 export type SqliteSelection = { readonly table: string } | { readonly query: string };
 
 export interface SqliteColumn {
@@ -118,7 +117,6 @@ export class SqliteFile implements Disposable {
     return readable(this.#path, () => this.#database.query<{ count: number }, []>(sql).get()!.count);
   }
 
-  /** The names of a selection's columns. */
   columnsOf(selection: SqliteSelection): readonly string[] {
     if ('table' in selection) return this.#table(selection.table).columns.map(({ name }) => name);
     return this.#columnsOfQuery(selection.query);

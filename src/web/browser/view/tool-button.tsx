@@ -8,7 +8,6 @@ interface ToolButtonContent {
   readonly children: ComponentChildren;
 }
 
-/** A small button. */
 export function ToolButton({ name, isDisabled = false, onClick, children }: ToolButtonContent) {
   return (
     <button class="button small" type="button" aria-label={name} disabled={isDisabled} onClick={onClick}>
