@@ -125,10 +125,7 @@ export class Deletion {
     );
   }
 
-  /**
-   * Counts what the deletion would remove, by coin. `isEverything`: the archive would have no market left, or, if it has no markets,
-   * no coin price.
-   */
+  /** Counts what would be deleted, by coin. `isEverything`: no market would be left, or without markets no price. */
   count(): { readonly coins: readonly CoinDeletion[]; readonly isEverything: boolean } {
     const coins = new Map<string, CoinDeletion>();
     let markets = 0;

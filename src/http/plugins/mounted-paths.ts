@@ -20,10 +20,7 @@ export class MountedPaths {
     this.#routes = routes;
   }
 
-  /**
-   * The methods of a path as an Allow header; undefined if there is no such path. Ignores a trailing slash, and routes that end
-   * with a star.
-   */
+  /** The methods of a path, for Allow; undefined without one. Ignores a last slash, and routes with a star. */
   methodsAt(pathname: string): string | undefined {
     const mounted = this.#methodsOf(pathname);
     if (mounted.has('GET')) mounted.add('HEAD');

@@ -19,10 +19,7 @@ export class PrivateCopy implements Disposable {
     this.path = join(this.#directory, 'copy');
   }
 
-  /**
-   * Writes the bytes of `label` and returns the error that ended them, if any: those before it are written. Throws 'unreadable' if there is
-   * no space.
-   */
+  /** Writes the bytes up to an error of theirs, which it returns. Throws 'unreadable' if there is no space. */
   async write(label: string, chunks: AsyncIterator<Uint8Array>): Promise<unknown> {
     await using file = await open(this.path, 'wx', 0o600);
     for (let unchecked = CHECK_EVERY_BYTES; ; ) {

@@ -26,10 +26,7 @@ interface Extension {
   readonly isSparse?: boolean;
 }
 
-/**
- * Lists the members of a tar file (ustar, pax, GNU) by its headers, without reading their contents. Damage ends the list: the
- * members before it are kept.
- */
+/** Lists the members of a tar file (ustar, pax, GNU) by its headers alone. Damage ends the list, which is kept. */
 export async function tarMembers(path: string, label: string): Promise<MemberList> {
   const list = new MemberList(label);
   await using file = await open(path, 'r');

@@ -64,10 +64,7 @@ export class SqliteFile implements Disposable {
     this.#state = state;
   }
 
-  /**
-   * Refuses files that are not complete without their journal, or that another program is writing. `copy`: where the bytes are, if not at
-   * `path`.
-   */
+  /** Refuses a file that needs its journal or is being written. `copy`: where the bytes are, if not at `path`. */
   static open(path: string, copy = path): SqliteFile {
     if (path === '-') {
       throw new DomainError('unreadable', 'SQLite cannot be read from standard input: give the name of the file');
