@@ -10,15 +10,13 @@ import { LEVELS_MAX } from './domain/orderbook.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from './domain/outcome.ts';
 import { GRANTS, REQUESTS_PER_MINUTE_MAX } from './domain/tier.ts';
 import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
-import { LOG_LEVELS, type LogLevel } from './http/plugins/log.ts';
+import { LOG_LEVELS } from './http/plugins/log.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 import type { DiskFloor } from './store/disk-floor.ts';
 
 /** One entry of the table. */
 export interface Setting {
   readonly flag: string;
-  /** Its key in the configuration file is the same in lower case, with hyphens and without the prefix: `replay-port`. */
-  readonly env: `${typeof VARIABLE_PREFIX}${string}`;
   /** How the configuration file has it: by default a text; `boolean` is on or off; a `list` is an array of texts, or one text. */
   readonly type?: 'number' | 'boolean' | 'list';
   /** As a user would type it. */
@@ -47,7 +45,7 @@ const OTHER_METHODS = ['email', 'command', 'passkey', 'recovery-code'];
 const IDLE_SECONDS_MAX = 255;
 
 /**
- * Every setting: its flag, its environment variable, its default. Flags win over the environment, the environment over the
+ * Every setting: its flag and its default; its name gives its variable and its key in the file. Flags win over the environment, the environment over the
  * configuration file, the file over defaults. A setting is added by an entry here, and by its name at the commands that use it;
  * tests compare the table in the manual with this list, and try every entry in all four places.
  */
@@ -55,52 +53,45 @@ export const SETTINGS = {
   /** A path; undefined: there is no file. A file cannot name another one. */
   config: {
     flag: '--config <file>',
-    env: 'BOOKREEL_CONFIG',
     fallback: 'none',
     about: 'TOML file with settings',
     read: (text) => unless('none', text, notEmpty),
   },
   data: {
     flag: '--data <dir>',
-    env: 'BOOKREEL_DATA',
     fallback: 'bookreel-data',
     about: 'data directory',
     read: notEmpty,
   },
   diskFloor: {
     flag: '--disk-floor <size>',
-    env: 'BOOKREEL_DISK_FLOOR',
     fallback: '64MB',
     about: 'free space that imports leave on the disk of the data directory; 0: none',
     read: diskFloor,
   },
   host: {
     flag: '--host <address>',
-    env: 'BOOKREEL_HOST',
     fallback: '127.0.0.1',
     about: 'address to listen on',
     read: notEmpty,
   },
-  port: { ...PORT, env: 'BOOKREEL_PORT', fallback: '8080' },
+  port: { ...PORT, fallback: '8080' },
   accessLog: {
     flag: '--access-log <state>',
     type: 'boolean',
-    env: 'BOOKREEL_ACCESS_LOG',
     fallback: 'off',
     about: 'on or off: write a line per request to stderr, as text on a terminal, else as JSON',
-    read: onOrOff,
+    read: (text) => oneOf(['on', 'off'])(text) === 'on',
   },
   logLevel: {
     flag: '--log-level <level>',
-    env: 'BOOKREEL_LOG_LEVEL',
     fallback: 'info',
     about: 'least important messages to write to stderr: error, warn or info',
-    read: logLevel,
+    read: oneOf(LOG_LEVELS),
   },
   /** A path; undefined: plain HTTP. */
   tlsCert: {
     flag: '--tls-cert <file>',
-    env: 'BOOKREEL_TLS_CERT',
     fallback: 'none',
     about: 'PEM file with the certificate and its chain; turns TLS on. SIGHUP reads it again',
     read: (text) => unless('none', text, notEmpty),
@@ -108,14 +99,12 @@ export const SETTINGS = {
   /** A path. */
   tlsKey: {
     flag: '--tls-key <file>',
-    env: 'BOOKREEL_TLS_KEY',
     fallback: 'none',
     about: 'PEM file with the private key of --tls-cert',
     read: (text) => unless('none', text, notEmpty),
   },
   metricsHost: {
     flag: '--metrics-host <address>',
-    env: 'BOOKREEL_METRICS_HOST',
     fallback: '127.0.0.1',
     about: 'address to listen on for scrapes of /metrics',
     read: notEmpty,
@@ -125,7 +114,6 @@ export const SETTINGS = {
     flag: '--metrics-port <number>',
     type: 'number',
     example: '9464',
-    env: 'BOOKREEL_METRICS_PORT',
     fallback: 'none',
     about: 'port for scrapes of /metrics by Prometheus, like 9464; 0 chooses a free one',
     read: (text) => unless('none', text, integerFrom(0, 65_535)),
@@ -134,7 +122,6 @@ export const SETTINGS = {
   trustedProxies: {
     flag: '--trusted-proxies <list>',
     type: 'list',
-    env: 'BOOKREEL_TRUSTED_PROXIES',
     fallback: 'none',
     about: 'proxies whose X-Forwarded-For is trusted: addresses, networks (10.0.0.0/8), loopback',
     read: (text) => unless('none', text, (list) => itemsOf(list).flatMap(networks)) ?? [],
@@ -143,7 +130,6 @@ export const SETTINGS = {
   corsOrigins: {
     flag: '--cors-origins <list>',
     type: 'list',
-    env: 'BOOKREEL_CORS_ORIGINS',
     fallback: 'none',
     about: 'origins (https://app.example) whose scripts may read responses, or *',
     read: (text) => unless('none', text, (list) => (list === '*' ? list : itemsOf(list).map(origin))),
@@ -152,7 +138,6 @@ export const SETTINGS = {
   allowedHosts: {
     flag: '--allowed-hosts <list>',
     type: 'list',
-    env: 'BOOKREEL_ALLOWED_HOSTS',
     fallback: 'any',
     about: 'host names that requests may use, without port',
     read: (text) => unless('any', text, (list) => new Set(itemsOf(list).map(hostName))),
@@ -160,7 +145,6 @@ export const SETTINGS = {
   idleSeconds: {
     flag: '--idle-seconds <number>',
     type: 'number',
-    env: 'BOOKREEL_IDLE_SECONDS',
     fallback: '30',
     about: 'seconds until an idle connection is closed',
     read: integerFrom(1, IDLE_SECONDS_MAX),
@@ -168,14 +152,12 @@ export const SETTINGS = {
   drainSeconds: {
     flag: '--drain-seconds <number>',
     type: 'number',
-    env: 'BOOKREEL_DRAIN_SECONDS',
     fallback: '10',
     about: 'seconds to finish requests after a stop signal',
     read: integerFrom(0, 3600),
   },
   newAccountTier: {
     flag: '--new-account-tier <id>',
-    env: 'BOOKREEL_NEW_ACCOUNT_TIER',
     fallback: 'free',
     about: 'tier of accounts without a grant',
     read: notEmpty,
@@ -183,7 +165,6 @@ export const SETTINGS = {
   keysPerAccount: {
     flag: '--keys-per-account <number>',
     type: 'number',
-    env: 'BOOKREEL_KEYS_PER_ACCOUNT',
     fallback: '10',
     about: 'maximum number of valid keys of an account',
     read: integerFrom(1, 1_000_000),
@@ -191,14 +172,12 @@ export const SETTINGS = {
   /** An origin; undefined: accounts are off. */
   publicUrl: {
     flag: '--public-url <url>',
-    env: 'BOOKREEL_PUBLIC_URL',
     fallback: 'none',
     about: 'address of the service in browsers; turns accounts and sign-in on',
     read: (text) => unless('none', text, publicOrigin),
   },
   signUp: {
     flag: '--sign-up <policy>',
-    env: 'BOOKREEL_SIGN_UP',
     fallback: 'closed',
     about:
       'addresses that get an account at their first sign-in: open (all), invited (of --sign-up-domains), closed (none)',
@@ -208,7 +187,6 @@ export const SETTINGS = {
   signUpDomains: {
     flag: '--sign-up-domains <list>',
     type: 'list',
-    env: 'BOOKREEL_SIGN_UP_DOMAINS',
     fallback: 'none',
     about: 'e-mail domains of --sign-up invited, without their subdomains',
     read: (text) => new Set(unless('none', text, (list) => itemsOf(list).map(emailDomain)) ?? []),
@@ -216,14 +194,12 @@ export const SETTINGS = {
   /** A URL; undefined: the service sends no mail. */
   smtpUrl: {
     flag: '--smtp-url <url>',
-    env: 'BOOKREEL_SMTP_URL',
     fallback: 'none',
     about: 'mail server for sign-in by e-mail, like smtp://user@mail.example.com:587 or smtps://mail.example.com',
     read: (text) => unless('none', text, smtpServer),
   },
   smtpSender: {
     flag: '--smtp-sender <address>',
-    env: 'BOOKREEL_SMTP_SENDER',
     fallback: 'none',
     about: 'address that the mails are from',
     read: (text) => unless('none', text, address),
@@ -231,7 +207,6 @@ export const SETTINGS = {
   /** A path; undefined: no password. */
   smtpPasswordFile: {
     flag: '--smtp-password-file <file>',
-    env: 'BOOKREEL_SMTP_PASSWORD_FILE',
     fallback: 'none',
     about: 'file with the password of the user in --smtp-url',
     read: (text) => unless('none', text, notEmpty),
@@ -239,14 +214,12 @@ export const SETTINGS = {
   oidcProviders: {
     flag: '--oidc-providers <list>',
     type: 'list',
-    env: 'BOOKREEL_OIDC_PROVIDERS',
     fallback: 'none',
     about: 'OpenID providers to sign in at, each as: name issuer client-id secret-file',
     read: (text) => unless('none', text, (list) => itemsOf(list).map(oidcProvider)) ?? [],
   },
   adminPasskeys: {
     flag: '--admin-passkeys <rule>',
-    env: 'BOOKREEL_ADMIN_PASSKEYS',
     fallback: 'optional',
     about: 'optional or required: admins open their pages only after a sign-in with a passkey',
     read: oneOf(['optional', 'required'] as const),
@@ -254,23 +227,20 @@ export const SETTINGS = {
   /** A path; undefined: payments are off. */
   payments: {
     flag: '--payments <file>',
-    env: 'BOOKREEL_PAYMENTS',
     fallback: 'none',
     about: 'JSON file with the networks and tokens that pay for tiers; turns payments on',
     read: (text) => unless('none', text, notEmpty),
   },
-  replayPort: { ...PORT, env: 'BOOKREEL_REPLAY_PORT', fallback: '8000' },
+  replayPort: { ...PORT, fallback: '8000' },
   maxSockets: {
     flag: '--max-sockets <number>',
     type: 'number',
-    env: 'BOOKREEL_MAX_SOCKETS',
     fallback: '256',
     about: 'maximum number of open WebSockets',
     read: integerFrom(1, 1_000_000),
   },
   replayUrl: {
     flag: '--url <url>',
-    env: 'BOOKREEL_REPLAY_URL',
     fallback: 'http://127.0.0.1:8000',
     about: 'address of the bookreel replay process',
     read: baseUrl,
@@ -278,7 +248,6 @@ export const SETTINGS = {
   /** A path; undefined: there is no key. */
   keyFile: {
     flag: '--key-file <file>',
-    env: 'BOOKREEL_KEY_FILE',
     fallback: 'none',
     about: 'file with the API key, if the process requires one',
     read: (text) => unless('none', text, notEmpty),
@@ -296,15 +265,19 @@ type SettingOptions<Name extends SettingName> = {
   readonly [Each in Name as OptionName<(typeof SETTINGS)[Each]['flag']>]: SettingValues[Each];
 };
 
-/** The value of each setting, as its `read` returns it. */
 export type SettingValues = { readonly [Name in SettingName]: ReturnType<(typeof SETTINGS)[Name]['read']> };
 
 /** All settings by their names, in the order of the table. Object.entries would forget the names. */
 export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];
 
-/** Its key in the configuration file. */
-export function keyOf({ env }: Pick<Setting, 'env'>): string {
-  return env.slice(VARIABLE_PREFIX.length).toLowerCase().replaceAll('_', '-');
+/** The key of a setting in the configuration file: `replay-port` for `replayPort`. */
+export function keyOf(name: SettingName): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** Its environment variable: `BOOKREEL_REPLAY_PORT`. */
+export function variableOf(name: SettingName): string {
+  return `${VARIABLE_PREFIX}${keyOf(name).toUpperCase().replaceAll('-', '_')}`;
 }
 
 /** Adds the options of these settings. */
@@ -315,9 +288,11 @@ export function addSettings<
   Name extends SettingName,
 >(command: Command<Args, Own, Global>, ...names: readonly Name[]): Command<Args, Own & SettingOptions<Name>, Global> {
   for (const name of names) {
-    const { flag, about, env, fallback, read } = SETTINGS[name];
+    const { flag, about, fallback, read } = SETTINGS[name];
     const value = read(fallback);
-    const option = new Option(flag, about).env(env).default(value, value === fallback ? undefined : fallback);
+    const option = new Option(flag, about)
+      .env(variableOf(name))
+      .default(value, value === fallback ? undefined : fallback);
     command.addOption(option.argParser((text) => read(text)));
   }
   // The table of the settings has the types of the values, which the loop does not show.
@@ -327,17 +302,6 @@ export function addSettings<
 /** The value of a text; undefined for the word that means no value. */
 function unless<T>(word: string, text: string, read: (text: string) => T): T | undefined {
   return text === word ? undefined : read(text);
-}
-
-function logLevel(text: string): LogLevel {
-  const level = LOG_LEVELS.find((name) => name === text);
-  if (level !== undefined) return level;
-  throw new InvalidArgumentError(`It must be ${LOG_LEVELS.slice(0, -1).join(', ')} or ${LOG_LEVELS.at(-1)}.`);
-}
-
-function onOrOff(text: string): boolean {
-  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('It must be on or off.');
-  return text === 'on';
 }
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../src/cli/program.ts';
-import { SETTINGS } from '../src/config.ts';
+import { ALL_SETTINGS, variableOf } from '../src/config.ts';
 import { MARKET_FIELDS } from '../src/domain/market-fields.ts';
 import { manualPage } from '../src/http/docs/manual-page.tsx';
 import { allCodecs } from '../src/import/codecs.ts';
@@ -169,8 +169,8 @@ test('the page on recordings names every column of the flat table', () => {
 
 test('the table of settings has every setting with its variable and default', () => {
   const page = textOf('configuration');
-  for (const { flag, env, fallback } of Object.values(SETTINGS)) {
-    expect(page).toContain(`| \`${flag}\` | \`${env}\` | \`${fallback}\` |`);
+  for (const [name, { flag, fallback }] of ALL_SETTINGS) {
+    expect(page).toContain(`| \`${flag}\` | \`${variableOf(name)}\` | \`${fallback}\` |`);
   }
 });
 

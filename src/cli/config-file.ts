@@ -13,7 +13,7 @@ export interface ConfigFile {
 
 /** The settings that the file can have, by their keys. */
 const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
-  ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[1]), entry]),
+  ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[0]), entry]),
 );
 
 /** Reads a TOML file of settings. Throws 'unavailable' if it cannot be read, and 'invalid-parameter' if it is not TOML. */

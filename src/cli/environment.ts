@@ -1,9 +1,9 @@
-import { ALL_SETTINGS, VARIABLE_PREFIX } from '../config.ts';
+import { ALL_SETTINGS, VARIABLE_PREFIX, variableOf } from '../config.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const VARIABLES = ALL_SETTINGS.map(([, { env }]) => env);
+const VARIABLES = ALL_SETTINGS.map(([name]) => variableOf(name));
 /** Variables of the clients in the manual and of this project's tests: a shell may have them for other commands. */
 const OTHER_VARIABLES = [
   ...['BOOKREEL_KEY', 'BOOKREEL_URL'],
@@ -12,7 +12,7 @@ const OTHER_VARIABLES = [
 
 /** A sentence for each variable that looks like a setting but is not one. It leaves out the values: one may be a secret. */
 export function unknownVariables(environment: Environment): string[] {
-  const known = new Set<string>([...VARIABLES, ...OTHER_VARIABLES]);
+  const known = new Set([...VARIABLES, ...OTHER_VARIABLES]);
   return Object.keys(environment)
     .filter((name) => name.startsWith(VARIABLE_PREFIX) && !known.has(name))
     .map((name) => {

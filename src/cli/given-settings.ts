@@ -1,5 +1,13 @@
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
-import { ALL_SETTINGS, keyOf, SETTINGS, type Setting, type SettingName, type SettingValues } from '../config.ts';
+import {
+  ALL_SETTINGS,
+  keyOf,
+  SETTINGS,
+  type Setting,
+  type SettingName,
+  type SettingValues,
+  variableOf,
+} from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type ConfigFile, readConfigFile, refusalOf } from './config-file.ts';
 import { type Environment, unknownVariables } from './environment.ts';
@@ -33,7 +41,7 @@ export interface GivenSettings {
 export function addEverySetting<Declared extends CommandUnknownOpts>(command: Declared): Declared {
   for (const [name, setting] of ALL_SETTINGS) {
     const argument = setting.flag.replace(/^\S+/, '');
-    if (!OF_PROGRAM.includes(name)) command.addOption(new Option(`--${keyOf(setting)}${argument}`, setting.about));
+    if (!OF_PROGRAM.includes(name)) command.addOption(new Option(`--${keyOf(name)}${argument}`, setting.about));
   }
   return command;
 }
@@ -44,15 +52,15 @@ const OF_PROGRAM: readonly SettingName[] = ['data', 'config'];
 export function givenSettings(command: CommandUnknownOpts, environment: Environment): GivenSettings {
   const flags = command.optsWithGlobals() as Readonly<Record<string, string | undefined>>;
   const isFlag = (name: SettingName) => command.getOptionValueSourceWithGlobals(name) === 'cli';
-  const path = isFlag('config') ? flags.config : environment[SETTINGS.config.env];
+  const path = isFlag('config') ? flags.config : environment[variableOf('config')];
   const file = path === undefined || path === SETTINGS.config.fallback ? undefined : fileOrProblem(path);
   const problems = [...unknownVariables(environment), ...(file?.problems ?? [])];
   const refused = new Set<SettingName>();
   const settings = ALL_SETTINGS.map(([name, setting]): GivenSetting => {
-    const key = keyOf(setting);
+    const key = keyOf(name);
     const origins: readonly (readonly [Origin, string, string | undefined])[] = [
       ['flag', `--${key}`, isFlag(name) ? flags[name] : undefined],
-      ['variable', setting.env, environment[setting.env]],
+      ['variable', variableOf(name), environment[variableOf(name)]],
       ['file', path ?? '', file?.texts.get(name)],
     ];
     for (const [origin, from, text] of origins) {

@@ -14,7 +14,6 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Market } from '../domain/market.ts';
 import { midOf } from '../domain/quote.ts';
 
-/** A heat map with its labels. */
 export interface Plot {
   readonly title: string;
   readonly map: HeatMap;

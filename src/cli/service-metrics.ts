@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Histogram } from '../http/metrics/histogram.ts';
-import { type Metric, Metrics, type Sample, single } from '../http/metrics/metrics.ts';
+import { type Metric, Metrics, metric, type Sample } from '../http/metrics/metrics.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { sqliteVersion } from '../store/database.ts';
@@ -67,89 +67,52 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
       });
   const disk = () => statfsSync(dirname(archive.database.path));
   return [
-    {
-      name: 'bookreel_build_info',
-      type: 'gauge',
-      help: 'Versions of the running build; always 1.',
-      samples: () => [{ labels: { version: VERSION, bun: Bun.version, sqlite: sqliteVersion() }, value: 1 }],
-    },
+    metric('gauge', 'bookreel_build_info', 'Versions of the running build; always 1.', () => [
+      { labels: { version: VERSION, bun: Bun.version, sqlite: sqliteVersion() }, value: 1 },
+    ]),
     ...processMetrics(),
-    {
-      name: 'bookreel_event_loop_delay_seconds',
-      type: 'histogram',
-      help: 'How late a timer fired, ten times a second.',
-      samples: () => eventLoop.samples(),
-    },
-    single('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
+    metric('histogram', 'bookreel_event_loop_delay_seconds', 'How late a timer fired, ten times a second.', () =>
+      eventLoop.samples(),
+    ),
+    metric('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
       return listener().pendingRequests;
     }),
-    {
-      name: 'bookreel_database_bytes',
-      type: 'gauge',
-      help: 'Size of a database file.',
-      samples: () => databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(path) })),
-    },
-    {
-      name: 'bookreel_database_wal_bytes',
-      type: 'gauge',
-      help: 'Size of the write-ahead log of a database.',
-      samples: () =>
-        databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(`${path}-wal`) })),
-    },
-    single('gauge', 'bookreel_disk_size_bytes', 'Size of the file system of the data directory.', () => {
+    metric('gauge', 'bookreel_database_bytes', 'Size of a database file.', () =>
+      databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(path) })),
+    ),
+    metric('gauge', 'bookreel_database_wal_bytes', 'Size of the write-ahead log of a database.', () =>
+      databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(`${path}-wal`) })),
+    ),
+    metric('gauge', 'bookreel_disk_size_bytes', 'Size of the file system of the data directory.', () => {
       const { blocks, bsize } = disk();
       return blocks * bsize;
     }),
-    single('gauge', 'bookreel_disk_free_bytes', 'Bytes of that file system that this user may still write.', () => {
+    metric('gauge', 'bookreel_disk_free_bytes', 'Bytes of that file system that this user may still write.', () => {
       const { bavail, bsize } = disk();
       return bavail * bsize;
     }),
-    {
-      name: 'bookreel_markets',
-      type: 'gauge',
-      help: 'Stored markets.',
-      samples: () => coinSamples(({ markets }) => markets),
-    },
-    {
-      name: 'bookreel_snapshots',
-      type: 'gauge',
-      help: 'Stored snapshots of order books; an import adds some.',
-      samples: () => coinSamples(({ snapshots }) => snapshots),
-    },
-    {
-      name: 'bookreel_last_snapshot_timestamp_seconds',
-      type: 'gauge',
-      help: 'Time of the last stored snapshot.',
-      samples: () => coinSamples(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
-    },
-    {
-      name: 'bookreel_log_messages_total',
-      type: 'counter',
-      help: 'Messages for the log, without the lines of requests.',
-      samples: () => Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
-    },
-    single('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
+    metric('gauge', 'bookreel_markets', 'Stored markets.', () => coinSamples(({ markets }) => markets)),
+    metric('gauge', 'bookreel_snapshots', 'Stored snapshots of order books; an import adds some.', () =>
+      coinSamples(({ snapshots }) => snapshots),
+    ),
+    metric('gauge', 'bookreel_last_snapshot_timestamp_seconds', 'Time of the last stored snapshot.', () =>
+      coinSamples(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
+    ),
+    metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
+      Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
+    ),
+    metric('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
       return log.dropped;
     }),
-    {
-      name: 'bookreel_tls_certificate_expiry_timestamp_seconds',
-      type: 'gauge',
-      help: 'When the certificate expires.',
-      samples: () => (certificate === undefined ? [] : [{ value: certificate.current.expiresMs / 1000 }]),
-    },
-    {
-      name: 'bookreel_mails_waiting',
-      type: 'gauge',
-      help: 'Mails that wait for the mail server.',
-      samples: () => (site?.sendsMail === true ? [{ value: site.waitingMails() }] : []),
-    },
-    {
-      name: 'bookreel_payments_pending',
-      type: 'gauge',
-      help: 'Payments that their chain has not confirmed yet.',
-      samples: () =>
-        billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],
-    },
+    metric('gauge', 'bookreel_tls_certificate_expiry_timestamp_seconds', 'When the certificate expires.', () =>
+      certificate === undefined ? [] : [{ value: certificate.current.expiresMs / 1000 }],
+    ),
+    metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
+      site?.sendsMail === true ? [{ value: site.waitingMails() }] : [],
+    ),
+    metric('gauge', 'bookreel_payments_pending', 'Payments that their chain has not confirmed yet.', () =>
+      billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],
+    ),
   ];
 }
 
@@ -158,25 +121,18 @@ type Coin = ReturnType<Served['archive']['recordedCoins']['all']>[number];
 /** The names that Prometheus gives to these metrics of any process. */
 function processMetrics(): Metric[] {
   return [
-    single('counter', 'process_cpu_seconds_total', 'CPU time of the process.', () => {
+    metric('counter', 'process_cpu_seconds_total', 'CPU time of the process.', () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     }),
-    single('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
-    single('gauge', 'process_start_time_seconds', 'When the process started.', () => performance.timeOrigin / 1000),
-    {
-      name: 'process_open_fds',
-      type: 'gauge',
-      help: 'Open files and connections.',
-      samples: () => procSample(() => readdirSync('/proc/self/fd').length),
-    },
-    {
-      name: 'process_max_fds',
-      type: 'gauge',
-      help: 'Maximum number of open files and connections.',
-      samples: () =>
-        procSample(() => Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])),
-    },
+    metric('gauge', 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
+    metric('gauge', 'process_start_time_seconds', 'When the process started.', () => performance.timeOrigin / 1000),
+    metric('gauge', 'process_open_fds', 'Open files and connections.', () =>
+      procSample(() => readdirSync('/proc/self/fd').length),
+    ),
+    metric('gauge', 'process_max_fds', 'Maximum number of open files and connections.', () =>
+      procSample(() => Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])),
+    ),
   ];
 }
 

@@ -1,5 +1,5 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { ALL_SETTINGS } from '../config.ts';
+import { ALL_SETTINGS, variableOf } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { readConfigFile } from './config-file.ts';
 import { type Environment, unknownVariables } from './environment.ts';
@@ -22,7 +22,7 @@ export function applySettings(command: CommandUnknownOpts, environment: Environm
   if (typeof config !== 'string') return;
   const { texts, problems } = readConfigFile(config);
   refuseFirst(problems);
-  const settingOf = new Map(ALL_SETTINGS.map(([name, setting]) => [setting.env as string, { name, setting }]));
+  const settingOf = new Map(ALL_SETTINGS.map(([name, setting]) => [variableOf(name), { name, setting }]));
   for (const one of commands) {
     for (const option of one.options) {
       const { name, setting } = settingOf.get(option.envVar ?? '') ?? {};

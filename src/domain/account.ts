@@ -27,7 +27,6 @@ export interface Account {
   readonly name: string | undefined;
   readonly role: Role;
   readonly createdMs: InstantMs;
-  /** Undefined if the account is not disabled. */
   readonly disabledMs: InstantMs | undefined;
   /** Undefined if the account is not deleted. A deleted account is disabled, and no longer has its address and name. */
   readonly deletedMs: InstantMs | undefined;

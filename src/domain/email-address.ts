@@ -25,10 +25,7 @@ export function parseEmailAddress(text: string): string | undefined {
   return LOCAL.test(local) && isDomain(domain) ? `${local}@${domain.toLowerCase()}` : undefined;
 }
 
-/**
- * As `parseEmailAddress`; throws 'invalid-parameter'. The message does not repeat the text: it may be a secret, or another person's.
- * `what` names it there.
- */
+/** As `parseEmailAddress`, but throws 'invalid-parameter'. The message names `what`: the text may be a secret. */
 export function emailAddress(text: string, what = 'that'): string {
   const parsed = parseEmailAddress(text);
   if (parsed !== undefined) return parsed;

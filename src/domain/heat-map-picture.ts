@@ -29,7 +29,6 @@ export interface SizeRange {
   readonly high: number;
 }
 
-/** The shades of a picture. */
 export interface Shading extends SizeRange {
   readonly scale: SizeScale;
   /** The number of shades of a side. */

@@ -11,7 +11,6 @@ export interface HeatMapQuery {
   readonly columns: number;
   /** Later snapshots are not shown, nor gaps that end later; undefined for no limit. */
   readonly asOfMs: InstantMs | undefined;
-  /** True if columns have the trades in them. */
   readonly hasTrades?: boolean | undefined;
 }
 

@@ -14,10 +14,7 @@ type MarketFieldKind =
   | 'instant'
   | 'figure';
 
-/**
- * The fields of a market in the API's order: name in records, property of `Market`, kind. (`outcomes` is always up and down,
- * before `clobTokenIds`.)
- */
+/** The fields of a market in the API's order, without `outcomes` (always up and down, before `clobTokenIds`). */
 export const MARKET_FIELDS = [
   { name: 'conditionId', property: 'conditionId', kind: 'conditionId' },
   { name: 'marketId', property: 'marketId', kind: 'id' },

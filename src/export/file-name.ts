@@ -3,7 +3,6 @@ import { DomainError } from '../domain/errors.ts';
 import type { Compression } from './compression.ts';
 import { EXPORT_FORMATS, type ExportFormat, suffixesOf } from './format.ts';
 
-/** The content of an export's file. */
 export interface FileContent {
   readonly format: ExportFormat;
   readonly compression: Compression | undefined;

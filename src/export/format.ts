@@ -49,10 +49,7 @@ export function exportOpenings(): ExportOpenings {
   return { json: jsonOpenings(), msgpack: msgpackOpenings() };
 }
 
-/**
- * Returns why a format cannot be sampled, as the end of a sentence about `format`; undefined if it can. Stored segments have all records
- * and all levels.
- */
+/** Why a format cannot be sampled (stored segments have all levels), to end a sentence; undefined if it can. */
 export function samplingRefusal(format: ExportFormat, { intervalMs, depth }: Sampling): string | undefined {
   if (format !== 'segments' || (intervalMs === undefined && depth === undefined)) return undefined;
   return 'must not be segments with interval or depth: stored segments have all records and all levels';

@@ -138,10 +138,7 @@ export class Batch<S> {
     return this.#entries.length === 0;
   }
 
-  /**
-   * Throws DomainError 'rejected-record' if the record's market is neither in the archive nor stated earlier in the input, or has
-   * another asset id.
-   */
+  /** Throws 'rejected-record' if the market is neither in the archive nor stated earlier, or has another asset. */
   add(item: RecordedItem, source: S): void {
     const entry: Entry<S> = { source, type: item.type, stored: false, contradicted: false, refusal: undefined };
     if (item.type === 'market') {
@@ -154,10 +151,7 @@ export class Batch<S> {
     this.#entries.push(entry);
   }
 
-  /**
-   * Stores everything in one transaction, and merges `books` with what the archive has. Returns the entries, with their results, in the
-   * order of `add`.
-   */
+  /** Stores all in one transaction, and merges `books` with the archive's. Returns entries in the order of `add`. */
   commit(nowMs: number, books: readonly StatedAsset[], context: MergeContext): readonly Entry<S>[] {
     const { database, givenIds } = this.#archive;
     database.write(() => {

@@ -5,7 +5,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { ByteSource } from './byte-source.ts';
 import { compressionOf } from './compression.ts';
 import { type ByteRange, fileChunks } from './file-chunks.ts';
-import { inaccessible, sizeOf } from './source.ts';
+import { inaccessible, sizeOf, unreadable } from './source.ts';
 import { xzChunks } from './xz-chunks.ts';
 
 const PARQUET = [0x50, 0x41, 0x52, 0x31];
@@ -57,17 +57,17 @@ export async function* decompressed(
   try {
     const first = await firstChunk(content);
     if (input === '-' && isParquet(first)) {
-      throw new DomainError('unreadable', 'Parquet cannot be read from standard input: give the name of the file');
+      throw unreadable('Parquet cannot be read from standard input: give the name of the file');
     }
     if (given.isPipe === true && compressionOf(first) === 'xz') {
       const remedy = `decompress it on the way, xzcat FILE | bookreel import -`;
-      throw new DomainError('unreadable', `xz cannot be read from a pipe: ${remedy}`);
+      throw unreadable(`xz cannot be read from a pipe: ${remedy}`);
     }
     for await (const chunk of unpacked(first, content)) {
       bytes += chunk.length;
       if (bytes > EXPANSION_CHECKED_FROM_BYTES && bytes > EXPANSION_MAX * packed.bytes) {
         const sentence = `${name} expands to more than ${EXPANSION_MAX} times its size: it is not a recording`;
-        throw new DomainError('unreadable', sentence);
+        throw unreadable(sentence);
       }
       yield chunk;
       onBytes?.(packed.bytes - packed.reported);
@@ -77,7 +77,7 @@ export async function* decompressed(
   } catch (error) {
     if (error instanceof DomainError) throw error;
     const sentence = `${name} cannot be read to its end (${reasonOf(error)}): it is damaged or cut off`;
-    throw new DomainError('unreadable', sentence, { cause: error });
+    throw unreadable(sentence, error);
   } finally {
     await content.return?.(undefined);
     await source.return(undefined);
@@ -216,7 +216,7 @@ export async function* inflated(
 }
 
 function stoppedError(): DomainError {
-  return new DomainError('unreadable', 'the import was stopped');
+  return unreadable('the import was stopped');
 }
 
 function startsWith(bytes: Uint8Array, magic: readonly number[]): boolean {

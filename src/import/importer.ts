@@ -39,7 +39,7 @@ import {
   totalOf,
 } from './report.ts';
 import type { Sample } from './sample.ts';
-import { type Source, storedSizeOf } from './source.ts';
+import { type Source, storedSizeOf, unreadable } from './source.ts';
 import type { SourceItem } from './source-item.ts';
 import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
@@ -135,7 +135,6 @@ export class Importer implements RecordSink {
   /** Reads the named files; undefined if every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
-  /** The codecs of the second reading. */
   #secondCodecs: readonly Codec[] = [];
   readonly #tallies: FileTally[] = [];
   readonly #rejections: Rejection[] = [];
@@ -477,8 +476,7 @@ export class Importer implements RecordSink {
     const { signal } = this.#options;
     const found: RecognisedFile[] = [];
     try {
-      if (isPiped)
-        throw new DomainError('unreadable', `a ${kind} file cannot be read from a pipe: give the name of the file`);
+      if (isPiped) throw unreadable(`a ${kind} file cannot be read from a pipe: give the name of the file`);
       const { sources, ignored, otherKind, notes, problem } = await openContainer(source, kind, { signal, copies });
       if (otherKind !== undefined) return this.#otherKind(source, otherKind);
       this.#files += sources.length - 1;
@@ -489,7 +487,7 @@ export class Importer implements RecordSink {
       }
       this.#skipped.push(...ignored);
       this.#sourceNotes.push(...notes);
-      if (problem !== undefined && source.named && found.length === 0) throw new DomainError('unreadable', problem);
+      if (problem !== undefined && source.named && found.length === 0) throw unreadable(problem);
       if (problem !== undefined) this.#tallies.push(new FileTally(source.name, kind, problem));
     } catch (error) {
       this.#throwIfStopped();
@@ -503,14 +501,14 @@ export class Importer implements RecordSink {
   #unopened(source: Source, error: unknown): readonly RecognisedFile[] {
     if (source.named) throw error;
     this.#throwIfStopped();
-    this.#tallies.push(new FileTally(source.name, UNREAD, unreadable(error).message));
+    this.#tallies.push(new FileTally(source.name, UNREAD, unreadableOrThrow(error).message));
     return [];
   }
 
   /** Refuses a file of another known format, or skips it with the same sentence if it was found in a directory. */
   #otherKind(source: Source, kind: string): readonly RecognisedFile[] {
     const sentence = `'${source.name}' cannot be imported as it is, because it is ${kind}`;
-    if (source.named) throw new DomainError('unreadable', sentence);
+    if (source.named) throw unreadable(sentence);
     if (this.#sourceNotes.length < BINARY_NOTES_MAX) this.#sourceNotes.push(sentence);
     this.#skipped.push(source.name);
     return [];
@@ -519,7 +517,7 @@ export class Importer implements RecordSink {
   #unknown(subject: string): DomainError {
     const formats = this.#codecs.map(({ format }) => format).join(', ');
     const remedy = "describe it with a mapping, 'bookreel inspect' prints one to start from";
-    return new DomainError('unreadable', `${subject} in a known format (${formats}): ${remedy}`);
+    return unreadable(`${subject} in a known format (${formats}): ${remedy}`);
   }
 
   /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
@@ -586,7 +584,7 @@ export class Importer implements RecordSink {
       using copied = await copy?.();
       await codec.read(copied === undefined ? file : { ...file, copy: copied.path }, this);
     } catch (error) {
-      const { message } = unreadable(error);
+      const { message } = unreadableOrThrow(error);
       // If the import was stopped, the error only says so.
       if (this.#options.signal?.aborted !== true) this.#file.error = message;
     }
@@ -778,7 +776,7 @@ function shortened(reason: string): string {
 }
 
 /** An error that ends one file only. Any other error is thrown again. */
-function unreadable(error: unknown): DomainError {
+function unreadableOrThrow(error: unknown): DomainError {
   if (error instanceof DomainError && error.kind === 'unreadable') return error;
   throw error;
 }

@@ -50,7 +50,6 @@ export class KnownMarkets {
     return this.#byConditionId.get(conditionId) ?? this.keep(this.#archive.markets.findByConditionId(conditionId));
   }
 
-  /** The winner that the archive has. */
   winnerOf(conditionId: string): Outcome | undefined {
     return this.#archive.markets.findByConditionId(conditionId)?.winner;
   }

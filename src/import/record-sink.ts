@@ -15,10 +15,7 @@ export interface RecordSink {
   /** Counts an item as read. It ends after `parts` calls of `add`, `reject` and `finish`. */
   item(kind: string, line: number, parts?: number): SourceItem;
 
-  /**
-   * Adds a record made from one part of each item, and ends these parts. Throws 'rejected-record' if the record fits no market; the
-   * parts then stay open.
-   */
+  /** Adds a record made from a part of each item. Ends the parts, or throws 'rejected-record': no market fits. */
   add(record: RecordedItem, items: readonly SourceItem[]): void;
 
   /**

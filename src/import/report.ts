@@ -95,7 +95,6 @@ const GROUPS_MAX = 200;
 /** The ids, numbers and quoted texts in which two rejections for the same reason may differ. */
 const PARTICULARS = /0x[0-9a-f]+|\d+(?:\.\d+)?|"[^"]*"/gi;
 
-/** Groups rejections by their reason. */
 export class RejectionGroups {
   readonly #groups = new Map<string, { reason: string; count: number; examples: Rejection[] }>();
 
@@ -141,7 +140,6 @@ export class FileTally {
     return this.#kinds.getOrInsertComputed(name, emptyTally);
   }
 
-  /** Counts a record. */
   count(type: string, result: RecordResult): void {
     // Records of one type mostly follow each other.
     const tally = this.#type?.type === type ? this.#type : this.#types.getOrInsertComputed(type, emptyTypeTally);

@@ -37,7 +37,7 @@ export function sourcesOf(paths: readonly string[]): Source[] {
     }
     const stat = accessible(path, () => statSync(path));
     if (stat.isCharacterDevice() || stat.isBlockDevice()) {
-      throw new DomainError('unreadable', `'${path}' is a device: name a file, a directory, a pipe or -`);
+      throw unreadable(`'${path}' is a device: name a file, a directory, a pipe or -`);
     }
     const isDirectory = stat.isDirectory();
     if (!isDirectory && path.endsWith('.parquet'))
@@ -48,7 +48,7 @@ export function sourcesOf(paths: readonly string[]): Source[] {
 }
 
 /** Runs `read`; errors of the file system become DomainError 'unreadable'. */
-function accessible<T>(path: string, read: () => T): T {
+export function accessible<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -56,8 +56,13 @@ function accessible<T>(path: string, read: () => T): T {
   }
 }
 
+/** The error for an input that cannot be read; `sentence` says what to do. */
+export function unreadable(sentence: string, cause?: unknown): DomainError {
+  return new DomainError('unreadable', sentence, { cause });
+}
+
 export function inaccessible(path: string, cause: unknown): DomainError {
-  return new DomainError('unreadable', `'${path}' cannot be read: check the path and its permissions`, { cause });
+  return unreadable(`'${path}' cannot be read: check the path and its permissions`, cause);
 }
 
 /** The files below a directory. A subdirectory that cannot be read is itself in the result; opening it reports the error. */

@@ -34,7 +34,6 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
-/** Makes a value from a number and its text. */
 type NumberReader = (value: number, source: string) => unknown;
 
 /**

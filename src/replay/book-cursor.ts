@@ -8,10 +8,7 @@ import type { SegmentSlice } from '../segment/segment-header.ts';
 import { EditableBook } from '../venue/editable-book.ts';
 import { changesBetween, type LevelChange } from '../venue/level-change.ts';
 
-/**
- * The books of one series in order, as changes. Within a slice the stored edits are the changes; between two slices it compares
- * the books.
- */
+/** The books of one series in order, as changes: the stored edits within a slice, differences between slices. */
 export class BookCursor {
   readonly #slices: Iterator<SegmentSlice>;
   readonly #reader = new BookReader();

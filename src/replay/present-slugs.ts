@@ -4,7 +4,6 @@ import { slugOf } from '../venue/slug.ts';
 
 /** The window of a market that is given a slug. */
 export interface NamedWindow extends Pick<Market, 'conditionId' | 'symbol' | 'timeframe' | 'startMs' | 'endMs'> {
-  /** The key of the market. */
   readonly key: number;
   readonly listedMs: InstantMs;
 }

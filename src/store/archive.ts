@@ -23,30 +23,48 @@ export function openArchive(directory: string, nowMs: number, options: OpenOptio
   const database = Database.open(directory, RECORDINGS, options);
   try {
     const archiveId = identify(database, nowMs);
-    const segments = new Segments(database);
-    const series = new SeriesCatalog(database);
-    const snapshotTotals = new SnapshotTotals(database, segments, series);
-    const markets = new Markets(database);
-    const prices = new Prices(segments, series);
+    const shown = recordingsIn(database);
+    const { segments, series, markets, prices, snapshotTotals } = shown;
     return {
-      database,
+      ...shown,
       archiveId,
-      markets,
-      snapshots: new Snapshots(segments, series, snapshotTotals),
-      snapshotTotals,
       recordCounts: recordCounter(database),
       recordedCoins: new RecordedCoins(database, markets, prices, snapshotTotals),
       recordedDays: new RecordedDays(database, snapshotTotals),
       quotes: new Quotes(segments, series),
-      prices,
       statements: new Statements(segments, series),
-      gaps: new Gaps(database),
       givenIds: new GivenIds(database),
     };
   } catch (error) {
     database.close();
     throw error;
   }
+}
+
+/** One state of the recordings, see `openArchiveView`. */
+export type ArchiveView = Readonly<ReturnType<typeof openArchiveView>>;
+
+/**
+ * Opens one state of the recordings through a connection of its own: for an answer that takes many turns. Throws as
+ * `Database.openToRead` does.
+ */
+export function openArchiveView(path: string) {
+  const database = Database.openToRead(path, RECORDINGS);
+  const view = database.beginView();
+  const close = () => {
+    view[Symbol.dispose]();
+    database.close();
+  };
+  return { ...recordingsIn(database), [Symbol.dispose]: close };
+}
+
+function recordingsIn(database: Database) {
+  const segments = new Segments(database);
+  const series = new SeriesCatalog(database);
+  const snapshotTotals = new SnapshotTotals(database, segments, series);
+  const snapshots = new Snapshots(segments, series, snapshotTotals);
+  const [markets, prices, gaps] = [new Markets(database), new Prices(segments, series), new Gaps(database)];
+  return { database, segments, series, snapshotTotals, snapshots, markets, prices, gaps };
 }
 
 /** Reads the archive's id; a new archive gets one. */

@@ -6,7 +6,7 @@ import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { Turns } from '../domain/turns.ts';
 import { BookReader } from '../segment/book-decoder.ts';
 import type { SegmentSlice } from '../segment/segment-header.ts';
-import { ArchiveView } from './archive-view.ts';
+import { type ArchiveView, openArchiveView } from './archive.ts';
 import { type ContradictingInstant, ContradictingInstants } from './contradicting-instants.ts';
 import { type BestUnits, ContradictionTally, readBest } from './contradiction-tally.ts';
 import type { StoredMarket } from './markets.ts';
@@ -140,7 +140,7 @@ export class Coverages {
   }
 
   async #walk({ conditionId, asOfMs }: Pick<Pending, 'conditionId' | 'asOfMs'>): Promise<MarketCoverage> {
-    using view = new ArchiveView(this.#path);
+    using view = openArchiveView(this.#path);
     const market = view.markets.findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
     const cached = this.#find(market, asOfMs);

@@ -1,11 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { isSimulated, SIMULATED } from '../domain/simulated.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import type { Archive } from './archive.ts';
-import type { Database } from './database.ts';
-import type { Markets, StoredMarket } from './markets.ts';
-import { Segments } from './segments.ts';
-import { SeriesCatalog } from './series.ts';
+import type { StoredMarket } from './markets.ts';
 
 /** Selects what to delete; an undefined field does not restrict, and all others must match. */
 export interface DeletionFilter {
@@ -54,6 +50,8 @@ interface Size {
 }
 
 /** Limits of one transaction, about 30 ms: markets examined, and bytes of segments deleted. A market is never split between two. */
+/** The source of the simulated prices, and the beginning of every slug of the simulated markets. */
+const SIMULATED = 'simulated';
 const MARKETS_PER_STEP = 100;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
 /** Maximum number of segments of coin prices that one transaction deletes: no more bytes than for markets. */
@@ -81,11 +79,8 @@ const KEEP_KEY = `INSERT INTO deleted_markets (only_row, last_key) VALUES (1, ?)
  * again.
  */
 export class Deletion {
-  readonly #database: Database;
-  readonly #markets: Markets;
-  readonly #gaps: Archive['gaps'];
+  readonly #archive: Archive;
   readonly #filter: DeletionFilter;
-  readonly #segments: Segments;
   readonly #sql;
   /** The sources of coin prices in the archive, each once. */
   readonly sources: readonly string[];
@@ -93,13 +88,10 @@ export class Deletion {
   /** False if the file keeps its free pages, see Database.giveBack. */
   #givesBack = true;
 
-  constructor({ database, markets, gaps, recordedCoins }: Archive, filter: DeletionFilter) {
-    this.#database = database;
-    this.#markets = markets;
-    this.#gaps = gaps;
+  constructor(archive: Archive, filter: DeletionFilter) {
+    const { database, series, recordedCoins } = archive;
+    this.#archive = archive;
     this.#filter = filter;
-    this.#segments = new Segments(database);
-    const series = new SeriesCatalog(database);
     this.#sql = {
       marketSize: database.query<Size, [number]>(MARKET_SIZE),
       pricesSize: database.query<Pick<Size, 'bytes'>, [number, number]>(PRICES_SIZE),
@@ -133,16 +125,13 @@ export class Deletion {
     );
   }
 
-  /**
-   * Counts what the deletion would remove, by coin. `isEverything`: the archive would have no market left, or, if it has no markets,
-   * no coin price.
-   */
+  /** Counts what would be deleted, by coin. `isEverything`: no market would be left, or without markets no price. */
   count(): { readonly coins: readonly CoinDeletion[]; readonly isEverything: boolean } {
     const coins = new Map<string, CoinDeletion>();
     let markets = 0;
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;
-      after = this.#database.read(() =>
+      after = this.#archive.database.read(() =>
         this.#walk(from, (market) => {
           markets += 1;
           const { records, bytes } = this.#sizeOf(market);
@@ -156,11 +145,11 @@ export class Deletion {
     }
     let emptied = 0;
     for (const { symbol, seriesId, untilMs } of this.#prices) {
-      const { coinPrices, bytes, isAll } = this.#database.read(() => this.#sizeOfPrices(seriesId, untilMs));
+      const { coinPrices, bytes, isAll } = this.#archive.database.read(() => this.#sizeOfPrices(seriesId, untilMs));
       if (isAll) emptied += 1;
       if (coinPrices > 0) add(coinIn(coins, symbol), { markets: 0, records: 0, coinPrices, bytes });
     }
-    const rest = this.#database.read(() => this.#sql.rest.get()!);
+    const rest = this.#archive.database.read(() => this.#sql.rest.get()!);
     const isEverything = markets === rest.markets && (markets > 0 || emptied === rest.prices);
     return { coins: [...coins.values()].sort((a, b) => (a.symbol < b.symbol ? -1 : 1)), isEverything };
   }
@@ -197,9 +186,9 @@ export class Deletion {
   /** Runs `work` in one transaction, and adds its totals to `done` after the commit. */
   #step<T>(done: DeletionTotals, work: (step: DeletionTotals) => T): T {
     const step: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
-    const result = this.#database.write(() => {
+    const result = this.#archive.database.write(() => {
       const worked = work(step);
-      if (step.markets + step.coinPrices > 0) this.#givesBack = this.#database.giveBack();
+      if (step.markets + step.coinPrices > 0) this.#givesBack = this.#archive.database.giveBack();
       return worked;
     });
     add(done, step);
@@ -224,9 +213,9 @@ export class Deletion {
 
   #next(after: number): StoredMarket | undefined {
     const { marketKeys } = this.#filter;
-    if (marketKeys === undefined) return this.#markets.afterKey(after);
+    if (marketKeys === undefined) return this.#archive.markets.afterKey(after);
     for (const key of marketKeys) {
-      const market = key > after ? this.#markets.byKey(key) : undefined;
+      const market = key > after ? this.#archive.markets.byKey(key) : undefined;
       // Another command may have deleted it.
       if (market !== undefined) return market;
     }
@@ -236,21 +225,22 @@ export class Deletion {
   #matches(market: StoredMarket): boolean {
     const { coins, sources, beforeMs } = this.#filter;
     if (coins !== undefined && !coins.includes(market.symbol)) return false;
-    if (sources !== undefined && !(sources.includes(SIMULATED) && isSimulated(market))) return false;
+    if (sources !== undefined && !(sources.includes(SIMULATED) && market.slug.startsWith(`${SIMULATED}-`)))
+      return false;
     return beforeMs === undefined || market.endMs <= beforeMs;
   }
 
   #sizeOf({ key }: StoredMarket): { readonly records: number; readonly bytes: number } {
     const { records, bytes } = this.#sql.marketSize.get(key)!;
-    return { records: (records ?? 0) + this.#gaps.count(key, Number.MAX_SAFE_INTEGER), bytes: bytes ?? 0 };
+    return { records: (records ?? 0) + this.#archive.gaps.count(key, Number.MAX_SAFE_INTEGER), bytes: bytes ?? 0 };
   }
 
   #sizeOfPrices(seriesId: number, untilMs: InstantMs) {
     const { bytes } = this.#sql.pricesSize.get(seriesId, untilMs)!;
     return {
-      coinPrices: this.#segments.until(seriesId, untilMs - 1).count,
+      coinPrices: this.#archive.segments.until(seriesId, untilMs - 1).count,
       bytes: bytes ?? 0,
-      isAll: this.#segments.nearest(seriesId, untilMs, 'after') === undefined,
+      isAll: this.#archive.segments.nearest(seriesId, untilMs, 'after') === undefined,
     };
   }
 
@@ -260,7 +250,7 @@ export class Deletion {
     for (const { records, bytes } of deleted) add(step, { markets: 0, records: 0, coinPrices: records, bytes });
     if (deleted.length === SEGMENTS_PER_STEP) return true;
     // The rest is in the segment that contains the instant.
-    step.coinPrices += this.#segments.remove(seriesId, 0, untilMs, priceCodec);
+    step.coinPrices += this.#archive.segments.remove(seriesId, 0, untilMs, priceCodec);
     this.#sql.emptySeries.run(seriesId);
     return false;
   }
@@ -270,7 +260,7 @@ export class Deletion {
     if (beforeMs === undefined) return Number.MAX_SAFE_INTEGER;
     const { startMs } = this.#sql.firstKept.get(symbol, beforeMs)!;
     const untilMs = Math.min(beforeMs, startMs ?? Infinity);
-    const last = this.#segments.nearest(seriesId, untilMs, 'before');
+    const last = this.#archive.segments.nearest(seriesId, untilMs, 'before');
     return last?.head.timestamps[last.index] ?? untilMs;
   }
 }

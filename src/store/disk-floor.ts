@@ -9,10 +9,7 @@ export interface DiskFloor {
   readonly bytes: number;
 }
 
-/**
- * A sentence if the disk of an existing directory has less free space than the floor, else undefined. Throws errors of the file
- * system.
- */
+/** A sentence if the disk of a directory has less free space than the floor. Throws errors of the file system. */
 export function lowDisk(directory: string, { text, bytes }: DiskFloor, free = freeBytes): string | undefined {
   const left = free(directory);
   if (left >= bytes) return undefined;

@@ -34,10 +34,7 @@ export class StoredDetails {
     return this.#read(key) !== undefined;
   }
 
-  /**
-   * Adds the details of one more statement; `outranks`: they replace known ones. Returns whether anything changed. Within a
-   * write transaction.
-   */
+  /** Adds stated details; `outranks`: they replace known ones. True if any changed. Within a write transaction. */
   put(key: number, stated: MarketDetails, outranks: boolean): boolean {
     const known = this.of(key);
     const next = outranks ? joinedDetails(stated, known) : joinedDetails(known, stated);

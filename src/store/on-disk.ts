@@ -27,7 +27,6 @@ export function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
-/** Removes a directory if it is empty. */
 export function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);

@@ -8,7 +8,6 @@ import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
-/** A time series that is audited. */
 export interface AuditedSeries {
   readonly seriesId: number;
   readonly kind: MarketSeriesKind | 'coin-price';

@@ -88,9 +88,7 @@ export class Snapshots {
     ]);
   }
 
-  /**
-   * The time of an outcome's first recorded snapshot, Infinity without any. Earlier snapshots were made from the other outcome's.
-   */
+  /** The time of the first recorded snapshot, or Infinity. Earlier ones were made from the other outcome's. */
   recordedFromMs(market: StoredMarket, outcome: Outcome): InstantMs {
     return this.#series.books(market.key, outcome)?.recordedFromMs ?? Infinity;
   }

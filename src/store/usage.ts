@@ -32,10 +32,7 @@ const CLOCK_STEP_MS_MAX = HOUR_MS;
 const FORBIDDEN = 403;
 const LIMITED = 429;
 
-/**
- * Requests of keys by route and hour, and the last use of each key. They are counted in memory and stored by `flush`; kill -9
- * loses the rest.
- */
+/** Requests by key, route and hour, and last uses of keys, in memory until `flush`: kill -9 loses the rest. */
 export class Usage {
   readonly #database: Database;
   readonly #sql;

@@ -25,10 +25,7 @@ const INITIAL_LEVELS = 128;
 const AFTER_TIMESTAMP = '","hash":"","bids":[';
 const BETWEEN_SIDES = '],"asks":[';
 
-/**
- * Writes one outcome's book and its hash as the venue sends them. It keeps the hashed bytes (book-hash.ts) and writes only
- * changed levels again.
- */
+/** Writes a book and its hash as the venue sends them. Keeps the hashed bytes, and writes changed levels only. */
 export class BookWriter {
   readonly conditionId: string;
   readonly assetId: string;
@@ -36,7 +33,6 @@ export class BookWriter {
   readonly #asks = new SideWriter(false);
   #bytes = new Uint8Array(FRAME_BYTES_MAX + INITIAL_LEVELS * LEVEL_BYTES_MAX);
   readonly #timestampAt: number;
-  /** Offset of the bids. */
   #bidsAt = 0;
   /** Offset after the asks. */
   #end = 0;

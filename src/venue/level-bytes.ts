@@ -60,7 +60,6 @@ class SideBytes {
     return this.view();
   }
 
-  /** The levels that are written. */
   view(): Uint8Array {
     return this.#bytes.bytes.subarray(0, Math.max(0, this.#bytes.length - 1));
   }

@@ -2,7 +2,6 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import { localDate } from './new-york.ts';
 
-/** The window that a market's title names. */
 export interface TitledWindow {
   /** Coin code, lower case. */
   readonly symbol: string;

@@ -16,7 +16,6 @@ export function instantsAt(localMs: number): number[] {
 /** Made once, at the first use: it takes 8 ms, as long as 8,000 uses, and no start of the program should wait for it. */
 let format: Intl.DateTimeFormat | undefined;
 
-/** The local time of an instant. */
 export function localTime(instantMs: number): number {
   format ??= new Intl.DateTimeFormat('sv-SE', {
     ...{ timeZone: 'America/New_York', year: 'numeric', month: '2-digit', day: '2-digit' },

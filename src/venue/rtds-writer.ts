@@ -20,10 +20,7 @@ const CONNECTION_ID = 'replay';
 /** The first messages have this topic, whatever topic the client has subscribed to. */
 const HISTORY_TOPIC = 'crypto_prices';
 
-/**
- * An update as RTDS sends it, with its order of fields. It has no `full_accuracy_value`, since recordings are kept as the number
- * `value`.
- */
+/** An update as RTDS sends it, but without `full_accuracy_value`: recordings are kept as the number `value`. */
 export function rtdsUpdate({ name, windowSeconds }: RtdsTopic, symbol: string, price: RtdsPrice): string {
   const payload = {
     symbol,

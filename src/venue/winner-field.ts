@@ -7,10 +7,7 @@ const WINNERS = ['winner', 'winning_outcome', 'winningOutcome'];
 /** Words of recorders for a market that is not resolved. */
 const NO_WINNER = /^(?:|unknown|unresolved|pending|none|null|open|tbd)$/i;
 
-/**
- * The winner that a recorder states next to its market: up or down, or the asset of one; undefined if it states none. Throws
- * 'rejected-record'.
- */
+/** The winner that a recorder states, as up, down or an asset; undefined without one. Throws 'rejected-record'. */
 export function winnerField(fields: Fields, clobTokenIds: readonly string[]): Outcome | undefined {
   const name = WINNERS.find((candidate) => stated(fields, candidate) !== undefined);
   if (name === undefined) return undefined;

@@ -72,7 +72,6 @@ export class IdCheck {
     return true;
   }
 
-  /** True if this is the last window. */
   get isLast(): boolean {
     return this.#untilId === Number.POSITIVE_INFINITY;
   }

@@ -45,7 +45,6 @@ export interface Problem extends ProblemPlace {
   readonly what: string;
 }
 
-/** Observations about the snapshots of one outcome. */
 export interface OutcomeObservations extends SnapshotCounts {
   readonly outcome: Outcome;
   readonly mirrored: boolean;
@@ -87,20 +86,21 @@ export interface MarketObservations {
   readonly winnerDoubt: string | undefined;
 }
 
-export interface VerificationTotals {
-  readonly markets: number;
-  readonly segments: number;
-  readonly records: number;
-  readonly snapshots: number;
+export const NO_TOTALS = {
+  markets: 0,
+  segments: 0,
+  records: 0,
+  snapshots: 0,
   /** Markets with a winner that the coin's prices confirm, contradict, or cannot check. */
-  readonly winnersConfirmed: number;
-  readonly winnersContradicted: number;
-  readonly winnersUnjudged: number;
-  readonly problems: number;
+  winnersConfirmed: 0,
+  winnersContradicted: 0,
+  winnersUnjudged: 0,
+  problems: 0,
   /** Problems of the archive, not of a recording: all kinds except 'winner' and 'contradiction'. */
-  readonly damage: number;
-  readonly elapsedMs: number;
-}
+  damage: 0,
+  elapsedMs: 0,
+};
+export type VerificationTotals = Readonly<typeof NO_TOTALS>;
 
 export interface Verification {
   readonly ok: boolean;

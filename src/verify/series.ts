@@ -6,14 +6,14 @@ import type { SegmentCodec } from '../segment/segment-header.ts';
 import { isDamageError } from '../store/database-errors.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
 import type { IdCheck } from './ids.ts';
-import type { ProblemList, ProblemPlace, VerificationTotals } from './report.ts';
+import type { NO_TOTALS, ProblemList, ProblemPlace } from './report.ts';
 
 /** The state of a verification: its sources and its findings so far. */
 export interface Check {
   readonly source: SegmentAudit;
   readonly ids: IdCheck;
   readonly problems: ProblemList;
-  readonly totals: { -readonly [T in keyof VerificationTotals]: number };
+  readonly totals: typeof NO_TOTALS;
 }
 
 /**

@@ -29,6 +29,7 @@ import { IdCheck } from './ids.ts';
 import { impossibleFields, isNeverClosed, isPossibleGap } from './market-check.ts';
 import {
   type MarketObservations,
+  NO_TOTALS,
   ProblemList,
   type ProblemPlace,
   type Verification,
@@ -56,19 +57,6 @@ const VERDICT_TOTALS = {
   doubt: 'winnersUnjudged',
   uncovered: 'winnersUnjudged',
 } as const satisfies Readonly<Record<TickVerdict, keyof VerificationTotals>>;
-
-const NO_TOTALS: VerificationTotals = {
-  markets: 0,
-  segments: 0,
-  records: 0,
-  snapshots: 0,
-  winnersConfirmed: 0,
-  winnersContradicted: 0,
-  winnersUnjudged: 0,
-  problems: 0,
-  damage: 0,
-  elapsedMs: 0,
-};
 
 /**
  * Reads the databases of a data directory, the recordings market by market, each in one view, and reports problems and

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { Form } from './form.tsx';
 
 interface ActionContent {
-  /** The label of the button. */
   readonly label: string;
   /** The path of the form, and its fields. */
   readonly action: string;

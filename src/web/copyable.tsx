@@ -3,7 +3,6 @@ import { Commands } from '../http/pages/commands.tsx';
 interface CopyableContent {
   /** The id of the element, unique on the page. */
   readonly id: string;
-  /** The label of the button. */
   readonly label: string;
   readonly text: string;
 }

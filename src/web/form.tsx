@@ -40,7 +40,6 @@ type FieldContent = JSX.IntrinsicElements['input'] & {
   readonly children?: ComponentChildren;
 };
 
-/** An input with its label. */
 export function Field({ label, children, ...input }: FieldContent) {
   return (
     <label class="field">

@@ -4,7 +4,6 @@ import type { BuiltAsset } from '../http/pages/built-asset.ts';
 /** Buttons that copy. */
 export const PAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/page.ts');
 
-/** The chart of usage. */
 export const USAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/usage.tsx');
 
 /** Pays with a wallet. */

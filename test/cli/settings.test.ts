@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram, run } from '../../src/cli/program.ts';
-import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../../src/config.ts';
+import { ALL_SETTINGS, keyOf, type Setting, type SettingName, variableOf } from '../../src/config.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 
@@ -112,11 +112,11 @@ const WITHOUT = ['completion', 'config', 'doctor', 'manual', 'metrics', 'openapi
 describe.each(ALL_SETTINGS)('the setting %s', (name, setting) => {
   const [inFile, inVariable, inFlag] = VALUES[name];
   const flag = setting.flag.split(' ')[0]!;
-  const commands = commandsWith(setting.env).filter(([noun]) => !WITHOUT.includes(noun!));
+  const commands = commandsWith(variableOf(name)).filter(([noun]) => !WITHOUT.includes(noun!));
 
   test('is a default, of the file, of a variable, of a flag, and the last one wins', async () => {
     expect(commands.length).toBeGreaterThan(0);
-    writeFileSync(FILE, name === 'config' ? '' : `${keyOf(setting)} = ${inToml(setting, inFile)}\n`);
+    writeFileSync(FILE, name === 'config' ? '' : `${keyOf(name)} = ${inToml(setting, inFile)}\n`);
     for (const words of commands) {
       const attribute = flag.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
       const found = async (...args: string[]) => ({ words, value: (await optionsOf(words, args))[attribute] });
@@ -127,15 +127,15 @@ describe.each(ALL_SETTINGS)('the setting %s', (name, setting) => {
       if (name !== 'config') expect(await found(...file)).toEqual(expected(inFile));
       if (name === 'config') for (const text of VALUES.config) writeFileSync(join(directory.path, text), '');
       const at = (text: string) => (name === 'config' ? join(directory.path, text) : text);
-      process.env[setting.env] = at(inVariable);
+      process.env[variableOf(name)] = at(inVariable);
       expect(await found(...file)).toEqual(expected(at(inVariable)));
       expect(await found(...file, flag, at(inFlag))).toEqual(expected(at(inFlag)));
-      delete process.env[setting.env];
+      delete process.env[variableOf(name)];
     }
   });
 
   test('is shown with its value and its origin', async () => {
-    const key = keyOf(setting);
+    const key = keyOf(name);
     const shown = async (...args: string[]) => {
       const terminal = captured();
       await run(['config', 'show', '--json', ...args], terminal);
@@ -147,18 +147,18 @@ describe.each(ALL_SETTINGS)('the setting %s', (name, setting) => {
     writeFileSync(FILE, name === 'config' ? '' : `${key} = ${inToml(setting, inFile)}\n`);
     const file = name === 'config' ? [] : ['--config', FILE];
     if (name !== 'config') expect(await shown(...file)).toEqual([inFile, 'file', FILE]);
-    process.env[setting.env] = inVariable;
-    expect(await shown(...file)).toEqual([inVariable, 'variable', setting.env]);
+    process.env[variableOf(name)] = inVariable;
+    expect(await shown(...file)).toEqual([inVariable, 'variable', variableOf(name)]);
     expect(await shown(...file, `--${key}`, inFlag)).toEqual([inFlag, 'flag', `--${key}`]);
   });
 
   test('A key of the configuration file has the name of its flag, and replay has keys of its own for --port and --url.', async () => {
-    if (name !== 'replayPort' && name !== 'replayUrl') expect(flag).toBe(`--${keyOf(setting)}`);
+    if (name !== 'replayPort' && name !== 'replayUrl') expect(flag).toBe(`--${keyOf(name)}`);
     if (name === 'config') return;
-    writeFileSync(FILE, `${keyOf(setting)} = ""\n`);
+    writeFileSync(FILE, `${keyOf(name)} = ""\n`);
     const terminal = captured();
     expect(await run(['config', 'check', '--config', FILE, '--data', directory.path], terminal)).toBe(2);
-    expect(terminal.stderr()).toStartWith(`bookreel: in '${FILE}' ${keyOf(setting)} = "" is invalid: `);
+    expect(terminal.stderr()).toStartWith(`bookreel: in '${FILE}' ${keyOf(name)} = "" is invalid: `);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Histogram } from '../../src/http/metrics/histogram.ts';
-import { Metrics, single } from '../../src/http/metrics/metrics.ts';
+import { Metrics, metric } from '../../src/http/metrics/metrics.ts';
 import { parseIpNetwork } from '../../src/http/plugins/ip-address.ts';
 import { type Scraped, scrapedFrom } from '../support/scraped.ts';
 import { type EdgeService, startEdge } from './edge-service.ts';
@@ -13,7 +13,7 @@ describe('the text format', () => {
   test('has help, type and samples, with labels escaped', () => {
     const metrics = new Metrics(unexpected);
     metrics.add(
-      single('gauge', 'one', 'A gauge.', () => 1.5),
+      metric('gauge', 'one', 'A gauge.', () => 1.5),
       {
         name: 'two_total',
         type: 'counter',
@@ -39,10 +39,10 @@ two_total{a="",b="x"} +Inf
     const failed: string[] = [];
     const metrics = new Metrics((name, error) => failed.push(`${name}: ${(error as Error).message}`));
     metrics.add(
-      single('gauge', 'broken', 'Fails.', () => {
+      metric('gauge', 'broken', 'Fails.', () => {
         throw new Error('no database');
       }),
-      single('gauge', 'whole', 'Works.', () => 1),
+      metric('gauge', 'whole', 'Works.', () => 1),
     );
     expect(metrics.text()).toBe('# HELP whole Works.\n# TYPE whole gauge\nwhole 1\n');
     expect(failed).toEqual(['broken: no database']);

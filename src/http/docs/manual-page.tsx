@@ -11,7 +11,6 @@ export function manualPath(name = INDEX): string {
   return `/docs/${name}`;
 }
 
-/** The request of a reader. */
 export interface ManualRequest {
   /** The name of a page, or `manual` for the list of pages. */
   readonly name: string;
@@ -22,10 +21,7 @@ export interface ManualRequest {
   readonly isReplay: boolean;
 }
 
-/**
- * A page of the manual with the reader's address in its examples, the list of pages, or the sections that a search finds. Throws
- * DomainError 'not-found'.
- */
+/** A page with the reader's address in its examples, the list, or what a search finds. Throws 'not-found'. */
 export function manualMarkdown({ name, search, origin, isReplay }: ManualRequest): string {
   const pages = manualPages(manualInserts()).map((page) => ({ ...page, text: forReader(page, origin, isReplay) }));
   if (name === INDEX) return search.trim() === '' ? listOfPages(pages) : foundIn(pages, search);

@@ -25,10 +25,7 @@ interface QuickStart {
 /** The example's tier grants markets and snapshots. */
 const ALL_ROUTES = { routes: undefined };
 
-/**
- * The page at `/`: a description, how to get a key, three commands to paste. It names coins but no markets, which only clients
- * with a key may see.
- */
+/** The page at `/`: how to get a key, and commands to paste. It names no markets: keys are needed for them. */
 export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
   const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
   const children = (

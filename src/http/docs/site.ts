@@ -27,7 +27,6 @@ export interface SiteDeps {
 /** The answer at `/`: a page for people, JSON for programs. */
 export interface HomePage {
   readonly answer: (request: Request, set: ResponseSettings) => Response;
-  /** The schema of the JSON. */
   readonly schema: TSchema;
   /** True if the recorded example of `/` is an answer of this page. */
   readonly isExample?: true;

@@ -53,9 +53,22 @@ export class Metrics {
   }
 }
 
-/** A metric with one value. */
-export function single(type: 'counter' | 'gauge', name: string, help: string, read: () => number): Metric {
-  return { name, type, help, samples: () => [{ value: read() }] };
+/** A metric. `read` is called for each scrape, and returns its samples, or the value of the only one, which has no labels. */
+export function metric(
+  type: Metric['type'],
+  name: string,
+  help: string,
+  read: () => number | Iterable<Sample>,
+): Metric {
+  return {
+    name,
+    type,
+    help,
+    samples: () => {
+      const found = read();
+      return typeof found === 'number' ? [{ value: found }] : found;
+    },
+  };
 }
 
 function labelsText(labels: Labels = {}): string {

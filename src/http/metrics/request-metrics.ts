@@ -1,6 +1,6 @@
 import { templateOf } from '../route-template.ts';
 import { Histogram } from './histogram.ts';
-import type { Metric, Sample } from './metrics.ts';
+import { type Metric, metric, type Sample } from './metrics.ts';
 
 /** Seconds. Answers from the cache take 50 µs, pages a few milliseconds. */
 const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -61,36 +61,25 @@ export class RequestMetrics {
 
   metrics(): Metric[] {
     return [
-      {
-        name: 'bookreel_http_requests_total',
-        type: 'counter',
-        help: 'Answered requests.',
-        samples: () => this.#requests(),
-      },
-      {
-        name: 'bookreel_http_request_duration_seconds',
-        type: 'histogram',
-        help: 'Time until an answer begins.',
-        samples: () => this.#ofRoutes(({ durations }, route) => durations.samples({ route })),
-      },
-      {
-        name: 'bookreel_http_response_body_bytes_total',
-        type: 'counter',
-        help: 'Bytes of the bodies of answers, compressed if the answer is.',
-        samples: () => this.#ofRoutes(({ bytes }, route) => [{ labels: { route }, value: bytes }]),
-      },
-      {
-        name: 'bookreel_http_streamed_responses',
-        type: 'gauge',
-        help: 'Streams and exports under way.',
-        samples: () => [...this.#open].map(([name, value]) => ({ labels: { route: routeOf(name) }, value })),
-      },
-      {
-        name: 'bookreel_http_refusals_total',
-        type: 'counter',
-        help: 'Requests that were refused, by the last word of the type of the problem.',
-        samples: () => [...this.#refusals].map(([problem, value]) => ({ labels: { problem }, value })),
-      },
+      metric('counter', 'bookreel_http_requests_total', 'Answered requests.', () => this.#requests()),
+      metric('histogram', 'bookreel_http_request_duration_seconds', 'Time until an answer begins.', () =>
+        this.#ofRoutes(({ durations }, route) => durations.samples({ route })),
+      ),
+      metric(
+        'counter',
+        'bookreel_http_response_body_bytes_total',
+        'Bytes of the bodies of answers, compressed if the answer is.',
+        () => this.#ofRoutes(({ bytes }, route) => [{ labels: { route }, value: bytes }]),
+      ),
+      metric('gauge', 'bookreel_http_streamed_responses', 'Streams and exports under way.', () =>
+        [...this.#open].map(([name, value]) => ({ labels: { route: routeOf(name) }, value })),
+      ),
+      metric(
+        'counter',
+        'bookreel_http_refusals_total',
+        'Requests that were refused, by the last word of the type of the problem.',
+        () => [...this.#refusals].map(([problem, value]) => ({ labels: { problem }, value })),
+      ),
     ];
   }
 

@@ -1,4 +1,3 @@
-/** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = { readonly [name: string]: Json };
 

@@ -4,11 +4,9 @@ import { assetPath, LOGO, STYLE } from './assets.ts';
 import type { BuiltAsset } from './built-asset.ts';
 
 export interface DocumentContent {
-  /** The title of the window. */
   readonly title: string;
   /** The part of the site that the page belongs to; its link is marked. */
   readonly section?: Section | undefined;
-  /** True if this process has accounts. */
   readonly hasAccounts: boolean;
   /** `view`: as wide as the window. */
   readonly width?: 'narrow' | 'prose' | 'view';

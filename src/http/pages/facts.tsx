@@ -7,7 +7,6 @@ interface FactsContent {
   readonly isCard?: boolean;
 }
 
-/** A list of names and values. */
 export function Facts({ facts, isCard = true }: FactsContent) {
   return (
     <dl class={isCard ? 'card facts' : 'facts'}>

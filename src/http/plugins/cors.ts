@@ -25,7 +25,6 @@ export class Cors {
     return request.headers.has('origin') && request.headers.has('access-control-request-method');
   }
 
-  /** The answer to a preflight. */
   preflightAnswer(set: ResponseSettings): Response {
     const headers = {
       allow: METHODS,
@@ -46,7 +45,6 @@ export class Cors {
     headers['access-control-expose-headers'] = READABLE;
   }
 
-  /** Returns true if the origin of a request is allowed. */
   allows(request: Request): boolean {
     return this.#allowed(request) !== undefined;
   }

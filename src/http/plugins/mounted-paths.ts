@@ -11,7 +11,6 @@ const SOCKET = 'WS';
 /** In the order of an Allow header. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** The paths of all mounted routes. */
 export class MountedPaths {
   readonly #routes: () => readonly MountedRoute[];
   #methods: readonly { readonly pattern: RegExp; readonly method: string }[] | undefined;
@@ -21,10 +20,7 @@ export class MountedPaths {
     this.#routes = routes;
   }
 
-  /**
-   * The methods of a path as an Allow header; undefined if there is no such path. Ignores a trailing slash, and routes that end
-   * with a star.
-   */
+  /** The methods of a path, for Allow; undefined without one. Ignores a last slash, and routes with a star. */
   methodsAt(pathname: string): string | undefined {
     const mounted = this.#methodsOf(pathname);
     if (mounted.has('GET')) mounted.add('HEAD');

@@ -17,10 +17,7 @@ export interface RequestContext {
   readonly params?: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Limits of requests per key, or per client address without a valid key. All methods except `chargeKeyAgain` set the X-RateLimit
- * headers.
- */
+/** Limits per key, or per address without a valid key. All methods but `chargeKeyAgain` set X-RateLimit headers. */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;

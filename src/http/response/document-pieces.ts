@@ -4,10 +4,7 @@ import type { Format, Responder } from './responder.ts';
 const JSON_END = Buffer.from(']}}');
 const COMMA = Buffer.from(',');
 
-/**
- * The bytes of `{data: {...fields, [name]: items}}` in pieces, as `Responder.encode` makes them at once. A piece has at most
- * `itemsMax` items.
- */
+/** `{data: {...fields, [name]: items}}` as `Responder.encode` writes it, in pieces of at most `itemsMax` items. */
 export function* documentPieces<T>(
   responder: Responder,
   format: Format,

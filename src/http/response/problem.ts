@@ -84,7 +84,6 @@ export function isServerFault(error: unknown): boolean {
   return kind.status >= 500 && kind !== PROBLEMS.busy;
 }
 
-/** The status of an error. */
 export function statusOf(error: unknown): number {
   return kindOf(error).status;
 }

@@ -7,7 +7,6 @@ import type { ResponseSettings } from './response.ts';
  */
 export const READER_SECONDS = 240;
 
-/** The reader of a body. */
 export interface Reader {
   readonly request: Request;
   /** Sets the server's idle timeout of the connection; null if a request is handled without a server. */

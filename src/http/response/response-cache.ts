@@ -88,7 +88,6 @@ export class ResponseCache {
     return response;
   }
 
-  /** Bytes in use. */
   get bytes(): number {
     return this.#bytes;
   }

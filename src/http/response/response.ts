@@ -73,7 +73,6 @@ export function respond(
 
 export const NO_STORE = { 'cache-control': 'no-store' };
 
-/** Answers with a value as JSON. */
 export function respondJson(
   set: ResponseSettings,
   value: unknown,

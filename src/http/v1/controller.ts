@@ -66,7 +66,6 @@ interface OutcomeRecords<T> {
   ): { readonly records: readonly T[]; readonly next: Position | undefined };
 }
 
-/** A request for a series of a market. */
 interface SeriesRequest {
   readonly exchange: Exchange;
   readonly params: typeof MARKET_PATH.static;

@@ -5,7 +5,7 @@ import { columnResource } from '../../domain/heat-map-json.ts';
 import { HeatMapResource } from '../../domain/heat-map-resource.ts';
 import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
-import { ArchiveView } from '../../store/archive-view.ts';
+import { openArchiveView } from '../../store/archive.ts';
 import { heatMapSteps } from '../../store/heat-map.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -38,7 +38,7 @@ export function heatmapController(deps: ControllerDeps) {
   /** The bytes of the heat map, in a view of its own, with the market as it is there. */
   const madeInTurns = async ({ conditionId }: StoredMarket, query: HeatMapQuery, { format, keyId }: Negotiated) => {
     await nextTurn(keyId);
-    using view = new ArchiveView(archive.database.path);
+    using view = openArchiveView(archive.database.path);
     const market = view.markets.findByConditionId(conditionId);
     if (market === undefined) throw new DomainError('not-found', 'this market is not recorded here any more');
     const steps = heatMapSteps(view, market, query);

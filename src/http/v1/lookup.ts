@@ -20,9 +20,7 @@ export class Lookup {
     this.#markets = new VersionedCache(archive.database, MARKETS_MAX);
   }
 
-  /**
-   * The code of a coin. Throws 'not-found' if nothing of it is recorded, with `asOfMs` if nothing of it was known then.
-   */
+  /** The code of a coin. Throws 'not-found' if nothing of it is recorded, or with `asOfMs` was known then. */
   coin(text: string, asOfMs?: InstantMs): string {
     const { markets, prices, recordedCoins } = this.#archive;
     const isRecorded = (coin: string) => markets.knowsCoin(coin, asOfMs) || prices.knowsCoin(coin, asOfMs);

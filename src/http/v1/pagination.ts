@@ -7,7 +7,6 @@ import { CURSOR_REFUSAL, QUERY } from '../parameters/query.ts';
 import { decodeCursor } from './cursor.ts';
 
 const { from, to, limit, cursor, order, interval, asOf, outcome } = QUERY;
-/** The query of a time series. */
 export const SERIES_QUERY = parameters({ from, to, limit, cursor, order, interval, asOf });
 /** The query of a time series of a market: of one outcome, or of both. */
 export const OUTCOME_SERIES_QUERY = parameters({ ...SERIES_QUERY.properties, outcome });

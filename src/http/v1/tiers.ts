@@ -9,7 +9,6 @@ import type { ControllerDeps } from './controller.ts';
 
 const TierList = dataOf('TierList', 'The live tier catalog.', Type.Array(TierResource, { description: 'The tiers.' }));
 
-/** The tier catalog. */
 export function tiersController({ access, responder }: ControllerDeps, { database, tiers }: Registry) {
   return new Elysia({ name: 'tiers' }).use(access).get(
     '/v1/billing/tiers',

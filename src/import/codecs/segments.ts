@@ -12,6 +12,7 @@ import { VarintReader } from '../../segment/varint.ts';
 import type { Codec } from '../codec.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 import type { RecordSink } from '../record-sink.ts';
+import { unreadable } from '../source.ts';
 import { parseRecord, takeRecord } from './ndjson.ts';
 
 /** The types of series without books. */
@@ -128,7 +129,7 @@ class SegmentsReader {
   }
 
   #damaged({ number }: SegmentFrame): DomainError {
-    return new DomainError('unreadable', `${this.#name} is damaged at frame ${number}: export it again`);
+    return unreadable(`${this.#name} is damaged at frame ${number}: export it again`);
   }
 }
 

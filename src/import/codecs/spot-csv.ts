@@ -1,10 +1,10 @@
 import { knownCoin, parseCoin } from '../../domain/coin.ts';
-import { DomainError } from '../../domain/errors.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
 import { instantField } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns, readRows } from '../parse/csv.ts';
 import { coinPrice, feedPrice } from '../parse/spot-price.ts';
+import { unreadable } from '../source.ts';
 
 const TIME = 'feed_ts_ms';
 const VALUES = ['value', 'full_accuracy_value'];
@@ -27,8 +27,7 @@ export function spotCsv(): Codec {
     read: async (file, sink) => {
       const series = seriesOf(file.name);
       if (series === undefined) {
-        throw new DomainError(
-          'unreadable',
+        throw unreadable(
           `'${file.path}' does not name the coin and publisher of its prices: rename it, for example to btcusd-chainlink-2026-06-08.csv`,
         );
       }

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts';
+import { unreadable } from '../source.ts';
 import type { Member } from './member.ts';
 
 /** Bounds of a container. Its members are in memory until the import ends, without their bytes. */
@@ -17,6 +17,9 @@ export type Obstacle =
   | 'a name that leads out of the container'
   | `a name of more than ${typeof NAME_BYTES_MAX} bytes`
   | 'its size';
+
+/** What the list knows of a member: its path in the container, and what messages call it. */
+export type NamedMember = Pick<Member, 'name' | 'label'>;
 
 /** Collects the members of a container in the order of their names, part 10 after part 9. */
 export class MemberList {
@@ -38,11 +41,11 @@ export class MemberList {
   count(entries = 1): void {
     this.#count += entries;
     if (this.#count <= MEMBERS_MAX) return;
-    throw new DomainError('unreadable', `${this.#label} has more than ${MEMBERS_MAX} members: ${UNPACK}`);
+    throw unreadable(`${this.#label} has more than ${MEMBERS_MAX} members: ${UNPACK}`);
   }
 
-  /** Adds the member that `make` makes with its path, unless its name or size keeps it from being read. */
-  add(stated: string, bytes: number, make: (name: string) => Member): void {
+  /** Adds the member that `make` makes, unless its name or size keeps it from being read. */
+  add(stated: string, bytes: number, make: (named: NamedMember) => Member): void {
     const parts = stated.split('/').filter((part) => part !== '' && part !== '.');
     const name = parts.join('/');
     // An absolute name is one of the container, as for tar and unzip.
@@ -51,7 +54,7 @@ export class MemberList {
       this.leaveOut(name, `a name of more than ${NAME_BYTES_MAX} bytes`);
     else if (OF_MACOS.test(name)) this.ignored.push(name);
     else if (bytes > MEMBER_BYTES_MAX) this.leaveOut(name, 'its size');
-    else this.#members.push(make(name));
+    else this.#members.push(make({ name, label: `'${this.#label.slice(1, -1)}/${name}'` }));
   }
 
   /** Counts a link or a device, which are never followed. */

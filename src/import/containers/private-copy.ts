@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { open, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DomainError } from '../../domain/errors.ts';
+import { unreadable } from '../source.ts';
 
 /** The free space that a copy leaves on the disk. */
 const SPARE_BYTES = 256 * 1024 * 1024;
@@ -19,10 +19,7 @@ export class PrivateCopy implements Disposable {
     this.path = join(this.#directory, 'copy');
   }
 
-  /**
-   * Writes the bytes of `label` and returns the error that ended them, if any: those before it are written. Throws 'unreadable' if there is
-   * no space.
-   */
+  /** Writes the bytes up to an error of theirs, which it returns. Throws 'unreadable' if there is no space. */
   async write(label: string, chunks: AsyncIterator<Uint8Array>): Promise<unknown> {
     await using file = await open(this.path, 'wx', 0o600);
     for (let unchecked = CHECK_EVERY_BYTES; ; ) {
@@ -44,7 +41,7 @@ export class PrivateCopy implements Disposable {
         await chunks.return?.(undefined);
         const where = `set TMPDIR to a directory with more space, or unpack it yourself`;
         const sentence = `'${tmpdir()}' has no space for a copy of ${label}: ${where}`;
-        throw new DomainError('unreadable', sentence, { cause: error });
+        throw unreadable(sentence, error);
       }
     }
   }

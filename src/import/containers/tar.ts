@@ -3,7 +3,7 @@ import { rangeChunks } from '../decompressed.ts';
 import type { ByteRange } from '../file-chunks.ts';
 import { checkedBytes } from './checked-bytes.ts';
 import type { Member } from './member.ts';
-import { MemberList } from './member-list.ts';
+import { MemberList, type NamedMember } from './member-list.ts';
 
 const BLOCK_BYTES = 512;
 /** The start and length of fields of a header (POSIX.1-2017, pax, "ustar Interchange Format"). */
@@ -26,10 +26,7 @@ interface Extension {
   readonly isSparse?: boolean;
 }
 
-/**
- * Lists the members of a tar file (ustar, pax, GNU) by its headers, without reading their contents. Damage ends the list: the
- * members before it are kept.
- */
+/** Lists the members of a tar file (ustar, pax, GNU) by its headers alone. Damage ends the list, which is kept. */
 export async function tarMembers(path: string, label: string): Promise<MemberList> {
   const list = new MemberList(label);
   await using file = await open(path, 'r');
@@ -54,7 +51,7 @@ export async function tarMembers(path: string, label: string): Promise<MemberLis
       if (type === SPARSE || extension.isSparse === true) list.leaveOut(name, 'holes (a sparse file)');
       else if (type !== DIRECTORY && !FILES.includes(type)) list.addSpecial();
       else if (type !== DIRECTORY && !name.endsWith('/')) {
-        list.add(name, size, (safe) => new TarMember(path, `'${label.slice(1, -1)}/${safe}'`, safe, { range, size }));
+        list.add(name, size, (named) => memberAt(path, range, size, named));
       }
       extension = {};
     }
@@ -67,33 +64,14 @@ function cutOff(list: MemberList, reason: string): MemberList {
   return list;
 }
 
-class TarMember implements Member {
-  readonly label: string;
-  readonly name: string;
-  readonly #path: string;
-  readonly #range: ByteRange;
-  readonly #size: number;
-
-  /** `range` is shorter than `size` if the file is cut off. */
-  constructor(path: string, label: string, name: string, bytes: { readonly range: ByteRange; readonly size: number }) {
-    this.label = label;
-    this.name = name;
-    this.#path = path;
-    this.#range = bytes.range;
-    this.#size = bytes.size;
-  }
-
-  get storedBytes(): number {
-    return this.#range.end - this.#range.start;
-  }
-
-  async stored(): Promise<AsyncIterable<Uint8Array>> {
-    return await rangeChunks(this.#path, this.#range);
-  }
-
-  unpacked(stored: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    return checkedBytes(stored, this.#size);
-  }
+/** A member of `size` bytes; `range` is shorter if the file is cut off. */
+function memberAt(path: string, range: ByteRange, size: number, named: NamedMember): Member {
+  return {
+    ...named,
+    storedBytes: range.end - range.start,
+    stored: async () => await rangeChunks(path, range),
+    unpacked: (stored) => checkedBytes(stored, size),
+  };
 }
 
 /** The bytes at a place; undefined if the file ends before them. */

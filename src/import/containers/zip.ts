@@ -3,9 +3,10 @@ import { createInflateRaw } from 'node:zlib';
 import { type Entry, getFileNameLowLevel, openPromise, type ZipFile } from 'yauzl';
 import { DomainError } from '../../domain/errors.ts';
 import { inflated, rangeChunks } from '../decompressed.ts';
+import { unreadable } from '../source.ts';
 import { checkedBytes } from './checked-bytes.ts';
 import type { Member } from './member.ts';
-import { MemberList } from './member-list.ts';
+import { MemberList, type NamedMember } from './member-list.ts';
 
 /** Methods of compression (APPNOTE 4.4.5). */
 const [STORED, DEFLATED] = [0, 8];
@@ -34,7 +35,7 @@ export async function zipMembers(path: string, label: string): Promise<MemberLis
         list.setDamage('its members overlap');
         break;
       }
-      addEntry(entry, { list, path, label });
+      addEntry(list, path, entry);
     }
   } catch (error) {
     if (error instanceof DomainError || !(error instanceof Error)) throw error;
@@ -50,17 +51,11 @@ async function directoryOf(path: string, label: string): Promise<ZipFile> {
     return await openPromise(path, { autoClose: false, decodeStrings: false, validateEntrySizes: false });
   } catch (error) {
     const sentence = `${label} has no list of its members at its end: it is damaged or cut off, get it again`;
-    throw new DomainError('unreadable', sentence, { cause: error });
+    throw unreadable(sentence, error);
   }
 }
 
-interface ListedZip {
-  readonly list: MemberList;
-  readonly path: string;
-  readonly label: string;
-}
-
-function addEntry(entry: Entry, { list, path, label }: ListedZip): void {
+function addEntry(list: MemberList, path: string, entry: Entry): void {
   // Takes the name from an extra field in UTF-8, if there is one, and turns separators of Windows into slashes.
   const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
   if (name.endsWith('/')) return;
@@ -69,49 +64,33 @@ function addEntry(entry: Entry, { list, path, label }: ListedZip): void {
   else if (entry.isEncrypted()) list.leaveOut(name, 'encryption');
   else if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     list.leaveOut(name, 'an unknown method of compression');
-  } else
-    list.add(
-      name,
-      entry.uncompressedSize,
-      (safe) => new ZipMember(path, `'${label.slice(1, -1)}/${safe}'`, safe, entry),
-    );
+  } else list.add(name, entry.uncompressedSize, (named) => memberAt(path, entry, named));
 }
 
 /** A member of a zip file. Its sizes and checksum are those of the central directory: a data descriptor after it only repeats them. */
-class ZipMember implements Member {
-  readonly label: string;
-  readonly name: string;
-  readonly storedBytes: number;
-  readonly #path: string;
-  readonly #headerAt: number;
-  readonly #isDeflated: boolean;
-  readonly #size: number;
-  readonly #crc: number;
+function memberAt(path: string, entry: Entry, named: NamedMember): Member {
+  // Not `entry`, which has the other fields and the comment of each member.
+  const { compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader } = entry;
+  const isDeflated = entry.compressionMethod === DEFLATED;
+  return {
+    ...named,
+    storedBytes: compressedSize,
+    stored: async () => {
+      const start = await startAfterHeader(path, relativeOffsetOfLocalHeader, named.label);
+      return await rangeChunks(path, { start, end: start + compressedSize });
+    },
+    unpacked: (stored) =>
+      checkedBytes(isDeflated ? inflated(stored, createInflateRaw()) : stored, uncompressedSize, crc32),
+  };
+}
 
-  constructor(path: string, label: string, name: string, entry: Entry) {
-    this.label = label;
-    this.name = name;
-    this.storedBytes = entry.compressedSize;
-    this.#path = path;
-    this.#headerAt = entry.relativeOffsetOfLocalHeader;
-    this.#isDeflated = entry.compressionMethod === DEFLATED;
-    this.#size = entry.uncompressedSize;
-    this.#crc = entry.crc32;
+/** The place of a member's bytes, whose local header is at `at`. */
+async function startAfterHeader(path: string, at: number, label: string): Promise<number> {
+  const header = Buffer.alloc(LOCAL_HEADER_BYTES);
+  await using file = await open(path, 'r');
+  const { bytesRead } = await file.read(header, 0, LOCAL_HEADER_BYTES, at);
+  if (bytesRead < LOCAL_HEADER_BYTES || header.readUInt32LE(0) !== LOCAL_HEADER) {
+    throw unreadable(`${label} is not where the zip file says: it is damaged`);
   }
-
-  async stored(): Promise<AsyncIterable<Uint8Array>> {
-    const header = Buffer.alloc(LOCAL_HEADER_BYTES);
-    await using file = await open(this.#path, 'r');
-    const { bytesRead } = await file.read(header, 0, LOCAL_HEADER_BYTES, this.#headerAt);
-    if (bytesRead < LOCAL_HEADER_BYTES || header.readUInt32LE(0) !== LOCAL_HEADER) {
-      throw new DomainError('unreadable', `${this.label} is not where the zip file says: it is damaged`);
-    }
-    const lengths = header.readUInt16LE(NAME_LENGTH_AT) + header.readUInt16LE(EXTRA_LENGTH_AT);
-    const start = this.#headerAt + LOCAL_HEADER_BYTES + lengths;
-    return await rangeChunks(this.#path, { start, end: start + this.storedBytes });
-  }
-
-  unpacked(stored: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-    return checkedBytes(this.#isDeflated ? inflated(stored, createInflateRaw()) : stored, this.#size, this.#crc);
-  }
+  return at + LOCAL_HEADER_BYTES + header.readUInt16LE(NAME_LENGTH_AT) + header.readUInt16LE(EXTRA_LENGTH_AT);
 }

@@ -2,7 +2,6 @@ import { formatInstant, parseIso } from '../../domain/instant.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
 import { hasFrame } from '../codecs/frame-reader.ts';
 
-/** A summary of the values of one field. */
 export interface FieldSummary {
   /** A column, or names of JSON members joined by dots. */
   readonly name: string;

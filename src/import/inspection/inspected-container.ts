@@ -1,8 +1,7 @@
-import { DomainError } from '../../domain/errors.ts';
 import { type Container, openContainer } from '../containers/container.ts';
 import { containerKind } from '../file-kind.ts';
 import { openSource } from '../opened-source.ts';
-import { type Source, sizeOf } from '../source.ts';
+import { type Source, sizeOf, unreadable } from '../source.ts';
 
 /**
  * Opens a file that is a container; undefined for any other file and for a pipe. `copies` gets the copies to remove later. Throws
@@ -14,7 +13,7 @@ export async function inspectedContainer(source: Source, copies: DisposableStack
   if (kind === undefined) return undefined;
   const container = await openContainer(source, kind, { copies });
   const { otherKind, problem, sources } = container;
-  if (otherKind !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${otherKind}`);
+  if (otherKind !== undefined) throw unreadable(`'${source.name}' is ${otherKind}`);
   if (sources.length > 0) return container;
-  throw new DomainError('unreadable', problem ?? `'${source.name}' has no files: there is nothing to inspect`);
+  throw unreadable(problem ?? `'${source.name}' has no files: there is nothing to inspect`);
 }

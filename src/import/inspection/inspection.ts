@@ -15,7 +15,7 @@ import { splitRow } from '../parse/csv.ts';
 import { ParquetFile } from '../parse/parquet.ts';
 import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
 import { Sample } from '../sample.ts';
-import type { Source } from '../source.ts';
+import { type Source, unreadable } from '../source.ts';
 import { FieldTally } from './field-tally.ts';
 import { fittingMappings } from './fitting-mappings.ts';
 import type { InspectedTable } from './inspected-table.ts';
@@ -56,7 +56,7 @@ export async function inspect(source: Source): Promise<Inspection> {
   // One of the formats recognises every pipe.
   const content = sample.piped ? new Sample(sample.name, sample.head) : sample;
   const binary = isSqlite(sample.head) ? undefined : binaryKind(sample.head);
-  if (binary !== undefined) throw new DomainError('unreadable', `'${source.name}' is ${binary}`);
+  if (binary !== undefined) throw unreadable(`'${source.name}' is ${binary}`);
   // Frames in the pages of a database are not lines.
   const codecs = allCodecs().filter(({ readsBinary }) => readsBinary === true || !isSqlite(sample.head));
   const recording = codecs.find((codec) => codec.recognises(content));
@@ -86,7 +86,7 @@ function formatOf({ sample }: OpenedSource, recording: Codec | undefined, name: 
   // Other formats may also have lines.
   if (delimiterOf(sample.lines) !== undefined) return 'csv';
   if (recording !== undefined || sample.head.length > 0) return undefined;
-  throw new DomainError('unreadable', `'${name}' is empty: there is nothing to inspect`);
+  throw unreadable(`'${name}' is empty: there is nothing to inspect`);
 }
 
 /** The character that divides the first lines into the same number of fields, two or more. */

@@ -55,7 +55,6 @@ interface Section {
   /** Reads the record of an outcome; set unless `coinPrice` is. */
   readonly body?: BodyReader;
   readonly outcome?: ((row: MappedRow) => Outcome | undefined) | undefined;
-  /** Reads a reference price of a coin. */
   readonly coinPrice?: (row: MappedRow, readTime: () => number) => RecordedItem | undefined;
 }
 

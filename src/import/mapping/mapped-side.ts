@@ -55,7 +55,6 @@ function columnsOf(name: string): readonly string[] | undefined {
   );
 }
 
-/** The fields that a side is read from. */
 export function fieldsOfSide({ prices, sizes, levels }: MappedSide): readonly string[] {
   return [prices, sizes, levels].flatMap((name) => (name === undefined ? [] : (columnsOf(name) ?? [name])));
 }

@@ -1,10 +1,10 @@
 import { type ParquetParsers, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
-import { DomainError } from '../../domain/errors.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import { checkpoint } from '../decompressed.ts';
 import { LINE_BYTES_MAX } from '../parse/lines.ts';
 import { ParquetFile, TEXT_AS_BYTES } from '../parse/parquet.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
+import { unreadable } from '../source.ts';
 import type { RowSource } from './row-source.ts';
 
 /** Maximum number of rows in memory at a time. */
@@ -57,7 +57,7 @@ function columnNamed(path: string, schema: readonly SchemaElement[], name: strin
   if (found.length === 1) return found[0]!;
   const names = columns.map(({ element }) => element.name).join(', ');
   const reason = found.length === 0 ? `no column ${name}: it has ${names}` : `two columns ${name}`;
-  throw new DomainError('unreadable', `'${path}' has ${reason}`);
+  throw unreadable(`'${path}' has ${reason}`);
 }
 
 function converted(row: Fields, columns: readonly { readonly name: string; readonly convert: Convert }[]): Fields {

@@ -3,6 +3,7 @@ import { attempt, attempted, rejected } from '../../record/fields.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
+import { unreadable } from '../source.ts';
 import { linesOf, visitLines } from './lines.ts';
 
 /** CSV with a header (RFC 4180), one row per line: a quoted field may have commas and doubled quotes, but no line breaks. */
@@ -82,10 +83,7 @@ function headerOf(
   const names = attempt(() => splitRow(text(), delimiter));
   const isParsed = names !== undefined && !(names instanceof DomainError);
   if (isParsed && required.every((column) => names.filter((name) => name === column).length === 1)) return names;
-  throw new DomainError(
-    'unreadable',
-    `'${file.path}' has no header with each of the columns ${required.join(', ')} once`,
-  );
+  throw unreadable(`'${file.path}' has no header with each of the columns ${required.join(', ')} once`);
 }
 
 function fieldsOf(text: string, count: number, delimiter: string): readonly string[] {

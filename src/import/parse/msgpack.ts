@@ -1,7 +1,8 @@
-import { DomainError } from '../../domain/errors.ts';
+import type { DomainError } from '../../domain/errors.ts';
 import { JSON_VALUES_MAX } from '../../record/exact-json.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import { RECORD_TYPES } from '../../record/record.ts';
+import { unreadable } from '../source.ts';
 import { decodedText, EXACT_UTF8 } from './utf8.ts';
 
 /** A longer value is rejected without being collected, to limit memory. */
@@ -77,8 +78,7 @@ export function looksLikeMsgpackRecord(head: Uint8Array): boolean {
 }
 
 function broken(name: string, what: string, number: number): DomainError {
-  const sentence = `${name} ${what} at record ${number}: it is damaged, cut off or in another format`;
-  return new DomainError('unreadable', sentence);
+  return unreadable(`${name} ${what} at record ${number}: it is damaged, cut off or in another format`);
 }
 
 const UNFINISHED = -1;

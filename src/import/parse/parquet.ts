@@ -9,8 +9,8 @@ import {
   type RowGroup,
   snappyUncompress,
 } from 'hyparquet';
-import { DomainError } from '../../domain/errors.ts';
 import type { Fields } from '../../record/fields.ts';
+import { unreadable } from '../source.ts';
 import { KeptBytes } from './kept-bytes.ts';
 
 /** Maximum number of rows in a group: the reader allocates memory for the number of rows that the file states. */
@@ -166,6 +166,6 @@ async function readable<T>(path: string, read: () => Promise<T>): Promise<T> {
   } catch (error) {
     const codec = /unsupported compression codec: (\w+)/.exec(String(error))?.[1];
     const reason = codec === undefined ? 'it is damaged or cut off' : `its compression ${codec} is not supported`;
-    throw new DomainError('unreadable', `'${path}' cannot be read as Parquet: ${reason}`, { cause: error });
+    throw unreadable(`'${path}' cannot be read as Parquet: ${reason}`, error);
   }
 }

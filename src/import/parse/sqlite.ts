@@ -1,9 +1,9 @@
 import { constants, Database, SQLiteError } from 'bun:sqlite';
 import { closeSync, existsSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { DomainError } from '../../domain/errors.ts';
+import type { DomainError } from '../../domain/errors.ts';
 import { type Fields, rejected } from '../../record/fields.ts';
-import { inaccessible, sizeOf } from '../source.ts';
+import { accessible, sizeOf, unreadable } from '../source.ts';
 import { LINE_BYTES_MAX } from './lines.ts';
 
 /** The beginning of a database (https://sqlite.org/fileformat.html), and of a journal that was not rolled back. */
@@ -22,7 +22,6 @@ const NAMES_SHOWN = 8;
 /** The character that replaces bytes that are not UTF-8, although the file says that they are. */
 const REPLACEMENT = '\u{fffd}';
 
-/** The rows of a table, or of a query. */
 export type SqliteSelection = { readonly table: string } | { readonly query: string };
 
 export interface SqliteColumn {
@@ -65,13 +64,10 @@ export class SqliteFile implements Disposable {
     this.#state = state;
   }
 
-  /**
-   * Refuses files that are not complete without their journal, or that another program is writing. `copy`: where the bytes are, if not at
-   * `path`.
-   */
+  /** Refuses a file that needs its journal or is being written. `copy`: where the bytes are, if not at `path`. */
   static open(path: string, copy = path): SqliteFile {
     if (path === '-') {
-      throw new DomainError('unreadable', 'SQLite cannot be read from standard input: give the name of the file');
+      throw unreadable('SQLite cannot be read from standard input: give the name of the file');
     }
     const real = accessible(path, () => realpathSync(copy));
     const state = stateOf(real);
@@ -118,7 +114,6 @@ export class SqliteFile implements Disposable {
     return readable(this.#path, () => this.#database.query<{ count: number }, []>(sql).get()!.count);
   }
 
-  /** The names of a selection's columns. */
   columnsOf(selection: SqliteSelection): readonly string[] {
     if ('table' in selection) return this.#table(selection.table).columns.map(({ name }) => name);
     return this.#columnsOfQuery(selection.query);
@@ -152,10 +147,7 @@ export class SqliteFile implements Disposable {
   /** Throws if the file was written since it was opened. */
   refuseChange(): void {
     if (stateOf(this.#copy) === this.#state) return;
-    throw new DomainError(
-      'unreadable',
-      `'${this.#path}' was written while it was read: import it again when no program is writing it`,
-    );
+    throw unreadable(`'${this.#path}' was written while it was read: import it again when no program is writing it`);
   }
 
   #table(name: string): SqliteTable {
@@ -167,7 +159,7 @@ export class SqliteFile implements Disposable {
       other === undefined
         ? `has no table ${name}: it has ${named(tables.map((table) => table.name))}`
         : `has ${name} as a ${other.kind}, which may run forever: name a table`;
-    throw new DomainError('unreadable', `'${this.#path}' ${reason}`);
+    throw unreadable(`'${this.#path}' ${reason}`);
   }
 
   /** The stored columns of a table. Those that are computed when they are read are left out. */
@@ -191,15 +183,13 @@ export class SqliteFile implements Disposable {
       const words = new Set(namesIn(query));
       const computed = this.#computed().find(({ name }) => words.has(name));
       if (computed !== undefined) {
-        throw new DomainError(
-          'unreadable',
+        throw unreadable(
           `the query reads ${computed.name}, a ${computed.kind} of '${this.#path}', which may run forever: name its tables`,
         );
       }
       const generated = this.#generated().find((name) => words.has(name));
       if (generated !== undefined) {
-        throw new DomainError(
-          'unreadable',
+        throw unreadable(
           `the query reads ${generated}, which '${this.#path}' computes when it is read: name stored columns`,
         );
       }
@@ -212,11 +202,9 @@ export class SqliteFile implements Disposable {
           return this.#database.prepare(query).columnNames;
       } catch (error) {
         if (!(error instanceof SQLiteError) || error.code !== 'SQLITE_ERROR') throw error;
-        throw new DomainError('unreadable', `the query cannot be run on '${this.#path}': ${error.message}`, {
-          cause: error,
-        });
+        throw unreadable(`the query cannot be run on '${this.#path}': ${error.message}`, error);
       }
-      throw new DomainError('unreadable', 'the query is recursive, and may run forever: select the rows of tables');
+      throw unreadable('the query is recursive, and may run forever: select the rows of tables');
     });
   }
 
@@ -235,8 +223,7 @@ export class SqliteFile implements Disposable {
     if (count === 1) return;
     const place = 'table' in selection ? `table ${selection.table} of '${this.#path}'` : `the query on '${this.#path}'`;
     const columns = named(has);
-    throw new DomainError(
-      'unreadable',
+    throw unreadable(
       count > 1
         ? `${place} has two columns ${column}: name them apart with AS`
         : `${place} has no column ${column}: it has ${columns}`,
@@ -264,14 +251,14 @@ function exactInteger(value: bigint): number | string {
 
 function refuseOther(path: string, head: Uint8Array): void {
   if (!isSqlite(head)) {
-    throw new DomainError('unreadable', `'${path}' is not a SQLite database, or it is encrypted: decrypt it first`);
+    throw unreadable(`'${path}' is not a SQLite database, or it is encrypted: decrypt it first`);
   }
   const view = new DataView(head.buffer, head.byteOffset, head.length);
   const size = view.getUint16(PAGE_SIZE_AT);
   // 1 is 65,536, which does not fit.
   const pageBytes = size === 1 ? 65_536 : size;
   if (head[KIND_AT] === INTERIOR && view.getUint16(CELLS_AT) * pageBytes > SCHEMA_BYTES_MAX) {
-    throw new DomainError('unreadable', `'${path}' has too many tables to be a recording`);
+    throw unreadable(`'${path}' has too many tables to be a recording`);
   }
 }
 
@@ -279,17 +266,14 @@ function refuseOther(path: string, head: Uint8Array): void {
 function refuseUnfinished(path: string, real: string): void {
   const copy = `close the program that writes it, or import a copy: sqlite3 '${path}' ".backup copy.db"`;
   if ((sizeOf(`${real}-wal`) ?? 0) > 0) {
-    throw new DomainError('unreadable', `'${path}' has changes in '${path}-wal' that are not in the file yet: ${copy}`);
+    throw unreadable(`'${path}' has changes in '${path}-wal' that are not in the file yet: ${copy}`);
   }
   if (existsSync(`${real}-shm`)) {
-    throw new DomainError('unreadable', `'${path}' is in use: ${copy}`);
+    throw unreadable(`'${path}' is in use: ${copy}`);
   }
   const journal = `${real}-journal`;
   if ((sizeOf(journal) ?? 0) >= JOURNAL_MAGIC.length && JOURNAL_MAGIC.equals(firstBytes(journal).subarray(0, 8))) {
-    throw new DomainError(
-      'unreadable',
-      `'${path}' has a transaction in '${path}-journal' that is not complete: ${copy}`,
-    );
+    throw unreadable(`'${path}' has a transaction in '${path}-journal' that is not complete: ${copy}`);
   }
 }
 
@@ -322,14 +306,6 @@ function firstBytes(path: string): Uint8Array {
   }
 }
 
-function accessible<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw inaccessible(path, error);
-  }
-}
-
 /** Runs `read`; SQLite's errors become DomainError 'unreadable'. */
 function readable<T>(path: string, read: () => T): T {
   try {
@@ -338,9 +314,7 @@ function readable<T>(path: string, read: () => T): T {
     if (!(error instanceof SQLiteError)) throw error;
     if (error.code?.startsWith('SQLITE_BUSY') === true) {
       const advice = 'import it again when that program has finished, or import a copy';
-      throw new DomainError('unreadable', `'${path}' is locked by a program that writes it: ${advice}`, {
-        cause: error,
-      });
+      throw unreadable(`'${path}' is locked by a program that writes it: ${advice}`, error);
     }
     throw damaged(path, error);
   }
@@ -348,9 +322,7 @@ function readable<T>(path: string, read: () => T): T {
 
 function damaged(path: string, cause?: SQLiteError): DomainError {
   const reason = cause === undefined ? '' : ` (${cause.message})`;
-  return new DomainError('unreadable', `'${path}' cannot be read as SQLite${reason}: it is damaged or cut off`, {
-    cause,
-  });
+  return unreadable(`'${path}' cannot be read as SQLite${reason}: it is damaged or cut off`, cause);
 }
 
 /** The identifiers in a query, in lower case, and the texts, which SQLite also takes for identifiers; without comments. */

@@ -85,9 +85,7 @@ export class BookProof {
     return firstProved([...this.#orders(timestampMs, later)], book, isProof);
   }
 
-  /**
-   * An earlier size of one level with which `isProof` returns true: a change back to it is missing. The latest changes are tried first.
-   */
+  /** An earlier size of one level that `isProof` accepts: a change back to it is missing. Tries the latest first. */
   missedReturn(book: EditableBook, isProof: BookTest, timestampMs: number): LevelChange | undefined {
     const sizes: LevelChange[] = [];
     for (const { isBid, price, before, size } of this.#since(timestampMs - RETURN_MS)) {

@@ -52,7 +52,6 @@ interface KeptBook {
   readonly lastTradePrice: string | undefined;
 }
 
-/** The book of a moment. */
 export interface RebuiltMoment {
   readonly moment: UnionMoment;
   state: MomentState;
@@ -72,7 +71,6 @@ export interface RebuiltMoment {
   refused: Map<SourceItem, string> | undefined;
 }
 
-/** The book with which a rebuild begins. */
 export interface RebuildStart {
   readonly book: OrderBook;
   /** The last time at which it was right, or a search for it. */

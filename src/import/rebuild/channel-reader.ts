@@ -21,10 +21,7 @@ import type { RecordSink } from '../record-sink.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
 
-/**
- * Counts a message of the venue's market channel, and passes its statements to the sink. Returns false, without counting anything, for
- * any other frame.
- */
+/** Counts a message of the market channel, and passes what it states to the sink. False: any other frame. */
 export function takeChannelMessage(frame: Fields, line: number, sink: RecordSink): boolean {
   const kind = bookKind(frame);
   if (kind !== undefined) {

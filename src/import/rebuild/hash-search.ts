@@ -71,7 +71,6 @@ export class HashSearch {
     if (price !== '') this.#trades.add(Number(hashed.timestamp), Number(price));
   }
 
-  /** Returns true if a book has one of the hashes. */
   isOneOf(hashes: readonly string[], book: HashedBook, prices: TriedPrices): boolean {
     const [lastTradePrice] = this.#recent;
     const tickSize = this.#tickSize;

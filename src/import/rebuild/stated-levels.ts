@@ -112,7 +112,6 @@ export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLe
   }));
 }
 
-/** The hashes of the sizes of levels. */
 export function hashesOf(levels: readonly StatedLevel[]): string[] {
   const hashes: string[] = [];
   for (const { orders } of levels) {

@@ -262,10 +262,7 @@ function forgetBooks(opened: OpenMarket): void {
   for (const outcome of knownOutcomes(opened)) opened.unknown.add(outcome);
 }
 
-/**
- * The event for a client that has no books of the outcomes in `unknown`: books of those are sent whole, and the outcomes are
- * removed from `unknown`.
- */
+/** The event for a client without the books of `unknown`: they are sent whole, and removed from `unknown`. */
 function withWholeBooks(event: RecordedEvent, unknown: Set<Outcome>): RecordedEvent {
   if (event.kind !== 'books' || unknown.size === 0) return event;
   const whole = (outcome: Outcome): OutcomeChange | undefined => {

@@ -26,7 +26,6 @@ export class MergedStream implements TardisStream {
     this.#streams = streams.map((stream) => ({ stream, head: undefined }));
   }
 
-  /** The stream of the last item. */
   get last(): TardisStream | undefined {
     return this.#last;
   }

@@ -1,6 +1,5 @@
 interface ChoicesContent<Option extends string> {
   readonly label: string;
-  /** The options with their texts. */
   readonly options: readonly (readonly [Option, string])[];
   readonly chosen: Option;
   readonly choose: (option: Option) => void;

@@ -18,7 +18,6 @@ export interface DrawnSeries {
 
 interface PlotSettings {
   readonly data: ChartData;
-  /** A value as text. */
   readonly text: (value: number) => string;
   /** The interval under the pointer; undefined: none. */
   readonly onPoint: (at: number | undefined) => void;

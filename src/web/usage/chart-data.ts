@@ -23,12 +23,7 @@ export interface ChartData {
   /** The number of intervals. */
   readonly count: number;
   /** The same requests, split in several ways. */
-  readonly splits: readonly ChartSplit[];
-}
-
-interface ChartSplit {
-  readonly name: string;
-  readonly series: readonly ChartSeries[];
+  readonly splits: readonly { readonly name: string; readonly series: readonly ChartSeries[] }[];
 }
 
 export interface ChartSeries {

@@ -35,7 +35,6 @@ export function csvCells(...texts: readonly string[]): string {
     .join();
 }
 
-/** The cells of counts. */
 export function csvCounts({ requests, forbidden, limited, failed, bytes }: UsageCounts): string {
   return `${requests},${forbidden},${limited},${failed},${bytes}`;
 }

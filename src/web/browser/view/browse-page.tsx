@@ -10,6 +10,7 @@ import { MarketList, type MarketListContent } from './market-list.tsx';
 import type { Recordings } from './recordings.ts';
 import { SearchField } from './search-field.tsx';
 import { tierNotes } from './tier-notes.ts';
+import { ToolButton } from './tool-button.tsx';
 import { countText, dateText } from './view-texts.ts';
 
 const ALL = 'all';
@@ -52,9 +53,7 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
       <p>
         {failure.message} {failure.link !== undefined && <a href={failure.link.href}>{failure.link.text}</a>}
       </p>
-      <button type="button" class="button small" onClick={() => recordings.retry()}>
-        Try again
-      </button>
+      <ToolButton onClick={() => recordings.retry()}>Try again</ToolButton>
     </div>
   );
 }
@@ -109,9 +108,7 @@ function RecordedMarkets({ recordings, later }: Omit<BrowsePageContent, 'connect
               {titleOf(recordings)}
             </h2>
             {(date !== '' || search !== '') && (
-              <button type="button" class="button small" onClick={() => recordings.choose({ date: '', search: '' })}>
-                Show all
-              </button>
+              <ToolButton onClick={() => recordings.choose({ date: '', search: '' })}>Show all</ToolButton>
             )}
           </div>
           {list && <Listed recordings={recordings} list={list} href={marketHref} />}

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { DayResource } from '../../../domain/recorded-day.ts';
 import { numberText } from '../../texts.ts';
@@ -20,6 +19,7 @@ import {
   weeksOf,
   yearOf,
 } from './calendar.ts';
+import { ToolButton } from './tool-button.tsx';
 import { countText, dateText, shortMonthText } from './view-texts.ts';
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
@@ -101,13 +101,17 @@ export function CalendarView({ days, chosen, choose }: CalendarContent) {
   return (
     <div ref={element} class="calendar">
       <div class="row spread">
-        <YearStep label="Earlier year" isPossible={year > yearOf(first)} step={() => moveTo(movedByMonths(at, -12))}>
+        <ToolButton
+          name="Earlier year"
+          isDisabled={year <= yearOf(first)}
+          onClick={() => moveTo(movedByMonths(at, -12))}
+        >
           ‹
-        </YearStep>
+        </ToolButton>
         <h2 id="calendar-year">{year}</h2>
-        <YearStep label="Later year" isPossible={year < yearOf(last)} step={() => moveTo(movedByMonths(at, 12))}>
+        <ToolButton name="Later year" isDisabled={year >= yearOf(last)} onClick={() => moveTo(movedByMonths(at, 12))}>
           ›
-        </YearStep>
+        </ToolButton>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: the grid pattern of WAI-ARIA; cells have buttons */}
       <table class="months" role="grid" aria-labelledby="calendar-year" onKeyDown={(event) => onKey(event, 'months')}>
@@ -162,21 +166,6 @@ export function CalendarView({ days, chosen, choose }: CalendarContent) {
         )}
       </p>
     </div>
-  );
-}
-
-interface YearStepContent {
-  readonly label: string;
-  readonly isPossible: boolean;
-  readonly step: () => void;
-  readonly children: ComponentChildren;
-}
-
-function YearStep({ label, isPossible, step, children }: YearStepContent) {
-  return (
-    <button type="button" class="button small" aria-label={label} disabled={!isPossible} onClick={step}>
-      {children}
-    </button>
   );
 }
 

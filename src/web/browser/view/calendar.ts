@@ -86,51 +86,35 @@ export function weeksOf(month: string): (string | undefined)[][] {
 
 /** The day that a key of the grid pattern of WAI-ARIA moves to; undefined for other keys. */
 export function dayByKey(day: string, key: string, hasShift: boolean): string | undefined {
-  switch (key) {
-    case 'ArrowLeft':
-      return moved(day, -1);
-    case 'ArrowRight':
-      return moved(day, 1);
-    case 'ArrowUp':
-      return moved(day, -DAYS_IN_WEEK);
-    case 'ArrowDown':
-      return moved(day, DAYS_IN_WEEK);
-    case 'Home':
-      return moved(day, -weekdayOf(day));
-    case 'End':
-      return moved(day, DAYS_IN_WEEK - 1 - weekdayOf(day));
-    case 'PageUp':
-      return movedByMonths(day, hasShift ? -MONTHS_IN_YEAR : -1);
-    case 'PageDown':
-      return movedByMonths(day, hasShift ? MONTHS_IN_YEAR : 1);
-    default:
-      return undefined;
-  }
+  const months = hasShift ? MONTHS_IN_YEAR : 1;
+  const moves: Readonly<Record<string, () => string>> = {
+    ArrowLeft: () => moved(day, -1),
+    ArrowRight: () => moved(day, 1),
+    ArrowUp: () => moved(day, -DAYS_IN_WEEK),
+    ArrowDown: () => moved(day, DAYS_IN_WEEK),
+    Home: () => moved(day, -weekdayOf(day)),
+    End: () => moved(day, DAYS_IN_WEEK - 1 - weekdayOf(day)),
+    PageUp: () => movedByMonths(day, -months),
+    PageDown: () => movedByMonths(day, months),
+  };
+  return moves[key]?.();
 }
 
 /** The day, of another month, that a key of the grid pattern moves to in a grid of months; undefined for other keys. */
 export function monthByKey(day: string, key: string): string | undefined {
   const place = (Number(day.slice(YEAR_CHARS + 1, MONTH_CHARS)) - 1) % MONTHS_IN_ROW;
-  switch (key) {
-    case 'ArrowLeft':
-      return movedByMonths(day, -1);
-    case 'ArrowRight':
-      return movedByMonths(day, 1);
-    case 'ArrowUp':
-      return movedByMonths(day, -MONTHS_IN_ROW);
-    case 'ArrowDown':
-      return movedByMonths(day, MONTHS_IN_ROW);
-    case 'Home':
-      return movedByMonths(day, -place);
-    case 'End':
-      return movedByMonths(day, MONTHS_IN_ROW - 1 - place);
-    case 'PageUp':
-      return movedByMonths(day, -MONTHS_IN_YEAR);
-    case 'PageDown':
-      return movedByMonths(day, MONTHS_IN_YEAR);
-    default:
-      return undefined;
-  }
+  const months: Readonly<Record<string, number>> = {
+    ArrowLeft: -1,
+    ArrowRight: 1,
+    ArrowUp: -MONTHS_IN_ROW,
+    ArrowDown: MONTHS_IN_ROW,
+    Home: -place,
+    End: MONTHS_IN_ROW - 1 - place,
+    PageUp: -MONTHS_IN_YEAR,
+    PageDown: MONTHS_IN_YEAR,
+  };
+  const by = months[key];
+  return by === undefined ? undefined : movedByMonths(day, by);
 }
 
 /** The same day of another month, or its last one. */

@@ -4,7 +4,6 @@ import type { PageColours } from '../page-colours.ts';
 import { type Palette, picturedBands } from './heat-map-cells.ts';
 import type { Span } from './span.ts';
 
-/** The colours of cells. */
 export interface CellStyle {
   readonly colours: PageColours;
   readonly palette: Palette;

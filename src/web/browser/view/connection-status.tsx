@@ -61,10 +61,7 @@ function KeyChoice({ connection, connected }: { readonly connection: Connection;
   );
 }
 
-/**
- * Asks for a key, which stays in the memory of this page. The policy of the page allows no form to be sent, so that a key cannot get
- * into a URL.
- */
+/** Asks for a key, which stays in memory. The page's policy lets no form be sent, so no key gets into a URL. */
 function KeyForm({ connection }: { readonly connection: Connection }) {
   const input = useRef<HTMLInputElement>(null);
   const submit = (event: Event) => {

@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { TierResource } from '../../../domain/tier.ts';
 import { abortError, pause } from './pause.ts';
-import { detailSentence, kindOf, type Link, problemIn, RequestRefused } from './request-refused.ts';
+import { detailSentence, kindOf, type Link, type Notice, problemIn, RequestRefused } from './request-refused.ts';
 
 /** See ViewAccess in view-page.tsx. */
 type ConnectionAccess = 'open' | 'token' | 'key';
@@ -35,7 +35,7 @@ export type ConnectionState =
   /** `connected` undefined: no key is needed, or the service does not say what the key's tier grants. */
   | { readonly kind: 'ready'; readonly connected: ConnectedKey | undefined }
   /** Requests need a key: `sentence` says why, and `link` leads to a page that helps. */
-  | { readonly kind: 'closed'; readonly sentence: string; readonly link: Link | undefined };
+  | ({ readonly kind: 'closed' } & Notice);
 
 export interface ConnectionSettings {
   readonly access: ConnectionAccess;
@@ -115,7 +115,7 @@ export class Connection {
   }
 
   /** A sentence about a route that the tier does not grant, and where accounts are on a link to the plans. */
-  missingGrant(route: string): { readonly sentence: string; readonly link: Link | undefined } {
+  missingGrant(route: string): Notice {
     const { value: state } = this.#state;
     const tier = state.kind === 'ready' ? state.connected?.tier.name : undefined;
     return {

@@ -10,7 +10,7 @@ import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
 import { ReferenceFeed } from './reference-prices.ts';
 import type { ReplayClock } from './replay-clock.ts';
-import { type Link, RequestRefused } from './request-refused.ts';
+import { type Notice, RequestRefused } from './request-refused.ts';
 import { ServerSource } from './server-source.ts';
 import { outcomesOf } from './view-choices.ts';
 import { viewLinkOf } from './view-link.ts';
@@ -29,16 +29,16 @@ export interface ExplorerSettings {
   readonly clock: ReplayClock | undefined;
 }
 
-/** A sentence for the person, and a page that helps. */
-export interface Notice {
-  readonly sentence: string;
-  readonly link: Link | undefined;
-}
-
 /** A market, with the state of its page. */
 export interface ShownMarket extends ReadMarket {
   readonly state: ViewState;
   readonly playback: Playback;
+}
+
+/** What each part of the page of a market is made from. */
+export interface MarketContent {
+  readonly explorer: Explorer;
+  readonly shown: ShownMarket;
 }
 
 /** The page waits this long after an answer with ladders before it requests the next: a key has a limit of requests. */

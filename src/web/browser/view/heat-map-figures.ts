@@ -27,7 +27,6 @@ export interface CellFigures {
   readonly askSize: number;
 }
 
-/** The cell at an instant and a price. */
 export function cellAt(map: HeatMap, ms: number, price: number): CellFigures | undefined {
   const column = map.columns.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs + 1);
   if (column === undefined) return undefined;

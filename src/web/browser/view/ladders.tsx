@@ -1,14 +1,9 @@
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
 
-interface LaddersContent {
-  readonly explorer: Explorer;
-  readonly shown: ShownMarket;
-}
-
 /** The ladders of the shown outcomes at the chosen instant. */
-export function Ladders({ explorer, shown: { state, coverage } }: LaddersContent) {
+export function Ladders({ explorer, shown: { state, coverage } }: MarketContent) {
   const ladders = explorer.feed.shown.value;
   return (
     <div class="card ladders" aria-live="off">

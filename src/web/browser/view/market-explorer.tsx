@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { ConnectionStatus } from './connection-status.tsx';
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
@@ -26,11 +26,6 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
       {shown !== undefined && <Market explorer={explorer} shown={shown} />}
     </>
   );
-}
-
-interface MarketContent {
-  readonly explorer: Explorer;
-  readonly shown: ShownMarket;
 }
 
 function Market({ explorer, shown }: MarketContent) {

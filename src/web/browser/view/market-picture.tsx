@@ -1,6 +1,6 @@
 import { effect, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
 import { Legend } from './legend.tsx';
 import { MarketPlot } from './market-plot.ts';
@@ -8,9 +8,7 @@ import { coverageText, marketTitle, pointedText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
 import { PRICE_LIMITS } from './view-state.ts';
 
-interface PictureContent {
-  readonly explorer: Explorer;
-  readonly shown: ShownMarket;
+interface PictureContent extends MarketContent {
   /** The plot, once it is there. */
   readonly onPlot: (plot: MarketPlot) => void;
 }

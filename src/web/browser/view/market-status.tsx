@@ -1,13 +1,8 @@
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import { clockText } from './market-texts.ts';
 
-interface StatusContent {
-  readonly explorer: Explorer;
-  readonly shown: ShownMarket;
-}
-
 /** The winner, and the clock of the replay. */
-export function MarketStatus({ explorer, shown }: StatusContent) {
+export function MarketStatus({ explorer, shown }: MarketContent) {
   const { winner, closed } = shown.market;
   const clock = explorer.clock?.shown.value;
   return (

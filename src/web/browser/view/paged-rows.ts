@@ -8,7 +8,6 @@ const LOADS_MAX = 2;
 export interface RowPage<Row> {
   /** PAGE_ROWS at most. */
   readonly rows: readonly Row[];
-  /** True: more rows follow. */
   readonly hasMore: boolean;
 }
 

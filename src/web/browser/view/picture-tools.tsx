@@ -1,6 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import { CONTRAST } from '../../../domain/heat-map-picture.ts';
 import { Choices } from '../choices.tsx';
+import { ToolButton } from './tool-button.tsx';
 import { LAYERS, type Layer } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
 
@@ -54,15 +54,15 @@ export function PictureTools({ state }: { readonly state: ViewState }) {
         />
       </label>
       <div class="row zoom">
-        <Tool name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
+        <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +
-        </Tool>
-        <Tool name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
+        </ToolButton>
+        <ToolButton name="Zoom out" onClick={() => state.zoomTime(2, state.atMs.value)}>
           −
-        </Tool>
-        <button class="button small" type="button" disabled={state.isWhole.value} onClick={() => state.showWhole()}>
+        </ToolButton>
+        <ToolButton isDisabled={state.isWhole.value} onClick={() => state.showWhole()}>
           Whole market
-        </button>
+        </ToolButton>
       </div>
     </div>
   );
@@ -84,19 +84,5 @@ function Layers({ state }: { readonly state: ViewState }) {
         </label>
       ))}
     </fieldset>
-  );
-}
-
-interface ToolContent {
-  readonly name: string;
-  readonly onClick: () => void;
-  readonly children: ComponentChildren;
-}
-
-function Tool({ name, onClick, children }: ToolContent) {
-  return (
-    <button class="button small" type="button" aria-label={name} onClick={onClick}>
-      {children}
-    </button>
   );
 }

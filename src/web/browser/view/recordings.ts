@@ -1,5 +1,6 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { MarketWithCounts } from '../../../domain/market.ts';
+import type { MidpointsResource } from '../../../domain/midpoints.ts';
 import type { CoinResource } from '../../../domain/recorded-coin.ts';
 import type { DayResource } from '../../../domain/recorded-day.ts';
 import type { BrowseQuery } from './browse-query.ts';
@@ -173,7 +174,7 @@ export class Recordings {
 
   async #loadMidpoints(markets: readonly string[], aborted: AbortSignal): Promise<ReadonlyMap<string, Midpoints>> {
     const path = `/v1/${this.coin}/midpoints?points=${POINTS}&markets=${markets.join()}`;
-    const data = await this.#data<readonly MarketMidpoints[]>(path, aborted);
+    const data = await this.#data<readonly MidpointsResource[]>(path, aborted);
     return new Map(data.map(({ conditionId, mids }) => [conditionId, mids]));
   }
 
@@ -208,9 +209,4 @@ export class Recordings {
 interface MarketPage {
   readonly data: readonly ListedMarket[];
   readonly pagination: { readonly hasMore: boolean };
-}
-
-interface MarketMidpoints {
-  readonly conditionId: string;
-  readonly mids: Midpoints;
 }

@@ -1,4 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
+import type { CoinPriceResource } from '../../../domain/price.ts';
 import { SETTLEMENT_SOURCE } from '../../../domain/winner-check.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
@@ -9,12 +10,6 @@ export interface ReferencePrices {
   readonly source: string;
   readonly times: readonly number[];
   readonly prices: readonly number[];
-}
-
-interface CoinPrice {
-  readonly source: string;
-  readonly timestamp: string;
-  readonly price: number;
 }
 
 const POINTS_MAX = 1000;
@@ -61,7 +56,7 @@ async function referencePrices(
   let cursor = '';
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const path = `/v1/${coin}/prices?${query}${cursor}`;
-    const answer = await connection.get<{ data: CoinPrice[]; nextCursor: string | null }>(path, { signal });
+    const answer = await connection.get<{ data: CoinPriceResource[]; nextCursor: string | null }>(path, { signal });
     for (const { source, timestamp, price } of answer.data) {
       const found = bySource.get(source) ?? { source, times: [], prices: [] };
       bySource.set(source, found);

@@ -5,6 +5,12 @@ export interface Link {
 }
 
 /** The kind of a problem document, such as `forbidden` or `not-found`; or why there is none. */
+/** A sentence for the person, and a page that helps. */
+export interface Notice {
+  readonly sentence: string;
+  readonly link: Link | undefined;
+}
+
 type RefusalKind = string | 'not-connected' | 'unreachable';
 
 /** A request that was refused or not answered. `message` is one sentence for the person. */

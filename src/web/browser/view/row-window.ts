@@ -1,6 +1,5 @@
 /** The rows of a list that a scrolled element shows: only these are in the document. */
 export interface RowWindow {
-  /** Index of the first row. */
   readonly first: number;
   /** Index after the last row. */
   readonly end: number;

@@ -1,11 +1,12 @@
 import { useMemo } from 'preact/hooks';
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import { clockText } from './market-texts.ts';
 import { perFrame } from './per-frame.ts';
+import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
 /** The instant: a slider over the market, steps, and play. */
-export function Scrubber({ explorer, shown }: { readonly explorer: Explorer; readonly shown: ShownMarket }) {
+export function Scrubber({ explorer, shown }: MarketContent) {
   const { state, playback } = shown;
   const { from, to } = state.limits.value;
   const scrub = useMemo(() => perFrame((ms: number) => state.scrubTo(ms)), [state]);
@@ -18,14 +19,9 @@ export function Scrubber({ explorer, shown }: { readonly explorer: Explorer; rea
   return (
     <div class="scrubber">
       <div class="row moves">
-        <button
-          class="button small"
-          type="button"
-          onClick={() => void explorer.step(-1)}
-          aria-label="Previous snapshot"
-        >
+        <ToolButton name="Previous snapshot" onClick={() => void explorer.step(-1)}>
           ◂|
-        </button>
+        </ToolButton>
         <button
           class="button small primary play"
           type="button"
@@ -36,9 +32,9 @@ export function Scrubber({ explorer, shown }: { readonly explorer: Explorer; rea
         >
           {isPlaying ? 'Pause' : 'Play'}
         </button>
-        <button class="button small" type="button" onClick={() => void explorer.step(1)} aria-label="Next snapshot">
+        <ToolButton name="Next snapshot" onClick={() => void explorer.step(1)}>
           |▸
-        </button>
+        </ToolButton>
         <label class="speed small">
           Speed{' '}
           <select

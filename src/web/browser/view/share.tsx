@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { heatMapResource } from '../../../domain/heat-map-json.ts';
-import type { Explorer, ShownMarket } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import type { MarketPlot } from './market-plot.ts';
 import { shownHeatMap, shownRequests } from './shown-data.ts';
+import { ToolButton } from './tool-button.tsx';
 import { linkSearch } from './view-address.ts';
 import { outcomesOf } from './view-choices.ts';
 
-interface ShareContent {
-  readonly explorer: Explorer;
-  readonly shown: ShownMarket;
+interface ShareContent extends MarketContent {
   readonly plot: MarketPlot;
 }
 
@@ -47,37 +46,21 @@ export function Share({ explorer, shown, plot }: ShareContent) {
   };
   return (
     <div class="row share">
-      <button class="button small" type="button" onClick={() => void copy(address())}>
-        Copy link
-      </button>
-      <button
-        class="button small"
-        type="button"
-        onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}
-      >
+      <ToolButton onClick={() => void copy(address())}>Copy link</ToolButton>
+      <ToolButton onClick={() => void copy(shownRequests(explorer, shown).heatMaps.map(curlOf).join('\n'))}>
         Copy heat map as curl
-      </button>
-      <button
-        class="button small"
-        type="button"
-        onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}
-      >
+      </ToolButton>
+      <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
         Copy ladder as curl
-      </button>
-      <button
-        class="button small"
-        type="button"
-        onClick={() => void plot.png().then((png) => download(`${market.slug}.png`, png))}
-      >
+      </ToolButton>
+      <ToolButton onClick={() => void plot.png().then((png) => download(`${market.slug}.png`, png))}>
         Save picture
-      </button>
-      <button class="button small" type="button" disabled={!hasBooks} onClick={saveData}>
+      </ToolButton>
+      <ToolButton isDisabled={!hasBooks} onClick={saveData}>
         Save data
-      </button>
+      </ToolButton>
       {explorer.connection.grants('export') && (
-        <button class="button small" type="button" onClick={() => void saveRecording()}>
-          Save recording
-        </button>
+        <ToolButton onClick={() => void saveRecording()}>Save recording</ToolButton>
       )}
       <output class="quiet small">{message.value}</output>
     </div>

@@ -1,12 +1,6 @@
 import { timeText } from '../../texts.ts';
 import type { ConnectedKey, Connection } from './connection.ts';
-import type { Link } from './request-refused.ts';
-
-/** A sentence about data that a key does not show. */
-export interface TierNote {
-  readonly sentence: string;
-  readonly link: Link | undefined;
-}
+import type { Notice } from './request-refused.ts';
 
 /** The routes that the browse page and the page of a market need, and what they show. */
 const SHOWN = [
@@ -18,15 +12,13 @@ const SHOWN = [
 export function tierNotes(
   connection: Pick<Connection, 'grants' | 'missingGrant'>,
   connected: ConnectedKey | undefined,
-): TierNote[] {
+): Notice[] {
   if (connected === undefined) return [];
   const { key } = connected;
-  const notes: TierNote[] = [];
+  const notes: Notice[] = [];
   if (key.asOf !== null) {
-    notes.push({
-      sentence: `Your key shows what was recorded until ${timeText(Date.parse(key.asOf))}.`,
-      link: undefined,
-    });
+    const sentence = `Your key shows what was recorded until ${timeText(Date.parse(key.asOf))}.`;
+    notes.push({ sentence, link: undefined });
   }
   for (const [route, consequence] of SHOWN) {
     if (connection.grants(route)) continue;

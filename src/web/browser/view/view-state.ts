@@ -27,10 +27,7 @@ export class ViewState {
   readonly #prices: Signal<Span>;
   readonly #atMs: Signal<number>;
 
-  /**
-   * `limits`: the window of the market, and what is recorded of it before and after. `home`: what is seen at first, with the book of
-   * `firstMs`.
-   */
+  /** `limits`: the window, and what is recorded around it. `home`: what is seen first, with the book of `firstMs`. */
   constructor(link: ViewLink, limits: Span, home: Span, firstMs = home.from) {
     this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
     this.home = home;
