@@ -1,4 +1,5 @@
 import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
+import type { GasWatch } from '../chain/gas-watch.ts';
 import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
@@ -14,6 +15,7 @@ export interface BillingDeps extends ReconciliationDeps {
   readonly payTo: string;
   /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
+  readonly gas: GasWatch;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -57,6 +59,10 @@ export class Billing {
 
   get chains(): readonly Chain[] {
     return this.#deps.chains;
+  }
+
+  get gas(): GasWatch {
+    return this.#deps.gas;
   }
 
   /** The address that sells a tier. `requestUrl`: the URL of the request. */

@@ -150,6 +150,17 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
       samples: () =>
         billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],
     },
+    ...(['balance', 'transfers'] as const).map(
+      (field): Metric => ({
+        name: `bookreel_gas_${field}`,
+        type: 'gauge',
+        help: `The balance of the gas key of a network${field === 'balance' ? '' : ', in transfers that it pays for'}.`,
+        samples: () =>
+          (billing?.gas.readings ?? []).flatMap(({ network, [field]: value }) =>
+            value === undefined ? [] : { labels: { network }, value },
+          ),
+      }),
+    ),
   ];
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { Billing, type BillingDeps } from '../../src/billing/billing.ts';
 import { chainsOf } from '../../src/chain/chains.ts';
+import { GasWatch } from '../../src/chain/gas-watch.ts';
 import { type PaymentSettings, readPaymentSettings } from '../../src/chain/payment-settings.ts';
 import { createApp } from '../../src/http/app.ts';
 import { readSecretFile } from '../../src/store/secret-file.ts';
@@ -40,8 +41,10 @@ export function paymentsOn(
   { path, anvil, wait = Bun.sleep, ...parts }: BillingParts,
   change: Partial<PaymentSettings['networks'][number]> = {},
 ): Billing {
-  const chains = chainsOf(readPaymentSettings(writePaymentSettings(path, anvil, change)), readSecretFile);
-  return new Billing({ ...parts, chains, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
+  const settings = readPaymentSettings(writePaymentSettings(path, anvil, change));
+  const chains = chainsOf(settings, readSecretFile);
+  const gas = new GasWatch(settings, readSecretFile, parts.clock);
+  return new Billing({ ...parts, chains, gas, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
 }
 
 export type PaidService = ReturnType<typeof startPaidService>;

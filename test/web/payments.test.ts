@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { bytesToHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import { retireTier } from '../../src/account/tier-catalog.ts';
+import type { Billing } from '../../src/billing/billing.ts';
 import type { Challenge } from '../../src/billing/x402.ts';
 import type { AccountGrant } from '../../src/domain/account.ts';
 import { type Payment, TERM_MS } from '../../src/domain/payment.ts';
 import { timeText } from '../../src/web/texts.ts';
-import { type Anvil, HAS_ANVIL, PAY_TO, startAnvil } from '../billing/anvil.ts';
+import { type Anvil, HAS_ANVIL, KEYS, PAY_TO, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
 import { signed } from '../billing/payer.ts';
 import { NOW_MS } from '../support/archive.ts';
@@ -158,6 +160,28 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const grant = { accountId, tier: 'pro', source: 'operator', startsMs: nowMs(), endsMs: undefined } as const;
     registry.database.write(() => registry.grants.add(grant, nowMs()));
     expect(await buttons()).toBe(0);
+  });
+
+  test('Admins see what is left for gas, and a warning when it is little', async () => {
+    await using chain = await startAnvil();
+    let billing: Billing | undefined;
+    await using site = startSite({}, ({ registry, directory, nowMs }) => {
+      billing = paymentsOn({ path: directory, registry, anvil: chain, clock: nowMs, logError: () => undefined });
+      return billing;
+    });
+    const admin = await site.signedIn('root@example.com');
+    site.people.registry.accounts.setRole(site.people.registry.accounts.findByEmail('root@example.com')!.id, 'admin');
+    expect((await admin.open('/admin/payments')).text).not.toContain('Gas of');
+    await billing!.gas.refresh();
+    expect((await admin.open('/admin/payments')).text).toMatch(
+      /Gas of Anvil: 10000 at 0x\w{40}, which pays for about [\d,]+ tr/,
+    );
+    await chain.client.setBalance({ address: privateKeyToAccount(KEYS.gas).address, value: 1n });
+    site.people.passTime(61_000);
+    await billing!.gas.refresh();
+    expect((await admin.open('/admin/payments')).text).toContain(
+      'The gas key of Anvil pays for about 0 more transfers',
+    );
   });
 
   test('Admins see all payments and the revenue, and find those of an account', async () => {

@@ -1,10 +1,12 @@
 import type { Billing } from '../../billing/billing.ts';
+import type { GasReading } from '../../chain/gas-watch.ts';
 import type { Payment } from '../../domain/payment.ts';
 import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
+import { errorSentence } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
 import { amountColumn, STATES, TRANSACTION_COLUMN, tokenText } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
@@ -25,6 +27,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
     person,
     { title: 'Payments', path: PAYMENTS_PATH },
     <>
+      <GasKeys readings={billing?.gas.readings ?? []} />
       <h2>Revenue</h2>
       <Table
         label="Revenue by month and token"
@@ -47,6 +50,17 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
       />
     </>,
   );
+}
+
+/** A line for each gas key; a warning if it needs more. */
+function GasKeys({ readings }: { readonly readings: readonly GasReading[] }) {
+  return readings.map(({ network, name, address, balance, transfers, warning }) => (
+    <p key={network} class={warning === undefined ? 'quiet long' : 'notice warn long'} role="status">
+      {warning === undefined
+        ? `Gas of ${name}: ${balance} at ${address}, which pays for about ${numberText(transfers ?? 0)} transfers.`
+        : errorSentence({ message: warning })}
+    </p>
+  ));
 }
 
 function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
