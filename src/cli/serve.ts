@@ -55,7 +55,7 @@ type ServeOptions = OptionsOf<typeof declared>;
 
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
-/** Usage is stored and old sign-ins are deleted this often: kill -9 loses the usage of this time at most. */
+/** Usage is stored, old sign-ins are deleted and buyers get mails this often: kill -9 loses the usage of this time at most. */
 const FLUSH_MS = 60_000;
 
 function declared() {
@@ -219,9 +219,10 @@ async function listenUntilStopped(
       served.activity.usage.flush(terminal.clock());
       deleteOldAttempts(served.activity.database, terminal.clock());
       deleted.forget(terminal.clock());
+      site?.service.mailBuyers();
     } catch (error) {
       // The counts are kept: the next flush stores them.
-      log.error(`activity.db was not written: ${causeOf(error)}`);
+      log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);
     }
   };
   flush();

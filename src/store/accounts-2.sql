@@ -2,7 +2,7 @@
 -- The addresses of accounts that were deleted are replaced, and their subjects at providers removed.
 -- Changes of how a person signs in have links that undo them.
 -- Accounts have passkeys and recovery codes.
--- Payments have what is needed to send them again.
+-- Payments have what is needed to send them again, and mails to buyers are sent once.
 
 CREATE TABLE former_audit AS SELECT * FROM audit;
 DROP TABLE audit;
@@ -82,3 +82,13 @@ CREATE TABLE first_quotes (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO first_quotes SELECT network, asset, MIN(since_block) FROM payment_quotes GROUP BY network, asset;
+
+CREATE TABLE payment_mails (
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  occasion TEXT NOT NULL CHECK (occasion IN ('receipt', 'week', 'day')),
+  ends_ms INTEGER NOT NULL,
+  PRIMARY KEY (payment_id, occasion, ends_ms)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
+CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';

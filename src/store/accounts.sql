@@ -129,6 +129,7 @@ CREATE TABLE payments (
 ) STRICT;
 
 CREATE INDEX payments_by_account ON payments (account_id, sequence);
+CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
 CREATE INDEX open_payments ON payments (sequence) WHERE state IN ('pending', 'settled');
 
 -- What is needed to send the transfer of a payment again, until the chain has decided it.
@@ -158,6 +159,16 @@ CREATE TABLE payment_transactions (
 CREATE INDEX payment_transactions_by_payment ON payment_transactions (payment_id, sent_ms);
 CREATE INDEX payment_transactions_by_nonce ON payment_transactions (network, nonce);
 
+-- A mail to a buyer that is sent or waits for the mail server: none is sent twice.
+CREATE TABLE payment_mails (
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  -- week, day: so long before the end of the last paid term.
+  occasion TEXT NOT NULL CHECK (occasion IN ('receipt', 'week', 'day')),
+  -- The end of the term; 0: a receipt.
+  ends_ms INTEGER NOT NULL,
+  PRIMARY KEY (payment_id, occasion, ends_ms)
+) STRICT, WITHOUT ROWID;
+
 -- The block of the first quote for each token: `billing check` looks for transfers from there on.
 CREATE TABLE first_quotes (
   network TEXT NOT NULL,
@@ -182,6 +193,7 @@ CREATE TABLE grants (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX grants_by_account ON grants (account_id);
+CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';
 
 CREATE TABLE api_keys (
   key_id TEXT PRIMARY KEY,

@@ -1,6 +1,6 @@
-import { parseIso } from '../domain/instant.ts';
+import { parseIso, timeText } from '../domain/instant.ts';
 import type { AuditDetail, AuditEntry } from '../store/audit.ts';
-import { numberText, timeText, usdText } from './texts.ts';
+import { numberText, usdText } from './texts.ts';
 
 type Value = AuditDetail[string] | undefined;
 type Described = Pick<AuditEntry, 'action' | 'detail'> & Partial<Pick<AuditEntry, 'count'>>;

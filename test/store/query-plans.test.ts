@@ -9,6 +9,7 @@ import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import * as markets from '../../src/store/markets.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
+import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
@@ -35,6 +36,7 @@ afterAll(() => held[Symbol.dispose]());
 const PAYMENTS = 'SEARCH p USING';
 const QUOTE = 'SEARCH q USING PRIMARY KEY (';
 const BEFORE = ['SCALAR SUBQUERY', 'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_1 ('];
+const SENT_MAIL = 'SEARCH m USING PRIMARY KEY (payment_id=? AND occasion=? AND ends_ms=?)';
 const MARKETS = 'SEARCH markets USING';
 const GAPS = 'SEARCH gaps USING PRIMARY KEY (';
 const ATTEMPTS = 'SEARCH sign_in_attempts USING';
@@ -225,6 +227,31 @@ test.each<[string, string, ...string[]]>([
     `${PAYMENTS} INDEX payments_by_account (`,
     QUOTE,
     'SEARCH payment_sends USING PRIMARY KEY (',
+  ],
+  [
+    'LIST_DUE_RECEIPTS',
+    LIST_DUE_RECEIPTS,
+    `${PAYMENTS} INDEX payments_by_settlement (settled_ms>?)`,
+    'CORRELATED SCALAR SUBQUERY',
+    SENT_MAIL,
+    'SEARCH a USING INTEGER PRIMARY KEY (',
+    QUOTE,
+    'SEARCH t USING PRIMARY KEY (',
+    'SEARCH g USING INDEX grants_by_account (',
+  ],
+  [
+    'LIST_DUE_ENDS',
+    LIST_DUE_ENDS,
+    'SEARCH g USING INDEX paid_grants_by_end (ends_ms>? AND ends_ms<?)',
+    'SEARCH a USING INTEGER PRIMARY KEY (',
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_1 (`,
+    'CORRELATED SCALAR SUBQUERY',
+    SENT_MAIL,
+    QUOTE,
+    'SEARCH t USING PRIMARY KEY (',
+    'CORRELATED SCALAR SUBQUERY',
+    'SEARCH later USING INDEX grants_by_account (',
+    'SEARCH o USING PRIMARY KEY (',
   ],
   ['COUNT_PENDING_PAYMENTS', payments.COUNT_PENDING_PAYMENTS, 'SEARCH payments USING INDEX open_payments ('],
   [
