@@ -1,5 +1,6 @@
 import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
 import type { GasWatch } from '../chain/gas-watch.ts';
+import type { PaymentSettings } from '../chain/payment-settings.ts';
 import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
@@ -16,6 +17,7 @@ export interface BillingDeps extends ReconciliationDeps {
   /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
   readonly gas: GasWatch;
+  readonly settings: PaymentSettings;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -59,6 +61,10 @@ export class Billing {
 
   get chains(): readonly Chain[] {
     return this.#deps.chains;
+  }
+
+  get settings(): PaymentSettings {
+    return this.#deps.settings;
   }
 
   get gas(): GasWatch {

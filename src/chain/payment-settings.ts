@@ -13,6 +13,9 @@ const TokenSettings = Type.Object(
   { symbol: Text, asset: Address(''), decimals: Type.Integer({ minimum: 2, maximum: 36 }), name: Text, version: Text },
   CLOSED,
 );
+/** Public networks for tests: Sepolia, and those of Base, Optimism, Arbitrum, Polygon, Avalanche and BNB. */
+const TESTNETS = [11155111, 84532, 11155420, 421614, 80002, 43113, 97].map((id) => `eip155:${id}`);
+
 const NetworkSettings = Type.Object(
   {
     network: Type.String({ pattern: '^eip155:[1-9][0-9]{0,14}$' }),
@@ -23,6 +26,10 @@ const NetworkSettings = Type.Object(
     gasKeyFile: Type.Optional(Text),
     facilitatorUrl: Type.Optional(Url),
     tokens: Type.Array(TokenSettings, { minItems: 1, maxItems: 20 }),
+    /** Public page of a transaction: `{hash}` stands for its hash. */
+    explorerUrl: Type.Optional(Type.String({ pattern: '^https?://[^{}]*\\{hash\\}[^{}]*$' })),
+    /** Left out: as TESTNETS says. */
+    testnet: Type.Optional(Type.Boolean()),
   },
   CLOSED,
 );
@@ -53,7 +60,12 @@ export function readPaymentSettings(path: string): PaymentSettings {
       throw malformed(path, `${name} needs either gasKeyFile or facilitatorUrl`);
     }
   }
-  return settings;
+  // People see it wherever they see the network.
+  const labelled = settings.networks.map((one) => ({
+    ...one,
+    name: (one.testnet ?? TESTNETS.includes(one.network)) ? `${one.name} (testnet)` : one.name,
+  }));
+  return { ...settings, networks: labelled };
 }
 
 function malformed(path: string, what: string): DomainError {

@@ -1,5 +1,6 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import type { Billing } from '../billing/billing.ts';
+import { refundPayment } from '../billing/refund.ts';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
@@ -44,12 +45,18 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
     .description('show a payment')
     .addHelpText('after', examples('billing show pay_0123456789abcdef'));
   onRegistry(terminal, show, ({ registry }, options, id) => {
-    const payment = registry.payments.get(id);
-    if (payment === undefined) {
-      throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
-    }
-    if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
-    else printPayments(terminal, options, registry, [payment]);
+    printPayment(terminal, options, registry, registry.payments.named(id));
+  });
+  const refund = billing
+    .command('refund')
+    .argument('<id>', 'id of the payment')
+    .option('--transaction <hash>', 'hash of the transaction that paid it back')
+    .option('--end', 'end the tier that it paid for now')
+    .description('record that a payment was paid back')
+    .addHelpText('after', examples('billing refund pay_0123456789abcdef --transaction 0x… --end'));
+  onRegistry(terminal, refund, (change, options, id) => {
+    const payment = refundPayment(change, id, hashIn(options.transaction ?? ''), options.end === true);
+    printPayment(terminal, options, change.registry, payment);
   });
   onChains(
     terminal,
@@ -84,9 +91,7 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
       const account = registry.accounts.findByEmail(email);
       if (account === undefined) throw new DomainError('not-found', `there is no account '${email}'`);
       const assigned = { transaction: hashIn(transaction), accountId: account.id, tier };
-      const payment = await service.assign(assigned);
-      if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
-      else printPayments(terminal, options, registry, [payment]);
+      printPayment(terminal, options, registry, await service.assign(assigned));
     },
   );
   onChains(
@@ -140,6 +145,11 @@ function reportDocument({ differences, ...report }: LedgerReport) {
   };
 }
 
+function printPayment(terminal: Terminal, options: GlobalOptions, registry: Registry, payment: Payment): void {
+  if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
+  else printPayments(terminal, options, registry, [payment]);
+}
+
 function printPayments(
   terminal: Terminal,
   options: GlobalOptions,
@@ -156,7 +166,7 @@ function printPayments(
     { heading: 'TIER', cell: ({ quote }) => quote.tier },
     { heading: 'PRICE', cell: ({ quote }) => `$${quote.priceCents / 100}` },
     { heading: 'NETWORK', cell: ({ quote }) => quote.network },
-    { heading: 'STATE', cell: ({ state }) => state },
+    { heading: 'STATE', cell: ({ state, refund }) => (refund === undefined ? state : 'refunded') },
     { heading: 'CREATED', cell: ({ createdMs }) => formatInstant(createdMs) },
     { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
   ];
@@ -164,5 +174,10 @@ function printPayments(
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {
-  return { ...paymentResource(registry, payment), account: registry.accounts.find(payment.quote.accountId)!.email };
+  const refund = payment.refund ?? null;
+  return {
+    ...paymentResource(registry, payment),
+    refund,
+    account: registry.accounts.find(payment.quote.accountId)!.email,
+  };
 }

@@ -40,7 +40,7 @@ export async function openBilling(
   }
   const payTo = settings.payTo.toLowerCase();
   const gas = new GasWatch(settings, readSecretFile, clock);
-  return new Billing({ registry, chains, payTo, publicUrl, gas, clock, wait: Bun.sleep, logError });
+  return new Billing({ registry, chains, settings, payTo, publicUrl, gas, clock, wait: Bun.sleep, logError });
 }
 
 /** Reconciles at once, every minute, and every 5 seconds while a payment is pending, and watches the gas, until `Symbol.dispose`. */

@@ -42,5 +42,7 @@ export interface Payment {
   readonly transaction: string | undefined;
   readonly block: number | undefined;
   readonly settledMs: InstantMs | undefined;
+  /** Hash of the transaction that paid it back; undefined: it was not refunded. */
+  readonly refund: string | undefined;
   readonly createdMs: InstantMs;
 }

@@ -92,3 +92,7 @@ CREATE TABLE payment_mails (
 
 CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
 CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';
+
+CREATE TABLE refunds (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -169,6 +169,11 @@ CREATE TABLE payment_mails (
   PRIMARY KEY (payment_id, occasion, ends_ms)
 ) STRICT, WITHOUT ROWID;
 
+-- Payments that the operator has paid back.
+CREATE TABLE refunds (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The block of the first quote for each token: `billing check` looks for transfers from there on.
 CREATE TABLE first_quotes (
   network TEXT NOT NULL,

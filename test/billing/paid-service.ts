@@ -44,7 +44,7 @@ export function paymentsOn(
   const settings = readPaymentSettings(writePaymentSettings(path, anvil, change));
   const chains = chainsOf(settings, readSecretFile);
   const gas = new GasWatch(settings, readSecretFile, parts.clock);
-  return new Billing({ ...parts, chains, gas, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
+  return new Billing({ ...parts, chains, settings, gas, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
 }
 
 export type PaidService = ReturnType<typeof startPaidService>;

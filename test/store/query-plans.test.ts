@@ -35,6 +35,7 @@ afterAll(() => held[Symbol.dispose]());
 
 const PAYMENTS = 'SEARCH p USING';
 const QUOTE = 'SEARCH q USING PRIMARY KEY (';
+const REFUND = 'SEARCH refunds USING PRIMARY KEY (payment_id=?) LEFT-JOIN';
 const BEFORE = ['SCALAR SUBQUERY', 'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_1 ('];
 const SENT_MAIL = 'SEARCH m USING PRIMARY KEY (payment_id=? AND occasion=? AND ends_ms=?)';
 const MARKETS = 'SEARCH markets USING';
@@ -199,16 +200,23 @@ test.each<[string, string, ...string[]]>([
     'SEARCH audit USING INDEX audit_by_account (account_id=?)',
   ],
   ['LIST_PERSONAL_DETAILS', audit.LIST_PERSONAL_DETAILS, 'SEARCH audit USING INDEX audit_by_account (account_id=?)'],
-  ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
-  ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
-  ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
-  ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
+  ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE, REFUND],
+  [
+    'FIND_PAYMENT_OF_QUOTE',
+    payments.FIND_PAYMENT_OF_QUOTE,
+    QUOTE,
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`,
+    REFUND,
+  ],
+  ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE, REFUND],
+  ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE, REFUND],
   [
     'LIST_UNFINISHED_PAYMENTS',
     payments.LIST_UNFINISHED_PAYMENTS,
     `${PAYMENTS} INTEGER PRIMARY KEY (`,
     ...BEFORE,
     QUOTE,
+    REFUND,
   ],
   [
     'LIST_TRANSACTIONS_OF_PAYMENT',
@@ -226,6 +234,7 @@ test.each<[string, string, ...string[]]>([
     payments.FIND_UNDERWAY,
     `${PAYMENTS} INDEX payments_by_account (`,
     QUOTE,
+    REFUND,
     'SEARCH payment_sends USING PRIMARY KEY (',
   ],
   [
@@ -260,6 +269,7 @@ test.each<[string, string, ...string[]]>([
     `${PAYMENTS} INDEX payments_by_account (account_id=? AND sequence<?)`,
     ...BEFORE,
     QUOTE,
+    REFUND,
   ],
   [
     'FIND_OPEN_QUOTE',

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { bytesToHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { retireTier } from '../../src/account/tier-catalog.ts';
 import type { Billing } from '../../src/billing/billing.ts';
+import { refundPayment } from '../../src/billing/refund.ts';
 import type { Challenge } from '../../src/billing/x402.ts';
 import type { AccountGrant } from '../../src/domain/account.ts';
 import { timeText } from '../../src/domain/instant.ts';
@@ -160,6 +162,53 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const grant = { accountId, tier: 'pro', source: 'operator', startsMs: nowMs(), endsMs: undefined } as const;
     registry.database.write(() => registry.grants.add(grant, nowMs()));
     expect(await buttons()).toBe(0);
+  });
+
+  test('Transactions and refunds link to the explorer of the network, and a testnet is labelled wherever it is named', async () => {
+    const explorerUrl = 'https://scan.example/tx/{hash}?x=1';
+    await using site = startSite({}, ({ registry, directory, nowMs }) =>
+      paymentsOn(
+        { path: directory, registry, anvil, clock: nowMs, logError: (line) => expect(line).toBe('') },
+        { explorerUrl, testnet: true },
+      ),
+    );
+    const { registry, nowMs } = site.people;
+    site.people.passTime(Date.now() - NOW_MS);
+    setPrice(registry, 'pro', 49.5);
+    const ada = await site.signedIn(ADA);
+    expect((await ada.open('/account/plan')).text).toContain('>TUSD on Anvil (testnet)<');
+    const offer = await choose(ada);
+    await ada.post(PAY, await payment(ada, offer));
+    const [paid] = registry.payments.list(1);
+    const link = (hash: string) => `href="https://scan.example/tx/${hash}?x=1"`;
+    for (const path of ['/account/plan', offer])
+      expect((await ada.open(path)).text).toContain(link(paid!.transaction!));
+    expect(registry.payments.revenue(1)).toHaveLength(1);
+    const back = `0x${'9'.repeat(64)}`;
+    refundPayment({ registry, nowMs: nowMs(), operatingUser: 'op' }, paid!.id, back, true);
+    const receipt = (await ada.open(offer)).text;
+    expect(receipt).toContain(link(back));
+    expect(factsOf(receipt)).toMatchObject({ Payment: `${paid!.id} refunded`, Refund: back });
+    expect(tierOf(site)).toBe('free');
+    expect(registry.payments.revenue(1)).toEqual([]);
+    registry.accounts.setRole(paid!.quote.accountId, 'admin');
+    const admin = (await ada.open('/admin/payments')).text;
+    expect([rowsOf(admin, 'Payments')[0]!.State, admin.includes(link(paid!.transaction!))]).toEqual(['refunded', true]);
+  });
+
+  test('The plan and the keys warn of keys that would not get what the account buys', async () => {
+    await using site = paidSite();
+    const { registry, nowMs } = site.people;
+    const ada = await site.signedIn(ADA);
+    const create = (name: string, tier: string | undefined) =>
+      createKey(registry, nowMs(), { account: ADA, name, tier, requestsPerMinute: undefined });
+    create('notebook', undefined);
+    const texts = async () => [(await ada.open('/account/plan')).text, (await ada.open('/account/keys')).text];
+    for (const text of await texts()) expect(text).not.toContain('keep their tier');
+    create('robot', 'starter');
+    for (const text of await texts()) {
+      expect(text).toContain('Whatever this account buys, these keys keep their tier: robot (starter). New keys');
+    }
   });
 
   test('Admins see what is left for gas, and a warning when it is little', async () => {

@@ -8,7 +8,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { errorSentence } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
-import { amountColumn, STATES, TRANSACTION_COLUMN, tokenText } from '../shown-payment.tsx';
+import { amountColumn, State, tokenText, transactionColumn } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -89,7 +89,7 @@ function paymentColumns({ accounts, database }: Registry, billing: Billing | und
     },
     { heading: 'Tier', cell: ({ quote }) => quote.tier },
     amountColumn(billing),
-    { heading: 'State', cell: ({ state }) => <span class={STATES[state].badge}>{state}</span> },
-    TRANSACTION_COLUMN,
+    { heading: 'State', cell: (payment) => <State payment={payment} isExact /> },
+    transactionColumn(billing),
   ];
 }
