@@ -187,17 +187,6 @@ export class Billing {
     return database.read(() => payments.pendingCount()) > 0;
   }
 
-  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' if there is no such payment. */
-  history(accountId: number, limit: number, beforeId?: string): Payment[] {
-    const { payments, database } = this.#deps.registry;
-    return database.read(() => {
-      if (beforeId !== undefined && payments.get(beforeId)?.quote.accountId !== accountId) {
-        throw new DomainError('not-found', 'this account has no such payment: start without before');
-      }
-      return payments.list(limit, { accountId, beforeId });
-    });
-  }
-
   /** As `assignTransfer`. */
   async assign(assigned: Assigned): Promise<Payment> {
     return await assignTransfer(this.#deps, this.#reconciliation, assigned);
