@@ -1,3 +1,4 @@
+import { keysOf } from '../../account/account-keys.ts';
 import type { Price } from '../../billing/billing.ts';
 import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
@@ -12,12 +13,17 @@ import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
+import { PinnedKeys } from './keys.tsx';
 import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
 /** GET /account/plan. */
-export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export function planPage(
+  { registry, billing, service, nowMs: clock }: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+): Answer {
   const { accountTiers, database, grants, tiers } = registry;
   const nowMs = clock();
   const { id } = person.account;
@@ -63,6 +69,7 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
         </>
       )}
       <h2>All tiers</h2>
+      {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
       <div class="cards">
         {catalog.map((tier) => (
           <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
