@@ -75,6 +75,7 @@ function remove(change: Change, account: Account): void {
   new UndoLinks(database, secret).deleteSince(id, 0);
   const passkeys = new Passkeys(database, secret);
   for (const passkey of passkeys.ofAccount(id)) passkeys.remove(id, passkey.id);
+  registry.invoices.setBuyer(id, '');
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
   audit.forget(id, accounts.find(id)!.email);

@@ -33,8 +33,23 @@ const NetworkSettings = Type.Object(
   },
   CLOSED,
 );
+/** As `Seller` of the domain. */
+const SellerSettings = Type.Object(
+  {
+    name: Text,
+    address: Type.Array(Text, { maxItems: 8 }),
+    taxId: Type.Optional(Text),
+    tax: Type.Optional(Type.Object({ label: Text, percent: Type.Number({ minimum: 0, maximum: 100 }) }, CLOSED)),
+  },
+  CLOSED,
+);
 const PaymentSettings = Type.Object(
-  { payTo: Address(''), networks: Type.Array(NetworkSettings, { minItems: 1, maxItems: 20 }) },
+  {
+    payTo: Address(''),
+    networks: Type.Array(NetworkSettings, { minItems: 1, maxItems: 20 }),
+    /** Left out: payments get no invoices. */
+    seller: Type.Optional(SellerSettings),
+  },
   CLOSED,
 );
 export type NetworkSettings = Static<typeof NetworkSettings>;

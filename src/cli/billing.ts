@@ -3,6 +3,7 @@ import type { Billing } from '../billing/billing.ts';
 import { refundPayment } from '../billing/refund.ts';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
+import { csvCells } from '../domain/csv-cells.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
@@ -27,6 +28,13 @@ const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { heading: 'MINED', cell: ({ minedMs }) => (minedMs === undefined ? undefined : formatInstant(minedMs)) },
   { heading: 'DIFFERENCE', cell: ({ what }) => what },
 ];
+/** Further columns of the file. */
+const CSV_COLUMNS: readonly Column<Payment>[] = [
+  { heading: 'INVOICE', cell: ({ invoice }) => invoice },
+  { heading: 'MINED', cell: ({ settledMs }) => settledMs && formatInstant(settledMs) },
+  { heading: 'PAYER', cell: ({ payer }) => payer },
+  { heading: 'REFUND', cell: ({ refund }) => refund },
+];
 
 export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   const billing = programCommand('billing')
@@ -35,10 +43,18 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   const list = billing
     .command('list')
     .description(`list the payments, the latest first; at most ${LISTED_MAX}`)
-    .addHelpText('after', examples('billing list', 'billing list --json'));
-  onRegistry(terminal, list, ({ registry }, options) =>
-    printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX)),
-  );
+    .option('--csv', 'all of them as CSV, with invoices, payers and times')
+    .addHelpText('after', examples('billing list', 'billing list --json', 'billing list --csv > payments.csv'));
+  onRegistry(terminal, list, ({ registry }, options) => {
+    if (options.csv !== true) {
+      printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
+      return;
+    }
+    const columns = [...paymentColumns(registry), ...CSV_COLUMNS];
+    const line = (payment: Payment) => csvCells(...columns.map(({ cell }) => String(cell(payment) ?? '')));
+    const payments = registry.payments.list(Number.MAX_SAFE_INTEGER);
+    terminal.out(`${[columns.map(({ heading }) => heading).join(), ...payments.map(line)].join('\n')}\n`);
+  });
   const show = billing
     .command('show')
     .argument('<id>', "id of the payment: see 'bookreel billing list'")
@@ -160,7 +176,11 @@ function printPayments(
     terminal.out(json(payments.map((payment) => paymentDocument(registry, payment))));
     return;
   }
-  const columns: readonly Column<Payment>[] = [
+  terminal.out(table(terminal, paymentColumns(registry), payments));
+}
+
+function paymentColumns(registry: Registry): readonly Column<Payment>[] {
+  return [
     { heading: 'ID', cell: ({ id }) => id },
     { heading: 'ACCOUNT', cell: ({ quote }) => registry.accounts.find(quote.accountId)!.email },
     { heading: 'TIER', cell: ({ quote }) => quote.tier },
@@ -170,13 +190,13 @@ function printPayments(
     { heading: 'CREATED', cell: ({ createdMs }) => formatInstant(createdMs) },
     { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
   ];
-  terminal.out(table(terminal, columns, payments));
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {
-  const refund = payment.refund ?? null;
+  const { refund = null, invoice = null } = payment;
   return {
     ...paymentResource(registry, payment),
+    invoice,
     refund,
     account: registry.accounts.find(payment.quote.accountId)!.email,
   };

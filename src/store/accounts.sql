@@ -174,6 +174,20 @@ CREATE TABLE refunds (
   payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The name and the address of an account on its next invoices.
+CREATE TABLE buyers (account_id INTEGER PRIMARY KEY REFERENCES accounts (account_id), lines TEXT NOT NULL) STRICT;
+
+-- Numbers have no holes: a payment gets the next one when it is granted, and keeps it.
+CREATE TABLE invoices (
+  number INTEGER PRIMARY KEY,
+  payment_id TEXT NOT NULL UNIQUE REFERENCES payments (payment_id),
+  issued_ms INTEGER NOT NULL,
+  -- JSON: the seller of the settings at that time.
+  seller TEXT NOT NULL CHECK (json_valid(seller)),
+  -- NULL: the buyer had given no name and address by then.
+  buyer TEXT
+) STRICT;
+
 -- The block of the first quote for each token: `billing check` looks for transfers from there on.
 CREATE TABLE first_quotes (
   network TEXT NOT NULL,

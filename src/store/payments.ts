@@ -18,6 +18,7 @@ type PaymentRow = Pick<Payment, Columns> &
     readonly block: number | null;
     readonly settledMs: InstantMs | null;
     readonly refund: string | null;
+    readonly invoice: number | null;
   };
 
 /** The fields by which a chain identifies a transfer to the service. */
@@ -28,9 +29,10 @@ const QUOTE_COLUMNS = `account_id AS accountId, tier_id AS tier, price_cents AS 
   pay_to AS payTo, amount, since_block AS sinceBlock, expires_ms AS expiresMs`;
 const SELECT_QUOTE = `SELECT quote_id AS id, ${QUOTE_COLUMNS}, created_ms AS createdMs FROM payment_quotes AS q`;
 const SELECT = `SELECT payment_id AS id, quote_id AS quoteId, payer, nonce, valid_before AS validBefore, state,
-  tx_hash AS "transaction", block, settled_ms AS settledMs, refund_hash AS refund, p.created_ms AS createdMs,
-  ${QUOTE_COLUMNS.replace('account_id', 'p.account_id')}, q.created_ms AS quotedMs
-  FROM payments AS p JOIN payment_quotes AS q USING (quote_id) LEFT JOIN refunds USING (payment_id)`;
+  tx_hash AS "transaction", block, settled_ms AS settledMs, refund_hash AS refund, number AS invoice,
+  p.created_ms AS createdMs, ${QUOTE_COLUMNS.replace('account_id', 'p.account_id')}, q.created_ms AS quotedMs
+  FROM payments AS p JOIN payment_quotes AS q USING (quote_id) LEFT JOIN refunds USING (payment_id)
+  LEFT JOIN invoices USING (payment_id)`;
 const BEFORE = 'sequence < COALESCE((SELECT sequence FROM payments WHERE payment_id = ?), 9223372036854775807)';
 
 /** The unpaid quotes of an account for a tier and a token that are valid at an instant, the last one first. */
@@ -227,7 +229,7 @@ function toQuote(row: QuoteRow | null): PaymentQuote | undefined {
 function toPayment(row: PaymentRow | null): Payment | undefined {
   if (row === null) return undefined;
   const { id, payer, nonce, validBefore, state, createdMs, quoteId, quotedMs, ...rest } = row;
-  const { transaction, block, settledMs, refund, amount, ...quote } = rest;
+  const { transaction, block, settledMs, refund, invoice, amount, ...quote } = rest;
   return {
     id,
     quote: { ...quote, id: quoteId, amount: BigInt(amount), createdMs: quotedMs },
@@ -239,6 +241,7 @@ function toPayment(row: PaymentRow | null): Payment | undefined {
     block: block ?? undefined,
     settledMs: settledMs ?? undefined,
     refund: refund ?? undefined,
+    invoice: invoice ?? undefined,
     createdMs,
   };
 }

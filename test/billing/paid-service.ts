@@ -19,6 +19,7 @@ export function writePaymentSettings(
   directory: string,
   anvil: Pick<Anvil, 'rpcUrl' | 'asset'>,
   change: Partial<PaymentSettings['networks'][number]> = {},
+  seller?: PaymentSettings['seller'],
 ): string {
   const gasKeyFile = join(directory, 'gas-key');
   writeFileSync(gasKeyFile, `${KEYS.gas}\n`, { mode: 0o600 });
@@ -26,7 +27,7 @@ export function writePaymentSettings(
   const tokens = [{ ...TOKEN, asset: anvil.asset }];
   const network = { network: NETWORK, name: 'Anvil', rpcUrl: anvil.rpcUrl, confirmations: CONFIRMATIONS, ...settle };
   const path = join(directory, 'payments.json');
-  writeFileSync(path, JSON.stringify({ payTo: PAY_TO, networks: [{ ...network, tokens, ...change }] }));
+  writeFileSync(path, JSON.stringify({ payTo: PAY_TO, networks: [{ ...network, tokens, ...change }], seller }));
   return path;
 }
 
@@ -34,14 +35,15 @@ type BillingParts = Pick<BillingDeps, 'registry' | 'clock' | 'logError'> &
   Partial<Pick<BillingDeps, 'wait'>> & {
     readonly path: string;
     readonly anvil: Anvil;
+    readonly seller?: PaymentSettings['seller'];
   };
 
 /** Payments on a chain of this machine. `path`: for the settings. */
 export function paymentsOn(
-  { path, anvil, wait = Bun.sleep, ...parts }: BillingParts,
+  { path, anvil, seller, wait = Bun.sleep, ...parts }: BillingParts,
   change: Partial<PaymentSettings['networks'][number]> = {},
 ): Billing {
-  const settings = readPaymentSettings(writePaymentSettings(path, anvil, change));
+  const settings = readPaymentSettings(writePaymentSettings(path, anvil, change, seller));
   const chains = chainsOf(settings, readSecretFile);
   const gas = new GasWatch(settings, readSecretFile, parts.clock);
   return new Billing({ ...parts, chains, settings, gas, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });

@@ -59,6 +59,13 @@ const PAYMENT_PAGES: readonly ShownPage[] = [
         .waitFor();
     },
   }),
+  byAdmin('invoice', '/account/plan', {
+    prepare: async (page) => {
+      await page.locator('td a[href^="/account/plan/"]').first().click();
+      await page.locator('a[href$="/invoice"]').first().click();
+      await page.getByText('Seller').first().waitFor();
+    },
+  }),
   byAdmin('admin-payments', '/admin/payments'),
 ];
 

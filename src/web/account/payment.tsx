@@ -70,6 +70,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
       />
       <p class="row small">
         <a href={PLAN_PATH}>Plan and receipts</a>
+        {payment.invoice !== undefined && <a href={`${pathOf(quote)}/invoice`}>Invoice {payment.invoice}</a>}
       </p>
     </>,
   );

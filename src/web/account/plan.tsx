@@ -13,6 +13,7 @@ import { numberText } from '../texts.ts';
 import { grantedText, priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
+import { BuyerForm } from './invoice.tsx';
 import { PinnedKeys } from './keys.tsx';
 import { type PaidDeps, Receipts } from './receipts.tsx';
 
@@ -87,6 +88,7 @@ export function planPage(
           it.
         </p>
       )}
+      {billing?.settings.seller && <BuyerForm lines={database.read(() => registry.invoices.buyer(id))} />}
       <Receipts deps={{ registry, billing }} accountId={id} query={query} />
     </>,
   );

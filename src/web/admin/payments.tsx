@@ -78,11 +78,17 @@ function paymentColumns({ accounts, database }: Registry, billing: Billing | und
     {
       heading: 'Account',
       class: 'long',
-      cell: ({ id, quote, createdMs }) => (
+      cell: ({ id, quote, createdMs, invoice }) => (
         <>
           <AccountLink id={quote.accountId} email={emailOf(quote.accountId)} />
           <div class="quiet">
             <Time ms={createdMs} /> · {id}
+            {invoice !== undefined && (
+              <>
+                {' '}
+                · <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>
+              </>
+            )}
           </div>
         </>
       ),
