@@ -22,6 +22,7 @@ import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
+import { pricingSite } from '../web/pricing.tsx';
 import { viewSite } from '../web/view/view-site.ts';
 import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
@@ -209,6 +210,7 @@ async function listenUntilStopped(
       const all = new Elysia({ name: 'pages' });
       all.use((site?.pages ?? accountsOff)(addresses));
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      all.use(pricingSite({ ...served, hasAccounts: site !== undefined }));
       return all;
     },
     hasAccounts: site !== undefined,

@@ -72,6 +72,7 @@ const PAYMENT_PAGES: readonly ShownPage[] = [
 /** Those of one person follow each other. */
 export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('start', '/'),
+  byAnyone('pricing', '/pricing'),
   byAnyone('manual', '/docs/manual'),
   byAnyone('manual-accounts', '/docs/accounts'),
   byAnyone('reference', '/docs', { isForeign: true }),

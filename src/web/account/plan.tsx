@@ -4,13 +4,12 @@ import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { Facts } from '../../http/pages/facts.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
-import { numberText } from '../texts.ts';
-import { grantedText, priceText } from '../tier-texts.ts';
+import { TierFacts } from '../tier-facts.tsx';
+import { priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
@@ -131,18 +130,5 @@ function TierCard({ tier, isPresent, prices }: TierContent) {
       <TierFacts tier={tier} />
       <BuyForm prices={prices} />
     </section>
-  );
-}
-
-function TierFacts({ tier }: { readonly tier: Tier }) {
-  return (
-    <Facts
-      isCard={false}
-      facts={{
-        Coins: grantedText(tier.coins),
-        Routes: grantedText(tier.routes),
-        Requests: `${numberText(tier.requestsPerMinute)} a minute per key`,
-      }}
-    />
   );
 }
