@@ -28,6 +28,9 @@ const NetworkSettings = Type.Object(
     tokens: Type.Array(TokenSettings, { minItems: 1, maxItems: 20 }),
     /** Public page of a transaction: `{hash}` stands for its hash. */
     explorerUrl: Type.Optional(Type.String({ pattern: '^https?://[^{}]*\\{hash\\}[^{}]*$' })),
+    /** A node for the wallets of payers, and the symbol of the currency; left out: wallets must have the network. */
+    publicRpcUrl: Type.Optional(Url),
+    currency: Type.Optional(Text),
     /** Left out: as TESTNETS says. */
     testnet: Type.Optional(Type.Boolean()),
   },
