@@ -74,6 +74,7 @@ function remove(change: Change, account: Account): void {
   for (const identity of identities.ofAccount(id)) identities.unlink(identity);
   new UndoLinks(database, secret).deleteSince(id, 0);
   new Passkeys(database, secret).undoSince(id, 0);
+  registry.invoices.setBuyer(id, '');
   accounts.delete(id, nowMs);
   record(change, 'account.delete', id);
   audit.forget(id, accounts.find(id)!.email);

@@ -1,3 +1,5 @@
+import { timeText } from '../domain/instant.ts';
+import type { DueMail } from '../store/payment-mails.ts';
 import { type Mail, mailOf } from './mail.ts';
 
 interface SignInRequest {
@@ -125,5 +127,24 @@ export function deedsMail({ to, sentences, publicUrl }: Deeds): Mail {
     `An admin of bookreel at ${host} did this with your account ${to}:`,
     ...sentences.map((sentence) => `${sentence}.`),
     'If you did not expect it, ask the operator of this service.',
+  ]);
+}
+
+/** The mail to a buyer after a purchase, or before its end. */
+export function buyerMail(due: DueMail, publicUrl: string): Mail {
+  const { occasion, email, tier, priceCents, quoteId, startsMs, endsMs } = due;
+  const { host } = new URL(publicUrl);
+  if (occasion === 'receipt') {
+    return mailOf(email, `You bought ${tier} of bookreel at ${host}`, [
+      `The account ${email} of bookreel at ${host} has paid $${(priceCents / 100).toFixed(2)} for the tier ${tier}. It lasts from ${timeText(startsMs)} until ${timeText(endsMs)}, and nothing more is charged.`,
+      'The receipt is here:',
+      { link: `${publicUrl}/account/plan/${quoteId}` },
+    ]);
+  }
+  const left = occasion === 'week' ? 'in 7 days' : 'in a day';
+  return mailOf(email, `Your tier ${tier} of bookreel at ${host} ends ${left}`, [
+    `The tier ${tier} of the account ${email} of bookreel at ${host} ends at ${timeText(endsMs)}. Nothing is charged automatically.`,
+    'To keep it, buy it again before that. It then lasts 30 days longer:',
+    { link: `${publicUrl}/account/plan` },
   ]);
 }

@@ -2,9 +2,10 @@ import type { Account } from '../domain/account.ts';
 import { DAY_MS } from '../domain/usage.ts';
 import type { Activity } from '../store/activity.ts';
 import type { AuditActor } from '../store/audit.ts';
+import { PaymentMails } from '../store/payment-mails.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { deedsMail } from './account-mails.ts';
+import { buyerMail, deedsMail } from './account-mails.ts';
 import { AccountPasskeys } from './account-passkeys.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
@@ -64,6 +65,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     ({ secretFile, ...provider }) =>
       new OidcProvider({ ...provider, clientSecret: readSecretFile(secretFile) }, { clock, logError }),
   );
+  const paymentMails = new PaymentMails(registry.database);
   const linkedProviders = new LinkedProviders(signInDeps, undoableChanges, oidcProviders);
   return {
     activity,
@@ -80,6 +82,12 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     /** Mails the owner of an account what an admin did with it, in sentences. Nothing if the service sends no mail. */
     tellOwner: (email: string, sentences: readonly string[]) =>
       outbox?.send(deedsMail({ to: email, sentences, publicUrl: publicUrl() }), clock() + DAY_MS),
+    /** Mails buyers their receipts, and that their last paid term ends soon. Nothing if the service sends no mail. */
+    mailBuyers: () => {
+      for (const due of outbox === undefined ? [] : paymentMails.take(clock())) {
+        outbox?.send(buyerMail(due, publicUrl()), clock() + DAY_MS);
+      }
+    },
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps, undoableChanges),

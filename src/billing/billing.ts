@@ -1,4 +1,6 @@
 import type { Chain, Outcome, SignedTransfer, Token } from '../chain/chain.ts';
+import type { GasWatch } from '../chain/gas-watch.ts';
+import type { PaymentSettings } from '../chain/payment-settings.ts';
 import { hasOneOwner } from '../domain/account.ts';
 import { DomainError } from '../domain/errors.ts';
 import { type Payment, type PaymentQuote, PaymentRefused, VALID_BEFORE } from '../domain/payment.ts';
@@ -14,6 +16,8 @@ export interface BillingDeps extends ReconciliationDeps {
   readonly payTo: string;
   /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
+  readonly gas: GasWatch;
+  readonly settings: PaymentSettings;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -60,6 +64,14 @@ export class Billing {
 
   get chains(): readonly Chain[] {
     return this.#deps.chains;
+  }
+
+  get settings(): PaymentSettings {
+    return this.#deps.settings;
+  }
+
+  get gas(): GasWatch {
+    return this.#deps.gas;
   }
 
   /** The address that sells a tier. `requestUrl`: the URL of the request. */
@@ -182,17 +194,6 @@ export class Billing {
   isAwaiting(): boolean {
     const { payments, database } = this.#deps.registry;
     return database.read(() => payments.pendingCount()) > 0;
-  }
-
-  /** At most `limit` payments of an account before its payment `beforeId`, the latest first. Throws 'not-found' if there is no such payment. */
-  history(accountId: number, limit: number, beforeId?: string): Payment[] {
-    const { payments, database } = this.#deps.registry;
-    return database.read(() => {
-      if (beforeId !== undefined && payments.get(beforeId)?.quote.accountId !== accountId) {
-        throw new DomainError('not-found', 'this account has no such payment: start without before');
-      }
-      return payments.list(limit, { accountId, beforeId });
-    });
   }
 
   /** As `assignTransfer`. */

@@ -1,4 +1,5 @@
 import type { Chain, Outcome } from '../chain/chain.ts';
+import type { PaymentSettings } from '../chain/payment-settings.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
 import { grantPaid, revokePaid } from './paid-grants.ts';
@@ -7,6 +8,7 @@ import { TransferSender, type TransferSenderDeps } from './transfer-sender.ts';
 
 export interface ReconciliationDeps extends TransferSenderDeps {
   readonly chains: readonly Chain[];
+  readonly settings: PaymentSettings;
 }
 
 /** The numbers of payments that a reconciliation looked at and changed. */
@@ -116,13 +118,16 @@ export class Reconciliation {
   }
 
   #transferred(payment: Payment, mined: Outcome & { readonly state: 'transferred' }): Payment {
-    const { registry, clock } = this.#deps;
+    const { registry, settings, clock } = this.#deps;
     if (payment.state === 'final') return payment;
     const { transaction, block, head } = mined;
     const isFinal = head >= block + this.chainOf(payment.quote).confirmations;
     const settledMs = payment.settledMs ?? clock();
     // This includes failed payments: the chain may have been reorganised more deeply than expected.
-    if (payment.state !== 'settled') grantPaid(registry, payment.quote, payment.id, clock());
+    if (payment.state !== 'settled') {
+      grantPaid(registry, payment.quote, payment.id, clock());
+      if (settings.seller !== undefined) registry.invoices.issue(payment, settings.seller, clock());
+    }
     const state = isFinal ? 'final' : 'settled';
     if (payment.state === state && payment.transaction === transaction && payment.block === block) return payment;
     return this.#changed(payment, { state, transaction, block, settledMs });

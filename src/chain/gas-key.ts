@@ -8,7 +8,7 @@ import {
   keccak256,
   publicActions,
 } from 'viem';
-import { privateKeyToAccount } from 'viem/accounts';
+import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { DomainError } from '../domain/errors.ts';
 import type { Carriers, Settler, SignedTransfer } from './chain.ts';
 import { GAS_MAX, isOfContract, transferCall } from './eip3009.ts';
@@ -22,15 +22,15 @@ const GAS_PERCENT = 120n;
 /** A node that is too busy for a transaction is asked again this often. */
 const RETRIES = 3;
 
-/** Sends transfers with a key that pays for gas. Throws 'invalid-parameter' for a key that is malformed. */
+/** The account of the key that pays for gas on the network `name`. Throws 'invalid-parameter' for a key that is malformed. */
+export function gasAccountOf(key: string, name: string): PrivateKeyAccount {
+  if (KEY.test(key)) return privateKeyToAccount(`0x${key.replace(/^0x/, '')}`);
+  throw new DomainError('invalid-parameter', `the gas key of ${name} is malformed: write 64 hex digits into its file`);
+}
+
+/** Sends transfers with a key that pays for gas. Throws as `gasAccountOf` does. */
 export function gasKeySettler(rpcUrl: string, chainId: number, name: string, key: string): Settler {
-  if (!KEY.test(key)) {
-    throw new DomainError(
-      'invalid-parameter',
-      `the gas key of ${name} is malformed: write 64 hex digits into its file`,
-    );
-  }
-  const account = privateKeyToAccount(`0x${key.replace(/^0x/, '')}`);
+  const account = gasAccountOf(key, name);
   const chain = defineChain({
     id: chainId,
     name,

@@ -13,6 +13,9 @@ const TokenSettings = Type.Object(
   { symbol: Text, asset: Address(''), decimals: Type.Integer({ minimum: 2, maximum: 36 }), name: Text, version: Text },
   CLOSED,
 );
+/** Public networks for tests: Sepolia, and those of Base, Optimism, Arbitrum, Polygon, Avalanche and BNB. */
+const TESTNETS = [11155111, 84532, 11155420, 421614, 80002, 43113, 97].map((id) => `eip155:${id}`);
+
 const NetworkSettings = Type.Object(
   {
     network: Type.String({ pattern: '^eip155:[1-9][0-9]{0,14}$' }),
@@ -24,11 +27,33 @@ const NetworkSettings = Type.Object(
     facilitatorUrl: Type.Optional(Url),
     facilitatorKeyFile: Type.Optional(Text),
     tokens: Type.Array(TokenSettings, { minItems: 1, maxItems: 20 }),
+    /** Public page of a transaction: `{hash}` stands for its hash. */
+    explorerUrl: Type.Optional(Type.String({ pattern: '^https?://[^{}]*\\{hash\\}[^{}]*$' })),
+    /** A node for the wallets of payers, and the symbol of the currency; left out: wallets must have the network. */
+    publicRpcUrl: Type.Optional(Url),
+    currency: Type.Optional(Text),
+    /** Left out: as TESTNETS says. */
+    testnet: Type.Optional(Type.Boolean()),
+  },
+  CLOSED,
+);
+/** As `Seller` of the domain. */
+const SellerSettings = Type.Object(
+  {
+    name: Text,
+    address: Type.Array(Text, { maxItems: 8 }),
+    taxId: Type.Optional(Text),
+    tax: Type.Optional(Type.Object({ label: Text, percent: Type.Number({ minimum: 0, maximum: 100 }) }, CLOSED)),
   },
   CLOSED,
 );
 const PaymentSettings = Type.Object(
-  { payTo: Address(''), networks: Type.Array(NetworkSettings, { minItems: 1, maxItems: 20 }) },
+  {
+    payTo: Address(''),
+    networks: Type.Array(NetworkSettings, { minItems: 1, maxItems: 20 }),
+    /** Left out: payments get no invoices. */
+    seller: Type.Optional(SellerSettings),
+  },
   CLOSED,
 );
 export type NetworkSettings = Static<typeof NetworkSettings>;
@@ -57,7 +82,12 @@ export function readPaymentSettings(path: string): PaymentSettings {
       throw malformed(path, `${name} has facilitatorKeyFile without facilitatorUrl`);
     }
   }
-  return settings;
+  // People see it wherever they see the network.
+  const labelled = settings.networks.map((one) => ({
+    ...one,
+    name: (one.testnet ?? TESTNETS.includes(one.network)) ? `${one.name} (testnet)` : one.name,
+  }));
+  return { ...settings, networks: labelled };
 }
 
 function malformed(path: string, what: string): DomainError {

@@ -1,7 +1,9 @@
 import type { Command, CommandUnknownOpts, OptionValues } from '@commander-js/extra-typings';
 import type { Billing } from '../billing/billing.ts';
+import { refundPayment } from '../billing/refund.ts';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
+import { csvCells } from '../domain/csv-cells.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
@@ -26,6 +28,13 @@ const DIFFERENCE_COLUMNS: readonly Column<Difference>[] = [
   { heading: 'MINED', cell: ({ minedMs }) => (minedMs === undefined ? undefined : formatInstant(minedMs)) },
   { heading: 'DIFFERENCE', cell: ({ what }) => what },
 ];
+/** Further columns of the file. */
+const CSV_COLUMNS: readonly Column<Payment>[] = [
+  { heading: 'INVOICE', cell: ({ invoice }) => invoice },
+  { heading: 'MINED', cell: ({ settledMs }) => settledMs && formatInstant(settledMs) },
+  { heading: 'PAYER', cell: ({ payer }) => payer },
+  { heading: 'REFUND', cell: ({ refund }) => refund },
+];
 
 export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   const billing = programCommand('billing')
@@ -34,22 +43,36 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
   const list = billing
     .command('list')
     .description(`list the payments, the latest first; at most ${LISTED_MAX}`)
-    .addHelpText('after', examples('billing list', 'billing list --json'));
-  onRegistry(terminal, list, ({ registry }, options) =>
-    printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX)),
-  );
+    .option('--csv', 'all of them as CSV, with invoices, payers and times')
+    .addHelpText('after', examples('billing list', 'billing list --json', 'billing list --csv > payments.csv'));
+  onRegistry(terminal, list, ({ registry }, options) => {
+    if (options.csv !== true) {
+      printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
+      return;
+    }
+    const columns = [...paymentColumns(registry), ...CSV_COLUMNS];
+    const line = (payment: Payment) => csvCells(...columns.map(({ cell }) => String(cell(payment) ?? '')));
+    const payments = registry.payments.list(Number.MAX_SAFE_INTEGER);
+    terminal.out(`${[columns.map(({ heading }) => heading).join(), ...payments.map(line)].join('\n')}\n`);
+  });
   const show = billing
     .command('show')
     .argument('<id>', "id of the payment: see 'bookreel billing list'")
     .description('show a payment')
     .addHelpText('after', examples('billing show pay_0123456789abcdef'));
   onRegistry(terminal, show, ({ registry }, options, id) => {
-    const payment = registry.payments.get(id);
-    if (payment === undefined) {
-      throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
-    }
-    if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
-    else printPayments(terminal, options, registry, [payment]);
+    printPayment(terminal, options, registry, registry.payments.named(id));
+  });
+  const refund = billing
+    .command('refund')
+    .argument('<id>', 'id of the payment')
+    .option('--transaction <hash>', 'hash of the transaction that paid it back')
+    .option('--end', 'end the tier that it paid for now')
+    .description('record that a payment was paid back')
+    .addHelpText('after', examples('billing refund pay_0123456789abcdef --transaction 0x… --end'));
+  onRegistry(terminal, refund, (change, options, id) => {
+    const payment = refundPayment(change, id, hashIn(options.transaction ?? ''), options.end === true);
+    printPayment(terminal, options, change.registry, payment);
   });
   onChains(
     terminal,
@@ -84,9 +107,7 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
       const account = registry.accounts.findByEmail(email);
       if (account === undefined) throw new DomainError('not-found', `there is no account '${email}'`);
       const assigned = { transaction: hashIn(transaction), accountId: account.id, tier };
-      const payment = await service.assign(assigned);
-      if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
-      else printPayments(terminal, options, registry, [payment]);
+      printPayment(terminal, options, registry, await service.assign(assigned));
     },
   );
   onChains(
@@ -140,6 +161,11 @@ function reportDocument({ differences, ...report }: LedgerReport) {
   };
 }
 
+function printPayment(terminal: Terminal, options: GlobalOptions, registry: Registry, payment: Payment): void {
+  if (options.json === true) terminal.out(json(paymentDocument(registry, payment)));
+  else printPayments(terminal, options, registry, [payment]);
+}
+
 function printPayments(
   terminal: Terminal,
   options: GlobalOptions,
@@ -150,19 +176,28 @@ function printPayments(
     terminal.out(json(payments.map((payment) => paymentDocument(registry, payment))));
     return;
   }
-  const columns: readonly Column<Payment>[] = [
+  terminal.out(table(terminal, paymentColumns(registry), payments));
+}
+
+function paymentColumns(registry: Registry): readonly Column<Payment>[] {
+  return [
     { heading: 'ID', cell: ({ id }) => id },
     { heading: 'ACCOUNT', cell: ({ quote }) => registry.accounts.find(quote.accountId)!.email },
     { heading: 'TIER', cell: ({ quote }) => quote.tier },
     { heading: 'PRICE', cell: ({ quote }) => `$${quote.priceCents / 100}` },
     { heading: 'NETWORK', cell: ({ quote }) => quote.network },
-    { heading: 'STATE', cell: ({ state }) => state },
+    { heading: 'STATE', cell: ({ state, refund }) => (refund === undefined ? state : 'refunded') },
     { heading: 'CREATED', cell: ({ createdMs }) => formatInstant(createdMs) },
     { heading: 'TRANSACTION', cell: ({ transaction }) => transaction },
   ];
-  terminal.out(table(terminal, columns, payments));
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {
-  return { ...paymentResource(registry, payment), account: registry.accounts.find(payment.quote.accountId)!.email };
+  const { refund = null, invoice = null } = payment;
+  return {
+    ...paymentResource(registry, payment),
+    invoice,
+    refund,
+    account: registry.accounts.find(payment.quote.accountId)!.email,
+  };
 }

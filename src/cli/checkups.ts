@@ -1,5 +1,6 @@
 import { existsSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GasWatch as GasReader } from '../chain/gas-watch.ts';
 import type { SettingValues } from '../config.ts';
 import { DEMO_EMAIL } from '../domain/account.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
@@ -13,6 +14,7 @@ import { Database } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { lowDisk } from '../store/disk-floor.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
+import { readSecretFile } from '../store/secret-file.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, dateWarning, readCertificate } from './certificate.ts';
@@ -68,6 +70,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
+    { check: 'payments', findings: await gasFindings(values) },
   ];
 }
 
@@ -195,6 +198,17 @@ function coversMostAddresses({ address, bits }: IpNetwork): boolean {
 
 function isOfLoopback({ address, bits }: IpNetwork): boolean {
   return address === 1n || (isIpv4(address) && bits >= PREFIX_MIN.ipv4 && ((address >> 24n) & 255n) === 127n);
+}
+
+/** Reports gas keys that are almost empty, and nodes that do not answer. What is wrong with the file, other checks report. */
+async function gasFindings({ payments }: SettingValues): Promise<string[]> {
+  if (payments === undefined) return [];
+  const { GasWatch } = await import('../chain/gas-watch.ts');
+  const { readPaymentSettings } = await import('../chain/payment-settings.ts');
+  const watches: GasReader[] = [];
+  problemOf(() => void watches.push(new GasWatch(readPaymentSettings(payments), readSecretFile, Date.now)));
+  for (const watch of watches) await watch.refresh();
+  return watches.flatMap(({ readings }) => readings.flatMap(({ warning }) => warning ?? []));
 }
 
 /** Reports keys and an admin of `serve --demo` in a service that is public now: everybody who has seen its output has access. */

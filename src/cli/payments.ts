@@ -25,9 +25,10 @@ export async function openBilling(
   { isServer = false } = {},
 ): Promise<Billing | undefined> {
   if (payments === undefined) return undefined;
-  const [{ Billing }, { chainsOf }, { readPaymentSettings }] = await Promise.all([
+  const [{ Billing }, { chainsOf }, { GasWatch }, { readPaymentSettings }] = await Promise.all([
     import('../billing/billing.ts'),
     import('../chain/chains.ts'),
+    import('../chain/gas-watch.ts'),
     import('../chain/payment-settings.ts'),
   ]);
   const settings = readPaymentSettings(payments);
@@ -38,7 +39,8 @@ export async function openBilling(
     if (isServer) await chain.checkSettler().catch(logUnavailable);
   }
   const payTo = settings.payTo.toLowerCase();
-  return new Billing({ registry, chains, payTo, publicUrl, clock, wait: Bun.sleep, logError });
+  const gas = new GasWatch(settings, readSecretFile, clock);
+  return new Billing({ registry, chains, settings, payTo, publicUrl, gas, clock, wait: Bun.sleep, logError });
 }
 
 /** The message of a network or facilitator that does not answer. Throws any other error. */
@@ -47,7 +49,7 @@ export function unavailable(error: unknown): string {
   throw error;
 }
 
-/** Reconciles at once, every minute, and every 5 seconds while a payment is pending, until `Symbol.dispose`. */
+/** Reconciles at once, every minute, and every 5 seconds while a payment is pending, and watches the gas, until `Symbol.dispose`. */
 export function keepReconciled({ logError }: Pick<BillingDeps, 'logError'>, billing: Billing): Disposable {
   let isStopped = false;
   const reconcile = (withFailed = false) =>
@@ -56,9 +58,11 @@ export function keepReconciled({ logError }: Pick<BillingDeps, 'logError'>, bill
       if (!isStopped) logError(`payments were not compared: ${error instanceof Error ? error.message : 'unknown'}`);
     });
   reconcile(true);
+  void billing.gas.refresh();
   let ticks = 0;
   const timer = setInterval(() => {
     ticks += 1;
+    void billing.gas.refresh();
     if (ticks % FINAL_TICKS === 0 || billing.isAwaiting()) reconcile();
   }, RECONCILE_MS);
   return {

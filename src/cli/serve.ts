@@ -22,6 +22,7 @@ import { openRegistry } from '../store/registry.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
+import { pricingSite } from '../web/pricing.tsx';
 import { viewSite } from '../web/view/view-site.ts';
 import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
@@ -55,7 +56,7 @@ type ServeOptions = OptionsOf<typeof declared>;
 
 /** How long the last mails may take. */
 const MAIL_FLUSH_MS = 3000;
-/** Usage is stored and old sign-ins are deleted this often: kill -9 loses the usage of this time at most. */
+/** Usage is stored, old sign-ins are deleted and buyers get mails this often: kill -9 loses the usage of this time at most. */
 const FLUSH_MS = 60_000;
 
 function declared() {
@@ -209,6 +210,7 @@ async function listenUntilStopped(
       const all = new Elysia({ name: 'pages' });
       all.use((site?.pages ?? accountsOff)(addresses));
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      all.use(pricingSite({ ...served, hasAccounts: site !== undefined }));
       return all;
     },
     hasAccounts: site !== undefined,
@@ -219,9 +221,10 @@ async function listenUntilStopped(
       served.activity.usage.flush(terminal.clock());
       deleteOldAttempts(served.activity.database, terminal.clock());
       deleted.forget(terminal.clock());
+      site?.service.mailBuyers();
     } catch (error) {
       // The counts are kept: the next flush stores them.
-      log.error(`activity.db was not written: ${causeOf(error)}`);
+      log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);
     }
   };
   flush();

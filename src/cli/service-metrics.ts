@@ -113,6 +113,17 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
     metric('gauge', 'bookreel_payments_pending', 'Payments that their chain has not confirmed yet.', () =>
       billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],
     ),
+    ...(['balance', 'transfers'] as const).map((field) =>
+      metric(
+        'gauge',
+        `bookreel_gas_${field}`,
+        `The balance of the gas key of a network${field === 'balance' ? '' : ', in transfers that it pays for'}.`,
+        () =>
+          (billing?.gas.readings ?? []).flatMap(({ network, [field]: value }) =>
+            value === undefined ? [] : { labels: { network }, value },
+          ),
+      ),
+    ),
   ];
 }
 

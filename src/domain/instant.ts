@@ -76,3 +76,8 @@ export function formatInstant(instantMs: InstantMs): string {
 export function instantOrNull(instantMs: InstantMs | undefined): string | null {
   return instantMs === undefined ? null : formatInstant(instantMs);
 }
+
+/** `2026-11-22 18:40 UTC`: cut off at the minute. */
+export function timeText(instantMs: InstantMs): string {
+  return `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`;
+}

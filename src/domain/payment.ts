@@ -23,6 +23,16 @@ export interface PaymentQuote {
   readonly expiresMs: InstantMs;
 }
 
+/** The seller on invoices. */
+export interface Seller {
+  readonly name: string;
+  /** Lines. */
+  readonly address: readonly string[];
+  readonly taxId?: string;
+  /** A tax that prices include. */
+  readonly tax?: { readonly label: string; readonly percent: number };
+}
+
 /**
  * pending: the chain may still mine it. settled: mined and granted. final: mined so many blocks ago that it cannot be undone.
  * failed: it can never be mined.
@@ -43,6 +53,10 @@ export interface Payment {
   readonly transaction: string | undefined;
   readonly block: number | undefined;
   readonly settledMs: InstantMs | undefined;
+  /** Hash of the transaction that paid it back; undefined: it was not refunded. */
+  readonly refund: string | undefined;
+  /** The number of its invoice. */
+  readonly invoice: number | undefined;
   readonly createdMs: InstantMs;
 }
 

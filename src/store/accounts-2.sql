@@ -2,7 +2,7 @@
 -- The addresses of accounts that were deleted are replaced, and their subjects at providers removed.
 -- Changes of how a person signs in have links that undo them.
 -- Accounts have passkeys and recovery codes.
--- Payments have what is needed to send them again.
+-- Payments have what is needed to send them again, and mails to buyers are sent once. Those from now on have invoices.
 
 CREATE TABLE former_audit AS SELECT * FROM audit;
 DROP TABLE audit;
@@ -83,3 +83,27 @@ CREATE TABLE first_quotes (
 ) STRICT, WITHOUT ROWID;
 
 INSERT INTO first_quotes SELECT network, asset, MIN(since_block) FROM payment_quotes GROUP BY network, asset;
+
+CREATE TABLE payment_mails (
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  occasion TEXT NOT NULL CHECK (occasion IN ('receipt', 'week', 'day')),
+  ends_ms INTEGER NOT NULL,
+  PRIMARY KEY (payment_id, occasion, ends_ms)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
+CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';
+
+CREATE TABLE refunds (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE buyers (account_id INTEGER PRIMARY KEY REFERENCES accounts (account_id), lines TEXT NOT NULL) STRICT;
+
+CREATE TABLE invoices (
+  number INTEGER PRIMARY KEY,
+  payment_id TEXT NOT NULL UNIQUE REFERENCES payments (payment_id),
+  issued_ms INTEGER NOT NULL,
+  seller TEXT NOT NULL CHECK (json_valid(seller)),
+  buyer TEXT
+) STRICT;

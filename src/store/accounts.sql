@@ -131,6 +131,7 @@ CREATE TABLE payments (
 ) STRICT;
 
 CREATE INDEX payments_by_account ON payments (account_id, sequence);
+CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
 CREATE INDEX open_payments ON payments (sequence) WHERE state IN ('pending', 'settled');
 
 -- What is needed to send the transfer of a payment again, until the chain has decided it.
@@ -160,6 +161,35 @@ CREATE TABLE payment_transactions (
 CREATE INDEX payment_transactions_by_payment ON payment_transactions (payment_id, sent_ms);
 CREATE INDEX payment_transactions_by_nonce ON payment_transactions (network, nonce);
 
+-- A mail to a buyer that is sent or waits for the mail server: none is sent twice.
+CREATE TABLE payment_mails (
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  -- week, day: so long before the end of the last paid term.
+  occasion TEXT NOT NULL CHECK (occasion IN ('receipt', 'week', 'day')),
+  -- The end of the term; 0: a receipt.
+  ends_ms INTEGER NOT NULL,
+  PRIMARY KEY (payment_id, occasion, ends_ms)
+) STRICT, WITHOUT ROWID;
+
+-- Payments that the operator has paid back.
+CREATE TABLE refunds (
+  payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The name and the address of an account on its next invoices.
+CREATE TABLE buyers (account_id INTEGER PRIMARY KEY REFERENCES accounts (account_id), lines TEXT NOT NULL) STRICT;
+
+-- Numbers have no holes: a payment gets the next one when it is granted, and keeps it.
+CREATE TABLE invoices (
+  number INTEGER PRIMARY KEY,
+  payment_id TEXT NOT NULL UNIQUE REFERENCES payments (payment_id),
+  issued_ms INTEGER NOT NULL,
+  -- JSON: the seller of the settings at that time.
+  seller TEXT NOT NULL CHECK (json_valid(seller)),
+  -- NULL: the buyer had given no name and address by then.
+  buyer TEXT
+) STRICT;
+
 -- The block of the first quote for each token: `billing check` looks for transfers from there on.
 CREATE TABLE first_quotes (
   network TEXT NOT NULL,
@@ -184,6 +214,7 @@ CREATE TABLE grants (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX grants_by_account ON grants (account_id);
+CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';
 
 CREATE TABLE api_keys (
   key_id TEXT PRIMARY KEY,

@@ -17,6 +17,8 @@ type PaymentRow = Pick<Payment, Columns> &
     readonly transaction: string | null;
     readonly block: number | null;
     readonly settledMs: InstantMs | null;
+    readonly refund: string | null;
+    readonly invoice: number | null;
   };
 
 /** The fields by which a chain identifies a transfer to the service. */
@@ -27,9 +29,10 @@ const QUOTE_COLUMNS = `account_id AS accountId, tier_id AS tier, price_cents AS 
   pay_to AS payTo, amount, since_block AS sinceBlock, expires_ms AS expiresMs`;
 const SELECT_QUOTE = `SELECT quote_id AS id, ${QUOTE_COLUMNS}, created_ms AS createdMs FROM payment_quotes AS q`;
 const SELECT = `SELECT payment_id AS id, quote_id AS quoteId, payer, nonce, valid_before AS validBefore, state,
-  tx_hash AS "transaction", block, settled_ms AS settledMs, p.created_ms AS createdMs,
-  ${QUOTE_COLUMNS.replace('account_id', 'p.account_id')}, q.created_ms AS quotedMs
-  FROM payments AS p JOIN payment_quotes AS q USING (quote_id)`;
+  tx_hash AS "transaction", block, settled_ms AS settledMs, refund_hash AS refund, number AS invoice,
+  p.created_ms AS createdMs, ${QUOTE_COLUMNS.replace('account_id', 'p.account_id')}, q.created_ms AS quotedMs
+  FROM payments AS p JOIN payment_quotes AS q USING (quote_id) LEFT JOIN refunds USING (payment_id)
+  LEFT JOIN invoices USING (payment_id)`;
 const BEFORE = 'sequence < COALESCE((SELECT sequence FROM payments WHERE payment_id = ?), 9223372036854775807)';
 
 /** The unpaid quotes of an account for a tier and a token that are valid at an instant, the last one first. */
@@ -40,10 +43,10 @@ export const DELETE_OLD_QUOTES = `DELETE FROM payment_quotes WHERE expires_ms < 
   AND NOT EXISTS (SELECT * FROM payments AS p WHERE p.quote_id = payment_quotes.quote_id)`;
 export const FIND_PAYMENT = `${SELECT} WHERE p.network = ? AND p.asset = ? AND payer = ? AND nonce = ?`;
 export const FIND_PAYMENT_OF_QUOTE = `${SELECT} WHERE quote_id = ?`;
-/** The payments that were mined, by month of UTC, network and token; the latest month first. */
+/** The payments that were mined and not refunded, by month of UTC, network and token; the latest month first. */
 const SUM_PAYMENTS = `SELECT strftime('%Y-%m', settled_ms / 1000, 'unixepoch') AS month, p.network, p.asset,
   COUNT(*) AS payments, SUM(price_cents) AS cents FROM payments AS p JOIN payment_quotes AS q USING (quote_id)
-  WHERE state IN ('settled', 'final') GROUP BY month, p.network, p.asset ORDER BY month DESC, cents DESC LIMIT ?`;
+  LEFT JOIN refunds USING (payment_id) WHERE state IN ('settled', 'final') AND refund_hash IS NULL GROUP BY month, p.network, p.asset ORDER BY month DESC, cents DESC LIMIT ?`;
 export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
@@ -60,7 +63,7 @@ export const COUNT_PENDING_PAYMENTS = `SELECT COUNT(*) AS pending FROM payments
 
 const ID_BYTES = 8;
 
-/** The sum of the payments that were mined in a month of UTC, in one token of one network. */
+/** The sum of the payments that were mined and not refunded in a month of UTC, in one token of one network. */
 export interface Revenue extends Pick<PaymentQuote, 'network' | 'asset'> {
   /** `2026-11`. */
   readonly month: string;
@@ -101,6 +104,7 @@ export class Payments {
         `INSERT INTO payments (payment_id, account_id, quote_id, network, asset, payer, nonce, valid_before, created_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
+      refund: database.query<never, [string, string, InstantMs]>('INSERT INTO refunds VALUES (?, ?, ?)'),
       update: database.query<never, (string | number | null)[]>(
         'UPDATE payments SET (state, tx_hash, block, settled_ms) = (?, ?, ?, ?) WHERE payment_id = ?',
       ),
@@ -144,6 +148,18 @@ export class Payments {
 
   get(id: string): Payment | undefined {
     return toPayment(this.#sql.get.get(id));
+  }
+
+  /** Throws 'not-found'. */
+  named(id: string): Payment {
+    const payment = this.get(id);
+    if (payment !== undefined) return payment;
+    throw new DomainError('not-found', `there is no payment '${id}': 'bookreel billing list' shows all`);
+  }
+
+  /** Stores that a payment was paid back, which is done once. */
+  refund(id: string, transaction: string, nowMs: InstantMs): void {
+    this.#sql.refund.run(id, transaction, nowMs);
   }
 
   /** The payment of a transfer. */
@@ -213,7 +229,7 @@ function toQuote(row: QuoteRow | null): PaymentQuote | undefined {
 function toPayment(row: PaymentRow | null): Payment | undefined {
   if (row === null) return undefined;
   const { id, payer, nonce, validBefore, state, createdMs, quoteId, quotedMs, ...rest } = row;
-  const { transaction, block, settledMs, amount, ...quote } = rest;
+  const { transaction, block, settledMs, refund, invoice, amount, ...quote } = rest;
   return {
     id,
     quote: { ...quote, id: quoteId, amount: BigInt(amount), createdMs: quotedMs },
@@ -224,6 +240,8 @@ function toPayment(row: PaymentRow | null): Payment | undefined {
     transaction: transaction ?? undefined,
     block: block ?? undefined,
     settledMs: settledMs ?? undefined,
+    refund: refund ?? undefined,
+    invoice: invoice ?? undefined,
     createdMs,
   };
 }

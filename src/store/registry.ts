@@ -11,6 +11,7 @@ import { Database, type OpenOptions } from './database.ts';
 import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from './database-file.ts';
 import { Grants } from './grants.ts';
+import { Invoices } from './invoices.ts';
 import { KeyDirectory } from './key-directory.ts';
 import { KeySecret } from './key-secret.ts';
 import { PaymentSends } from './payment-sends.ts';
@@ -66,6 +67,7 @@ export function openRegistry(
       apiKeys,
       keyDirectory: new KeyDirectory(database, secret, apiKeys, tiers, accountTiers),
       payments: new Payments(database),
+      invoices: new Invoices(database),
       paymentSends: new PaymentSends(database, secret),
       audit: new Audit(database),
       [Symbol.dispose]: () => database.close(),

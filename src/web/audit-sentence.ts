@@ -1,6 +1,6 @@
-import { parseIso } from '../domain/instant.ts';
+import { parseIso, timeText } from '../domain/instant.ts';
 import type { AuditDetail, AuditEntry } from '../store/audit.ts';
-import { numberText, timeText, usdText } from './texts.ts';
+import { numberText, usdText } from './texts.ts';
 
 type Value = AuditDetail[string] | undefined;
 type Described = Pick<AuditEntry, 'action' | 'detail'> & Partial<Pick<AuditEntry, 'count'>>;
@@ -38,6 +38,8 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'passkey.remove': ({ passkey }) => `Removed the passkey ${passkey}`,
   'payment.fail': ({ payment }) => `The payment ${payment} failed: it can never be mined`,
   'payment.finish': ({ payment }) => `The payment ${payment} is final`,
+  'payment.refund': ({ payment, tier, endsTier }) =>
+    `Refunded the payment ${payment}${endsTier === true ? `, which ended the tier ${tier}` : ''}`,
   'payment.revoke': ({ payment, tier }) =>
     `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
   'payment.settle': ({ payment, tier }) => `Granted the tier ${tier} for the payment ${payment}`,

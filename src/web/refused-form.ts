@@ -19,6 +19,6 @@ export function refusedForm(typed: URLSearchParams, work: () => void): RefusedFo
 }
 
 /** The message of an error as a sentence. */
-export function errorSentence({ message }: DomainError): string {
+export function errorSentence({ message }: Pick<DomainError, 'message'>): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

@@ -4,7 +4,7 @@ import type { Column } from './table.tsx';
 import { usdText } from './texts.ts';
 
 /** The states of payments as people read them. */
-export const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
+const STATES: Readonly<Record<Payment['state'], { readonly name: string; readonly badge: string }>> = {
   pending: { name: 'waiting for the network', badge: 'badge warn' },
   settled: { name: 'paid', badge: 'badge good' },
   final: { name: 'paid', badge: 'badge good' },
@@ -41,8 +41,29 @@ export function amountColumn(billing: Billing | undefined): Column<Payment> {
   };
 }
 
-export const TRANSACTION_COLUMN: Column<Payment> = {
-  heading: 'Transaction',
-  class: 'long',
-  cell: ({ transaction }) => <code>{transaction}</code>,
-};
+export function transactionColumn(billing: Billing | undefined): Column<Payment> {
+  return {
+    heading: 'Transaction',
+    class: 'long',
+    cell: ({ transaction, quote }) => <Transaction billing={billing} network={quote.network} hash={transaction} />,
+  };
+}
+
+interface TransactionContent {
+  readonly billing: Billing | undefined;
+  readonly network: string;
+  readonly hash: string | undefined;
+}
+
+/** The hash of a transaction: a link, if the settings have an explorer of its network. */
+export function Transaction({ billing, network, hash }: TransactionContent) {
+  const url = billing?.settings.networks.find((one) => one.network === network)?.explorerUrl;
+  const code = <code>{hash}</code>;
+  return url === undefined || hash === undefined ? code : <a href={url.replace('{hash}', hash)}>{code}</a>;
+}
+
+/** The state of a payment as a badge. `isExact`: in the word that commands have for it. */
+export function State({ payment: { state, refund }, isExact = false }: { payment: Payment; isExact?: boolean }) {
+  if (refund !== undefined) return <span class="badge warn">refunded</span>;
+  return <span class={STATES[state].badge}>{isExact ? state : STATES[state].name}</span>;
+}

@@ -1,12 +1,5 @@
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
-
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 const DIGITS = 3;
-
-/** `2026-11-22 18:40 UTC`: cut off at the minute. */
-export function timeText(instantMs: InstantMs): string {
-  return `${formatInstant(instantMs).slice(0, 16).replace('T', ' ')} UTC`;
-}
 
 /** `12,345.6`. */
 export function numberText(value: number): string {

@@ -1,5 +1,4 @@
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
-import { timeText } from './texts.ts';
+import { formatInstant, type InstantMs, timeText } from '../domain/instant.ts';
 
 interface TimeContent {
   readonly ms: InstantMs | undefined;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { Billing, type BillingDeps } from '../../src/billing/billing.ts';
 import { chainsOf } from '../../src/chain/chains.ts';
+import { GasWatch } from '../../src/chain/gas-watch.ts';
 import { type PaymentSettings, readPaymentSettings } from '../../src/chain/payment-settings.ts';
 import { createApp } from '../../src/http/app.ts';
 import { readSecretFile } from '../../src/store/secret-file.ts';
@@ -18,6 +19,7 @@ export function writePaymentSettings(
   directory: string,
   anvil: Pick<Anvil, 'rpcUrl' | 'asset'>,
   change: Partial<PaymentSettings['networks'][number]> = {},
+  seller?: PaymentSettings['seller'],
 ): string {
   const gasKeyFile = join(directory, 'gas-key');
   writeFileSync(gasKeyFile, `${KEYS.gas}\n`, { mode: 0o600 });
@@ -25,7 +27,7 @@ export function writePaymentSettings(
   const tokens = [{ ...TOKEN, asset: anvil.asset }];
   const network = { network: NETWORK, name: 'Anvil', rpcUrl: anvil.rpcUrl, confirmations: CONFIRMATIONS, ...settle };
   const path = join(directory, 'payments.json');
-  writeFileSync(path, JSON.stringify({ payTo: PAY_TO, networks: [{ ...network, tokens, ...change }] }));
+  writeFileSync(path, JSON.stringify({ payTo: PAY_TO, networks: [{ ...network, tokens, ...change }], seller }));
   return path;
 }
 
@@ -33,15 +35,18 @@ type BillingParts = Pick<BillingDeps, 'registry' | 'clock' | 'logError'> &
   Partial<Pick<BillingDeps, 'wait'>> & {
     readonly path: string;
     readonly anvil: Anvil;
+    readonly seller?: PaymentSettings['seller'];
   };
 
 /** Payments on a chain of this machine. `path`: for the settings. */
 export function paymentsOn(
-  { path, anvil, wait = Bun.sleep, ...parts }: BillingParts,
+  { path, anvil, seller, wait = Bun.sleep, ...parts }: BillingParts,
   change: Partial<PaymentSettings['networks'][number]> = {},
 ): Billing {
-  const chains = chainsOf(readPaymentSettings(writePaymentSettings(path, anvil, change)), readSecretFile);
-  return new Billing({ ...parts, chains, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
+  const settings = readPaymentSettings(writePaymentSettings(path, anvil, change, seller));
+  const chains = chainsOf(settings, readSecretFile);
+  const gas = new GasWatch(settings, readSecretFile, parts.clock);
+  return new Billing({ ...parts, chains, settings, gas, payTo: PAY_TO.toLowerCase(), publicUrl: undefined, wait });
 }
 
 export type PaidService = ReturnType<typeof startPaidService>;

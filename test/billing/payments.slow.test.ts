@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OPERATOR_EMAIL } from '../../src/domain/account.ts';
+import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
 import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, NETWORK, startAnvil } from './anvil.ts';
 import { writePaymentSettings } from './paid-service.ts';
 import { payingFetch, post, quoteOf, settle, signed, tierOf } from './payer.ts';
 import { startRpcProxy } from './rpc-proxy.ts';
+import { settledPayment } from './settled-payment.ts';
 
 setDefaultTimeout(120_000);
 
@@ -219,22 +222,30 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
   });
 });
 
-test('without payments each route answers 404 with one sentence, and nothing of them is loaded', async () => {
+test('without payments each route but the history answers 404 with one sentence, and nothing of them is loaded', async () => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   await printed(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
   const { key } = await issueKey(data);
+  const { id: paid } = (() => {
+    using registry = openRegistry(data, { create: false });
+    return settledPayment(registry, { email: OPERATOR_EMAIL, nowMs: Date.now() });
+  })();
   await using server = await startServer(data);
   for (const [method, path] of [
     ['GET', '/v1/billing/x402/chains'],
     ['POST', '/v1/billing/x402/quote'],
     ['POST', '/v1/billing/x402/settle'],
     ['POST', UPGRADE],
-    ['GET', '/v1/billing/history'],
   ] as const) {
     const answer = await fetch(`${server.origin}${path}`, { method, headers: { authorization: `Bearer ${key}` } });
     const { detail } = (await answer.json()) as { detail: string };
     expect([path, answer.status, detail]).toEqual([path, 404, expect.stringContaining('payments are off')]);
     expect((await fetch(`${server.origin}${path}`, { method })).status).toBe(401);
   }
+  const history = `${server.origin}/v1/billing/history`;
+  const answer = await fetch(history, { headers: { authorization: `Bearer ${key}` } });
+  const { data: payments } = (await answer.json()) as { data: { id: string; metadata: { state: string } }[] };
+  expect([answer.status, payments.map(({ id, metadata }) => [id, metadata.state])]).toEqual([200, [[paid, 'settled']]]);
+  expect((await fetch(history)).status).toBe(401);
 });

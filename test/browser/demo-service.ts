@@ -60,6 +60,13 @@ const ROUTES = [
   ['/v1/coins', 400, 0.05],
 ] as const;
 
+const SELLER = {
+  name: 'Example Ltd',
+  address: ['1 Main Street', '8000 Zurich'],
+  taxId: 'CHE-123.456.789 VAT',
+  tax: { label: 'VAT', percent: 8.1 },
+};
+
 /** A running service with people, keys, usage and (if there is anvil) a payment of the admin, and a replay of the same archive. */
 export interface DemoService extends AsyncDisposable {
   readonly origin: string;
@@ -83,7 +90,7 @@ export async function startDemoService(): Promise<DemoService> {
       ...['--demo', '--port', port, '--public-url', origin, '--sign-up', 'open'],
       // Nothing is sent.
       ...['--smtp-url', 'smtp://127.0.0.1:9', '--smtp-sender', 'bookreel@example.com'],
-      ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil)]),
+      ...(anvil === undefined ? [] : ['--payments', writePaymentSettings(directory, anvil, {}, SELLER)]),
     ]),
   );
   const registry = resources.use(openRegistry(data, { create: false }));

@@ -11,10 +11,19 @@ const ADA = 'ada@example.com';
 const SIGNER = `window.ethereum = {
   request: async (call) => {
     const { error, result } = await walletRequest(JSON.stringify(call));
-    if (error) throw Object.assign(new Error(error), { code: 4001 });
+    if (error) throw Object.assign(new Error(error), { code: error === 'Unknown' ? 4902 : 4001 });
     return result;
   },
 };`;
+
+/** Two wallets that announce themselves; the calls of the first one are refused. */
+const ANNOUNCED = `addEventListener('eip6963:requestProvider', () => {
+  const refusing = { request: async () => { throw new Error('the other wallet'); } };
+  for (const [name, provider] of [['First', refusing], ['Second', window.ethereum], ['Second', window.ethereum]]) {
+    const detail = Object.freeze({ info: { uuid: name, name: name + ' <b>', icon: '', rdns: 'x.y' }, provider });
+    dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail }));
+  }
+});`;
 
 interface WalletCall {
   readonly method: string;
@@ -31,7 +40,8 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     await printed(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
     await printed(['account', 'create', ADA, '--admin', '--data', data]);
     const port = String(await freePort());
-    const payments = ['--payments', writePaymentSettings(directory.path, anvil)];
+    const network = { publicRpcUrl: 'https://rpc.example.com/', currency: 'POL' };
+    const payments = ['--payments', writePaymentSettings(directory.path, anvil, network)];
     server = await startServer(data, ['--port', port, '--public-url', `http://127.0.0.1:${port}`, ...payments]);
   });
   afterAll(async () => {
@@ -125,6 +135,46 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     expect((await anvil.transfers()).length - before).toBe(1);
     await page.goto(`${server.origin}/account/plan`);
     await page.getByRole('heading', { name: /Pro your tier/ }).waitFor();
+    await expectClean(watched);
+  });
+
+  test('Of several wallets the person chooses one, and one that lacks the network gets it', async () => {
+    const before = (await anvil.transfers()).length;
+    const calls: WalletCall[] = [];
+    const wallet = walletOf([]);
+    await using watched = await signedIn(async (call) => {
+      calls.push(call);
+      if (call.method === 'wallet_addEthereumChain') return null;
+      const isKnown = calls.some(({ method }) => method === 'wallet_addEthereumChain');
+      if (call.method === 'wallet_switchEthereumChain' && !isKnown) throw new Error('Unknown');
+      return await wallet(call);
+    });
+    const { page } = watched;
+    await page.addInitScript({ content: ANNOUNCED });
+    await openOffer(watched);
+    const names = 'Array.from(document.querySelector("form[data-payment] select").options, (option) => option.text)';
+    expect(await page.evaluate<string[]>(names)).toEqual(['First <b>', 'Second <b>']);
+    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByText(/Your wallet says: the other wallet/).waitFor();
+    await page.evaluate('document.querySelector("form[data-payment] select").value = "Second"');
+    await page.getByRole('button', { name: /Pay with a wallet/ }).click();
+    await page.getByText(/^paid$/).waitFor();
+    expect(calls.map(({ method }) => method)).toEqual([
+      'eth_requestAccounts',
+      'wallet_switchEthereumChain',
+      'wallet_addEthereumChain',
+      'wallet_switchEthereumChain',
+      'eth_signTypedData_v4',
+    ]);
+    expect(calls[2]!.params as unknown).toEqual([
+      {
+        chainId: '0x7a69',
+        chainName: 'Anvil',
+        rpcUrls: ['https://rpc.example.com/'],
+        nativeCurrency: { name: 'POL', symbol: 'POL', decimals: 18 },
+      },
+    ]);
+    expect((await anvil.transfers()).length - before).toBe(1);
     await expectClean(watched);
   });
 });

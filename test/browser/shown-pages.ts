@@ -59,12 +59,20 @@ const PAYMENT_PAGES: readonly ShownPage[] = [
         .waitFor();
     },
   }),
+  byAdmin('invoice', '/account/plan', {
+    prepare: async (page) => {
+      await page.locator('td a[href^="/account/plan/"]').first().click();
+      await page.locator('a[href$="/invoice"]').first().click();
+      await page.getByText('Seller').first().waitFor();
+    },
+  }),
   byAdmin('admin-payments', '/admin/payments'),
 ];
 
 /** Those of one person follow each other. */
 export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('start', '/'),
+  byAnyone('pricing', '/pricing'),
   byAnyone('manual', '/docs/manual'),
   byAnyone('manual-accounts', '/docs/accounts'),
   byAnyone('reference', '/docs', { isForeign: true }),

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 
-const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo'];
+const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo', 'payments'];
 const PUBLIC = ['--public-url', 'https://data.example.com', '--trusted-proxies', 'loopback'];
 const IS_ROOT = process.getuid?.() === 0;
 

@@ -46,6 +46,15 @@ async function metricsUrl(server: Child): Promise<string> {
 describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on (needs openssl)', () => {
   const directory = temporaryDirectory();
   const data = join(directory.path, 'data');
+  const node = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: async (request) => {
+      const { id, method } = (await request.json()) as { id: number; method: string };
+      const result = { eth_getBalance: '0xde0b6b3a7640000', eth_gasPrice: '0x3b9aca00' }[method];
+      return result === undefined ? new Response('', { status: 400 }) : Response.json({ jsonrpc: '2.0', id, result });
+    },
+  });
   let server: Child;
   let url: string;
   let origin: string;
@@ -68,9 +77,9 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     await outputOf(['import', recording, '--data', data]);
     ({ key } = await issueKey(data));
     const { certPath, keyPath } = await createCertificate(directory.path, 'served');
-    // Nobody answers there: the service starts all the same.
+    // It knows nothing but prices and balances: the service starts all the same.
     const asset = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359';
-    const payments = writePaymentSettings(directory.path, { rpcUrl: 'http://127.0.0.1:9', asset });
+    const payments = writePaymentSettings(directory.path, { rpcUrl: node.url.href, asset });
     const mail = ['--public-url', 'https://data.example.com', '--smtp-url', 'smtp://127.0.0.1:9'];
     server = startChild([
       ...[EXECUTABLE, 'serve', '--data', data, '--port', '0', '--metrics-port', '0', '--payments', payments],
@@ -81,6 +90,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
+    await node.stop(true);
     directory[Symbol.dispose]();
   });
 
@@ -123,7 +133,9 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
   test('Every metric of the dashboard and of the rules is in a scrape.', async () => {
     await (await ask(SILENT_STREAM.replace('speed=0.1', 'speed=max'))).text();
     expect((await ask('/v1/nothing')).status).toBe(404);
-    const { names } = await scrape();
+    await until('the gas was asked for', async () => (await scrape()).names.has('bookreel_gas_balance'));
+    const { names, sum } = await scrape();
+    expect([sum('bookreel_gas_balance'), sum('bookreel_gas_transfers')]).toEqual([1, 10_000]);
     const rules = Bun.YAML.parse(await outputOf(['metrics', 'alerts'])) as Rules;
     const dashboard = await outputOf(['metrics', 'dashboard']);
     const panels = (JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] }).panels;

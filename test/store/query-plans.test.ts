@@ -7,8 +7,10 @@ import * as deletion from '../../src/store/deletion.ts';
 import * as devices from '../../src/store/devices.ts';
 import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
+import { FIND_INVOICE, NAME_BUYER } from '../../src/store/invoices.ts';
 import * as markets from '../../src/store/markets.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
+import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
@@ -34,7 +36,12 @@ afterAll(() => held[Symbol.dispose]());
 
 const PAYMENTS = 'SEARCH p USING';
 const QUOTE = 'SEARCH q USING PRIMARY KEY (';
+const REFUND = [
+  'SEARCH refunds USING PRIMARY KEY (payment_id=?) LEFT-JOIN',
+  'SEARCH invoices USING COVERING INDEX sqlite_autoindex_invoices_1 (payment_id=?) LEFT-JOIN',
+];
 const BEFORE = ['SCALAR SUBQUERY', 'SEARCH payments USING COVERING INDEX sqlite_autoindex_payments_1 ('];
+const SENT_MAIL = 'SEARCH m USING PRIMARY KEY (payment_id=? AND occasion=? AND ends_ms=?)';
 const MARKETS = 'SEARCH markets USING';
 const GAPS = 'SEARCH gaps USING PRIMARY KEY (';
 const ATTEMPTS = 'SEARCH sign_in_attempts USING';
@@ -197,16 +204,23 @@ test.each<[string, string, ...string[]]>([
     'SEARCH audit USING INDEX audit_by_account (account_id=?)',
   ],
   ['LIST_PERSONAL_DETAILS', audit.LIST_PERSONAL_DETAILS, 'SEARCH audit USING INDEX audit_by_account (account_id=?)'],
-  ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE],
-  ['FIND_PAYMENT_OF_QUOTE', payments.FIND_PAYMENT_OF_QUOTE, QUOTE, `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`],
-  ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE],
-  ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE],
+  ['FIND_PAYMENT', payments.FIND_PAYMENT, `${PAYMENTS} INDEX sqlite_autoindex_payments_3 (`, QUOTE, ...REFUND],
+  [
+    'FIND_PAYMENT_OF_QUOTE',
+    payments.FIND_PAYMENT_OF_QUOTE,
+    QUOTE,
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`,
+    ...REFUND,
+  ],
+  ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE, ...REFUND],
+  ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE, ...REFUND],
   [
     'LIST_UNFINISHED_PAYMENTS',
     payments.LIST_UNFINISHED_PAYMENTS,
     `${PAYMENTS} INTEGER PRIMARY KEY (`,
     ...BEFORE,
     QUOTE,
+    ...REFUND,
   ],
   [
     'LIST_TRANSACTIONS_OF_PAYMENT',
@@ -224,7 +238,41 @@ test.each<[string, string, ...string[]]>([
     payments.FIND_UNDERWAY,
     `${PAYMENTS} INDEX payments_by_account (`,
     QUOTE,
+    ...REFUND,
     'SEARCH payment_sends USING PRIMARY KEY (',
+  ],
+  ['FIND_INVOICE', FIND_INVOICE, 'SEARCH invoices USING INDEX sqlite_autoindex_invoices_1 ('],
+  [
+    'NAME_BUYER',
+    NAME_BUYER,
+    'SEARCH invoices USING INDEX sqlite_autoindex_invoices_1 (',
+    'LIST SUBQUERY',
+    'SEARCH payments USING INDEX payments_by_account (',
+  ],
+  [
+    'LIST_DUE_RECEIPTS',
+    LIST_DUE_RECEIPTS,
+    `${PAYMENTS} INDEX payments_by_settlement (settled_ms>?)`,
+    'CORRELATED SCALAR SUBQUERY',
+    SENT_MAIL,
+    'SEARCH a USING INTEGER PRIMARY KEY (',
+    QUOTE,
+    'SEARCH t USING PRIMARY KEY (',
+    'SEARCH g USING INDEX grants_by_account (',
+  ],
+  [
+    'LIST_DUE_ENDS',
+    LIST_DUE_ENDS,
+    'SEARCH g USING INDEX paid_grants_by_end (ends_ms>? AND ends_ms<?)',
+    'SEARCH a USING INTEGER PRIMARY KEY (',
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_1 (`,
+    'CORRELATED SCALAR SUBQUERY',
+    SENT_MAIL,
+    QUOTE,
+    'SEARCH t USING PRIMARY KEY (',
+    'CORRELATED SCALAR SUBQUERY',
+    'SEARCH later USING INDEX grants_by_account (',
+    'SEARCH o USING PRIMARY KEY (',
   ],
   ['COUNT_PENDING_PAYMENTS', payments.COUNT_PENDING_PAYMENTS, 'SEARCH payments USING INDEX open_payments ('],
   [
@@ -233,6 +281,7 @@ test.each<[string, string, ...string[]]>([
     `${PAYMENTS} INDEX payments_by_account (account_id=? AND sequence<?)`,
     ...BEFORE,
     QUOTE,
+    ...REFUND,
   ],
   [
     'FIND_OPEN_QUOTE',

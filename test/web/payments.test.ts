@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { bytesToHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { createKey } from '../../src/account/account-keys.ts';
 import { retireTier } from '../../src/account/tier-catalog.ts';
+import type { Billing } from '../../src/billing/billing.ts';
+import { refundPayment } from '../../src/billing/refund.ts';
 import type { Challenge } from '../../src/billing/x402.ts';
 import type { AccountGrant } from '../../src/domain/account.ts';
+import { timeText } from '../../src/domain/instant.ts';
 import { type Payment, TERM_MS } from '../../src/domain/payment.ts';
-import { timeText } from '../../src/web/texts.ts';
-import { type Anvil, HAS_ANVIL, PAY_TO, startAnvil } from '../billing/anvil.ts';
+import { type Anvil, HAS_ANVIL, KEYS, PAY_TO, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
 import { signed } from '../billing/payer.ts';
 import { NOW_MS } from '../support/archive.ts';
@@ -135,8 +139,12 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const { quote, payment: good } = await payment(ada, offer);
     const challenge = JSON.parse(textOf((await ada.open(offer)).text, 'challenge')) as Challenge;
     const less = await signed(challenge, { value: '1', nonce: bytesToHex(new Uint8Array(32)) });
-    for (const sent of ['', 'x', less]) {
-      expect([sent, (await ada.post(PAY, { quote, payment: sent })).status]).toEqual([sent, 400]);
+    for (const [sent, status] of [
+      ['', 400],
+      ['x', 400],
+      [less, 402],
+    ] as const) {
+      expect([sent, (await ada.post(PAY, { quote, payment: sent })).status]).toEqual([sent, status]);
     }
     site.people.passTime(11 * 60_000);
     expect((await ada.post(PAY, { quote, payment: good })).status).toBe(410);
@@ -158,6 +166,75 @@ describe.skipIf(!HAS_ANVIL)('Pages of payments (need anvil)', () => {
     const grant = { accountId, tier: 'pro', source: 'operator', startsMs: nowMs(), endsMs: undefined } as const;
     registry.database.write(() => registry.grants.add(grant, nowMs()));
     expect(await buttons()).toBe(0);
+  });
+
+  test('Transactions and refunds link to the explorer of the network, and a testnet is labelled wherever it is named', async () => {
+    const explorerUrl = 'https://scan.example/tx/{hash}?x=1';
+    await using site = startSite({}, ({ registry, directory, nowMs }) =>
+      paymentsOn(
+        { path: directory, registry, anvil, clock: nowMs, logError: (line) => expect(line).toBe('') },
+        { explorerUrl, testnet: true },
+      ),
+    );
+    const { registry, nowMs } = site.people;
+    site.people.passTime(Date.now() - NOW_MS);
+    setPrice(registry, 'pro', 49.5);
+    const ada = await site.signedIn(ADA);
+    expect((await ada.open('/account/plan')).text).toContain('>TUSD on Anvil (testnet)<');
+    const offer = await choose(ada);
+    await ada.post(PAY, await payment(ada, offer));
+    const [paid] = registry.payments.list(1);
+    const link = (hash: string) => `href="https://scan.example/tx/${hash}?x=1"`;
+    for (const path of ['/account/plan', offer])
+      expect((await ada.open(path)).text).toContain(link(paid!.transaction!));
+    expect(registry.payments.revenue(1)).toHaveLength(1);
+    const back = `0x${'9'.repeat(64)}`;
+    refundPayment({ registry, nowMs: nowMs(), operatingUser: 'op' }, paid!.id, back, true);
+    const receipt = (await ada.open(offer)).text;
+    expect(receipt).toContain(link(back));
+    expect(factsOf(receipt)).toMatchObject({ Payment: `${paid!.id} refunded`, Refund: back });
+    expect(tierOf(site)).toBe('free');
+    expect(registry.payments.revenue(1)).toEqual([]);
+    registry.accounts.setRole(paid!.quote.accountId, 'admin');
+    const admin = (await ada.open('/admin/payments')).text;
+    expect([rowsOf(admin, 'Payments')[0]!.State, admin.includes(link(paid!.transaction!))]).toEqual(['refunded', true]);
+  });
+
+  test('The plan and the keys warn of keys that would not get what the account buys', async () => {
+    await using site = paidSite();
+    const { registry, nowMs } = site.people;
+    const ada = await site.signedIn(ADA);
+    const create = (name: string, tier: string | undefined) =>
+      createKey(registry, nowMs(), { account: ADA, name, tier, requestsPerMinute: undefined });
+    create('notebook', undefined);
+    const texts = async () => [(await ada.open('/account/plan')).text, (await ada.open('/account/keys')).text];
+    for (const text of await texts()) expect(text).not.toContain('keep their tier');
+    create('robot', 'starter');
+    for (const text of await texts()) {
+      expect(text).toContain('Whatever this account buys, these keys keep their tier: robot (starter). New keys');
+    }
+  });
+
+  test('Admins see what is left for gas, and a warning when it is little', async () => {
+    await using chain = await startAnvil();
+    let billing: Billing | undefined;
+    await using site = startSite({}, ({ registry, directory, nowMs }) => {
+      billing = paymentsOn({ path: directory, registry, anvil: chain, clock: nowMs, logError: () => undefined });
+      return billing;
+    });
+    const admin = await site.signedIn('root@example.com');
+    site.people.registry.accounts.setRole(site.people.registry.accounts.findByEmail('root@example.com')!.id, 'admin');
+    expect((await admin.open('/admin/payments')).text).not.toContain('Gas of');
+    await billing!.gas.refresh();
+    expect((await admin.open('/admin/payments')).text).toMatch(
+      /Gas of Anvil: 10000 at 0x\w{40}, which pays for about [\d,]+ tr/,
+    );
+    await chain.client.setBalance({ address: privateKeyToAccount(KEYS.gas).address, value: 1n });
+    site.people.passTime(61_000);
+    await billing!.gas.refresh();
+    expect((await admin.open('/admin/payments')).text).toContain(
+      'The gas key of Anvil pays for about 0 more transfers',
+    );
   });
 
   test('Admins see all payments and the revenue, and find those of an account', async () => {

@@ -4,6 +4,7 @@ import type { Billing } from '../../src/billing/billing.ts';
 import { createApp } from '../../src/http/app.ts';
 import { ViewTokens } from '../../src/http/plugins/view-tokens.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { pricingSite } from '../../src/web/pricing.tsx';
 import { accountSite } from '../../src/web/site.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
 import { type People, people } from '../account/accounts.ts';
@@ -53,6 +54,7 @@ export function startSite(
       all.use(accountSite({ service, registry, archive, billing, nowMs, addresses }));
       const tokens = { tokens: viewTokens, service, registry, addresses, nowMs, demoKeyId };
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
+      all.use(pricingSite({ registry, billing, hasAccounts: true }));
       return all;
     },
     hasAccounts: true,

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
-import { bytesText, numberText, timeText } from '../../src/web/texts.ts';
+import { timeText } from '../../src/domain/instant.ts';
+import { bytesText, numberText } from '../../src/web/texts.ts';
 
 test.each([
   [0, '0 B'],

@@ -94,7 +94,7 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           <code>/v1/coins</code>: the coins that a key may read, and how much is recorded of each
         </li>
         <li>
-          <code>/v1/billing/tiers</code>: the current tiers, for any key
+          <a href="/pricing">Pricing</a>, and <code>/v1/billing/tiers</code>: the current tiers, for any key
         </li>
         <li>
           <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>

@@ -21,6 +21,7 @@ const SECTIONS = [
   { name: 'Recordings', href: '/view' },
   { name: 'Manual', href: '/docs/manual' },
   { name: 'API reference', href: '/docs' },
+  { name: 'Pricing', href: '/pricing' },
   { name: 'Account', href: '/account' },
 ] as const;
 
@@ -55,7 +56,7 @@ export function htmlDocument(document: DocumentContent): string {
 
 /** The bar at the top of every page. */
 export function Bar({ section, hasAccounts }: Pick<DocumentContent, 'section' | 'hasAccounts'>) {
-  const shown = SECTIONS.filter(({ name }) => hasAccounts || name !== 'Account');
+  const shown = SECTIONS.filter(({ name }) => hasAccounts || (name !== 'Account' && name !== 'Pricing'));
   return (
     <header class="bar">
       <a class="brand" href="/">

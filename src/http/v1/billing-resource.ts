@@ -133,6 +133,19 @@ export function paymentResource(stores: Stores, payment: Payment): Static<typeof
   };
 }
 
+/**
+ * At most `limit` payments of an account before its payment `beforeId`, the latest first, also while payments are off. Throws 'not-found'
+ * if there is no such payment.
+ */
+export function paymentHistory({ payments, database }: Registry, accountId: number, limit: number, beforeId?: string) {
+  return database.read(() => {
+    if (beforeId !== undefined && payments.get(beforeId)?.quote.accountId !== accountId) {
+      throw new DomainError('not-found', 'this account has no such payment: start without before');
+    }
+    return payments.list(limit, { accountId, beforeId });
+  });
+}
+
 /** Throws 'not-found' if payments are off. */
 export function paymentsOf(billing: Billing | undefined): Billing {
   if (billing !== undefined) return billing;

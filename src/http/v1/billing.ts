@@ -29,6 +29,7 @@ import {
   jsonBodyOf,
   PaymentResource,
   PriceQuoteResource,
+  paymentHistory,
   paymentResource,
   paymentsOf,
   QuoteRequest,
@@ -246,7 +247,7 @@ export function billingController(
     .get(
       HISTORY_ROUTE,
       ({ exchange, accessCheck, query: { before, limit } }) => {
-        const found = on().history(accountOf(accessCheck), limit + 1, before);
+        const found = paymentHistory(registry, accountOf(accessCheck), limit + 1, before);
         const page = found.slice(0, limit);
         const nextBefore = found.length > limit ? page.at(-1)!.id : null;
         const data = page.map((payment) => paymentResource(registry, payment));
@@ -257,7 +258,7 @@ export function billingController(
         query: parameters(HISTORY_QUERY),
         detail: described('history', {
           summary: 'Payments of the account',
-          description: 'The payments of the account of the key, the latest first.',
+          description: 'The payments of the account of the key, the latest first, also while payments are off.',
           answer: PaymentList,
           examples: { payments: HISTORY_ROUTE },
         }),

@@ -12,6 +12,8 @@ import { Time } from '../time.tsx';
 import { shownKeyPage } from './new-key.tsx';
 
 const KEYS_PATH = '/account/keys';
+/** The number of pinned keys that a warning names. */
+const PINNED_MAX = 10;
 
 /** GET /account/keys. */
 export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest): Answer {
@@ -31,6 +33,7 @@ export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest):
           {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
         </p>
       )}
+      {deps.billing !== undefined && <PinnedKeys keys={keys} />}
       <div class="row spread">
         <p class="quiet">
           {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
@@ -87,6 +90,18 @@ function Limits({ apiKey, nowMs }: KeyContent) {
         </span>
       )}
     </>
+  );
+}
+
+/** Warns of keys that do not get the tier that the account buys. */
+export function PinnedKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
+  const pinned = keys.filter(({ tier }) => tier !== undefined).map((key) => `${nameOf(key)} (${key.tier})`);
+  if (pinned.length === 0) return null;
+  return (
+    <p class="notice warn" role="status">
+      Whatever this account buys, these keys keep their tier: {pinned.slice(0, PINNED_MAX).join(', ')}
+      {pinned.length > PINNED_MAX && ' and others'}. New keys have that of the account.
+    </p>
   );
 }
 

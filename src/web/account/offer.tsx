@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Billing } from '../../billing/billing.ts';
 import { startOfTerm } from '../../billing/paid-grants.ts';
 import { challengeOf } from '../../billing/x402.ts';
 import { transferToSign } from '../../chain/payment-requirements.ts';
@@ -38,7 +39,8 @@ export function offerPage(
   const challenge = challengeOf(quote, found.token, url, tier.name);
   const accepted = challenge.accepts[0]!;
   const transfer = transferToSign(accepted, `0x${randomBytes(32).toString('hex')}`);
-  const payment: WalletPayment = { accepted, transfer, nowSeconds: Math.floor(nowMs / 1000) };
+  const network = walletNetwork(payments, quote);
+  const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
   return personPage(
     person,
     { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [PAGE_SCRIPT, WALLET_SCRIPT] },
@@ -63,6 +65,7 @@ export function offerPage(
           <input type="hidden" name="quote" value={quote.id} />
           <input type="hidden" name="payment" value="" />
           <div class="row">
+            <select class="input" aria-label="Wallet" hidden />
             <button class="button primary" type="submit" hidden>
               Pay with a wallet
             </button>
@@ -89,6 +92,14 @@ export function offerPage(
       </div>
     </>,
   );
+}
+
+/** See `WalletPayment`. The URL of the service's own node may have credentials, and is shown to nobody. */
+function walletNetwork({ settings }: Billing, { network }: PaymentQuote): object | undefined {
+  const { name, publicRpcUrl, currency = 'ETH' } = settings.networks.find((one) => one.network === network)!;
+  if (publicRpcUrl === undefined) return undefined;
+  const nativeCurrency = { name: currency, symbol: currency, decimals: 18 };
+  return { chainName: name, rpcUrls: [publicRpcUrl], nativeCurrency };
 }
 
 /** A module that pays with @x402/fetch, which refuses tokens and amounts that are not allowed. */

@@ -7,7 +7,7 @@ import { paymentsOf } from '../../http/v1/billing-resource.ts';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { STATES, tokenText } from '../shown-payment.tsx';
+import { State, Transaction, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { PLAN_PATH, priceId } from './buy-form.tsx';
@@ -25,7 +25,7 @@ export function quotePage(deps: WebDeps, person: Person, { parameter }: PageRequ
 }
 
 function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Payment): Answer {
-  const { id, quote, state, payer, transaction, createdMs } = payment;
+  const { id, quote, state, payer, transaction, refund, createdMs } = payment;
   const { tier, term } = registry.database.read(() => ({
     tier: registry.tiers.named(quote.tier),
     term: termOfPayment(registry, quote.accountId, id),
@@ -49,7 +49,7 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
         facts={{
           Payment: (
             <>
-              <code>{id}</code> <span class={STATES[state].badge}>{STATES[state].name}</span>
+              <code>{id}</code> <State payment={payment} />
             </>
           ),
           Tier: `${tier.name}, 30 days`,
@@ -57,13 +57,20 @@ function receiptPage({ registry, billing }: WebDeps, person: Person, payment: Pa
           From: term && <Time ms={term.startsMs} />,
           Until: term && <Time ms={term.endsMs} />,
           Received: <Time ms={createdMs} />,
-          Transaction: transaction === undefined ? 'none yet' : <code>{transaction}</code>,
+          Transaction:
+            transaction === undefined ? (
+              'none yet'
+            ) : (
+              <Transaction billing={billing} network={quote.network} hash={transaction} />
+            ),
+          Refund: refund && <Transaction billing={billing} network={quote.network} hash={refund} />,
           Payer: <code>{payer}</code>,
           Receiver: <code>{quote.payTo}</code>,
         }}
       />
       <p class="row small">
         <a href={PLAN_PATH}>Plan and receipts</a>
+        {payment.invoice !== undefined && <a href={`${pathOf(quote)}/invoice`}>Invoice {payment.invoice}</a>}
       </p>
     </>,
   );

@@ -1,23 +1,29 @@
+import { keysOf } from '../../account/account-keys.ts';
 import type { Price } from '../../billing/billing.ts';
 import { startOfTerm } from '../../billing/paid-grants.ts';
 import type { AccountGrant } from '../../domain/account.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import type { Tier } from '../../domain/tier.ts';
-import { Facts } from '../../http/pages/facts.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
-import { numberText } from '../texts.ts';
-import { grantedText, priceText } from '../tier-texts.ts';
+import { TierFacts } from '../tier-facts.tsx';
+import { priceText } from '../tier-texts.ts';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
+import { BuyerForm } from './invoice.tsx';
+import { PinnedKeys } from './keys.tsx';
 import { type PaidDeps, Receipts } from './receipts.tsx';
 
 const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 'the operator', payment: 'a payment' };
 
 /** GET /account/plan. */
-export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: Person, { query }: PageRequest): Answer {
+export function planPage(
+  { registry, billing, service, nowMs: clock }: WebDeps,
+  person: Person,
+  { query }: PageRequest,
+): Answer {
   const { accountTiers, database, grants, tiers } = registry;
   const nowMs = clock();
   const { id } = person.account;
@@ -63,6 +69,7 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
         </>
       )}
       <h2>All tiers</h2>
+      {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
       <div class="cards">
         {catalog.map((tier) => (
           <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
@@ -80,6 +87,7 @@ export function planPage({ registry, billing, nowMs: clock }: WebDeps, person: P
           it.
         </p>
       )}
+      {billing?.settings.seller && <BuyerForm lines={database.read(() => registry.invoices.buyer(id))} />}
       <Receipts deps={{ registry, billing }} accountId={id} query={query} />
     </>,
   );
@@ -122,18 +130,5 @@ function TierCard({ tier, isPresent, prices }: TierContent) {
       <TierFacts tier={tier} />
       <BuyForm prices={prices} />
     </section>
-  );
-}
-
-function TierFacts({ tier }: { readonly tier: Tier }) {
-  return (
-    <Facts
-      isCard={false}
-      facts={{
-        Coins: grantedText(tier.coins),
-        Routes: grantedText(tier.routes),
-        Requests: `${numberText(tier.requestsPerMinute)} a minute per key`,
-      }}
-    />
   );
 }

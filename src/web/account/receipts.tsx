@@ -1,7 +1,7 @@
 import { termOfPayment } from '../../billing/paid-grants.ts';
 import { List } from '../list.tsx';
 import type { WebDeps } from '../routes.ts';
-import { amountColumn, STATES, TRANSACTION_COLUMN } from '../shown-payment.tsx';
+import { amountColumn, State, transactionColumn } from '../shown-payment.tsx';
 import { Time } from '../time.tsx';
 import { PLAN_PATH } from './buy-form.tsx';
 
@@ -42,10 +42,10 @@ export function Receipts({ deps: { registry, billing }, accountId, query }: Rece
             cell: ({ quote, tier }) => <a href={`${PLAN_PATH}/${quote.id}`}>{tier}</a>,
           },
           amountColumn(billing),
-          { heading: 'State', cell: ({ state }) => <span class={STATES[state].badge}>{STATES[state].name}</span> },
+          { heading: 'State', cell: (payment) => <State payment={payment} /> },
           { heading: 'From', cell: ({ term }) => <Time ms={term?.startsMs} /> },
           { heading: 'Until', cell: ({ term }) => <Time ms={term?.endsMs} /> },
-          TRANSACTION_COLUMN,
+          transactionColumn(billing),
         ]}
         empty="You have bought nothing yet."
       />

@@ -1,4 +1,5 @@
 import type { PersonRoutes } from '../routes.ts';
+import { invoicePage, saveBuyer } from './invoice.tsx';
 import { keyPage, keysPage, revoke, rotate } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
@@ -16,6 +17,7 @@ export const ACCOUNT_PAGES: PersonRoutes = {
   '/account/keys/:key': keyPage,
   '/account/plan': planPage,
   '/account/plan/:quote': quotePage,
+  '/account/plan/:quote/invoice': (deps, person, request) => invoicePage(deps, person, request),
   '/account/sessions': sessionsPage,
   '/account/settings': settingsPage,
   '/account/settings/link': changePage,
@@ -31,6 +33,7 @@ export const ACCOUNT_FORMS: PersonRoutes = {
   '/account/keys/revoke': revoke,
   '/account/plan/buy': buy,
   '/account/plan/pay': pay,
+  '/account/plan/buyer': saveBuyer,
   '/account/sessions/end': endSession,
   '/account/sessions/end-all': signOutEverywhere,
   '/account/settings/email': askForChange,

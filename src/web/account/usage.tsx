@@ -1,6 +1,7 @@
 import { type AccountUsage, summedTime, usageOf, usageRows } from '../../account/account-usage.ts';
 import { UsageByName } from '../../account/usage-series.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
+import { csvCells } from '../../domain/csv-cells.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant } from '../../domain/instant.ts';
 import { HOUR_MS } from '../../domain/usage.ts';
@@ -14,7 +15,7 @@ import { numberText } from '../texts.ts';
 import { Time } from '../time.tsx';
 import { intervalText } from '../usage/chart-data.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
-import { csvCells, csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
+import { csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 

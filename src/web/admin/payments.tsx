@@ -1,12 +1,14 @@
 import type { Billing } from '../../billing/billing.ts';
+import type { GasReading } from '../../chain/gas-watch.ts';
 import type { Payment } from '../../domain/payment.ts';
 import type { Revenue } from '../../store/payments.ts';
 import type { Registry } from '../../store/registry.ts';
 import { List } from '../list.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
+import { errorSentence } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
-import { amountColumn, STATES, TRANSACTION_COLUMN, tokenText } from '../shown-payment.tsx';
+import { amountColumn, State, tokenText, transactionColumn } from '../shown-payment.tsx';
 import { type Column, Table } from '../table.tsx';
 import { numberText, usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -25,6 +27,7 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
     person,
     { title: 'Payments', path: PAYMENTS_PATH },
     <>
+      <GasKeys readings={billing?.gas.readings ?? []} />
       <h2>Revenue</h2>
       <Table
         label="Revenue by month and token"
@@ -49,6 +52,17 @@ export function paymentList({ registry, billing }: WebDeps, person: Person, { qu
   );
 }
 
+/** A line for each gas key; a warning if it needs more. */
+function GasKeys({ readings }: { readonly readings: readonly GasReading[] }) {
+  return readings.map(({ network, name, address, balance, transfers, warning }) => (
+    <p key={network} class={warning === undefined ? 'quiet long' : 'notice warn long'} role="status">
+      {warning === undefined
+        ? `Gas of ${name}: ${balance} at ${address}, which pays for about ${numberText(transfers ?? 0)} transfers.`
+        : errorSentence({ message: warning })}
+    </p>
+  ));
+}
+
 function revenueColumns(billing: Billing | undefined): Column<Revenue>[] {
   return [
     { heading: 'Month', class: 'nowrap', cell: ({ month }) => month },
@@ -64,18 +78,24 @@ function paymentColumns({ accounts, database }: Registry, billing: Billing | und
     {
       heading: 'Account',
       class: 'long',
-      cell: ({ id, quote, createdMs }) => (
+      cell: ({ id, quote, createdMs, invoice }) => (
         <>
           <AccountLink id={quote.accountId} email={emailOf(quote.accountId)} />
           <div class="quiet">
             <Time ms={createdMs} /> · {id}
+            {invoice !== undefined && (
+              <>
+                {' '}
+                · <a href={`${PAYMENTS_PATH}/${quote.id}/invoice`}>Invoice {invoice}</a>
+              </>
+            )}
           </div>
         </>
       ),
     },
     { heading: 'Tier', cell: ({ quote }) => quote.tier },
     amountColumn(billing),
-    { heading: 'State', cell: ({ state }) => <span class={STATES[state].badge}>{state}</span> },
-    TRANSACTION_COLUMN,
+    { heading: 'State', cell: (payment) => <State payment={payment} isExact /> },
+    transactionColumn(billing),
   ];
 }

@@ -1,3 +1,4 @@
+import { invoicePage } from '../account/invoice.tsx';
 import { redirect } from '../page-request.ts';
 import type { PersonRoutes } from '../routes.ts';
 import { ACCOUNT_CHANGES } from './account-forms.ts';
@@ -18,6 +19,7 @@ export const ADMIN_PAGES: PersonRoutes = {
   [`${TIERS_PATH}/:id`]: tierPage,
   [AUDIT_PATH]: auditLog,
   [PAYMENTS_PATH]: paymentList,
+  [`${PAYMENTS_PATH}/:quote/invoice`]: (deps, person, request) => invoicePage(deps, person, request, true),
   [SERVICE_USAGE_PATH]: serviceUsagePage,
   [`${SERVICE_USAGE_PATH}/csv`]: serviceUsageFile,
 };

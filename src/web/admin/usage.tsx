@@ -1,4 +1,5 @@
 import { type ServiceSeries, serviceUsage } from '../../account/service-usage.ts';
+import { csvCells } from '../../domain/csv-cells.ts';
 import type { Registry } from '../../store/registry.ts';
 import { linkTo } from '../link-to.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
@@ -7,7 +8,7 @@ import type { Person, WebDeps } from '../routes.ts';
 import { USAGE_SCRIPT } from '../scripts.ts';
 import { numberText } from '../texts.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
-import { csvCells, csvCounts, csvFile } from '../usage/usage-csv.ts';
+import { csvCounts, csvFile } from '../usage/usage-csv.ts';
 import { chosenRange, RangeForm } from '../usage/usage-range.tsx';
 import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 import { AccountLink } from './shown-account.tsx';

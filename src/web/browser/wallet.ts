@@ -11,12 +11,39 @@ declare global {
   }
 }
 
+/** How a wallet introduces itself (EIP-6963). */
+type Announcement = CustomEvent<{
+  readonly info: { readonly uuid: string; readonly name: string };
+  readonly provider: Wallet;
+}>;
+
+/** EIP-1193, EIP-3085: the wallet does not have the network. */
+const UNKNOWN_NETWORK = 4902;
+
 /** `<form data-payment>` gets a signed payment into its field `payment`, and is sent. Without a wallet its button stays hidden. */
 const form = document.querySelector<HTMLFormElement>('form[data-payment]');
-const wallet = window.ethereum;
-if (form !== null && wallet !== undefined) offer(form, wallet);
+if (form !== null) findWallets(form);
 
-function offer(form: HTMLFormElement, wallet: Wallet): void {
+/** Shows the button with the first wallet, and a choice with the second. */
+function findWallets(form: HTMLFormElement): void {
+  const select = form.querySelector('select')!;
+  const wallets = new Map<string, Wallet>();
+  const add = (id: string, name: string, wallet: Wallet) => {
+    if (wallets.has(id)) return;
+    if (wallets.size === 0) offer(form, () => wallets.get(select.value)!);
+    wallets.set(id, wallet);
+    select.add(new Option(name, id));
+    select.hidden = wallets.size < 2;
+  };
+  window.addEventListener('eip6963:announceProvider', (event) => {
+    const { info, provider } = (event as Announcement).detail;
+    add(info.uuid, info.name, provider);
+  });
+  window.dispatchEvent(new Event('eip6963:requestProvider'));
+  if (wallets.size === 0 && window.ethereum !== undefined) add('', 'Wallet of this browser', window.ethereum);
+}
+
+function offer(form: HTMLFormElement, chosen: () => Wallet): void {
   const button = form.querySelector('button')!;
   const status = form.querySelector('output')!;
   const field = form.querySelector<HTMLInputElement>('input[name=payment]')!;
@@ -27,7 +54,7 @@ function offer(form: HTMLFormElement, wallet: Wallet): void {
     event.preventDefault();
     button.disabled = true;
     status.textContent = 'Sign the transfer in your wallet.';
-    signed(wallet, JSON.parse(form.dataset.payment ?? '') as WalletPayment).then(
+    signed(chosen(), JSON.parse(form.dataset.payment ?? '') as WalletPayment).then(
       (payment) => {
         field.value = payment;
         status.textContent = 'Signed. Wait a few seconds for the network.';
@@ -42,11 +69,16 @@ function offer(form: HTMLFormElement, wallet: Wallet): void {
 }
 
 /** The payload of x402 as base64. */
-async function signed(wallet: Wallet, { accepted, transfer, nowSeconds }: WalletPayment): Promise<string> {
+async function signed(wallet: Wallet, { accepted, transfer, nowSeconds, network }: WalletPayment): Promise<string> {
   const [from] = (await wallet.request({ method: 'eth_requestAccounts' })) as string[];
   // Wallets sign only for the network that they show.
   const chainId = `0x${transfer.domain.chainId.toString(16)}`;
-  await wallet.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+  const show = () => wallet.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+  await show().catch(async (error: unknown) => {
+    if (network === undefined || (error as { code?: unknown } | null)?.code !== UNKNOWN_NETWORK) throw error;
+    await wallet.request({ method: 'wallet_addEthereumChain', params: [{ chainId, ...network }] });
+    await show();
+  });
   // The clock of the browser may be wrong.
   const openSeconds = Math.floor(performance.now() / 1000);
   const validBefore = String(nowSeconds + openSeconds + accepted.maxTimeoutSeconds);

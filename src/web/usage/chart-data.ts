@@ -1,5 +1,5 @@
+import { timeText } from '../../domain/instant.ts';
 import type { UsageCounts } from '../../domain/usage.ts';
-import { timeText } from '../texts.ts';
 
 /** Written here, since a script does not load the schemas of the domain. */
 export const DAY_MS = 86_400_000;

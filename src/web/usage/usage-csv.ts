@@ -4,10 +4,6 @@ import { personalPageHeaders } from '../../http/pages/page-headers.ts';
 import type { Page } from '../page.tsx';
 import { MEASURES } from './chart-data.ts';
 
-const NEEDS_QUOTES = /[",\r\n]/;
-/** Spreadsheets calculate cells that begin like this (OWASP: CSV injection). */
-const FORMULA = /^[=+\-@\t\r]/;
-
 export const LINES_MAX = 100_000;
 
 /** Usage as a file in CSV (RFC 4180): a heading, then `lines` of these columns and the counts. Throws 'invalid-parameter' for more than LINES_MAX. */
@@ -27,14 +23,7 @@ export function csvFile(name: string, columns: readonly string[], lines: readonl
   };
 }
 
-/** Cells of a line. One that a spreadsheet would calculate begins with an apostrophe. */
-export function csvCells(...texts: readonly string[]): string {
-  return texts
-    .map((text) => (FORMULA.test(text) ? `'${text}` : text))
-    .map((text) => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text))
-    .join();
-}
-
+/** The cells of counts. */
 export function csvCounts({ requests, forbidden, limited, failed, bytes }: UsageCounts): string {
   return `${requests},${forbidden},${limited},${failed},${bytes}`;
 }

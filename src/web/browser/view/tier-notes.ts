@@ -1,4 +1,4 @@
-import { timeText } from '../../texts.ts';
+import { timeText } from '../../../domain/instant.ts';
 import type { ConnectedKey, Connection } from './connection.ts';
 import type { Notice } from './request-refused.ts';
 
