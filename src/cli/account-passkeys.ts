@@ -1,4 +1,4 @@
-import { removePasskey } from '../account/account-passkeys.ts';
+import { forgetRemovedPasskeys, removePasskey } from '../account/account-passkeys.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
@@ -28,6 +28,7 @@ export function printPasskeys(terminal: Terminal, named: Named, options: Passkey
   }
   const removed = removeAll === true ? all : remove === undefined ? [] : [remove];
   for (const id of removed) removePasskey(named, named.account.id, id);
+  if (removeAll === true) forgetRemovedPasskeys(named, named.account.id);
   const { passkeys: left, recoveryCodesLeft } = accountPasskeys(named);
   const passkeys = left.map(({ id, name, createdMs, lastUsedMs }) => ({
     id,
