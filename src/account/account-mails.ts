@@ -115,13 +115,13 @@ export function undoneMail(email: string, publicUrl: string): Mail {
   ]);
 }
 
-interface Deeds extends Pick<AddressChange, 'to' | 'publicUrl'> {
+interface AdminChanges extends Pick<AddressChange, 'to' | 'publicUrl'> {
   /** Without a full stop: `Disabled the account`. */
   readonly sentences: readonly string[];
 }
 
 /** The mail to the owner of an account about what an admin did with it. */
-export function deedsMail({ to, sentences, publicUrl }: Deeds): Mail {
+export function adminChangesMail({ to, sentences, publicUrl }: AdminChanges): Mail {
   const { host } = new URL(publicUrl);
   return mailOf(to, `An admin changed your account at ${host}`, [
     `An admin of bookreel at ${host} did this with your account ${to}:`,

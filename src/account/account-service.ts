@@ -5,7 +5,7 @@ import type { AuditActor } from '../store/audit.ts';
 import { PaymentMails } from '../store/payment-mails.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { buyerMail, deedsMail } from './account-mails.ts';
+import { adminChangesMail, buyerMail } from './account-mails.ts';
 import { AccountPasskeys } from './account-passkeys.ts';
 import { AccountSessions } from './account-sessions.ts';
 import { EmailChange } from './email-change.ts';
@@ -80,8 +80,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     createLink: (account: Account, by: AuditActor) =>
       createLink({ stores, clock, publicUrl: publicUrl() }, account, by),
     /** Mails the owner of an account what an admin did with it, in sentences. Nothing if the service sends no mail. */
-    tellOwner: (email: string, sentences: readonly string[]) =>
-      outbox?.send(deedsMail({ to: email, sentences, publicUrl: publicUrl() }), clock() + DAY_MS),
+    mailOwner: (email: string, sentences: readonly string[]) =>
+      outbox?.send(adminChangesMail({ to: email, sentences, publicUrl: publicUrl() }), clock() + DAY_MS),
     /** Mails buyers their receipts, and that their last paid term ends soon. Nothing if the service sends no mail. */
     mailBuyers: () => {
       for (const due of outbox === undefined ? [] : paymentMails.take(clock())) {

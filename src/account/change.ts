@@ -12,7 +12,7 @@ export interface Change {
   /** The user of this machine who runs the command. */
   readonly operatingUser?: string | undefined;
   /** Gets the entries of the change, for a mail to the owner of the account. */
-  readonly deeds?: Pick<AuditEntry, 'action' | 'detail'>[];
+  readonly entries?: Pick<AuditEntry, 'action' | 'detail'>[];
 }
 
 /** A change by a person. */
@@ -22,11 +22,11 @@ export interface PersonalChange extends Change {
 
 /** Adds an entry to the audit. Within the write transaction of the change. `accountId`: the account that it concerns, if any. */
 export function record(
-  { registry, nowMs, actor, operatingUser, deeds }: Change,
+  { registry, nowMs, actor, operatingUser, entries }: Change,
   action: string,
   accountId: number | undefined,
   detail: AuditDetail = {},
 ): void {
   registry.audit.append({ atMs: nowMs, by: actor ?? { operatingUser }, action, accountId, detail });
-  deeds?.push({ action, detail });
+  entries?.push({ action, detail });
 }

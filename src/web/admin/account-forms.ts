@@ -22,7 +22,7 @@ import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A form about the account that it names. */
 interface AccountForm {
-  readonly change: Change & Required<Pick<Change, 'deeds'>>;
+  readonly change: Change & Required<Pick<Change, 'entries'>>;
   readonly id: number;
   readonly form: URLSearchParams;
   /** The value of a field; empty without it. */
@@ -57,7 +57,7 @@ function changing(work: (form: AccountForm, deps: WebDeps) => void): PersonHandl
     // Its address afterwards is gone if it is deleted.
     const account = deps.registry.accounts.find(sent.id);
     const refused = refusedForm(sent.form, () => work(sent, deps));
-    tellOwner(deps, person, account, sent.change.deeds);
+    mailOwner(deps, person, account, sent.change.entries);
     if (refused !== undefined) return pageOfAccount(deps, person, sent.id, { refused });
     const { role } = deps.registry.accounts.find(person.account.id)!;
     return redirect(role === 'admin' ? `${ACCOUNTS_PATH}/${sent.id}` : '/account');
@@ -69,24 +69,24 @@ async function createLink(deps: WebDeps, person: Person, request: PageRequest): 
   const { change, id } = await accountForm(deps, person, request);
   const account = changeAccount(change, id, (found) => found);
   const link = deps.service.createLink(account, person);
-  tellOwner(deps, person, account, [{ action: 'account.link', detail: {} }]);
+  mailOwner(deps, person, account, [{ action: 'account.link', detail: {} }]);
   return pageOfAccount(deps, person, id, { link });
 }
 
 /** Mails the owner of an account what another person did with it. */
-function tellOwner(
+function mailOwner(
   { service }: WebDeps,
   person: Person,
   account: Account | undefined,
-  deeds: readonly Pick<AuditEntry, 'action' | 'detail'>[],
+  entries: readonly Pick<AuditEntry, 'action' | 'detail'>[],
 ): void {
-  if (account === undefined || account.id === person.account.id || deeds.length === 0) return;
-  if (hasOneOwner(account.email)) service.tellOwner(account.email, deeds.map(auditSentence));
+  if (account === undefined || account.id === person.account.id || entries.length === 0) return;
+  if (hasOneOwner(account.email)) service.mailOwner(account.email, entries.map(auditSentence));
 }
 
 async function accountForm({ registry, nowMs }: WebDeps, actor: Person, request: PageRequest): Promise<AccountForm> {
   const form = await request.form();
   const field = (name: string) => form.get(name)?.trim() ?? '';
-  const change = { registry, nowMs: nowMs(), actor, deeds: [] };
+  const change = { registry, nowMs: nowMs(), actor, entries: [] };
   return { form, change, id: parsePlainInteger(field('account')) ?? 0, field };
 }
