@@ -1,6 +1,8 @@
+import { Elysia } from 'elysia';
 import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
+import { pricingSite } from '../../src/web/pricing.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import type { Target } from './target.ts';
@@ -20,7 +22,12 @@ export async function openInProcess(records: readonly object[]): Promise<Target>
     logError: (line) => {
       throw new Error(`the service logged a fault: ${line}`);
     },
-    pages: () => viewSite({ access: 'key', tokens: undefined, isReplay: false }),
+    pages: () => {
+      const pages = new Elysia();
+      pages.use(viewSite({ access: 'key', tokens: undefined, isReplay: false }));
+      pages.use(pricingSite({ registry, billing: undefined, hasAccounts: false }));
+      return pages;
+    },
   }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false, maxRequestBodySize: 64 * 1024 });
   return {
     origin: `http://127.0.0.1:${app.server!.port}`,

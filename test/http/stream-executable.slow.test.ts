@@ -102,7 +102,8 @@ test('events are sent immediately', async () => {
     pieces += 1;
   }
   await body.cancel();
-  expect(pieces).toBeGreaterThan(10);
+  // All at once they are in one or two; a busy machine reads several events together.
+  expect(pieces).toBeGreaterThan(3);
 });
 
 test('at speed max it has every event once, while another client reads slowly', async () => {

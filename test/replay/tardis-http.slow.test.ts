@@ -484,14 +484,14 @@ describe('an error', () => {
     expect((await server.ask(server.pathOf('/replay-normalized', { ...BOOKS, symbols: ['71'] }))).status).toBe(500);
   });
 
-  test('a replay beyond the maximum is refused with 429, until another one has ended', async () => {
+  test('a replay beyond the maximum is refused with 503, until another one has ended', async () => {
     await using server = await filledTardisServer(FIXTURES);
     const path = server.pathOf('/replay', { exchange: 'polymarket', from: '2026-01-07', to: '2026-01-09' }, '&speed=1');
     const leaving = Array.from({ length: TARDIS_STREAMS_MAX }, () => new AbortController());
     const answers = await Promise.all(leaving.map(({ signal }) => fetch(`http://${server.host}${path}`, { signal })));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     const refused = await server.ask(path);
-    expect(refused.status).toBe(429);
+    expect(refused.status).toBe(503);
     expect(((await refused.json()) as { message: string }).message).toContain('already');
     // A replay counts also while it sends nothing: at this speed the next message is hours away.
     leaving[0]!.abort();
