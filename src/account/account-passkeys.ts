@@ -296,7 +296,7 @@ export function forgetRemovedPasskeys({ registry: { database, secret } }: Change
   database.write(() => new Passkeys(database, secret).undoSince(accountId, 0));
 }
 
-/** What the browser signed besides the data of the authenticator. */
+/** The parts that the browser signed besides the data of the authenticator. */
 interface Signed {
   readonly origin: unknown;
   readonly challenge: string;

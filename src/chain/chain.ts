@@ -24,11 +24,11 @@ export interface SignedTransfer extends Transfer {
 /** A transaction that carries a transfer. */
 interface Carrier {
   readonly hash: string;
-  /** Of the gas key, with the fee and the tip for each unit of gas; undefined: a facilitator has sent it. */
+  /** The nonce of the gas key, and the fee and the tip for each unit of gas; undefined: a facilitator has sent it. */
   readonly own: { readonly nonce: number; readonly fee: bigint; readonly tip: bigint } | undefined;
 }
 
-/** What is stored of the transactions of a network, for the one that sends the next. */
+/** The stored transactions of a network, for the one that sends the next. */
 export interface Carriers {
   /** Our own transactions from a nonce on. `isTaken`: it carries another transfer, which can be mined at `nowSeconds`, the chain's time. */
   from(nonce: number, nowSeconds: number): readonly (NonNullable<Carrier['own']> & { readonly isTaken: boolean })[];
@@ -38,7 +38,7 @@ export interface Carriers {
   store(carrier: Carrier): void;
 }
 
-/** What is known of a transfer before its chain is asked. */
+/** The traces of a transfer that are known before its chain is asked. */
 export interface Traces {
   /** The last block before its quote. */
   readonly sinceBlock: number;

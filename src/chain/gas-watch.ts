@@ -3,7 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { gasAccountOf } from './gas-key.ts';
 import type { PaymentSettings } from './payment-settings.ts';
 
-/** What the gas key of a network has, as its node said last. */
+/** The balance of the gas key of a network, as its node stated it last. */
 export interface GasReading {
   readonly network: string;
   readonly name: string;

@@ -44,7 +44,7 @@ export function shadeOf(size: number, { scale, shades, low, high }: Shading): nu
     scale === 'log'
       ? Math.log(size / low) / Math.log(high / low)
       : (Math.sqrt(size) - Math.sqrt(low)) / (Math.sqrt(high) - Math.sqrt(low));
-  // Of one size only, the part is no number.
+  // With one size only, the part is no number.
   return part > 0 ? Math.min(shades - 1, Math.floor(part * shades)) : size >= high ? shades - 1 : 0;
 }
 

@@ -18,7 +18,7 @@ export type Obstacle =
   | `a name of more than ${typeof NAME_BYTES_MAX} bytes`
   | 'its size';
 
-/** What the list knows of a member: its path in the container, and what messages call it. */
+/** A member as the list has it: its path in the container, and its name in messages. */
 export type NamedMember = Pick<Member, 'name' | 'label'>;
 
 /** Collects the members of a container in the order of their names, part 10 after part 9. */
