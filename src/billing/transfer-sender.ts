@@ -49,8 +49,7 @@ export class TransferSender {
 
   /**
    * Sends the transfer of a pending payment if this process has not sent it lately: a process that was killed may have stored a transaction
-   * that it did not send. Returns false if sending certainly failed, or if there is nothing
-   * to send any more; never throws.
+   * that it did not send. Returns false if sending certainly failed, or if there is nothing to send any more; never throws.
    */
   async sendDue(chain: Chain, payment: Payment): Promise<boolean> {
     const { registry, clock, logError } = this.#deps;
@@ -58,10 +57,10 @@ export class TransferSender {
     const nowMs = clock();
     for (const [id, triedMs] of this.#triedMs) if (triedMs + RESEND_MS < nowMs) this.#triedMs.delete(id);
     if (this.#triedMs.has(payment.id)) return true;
-    const text = database.read(() => paymentSends.signed(payment));
-    if (text === undefined) return false;
-    this.#triedMs.set(payment.id, nowMs);
     try {
+      const text = database.read(() => paymentSends.signed(payment));
+      if (text === undefined) return false;
+      this.#triedMs.set(payment.id, nowMs);
       await chain.send(
         { ...transferOf(payment), ...(JSON.parse(text) as SignedPart) },
         {

@@ -61,6 +61,7 @@ export function gasKeySettler(rpcUrl: string, chainId: number, name: string, key
     const tip = raised(prepared.maxPriorityFeePerGas ?? 0n, replaced, 'tip');
     const fees =
       prepared.maxFeePerGas === undefined ? { gasPrice: fee } : { maxFeePerGas: fee, maxPriorityFeePerGas: tip };
+    // The type of the prepared request has both kinds of fees; the chain has one.
     const serializedTransaction = (await account.signTransaction({ ...prepared, ...fees } as never)) as Hex;
     // Stored first: after a crash, or if the answer is lost, its receipt shows what became of it.
     carriers.store({ hash: keccak256(serializedTransaction), own: { nonce, fee, tip } });

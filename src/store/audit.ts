@@ -3,7 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { HOUR_MS } from '../domain/usage.ts';
 import type { Database } from './database.ts';
 
-/** Who acts, and in which request. Without an account and a user: a stranger, or the service itself. */
+/** The one who acts, and the request. Without an account and a user: a stranger, or the service itself. */
 export interface AuditActor {
   /** A person who is signed in, or signs in. */
   readonly account?: Pick<Account, 'id'> | undefined;

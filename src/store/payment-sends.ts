@@ -36,7 +36,7 @@ export const LIST_OWN_TRANSACTIONS = `SELECT t.nonce, fee, tip,
   t.payment_id <> ? AND state = 'pending' AND valid_before > ? AS isTaken
   FROM payment_transactions AS t JOIN payments USING (payment_id) WHERE t.network = ? AND t.nonce >= ?`;
 
-/** What is needed to send the transfers of payments again. All methods that change it belong in a write transaction. */
+/** The signed transfers of payments and the transactions that carried them, to send them again. All methods that change it belong in a write transaction. */
 export class PaymentSends {
   readonly #sealed: SealedText;
   readonly #sql;

@@ -3,7 +3,7 @@ import { Facts } from '../http/pages/facts.tsx';
 import { numberText } from './texts.ts';
 import { grantedText } from './tier-texts.ts';
 
-/** What a tier grants. */
+/** The coins, the routes and the requests that a tier grants. */
 export function TierFacts({ tier }: { readonly tier: Tier }) {
   return (
     <Facts

@@ -7,7 +7,7 @@ export interface WalletPayment {
     /** Without `from` and `validBefore`. */
     readonly message: object;
   };
-  /** What a wallet needs to add the network (EIP-3085); undefined: the settings do not have it. */
+  /** The network as a wallet adds it (EIP-3085); undefined: the settings do not have it. */
   readonly network: object | undefined;
   /** Unix seconds by the clock of the service, when it made the page. */
   readonly nowSeconds: number;

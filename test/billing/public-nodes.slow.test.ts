@@ -207,6 +207,27 @@ describe.skipIf(!HAS_ANVIL)('a purchase (needs anvil)', () => {
     expect([payments(), kept]).toEqual([['final'], [{ sealed: null }]]);
   });
 
+  test('A signed transfer that cannot be opened any more is logged, and those of others are sent.', async () => {
+    const { proxy, service, buyer, payments } = await paidThroughProxy();
+    proxy.fail(({ method }) => (method === 'eth_estimateGas' ? new Response('lost', { status: 400 }) : undefined));
+    for (const client of [buyer('ada'), buyer('ben')]) {
+      const { challenge } = await quoteOf(client);
+      expect((await settle(client, challenge, await signed(challenge))).status).toBe(202);
+    }
+    const [first] = service.registry.payments.list(10).toReversed();
+    const { database } = service.registry;
+    database.write(() =>
+      database.query<never, [string]>("UPDATE payment_sends SET sealed = x'00' WHERE payment_id = ?").run(first!.id),
+    );
+    proxy.repair();
+    await service.billing.reconcile();
+    await service.billing.reconcile();
+    expect(payments()).toEqual(['pending', 'settled']);
+    expect(service.log.join('\n')).toContain(
+      `payment ${first!.id} was not sent to Anvil: DomainError: a stored secret`,
+    );
+  });
+
   test('Stuck transactions are replaced with the same nonces and higher fees, in their order, and each buyer pays once.', async () => {
     const { anvil, service, buyer, waiting, lookLater } = await paidThroughProxy();
     await anvil.client.setAutomine(false);

@@ -23,7 +23,7 @@ export const USAGE_PATH = '/account/usage';
 /** Keys on the page: an account may have had thousands. */
 const KEYS_MAX = 100;
 
-/** What a query asks for: the range, and one key or all keys of the account. Throws 'malformed-request' and 'not-found'. */
+/** The range of a query, and its key or all keys of the account. Throws 'malformed-request' and 'not-found'. */
 function wantedUsage({ registry, nowMs }: WebDeps, { account }: Person, { query }: PageRequest) {
   const range = chosenRange(query, nowMs());
   const all = registry.database.read(() => registry.apiKeys.idsOf(account.id));

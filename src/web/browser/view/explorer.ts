@@ -35,7 +35,7 @@ export interface ShownMarket extends ReadMarket {
   readonly playback: Playback;
 }
 
-/** What each part of the page of a market is made from. */
+/** The properties of each part of the page of a market. */
 export interface MarketContent {
   readonly explorer: Explorer;
   readonly shown: ShownMarket;
