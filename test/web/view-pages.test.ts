@@ -67,3 +67,17 @@ test('the sign-in that begins at a page of recordings ends there', async () => {
   const signedIn = await browser.post('/sign-in/link', { token: people.createLink('ada@example.com') });
   expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/view']);
 });
+
+test.each([
+  ['/view', 30_000],
+  ['/view/btc/btc-updown-5m-1767868200', 60_000],
+])('The scripts of %s are at most %d bytes compressed, and no part of them is loaded later.', async (path, most) => {
+  const { text } = await open(path);
+  const scripts = [...text.matchAll(/<script type="module" src="([^"]+)"/g)].map(([, file]) => file!);
+  const texts = await Promise.all(scripts.map(async (file) => (await open(file)).text));
+  const bytes = await Promise.all(texts.map(async (script) => (await Bun.zstdCompress(script, { level: 12 })).length));
+  expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(most);
+  const imported = texts.flatMap((script) => [...script.matchAll(/from"\.\/([^"]+)"/g)].map(([, file]) => file!));
+  expect(imported.length).toBeGreaterThan(0);
+  for (const file of imported) expect(scripts).toContain(`/assets/${file}`);
+});

@@ -1,6 +1,6 @@
 import { assetPath } from '../../http/pages/assets.ts';
 import { htmlDocument } from '../../http/pages/document.tsx';
-import { VIEW_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
+import { viewScripts, WORKER_SCRIPT } from './view-scripts.ts';
 
 /**
  * How the script of a page gets data: `open`: without a key; `token`: with a token of the signed-in browser, or with a key that the person
@@ -9,7 +9,7 @@ import { VIEW_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
 export type ViewAccess = 'open' | 'token' | 'key';
 
 export interface ViewPageContent {
-  readonly title: string;
+  readonly page: 'recordings' | 'market';
   readonly access: ViewAccess;
   readonly hasAccounts: boolean;
   /** True: this process replays, and pages follow its clock. */
@@ -17,13 +17,13 @@ export interface ViewPageContent {
 }
 
 /** A page whose script shows recordings. It has no data itself, so it needs no key; the script reads the market from its path. */
-export function viewPage({ title, access, hasAccounts, isReplay }: ViewPageContent): string {
+export function viewPage({ page, access, hasAccounts, isReplay }: ViewPageContent): string {
   return htmlDocument({
-    title,
+    title: page === 'market' ? 'Market' : 'Recordings',
     section: 'Recordings',
     hasAccounts,
     width: 'view',
-    scripts: [VIEW_SCRIPT],
+    scripts: viewScripts(page),
     children: (
       <>
         <noscript>

@@ -7,7 +7,7 @@ import { respond } from '../../http/response/response.ts';
 import { nextCookie } from '../cookies.ts';
 import { redirect, responseOf } from '../page-request.ts';
 import { type ViewAccess, viewPage } from './view-page.tsx';
-import { VIEW_SCRIPT, WORKER_SCRIPT } from './view-scripts.ts';
+import { VIEW_SCRIPTS, WORKER_SCRIPT } from './view-scripts.ts';
 import { type ViewTokenDeps, viewTokenAnswer } from './view-token.ts';
 
 /** The Trusted Types policy that makes the URL of the worker, and no other. */
@@ -32,10 +32,10 @@ export function viewSite({ access, tokens, isReplay }: ViewSiteDeps) {
     isReplay,
   } as const;
   const headers = viewPageHeaders(WORKER_POLICY);
-  const browsePage = viewPage({ title: 'Recordings', ...shown });
-  const marketPage = viewPage({ title: 'Market', ...shown });
+  const browsePage = viewPage({ page: 'recordings', ...shown });
+  const marketPage = viewPage({ page: 'market', ...shown });
   const site = new Elysia({ name: 'view-site', detail: { hide: true } }).use(
-    assetsController([VIEW_SCRIPT, WORKER_SCRIPT]),
+    assetsController([...VIEW_SCRIPTS, WORKER_SCRIPT]),
   );
   site.get(VIEW, ({ set }) => respond(set, browsePage, headers));
   site.get(`${VIEW}/:coin/:market`, ({ params: { coin, market }, set }) => {
