@@ -3,23 +3,24 @@ import { join } from 'node:path';
 import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
 import { Value } from 'typebox/value';
 import { keepRevoked, Revocations, revocationsOf } from '../account/revocations.ts';
-import { integerFrom } from '../config.ts';
+import { addSettings, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { causeOf } from '../http/plugins/errors.ts';
 import { Accounts } from '../store/accounts.ts';
 import { endSignIns, openActivity } from '../store/activity.ts';
 import { ApiKeys } from '../store/api-keys.ts';
-import { type Backup, backUp } from '../store/backup.ts';
+import { type Backup, backUp, type CopyOptions } from '../store/backup.ts';
 import { Database } from '../store/database.ts';
 import { explained, isDamageError } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY } from '../store/database-file.ts';
-import { backUpAndKeep, KEPT_MAX } from '../store/kept-backups.ts';
+import { backUpAndKeep, KEPT_MAX, type KeptBackup } from '../store/kept-backups.ts';
 import { KeySecret } from '../store/key-secret.ts';
+import { type LastBackup, recordBackup } from '../store/last-backup.ts';
 import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
-import { EXIT, ExitWith } from './exit.ts';
-import type { GlobalOptions } from './program-command.ts';
+import { EXIT, ExitWith, exitCodeFor } from './exit.ts';
 import { programCommand } from './program-command.ts';
 import { json, printError, type Terminal } from './terminal.ts';
 import { printProblems } from './verify.ts';
@@ -28,7 +29,7 @@ const NO_LIST =
   "keys and accounts that were revoked since the backup are accepted again, unless --revoked names the output of 'bookreel key revoked'";
 
 export function backupCommand(terminal: Terminal): CommandUnknownOpts {
-  return programCommand('backup')
+  return addSettings(programCommand('backup'), 'diskFloor')
     .argument('<directory>', 'directory to write, outside the data directory')
     .description('write a verified copy of the recordings, the accounts and the key secret')
     .option('--force', 'replace the directory if it is a backup')
@@ -48,7 +49,8 @@ killed with --force may leave the earlier backup as DIRECTORY.replaced-….
 
 With --keep the new backup is a directory in DIRECTORY, named by its time. It is
 restored into a scratch directory there and verified once more; then the oldest
-ones are deleted. The disk needs room for the archive twice.
+ones are deleted. The disk needs room for the archive twice, which is checked
+before. The data directory records how it ended, for doctor and the metrics.
 
 Examples:
   $ bookreel backup /mnt/backups/bookreel-monday
@@ -57,27 +59,39 @@ Examples:
     )
     .action(async (target, _, command) => {
       const options = command.optsWithGlobals();
-      if (options.keep !== undefined) return await keepBackup(terminal, options, target, options.keep);
-      const backup = await copyVerified(terminal, options.data, (check) =>
-        backUp(options.data, target, terminal.clock, { force: options.force === true, check }),
-      );
+      const { data, keep, force = false, diskFloor: floor } = options;
+      const work = async (check: CopyOptions['check']): Promise<KeptBackup> => {
+        if (keep !== undefined) return await backUpAndKeep(data, target, terminal.clock, { keep, check, floor });
+        return { ...(await backUp(data, target, terminal.clock, { force, check, floor })), deleted: [] };
+      };
+      const backup = await recorded(terminal, data, () => copyVerified(terminal, data, work));
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
-      if (options.json !== true) terminal.err(`${sizeOf(backup)}, verified${secretNote(backup)}\n`);
+      if (options.json === true) return;
+      const checked = keep === undefined ? 'verified' : 'verified and restored';
+      const secret = backup.keySecretSha256 === null ? '' : '; it has the key secret';
+      const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
+      terminal.err(`${sizeOf(backup)}, ${checked}${secret}${deleted}\n`);
     });
 }
 
-async function keepBackup(terminal: Terminal, options: GlobalOptions, directory: string, keep: number): Promise<void> {
-  const backup = await copyVerified(terminal, options.data, (check) =>
-    backUpAndKeep(options.data, directory, terminal.clock, { keep, check }),
-  );
-  terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
-  if (options.json === true) return;
-  const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
-  terminal.err(`${sizeOf(backup)}, verified and restored${secretNote(backup)}${deleted}\n`);
-}
-
-function secretNote({ keySecretSha256 }: Pick<Backup, 'keySecretSha256'>): string {
-  return keySecretSha256 === null ? '' : '; it has the key secret';
+/** Records how a backup ends in the data directory. Wrong usage is not recorded. */
+async function recorded(terminal: Terminal, data: string, work: () => Promise<KeptBackup>): Promise<KeptBackup> {
+  const record = (change: LastBackup) => {
+    try {
+      if (existsSync(data)) recordBackup(data, change);
+    } catch (error) {
+      terminal.err(`metrics and doctor do not know of this backup, because it was not recorded: ${causeOf(error)}\n`);
+    }
+  };
+  try {
+    const backup = await work();
+    record({ succeededMs: terminal.clock(), directory: backup.directory });
+    return backup;
+  } catch (error) {
+    const reason = error instanceof ExitWith ? 'the copy had problems, which bookreel verify shows' : causeOf(error);
+    if (exitCodeFor(error) !== EXIT.usage) record({ failedMs: terminal.clock(), reason });
+    throw error;
+  }
 }
 
 export function restoreCommand(terminal: Terminal): CommandUnknownOpts {

@@ -14,6 +14,7 @@ import { Database } from '../store/database.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { lowDisk } from '../store/disk-floor.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
+import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
@@ -33,6 +34,7 @@ const OWN_FILES = [
   ...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]),
   KEY_SECRET_FILE,
   LOCK_FILE,
+  LAST_BACKUP_FILE,
 ];
 const FOR_OTHERS = 0o077;
 /** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */
@@ -67,6 +69,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values)) : [missing(data)] },
     { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
     { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
+    { check: 'backup', findings: inDirectory(() => backupFindings(data, nowMs)) },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
@@ -164,6 +167,19 @@ export function walFindings(directory: string, fileSystem = statfsSync(directory
   return [
     ...large,
     `'${directory}' is on a network file system, where a write-ahead log loses data: run 'bookreel backup' and 'bookreel restore' into a directory of a local disk`,
+  ];
+}
+
+/** Reports a last backup that failed, is missing, or is older than a daily one can be. */
+function backupFindings(directory: string, nowMs: InstantMs): string[] {
+  const last = readLastBackup(directory);
+  const { succeededMs, failedMs = 0, reason = '' } = last;
+  if (hasFailed(last)) return [`the backup of ${formatInstant(failedMs)} failed: ${reason}`];
+  if (succeededMs !== undefined && nowMs - succeededMs <= BACKUP_AGE_MS_MAX) return [];
+  const since =
+    succeededMs === undefined ? 'no backup was made yet' : `the last backup is of ${formatInstant(succeededMs)}`;
+  return [
+    `${since}: run 'systemctl enable --now bookreel-backup.timer', or 'bookreel backup DIRECTORY --keep 7' every day`,
   ];
 }
 

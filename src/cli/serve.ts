@@ -185,7 +185,10 @@ async function listenUntilStopped(
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
   const viewTokens = site && new ViewTokens();
   const accessLog = options.accessLog ? new AccessLog(log) : undefined;
-  using measured = options.metricsPort === undefined ? undefined : measure({ ...opened, listener: () => listening });
+  using measured =
+    options.metricsPort === undefined
+      ? undefined
+      : measure({ ...opened, listener: () => listening, clock: terminal.clock });
   const app = createApp({
     ...served,
     usage: served.activity.usage,

@@ -5,6 +5,7 @@ import { type Metric, Metrics, metric, type Sample } from '../http/metrics/metri
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { sqliteVersion } from '../store/database.ts';
+import { readLastBackup } from '../store/last-backup.ts';
 import type { AccountSite, Served } from './account-site.ts';
 import type { Listener } from './listening.ts';
 import type { ServedCertificate } from './tls.ts';
@@ -17,6 +18,7 @@ export interface Measured {
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
   readonly listener: () => Listener;
+  readonly clock: () => number;
 }
 
 const DELAY_LOOK_MS = 100;
@@ -55,7 +57,8 @@ export function measure(measured: Measured): Disposable & { readonly metrics: Me
   return { metrics, [Symbol.dispose]: () => eventLoop[Symbol.dispose]() };
 }
 
-function serviceMetrics({ served, site, log, certificate, listener }: Measured, eventLoop: EventLoopDelay): Metric[] {
+function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[] {
+  const { served, site, log, certificate, listener, clock } = measured;
   const { archive, registry, activity, billing } = served;
   const databases = [archive.database, registry.database, activity.database];
   const coinSamples = (read: (coin: Coin) => number | undefined): Iterable<Sample> =>
@@ -65,7 +68,9 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
         const value = read(coin);
         return value === undefined ? [] : [{ labels: { coin: coin.symbol }, value }];
       });
-  const disk = () => statfsSync(dirname(archive.database.path));
+  const data = dirname(archive.database.path);
+  const disk = () => statfsSync(data);
+  const lastBackup = () => readLastBackup(data);
   return [
     metric('gauge', 'bookreel_build_info', 'Versions of the running build; always 1.', () => [
       { labels: { version: VERSION, bun: Bun.version, sqlite: sqliteVersion() }, value: 1 },
@@ -90,6 +95,18 @@ function serviceMetrics({ served, site, log, certificate, listener }: Measured, 
     metric('gauge', 'bookreel_disk_free_bytes', 'Bytes of that file system that this user may still write.', () => {
       const { bavail, bsize } = disk();
       return bavail * bsize;
+    }),
+    ...(['success', 'failure'] as const).map((end) =>
+      metric(
+        'gauge',
+        `bookreel_backup_last_${end}_timestamp_seconds`,
+        `When the last backup ended with ${end}; 0: none has yet.`,
+        () => (lastBackup()[end === 'success' ? 'succeededMs' : 'failedMs'] ?? 0) / 1000,
+      ),
+    ),
+    metric('gauge', 'bookreel_backup_age_seconds', 'Time since the last successful backup.', () => {
+      const { succeededMs } = lastBackup();
+      return succeededMs === undefined ? [] : [{ value: (clock() - succeededMs) / 1000 }];
     }),
     metric('gauge', 'bookreel_markets', 'Stored markets.', () => coinSamples(({ markets }) => markets)),
     metric('gauge', 'bookreel_snapshots', 'Stored snapshots of order books; an import adds some.', () =>

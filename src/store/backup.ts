@@ -18,14 +18,25 @@ import { refuseShared } from './data-directory.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
+import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { draftOf, flush, writeNew } from './on-disk.ts';
+
+/** No floor. */
+const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
 
 export interface CopyOptions {
   /** A backup replaces an existing backup; a restore sets an existing archive aside. */
   readonly force: boolean;
   /** Verifies the copy, a data directory, before it gets its name; throws when it has a fault. */
   readonly check: (directory: string) => Promise<void>;
+  /** The free space that the copy leaves on the disk of the archive; left out: none. */
+  readonly floor?: DiskFloor;
+}
+
+export interface BackUpOptions extends CopyOptions {
+  /** The number of copies that the disk needs room for. Default: 1. */
+  readonly copies?: number;
 }
 
 export interface Backup extends BackupContent {
@@ -62,14 +73,14 @@ type Counts = Readonly<Record<string, number>>;
  * own name last: a directory of that name is a complete backup.
  *
  * Throws 'conflict' when `target` exists and `force` is not set, or is not a backup, 'invalid-parameter' for a target that contains
- * the data directory or lies in it, 'unavailable' when something cannot be read or written, or when the databases are replaced
- * during the copy, and what `check` throws.
+ * the data directory or lies in it, 'unavailable' when something cannot be read or written, when the disk has no room, or when the
+ * databases are replaced during the copy, and what `check` throws.
  */
 export async function backUp(
   directory: string,
   name: string,
   clock: () => InstantMs,
-  { force, check }: CopyOptions,
+  { force, check, floor = NO_FLOOR, copies = 1 }: BackUpOptions,
 ): Promise<Backup> {
   const target = resolve(name);
   explained(directory, () => refuseShared(directory));
@@ -78,6 +89,7 @@ export async function backUp(
     Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
   }
   refuseTarget(directory, name, force);
+  explained(target, () => refuseSmallDisk(dirname(target), copies * bytesIn(directory), directory, floor));
   const draft = draftOf(target);
   try {
     explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
@@ -164,6 +176,12 @@ function identitiesIn(directory: string): string {
     .map((path) => explained(path, () => statSync(path, { throwIfNoEntry: false })))
     .map((found) => `${found?.dev} ${found?.ino}`)
     .join();
+}
+
+/** The most that copies of the databases of a directory can have: the logs are merged into them. */
+function bytesIn(directory: string): number {
+  const paths = BACKUP_FILES.flatMap(({ name }) => [name, `${name}-wal`]).map((name) => join(directory, name));
+  return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
 /** Copies the databases and the key secret of one archive. */

@@ -1,7 +1,7 @@
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 
-/** The free space that imports leave on the disk of a data directory, for the server's writes about keys and sign-ins. */
+/** The free space that imports and backups leave on the disk of a data directory, for the server's writes about keys and sign-ins. */
 export interface DiskFloor {
   /** The text that the user gave, for messages. */
   readonly text: string;
@@ -23,6 +23,21 @@ export function refuseLowDisk(directory: string, floor: DiskFloor): void {
   throw new DomainError(
     'unavailable',
     `${low}: free some space and run this again (what was reported as stored is kept)`,
+  );
+}
+
+/**
+ * Throws 'unavailable' if the disk of `directory` has no room for `bytes` more. On the disk of the data directory `data` the floor is kept too.
+ */
+export function refuseSmallDisk(directory: string, bytes: number, data: string, floor: DiskFloor): void {
+  const kept = statSync(directory).dev === statSync(data).dev ? floor.bytes : 0;
+  const left = freeBytes(directory);
+  if (left >= bytes + kept) return;
+  const [has, needs] = [left, bytes].map((amount) => (amount / 1e6).toFixed(1));
+  const beside = kept === 0 ? '' : `, besides the ${floor.text} of --disk-floor`;
+  throw new DomainError(
+    'unavailable',
+    `the disk of '${directory}' has ${has} MB left, and this needs up to ${needs} MB${beside}: free some space, or name a directory on another disk`,
   );
 }
 

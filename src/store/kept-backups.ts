@@ -9,7 +9,7 @@ import { restore } from './restore.ts';
 export const KEPT_MAX = 10_000;
 
 /** The number of backups that a directory keeps, and the check of each copy. */
-export interface KeepOptions extends Pick<CopyOptions, 'check'> {
+export interface KeepOptions extends Pick<CopyOptions, 'check' | 'floor'> {
   /** At least 1. */
   readonly keep: number;
 }
@@ -36,18 +36,20 @@ export async function backUpAndKeep(
   data: string,
   directory: string,
   clock: () => InstantMs,
-  { keep, check }: KeepOptions,
+  { keep, ...options }: KeepOptions,
 ): Promise<KeptBackup> {
   const isNew = !existsSync(directory);
   explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   explained(directory, () => deleteUnfinished(directory, clock()));
   const name = `bookreel-${formatInstant(clock()).replaceAll(':', '-')}`;
-  const backup = await backUp(data, join(directory, name), clock, { force: false, check }).finally(() => {
-    if (isNew) removeIfEmpty(directory);
-  });
+  const backup = await backUp(data, join(directory, name), clock, { ...options, force: false, copies: 2 }).finally(
+    () => {
+      if (isNew) removeIfEmpty(directory);
+    },
+  );
   const scratch = draftOf(join(resolve(directory), 'restored'));
   try {
-    await restore(backup.directory, scratch, { force: false, check });
+    await restore(backup.directory, scratch, { ...options, force: false });
   } catch (error) {
     rmSync(backup.directory, { recursive: true, force: true });
     throw error;

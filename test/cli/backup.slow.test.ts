@@ -65,7 +65,7 @@ describe('backup --keep', () => {
       expect((await back()).code).toBe(0);
       const before = readdirSync(kept);
       disk.fill(true);
-      expectRefusal(await back(), 1, 'the disk is full');
+      expectRefusal(await back(), 1, 'MB left, and this needs up to');
       expect(readdirSync(kept)).toEqual(before);
     },
   );
@@ -93,7 +93,7 @@ describe('backup and restore', () => {
       expect(statSync(workspace.file(`copy/${name}`)).mode & 0o777).toBe(0o600);
     expect(statSync(workspace.file('copy')).mode & 0o777).toBe(0o700);
     expect(workspace.names()).toEqual(['copy', 'data']);
-    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
+    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret', 'last-backup.json']);
 
     const restored = await workspace.run('restore', 'copy', '--data', 'again');
     expect(restored).toMatchObject({ code: 0, stdout: 'again\n' });
@@ -118,7 +118,12 @@ describe('backup and restore', () => {
       return { name, at: expect.stringMatching(/^20\d\d-.*Z$/), bytes: bytes.length, sha256 };
     });
     const keySecretSha256 = secretDigest(workspace.file('data'));
-    expect(JSON.parse(backup.stdout)).toEqual({ directory: workspace.file('copy'), files, keySecretSha256 });
+    expect(JSON.parse(backup.stdout)).toEqual({
+      directory: workspace.file('copy'),
+      files,
+      keySecretSha256,
+      deleted: [],
+    });
     expect(JSON.parse(readFileSync(workspace.file('copy/manifest.json'), 'utf8'))).toEqual({
       format: 'bookreel-backup',
       version: 1,
@@ -310,7 +315,7 @@ describe('backup', () => {
     expectRefusal(contained, 2, "'copy' contains the data directory");
     renameSync(workspace.file('copy/data'), workspace.file('data'));
     expectRefusal(await workspace.run('backup', 'nowhere/copy', '--data', 'data'), 1, 'nowhere');
-    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret']);
+    expect(workspace.names('data')).toEqual(['accounts.db', 'bookreel.db', 'key-secret', 'last-backup.json']);
   });
 
   test('of a damaged archive names the segment, leaves no file and ends with exit code 3', async () => {
@@ -366,7 +371,8 @@ describe('restore', () => {
     // The key secret is the same, so it is not renamed.
     expect(workspace.names('data').filter((name) => !/-(?:wal|shm)$/.test(name))).toEqual([
       ...['accounts.db', 'accounts.db.before-restore-1', 'accounts.db.before-restore-2'],
-      ...['bookreel.db', 'bookreel.db.before-restore-1', 'bookreel.db.before-restore-2', 'key-secret', 'serve.lock'],
+      ...['bookreel.db', 'bookreel.db.before-restore-1', 'bookreel.db.before-restore-2'],
+      ...['key-secret', 'last-backup.json', 'serve.lock'],
     ]);
     mkdirSync(workspace.file('old'));
     for (const name of ['accounts.db', 'bookreel.db'])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { chmodSync, chownSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runCommand } from '../support/command.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { EXECUTABLE, finished, issueKey, startServer } from '../support/executable.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
 
@@ -12,6 +12,7 @@ test('doctor and config check work while a server runs, leave its files alone, a
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   await using server = await startServer(data, ['--demo']);
+  await outputOf(['backup', join(directory.path, 'kept'), '--data', data]);
   const files = () =>
     readdirSync(data).map((name) => [name, statSync(join(data, name)).ino, statSync(join(data, name)).mode]);
   const before = files();
@@ -42,6 +43,7 @@ test.skipIf(ORDINARY_USER === undefined || process.getuid?.() !== 0)(
     chmodSync(directory.path, 0o755);
     const data = join(directory.path, 'data');
     await issueKey(data);
+    await outputOf(['backup', join(directory.path, 'kept'), '--data', data]);
     const names = readdirSync(data);
     for (const path of [data, ...names.filter((name) => name !== 'key-secret').map((name) => join(data, name))]) {
       chownSync(path, NOBODY, NOBODY);

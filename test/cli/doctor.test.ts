@@ -7,7 +7,18 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 
-const CHECKS = ['settings', 'clock', 'disk', 'permissions', 'databases', 'secrets', 'proxy', 'demo', 'payments'];
+const CHECKS = [
+  'settings',
+  'clock',
+  'disk',
+  'permissions',
+  'databases',
+  'backup',
+  'secrets',
+  'proxy',
+  'demo',
+  'payments',
+];
 const PUBLIC = ['--public-url', 'https://data.example.com', '--trusted-proxies', 'loopback'];
 const IS_ROOT = process.getuid?.() === 0;
 
@@ -28,6 +39,7 @@ async function installation() {
   } finally {
     process.umask(before);
   }
+  expect((await command('backup', join(directory.path, 'kept'), '--data', data)).code).toBe(0);
   return {
     directory: directory.path,
     data,
@@ -99,7 +111,7 @@ describe('the settings', () => {
         `there is no data directory '${elsewhere}': name it with --data, or create it with 'bookreel serve --data ${elsewhere}'`,
       ],
     });
-    expect(readdirSync(place.directory)).toEqual(['data']);
+    expect(readdirSync(place.directory).sort()).toEqual(['data', 'kept']);
   });
 });
 

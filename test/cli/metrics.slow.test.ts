@@ -76,6 +76,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     writeFileSync(recording, `${lightNdjson(SNAPSHOTS)}\n${late}\n`);
     await outputOf(['import', recording, '--data', data]);
     ({ key } = await issueKey(data));
+    await outputOf(['backup', join(directory.path, 'kept'), '--data', data]);
     const { certPath, keyPath } = await createCertificate(directory.path, 'served');
     // It knows nothing but prices and balances: the service starts all the same.
     const asset = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359';
@@ -124,6 +125,12 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     expect(Math.abs(scraped.sum('process_start_time_seconds') - Date.now() / 1000)).toBeLessThan(600);
     const expiresIn = scraped.sum('bookreel_tls_certificate_expiry_timestamp_seconds') - Date.now() / 1000;
     expect(expiresIn).toBeWithin(86_400, 2 * 86_400 + 1);
+    expect(scraped.sum('bookreel_backup_age_seconds')).toBeWithin(0, 600);
+    const backedUp = scraped.sum('bookreel_backup_last_success_timestamp_seconds') - Date.now() / 1000;
+    expect([scraped.sum('bookreel_backup_last_failure_timestamp_seconds'), Math.abs(backedUp) < 600]).toEqual([
+      0,
+      true,
+    ]);
     expect(scraped.sum('bookreel_log_messages_total', { level: 'error' })).toBeGreaterThan(0);
     await until('the event loop was measured', async () => {
       return (await scrape()).sum('bookreel_event_loop_delay_seconds_count') > 2;

@@ -352,6 +352,39 @@ function backUpByTimer(): void {
   expect('the restored archive has the same export', ran(...at('export')) === exported);
 }
 
+/** With the manual's configuration of Prometheus, but for its pauses. */
+async function noticeFailedBackup(): Promise<void> {
+  const configuration = /^```yaml\n(.*?)^```$/ms.exec(ran('bookreel', 'manual', 'operations'))![1]!;
+  const quick = configuration
+    .replace('15s', '1s\n  evaluation_interval: 1s')
+    .replace('/etc/prometheus/bookreel.yml', '/usr/share/bookreel/alerts.yml');
+  writeFileSync('/srv/prometheus.yml', quick);
+  const address = '127.0.0.1:9490';
+  const storage = '--storage.tsdb.path=/srv/prometheus';
+  const command = ['prometheus', '--config.file=/srv/prometheus.yml', storage, `--web.listen-address=${address}`];
+  const prometheus = Bun.spawn(command, { cwd: '/', stdout: 'ignore', stderr: 'ignore' });
+  const isFiring = async () => {
+    const query = encodeURIComponent('ALERTS{alertstate="firing"}');
+    const answer = await fetch(`http://${address}/api/v1/query?query=${query}`).catch(() => undefined);
+    return (await answer?.text())?.includes('"BookreelBackupFailed"') ?? false;
+  };
+  try {
+    const { uid, gid } = statSync(BACKUPS);
+    chownSync(BACKUPS, 0, 0);
+    expect('the backup fails', tried('systemctl', 'start', 'bookreel-backup.service').code !== 0);
+    const journal = () => tried('journalctl', '-p', 'crit', '-o', 'cat', '-t', 'bookreel-backup').out;
+    await until('the message is logged', () => journal().includes('the backup failed'));
+    await until('Prometheus notices it', isFiring);
+    expect('doctor says so', tried(...asService('doctor')).out.includes('backup: the backup of 2'));
+    chownSync(BACKUPS, uid, gid);
+    ran('systemctl', 'start', 'bookreel-backup.service');
+    await until('the alert is over', async () => !(await isFiring()));
+  } finally {
+    prometheus.kill();
+    await prometheus.exited;
+  }
+}
+
 async function upgrade(): Promise<void> {
   cpSync('/usr/bin/bookreel', '/srv/earlier');
   ran('dpkg', '-i', join(shared, 'next.deb'));
@@ -437,6 +470,7 @@ const STEPS: readonly (readonly [string, () => void | Promise<void>, string?])[]
   ['replace the certificate under load', renewCertificate],
   ['back up', backUp],
   ['back up every day', backUpByTimer],
+  ['A backup that fails is noticed by Prometheus, in the journal, and by doctor.', noticeFailedBackup, 'prometheus'],
   ['upgrade with the data', upgrade],
   ['restore elsewhere', restoreElsewhere],
   ['apt purge deletes the settings, keeps the data, and prints the command that deletes them.', remove],

@@ -33,7 +33,7 @@ const NEEDED = [
   'runuser',
 ];
 /** With one of these missing, the steps about it are skipped. */
-const PROXIES = ['nginx', 'caddy'];
+const PROXIES = ['nginx', 'caddy', 'prometheus'];
 const BOOT_MS_MAX = 30_000;
 const POLL_MS = 50;
 

@@ -41,6 +41,7 @@ describe('the service', () => {
       Type: ['oneshot'],
       ExecStart: ['/usr/bin/bookreel backup /var/backups/bookreel --keep 7 --config /etc/bookreel/bookreel.toml'],
     });
+    expect(BACKUP.OnFailure).toEqual(['bookreel-backup-failed.service']);
     for (const name of ['User', 'Group', 'UMask', 'UnsetEnvironment', 'MemoryMax', 'SystemCallFilter']) {
       expect(BACKUP[name]).toEqual(UNIT[name]!);
     }

@@ -1,0 +1,51 @@
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { draftOf, writeNew } from './on-disk.ts';
+
+export const LAST_BACKUP_FILE = 'last-backup.json';
+/** A daily backup is that old only if one was missed. */
+export const BACKUP_AGE_MS_MAX = 36 * 3600 * 1000;
+
+/** The last backups of a data directory. Times are in milliseconds. */
+export const LastBackup = Type.Object({
+  succeededMs: Type.Optional(Type.Integer()),
+  /** Where the last successful one is. */
+  directory: Type.Optional(Type.String()),
+  failedMs: Type.Optional(Type.Integer()),
+  /** Why the last failed one did, in a sentence. */
+  reason: Type.Optional(Type.String()),
+});
+export type LastBackup = Static<typeof LastBackup>;
+
+/** The record of a data directory; an empty one if there is none, or it is damaged: the next backup replaces it. */
+export function readLastBackup(data: string): LastBackup {
+  const path = join(data, LAST_BACKUP_FILE);
+  if (!existsSync(path)) return {};
+  try {
+    const found: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    return Value.Check(LastBackup, found) ? found : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+/** Changes the record, which metrics and `doctor` read. Throws errors of the file system. */
+export function recordBackup(data: string, change: LastBackup): void {
+  const path = join(data, LAST_BACKUP_FILE);
+  const draft = draftOf(path);
+  try {
+    writeNew(draft, `${JSON.stringify({ ...readLastBackup(data), ...change })}\n`);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Returns true if the last backup failed. */
+export function hasFailed({ succeededMs = 0, failedMs = 0 }: LastBackup): boolean {
+  return failedMs > succeededMs;
+}

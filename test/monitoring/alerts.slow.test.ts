@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/archive.ts';
+import { finished } from '../support/executable.ts';
+
+const RULES = join(import.meta.dir, '../../src/monitoring/alerts.yml');
+const INSTANCE = 'job="bookreel", instance="i"';
+
+interface Case {
+  /** Each as promtool takes it: a value at the start, a change a minute, and the number of minutes. */
+  readonly series: Readonly<Record<string, string>>;
+  /** Minutes after the start, with the alerts that are active then, of those whose names begin so. */
+  readonly active: readonly (readonly [number, readonly string[]])[];
+}
+
+const SUCCESS = 'bookreel_backup_last_success_timestamp_seconds';
+const FAILURE = 'bookreel_backup_last_failure_timestamp_seconds';
+const DAY = 24 * 60;
+
+const CASES: Readonly<Record<string, Case>> = {
+  'a backup that failed is reported at once, and no more after one that succeeded': {
+    series: { [SUCCESS]: '3600x120 10000x60', [FAILURE]: '0x60 7200x120' },
+    active: [
+      [59, []],
+      [62, ['BookreelBackupFailed']],
+      [122, []],
+    ],
+  },
+  'a backup that is missing is reported after two days, and so is one that never was made': {
+    series: { [SUCCESS]: `0x${3 * DAY}`, [FAILURE]: `0x${3 * DAY}` },
+    active: [
+      [2 * DAY - 1, []],
+      [2 * DAY + 2, ['BookreelBackupOld']],
+    ],
+  },
+};
+
+test.skipIf(Bun.which('promtool') === null).each(Object.entries(CASES))(
+  '%s (needs promtool)',
+  async (_, { series, active }) => {
+    using directory = temporaryDirectory();
+    const prefix = /^Bookreel(?:Backup|Mail)/;
+    const names = (await Bun.file(RULES).text()).match(/(?<=alert: )\w+/g)!.filter((name) => prefix.test(name));
+    const test = {
+      rule_files: [RULES],
+      evaluation_interval: '1m',
+      tests: [
+        {
+          interval: '1m',
+          input_series: Object.entries(series).map(([name, values]) => ({
+            series: name.includes('{') ? name.replace('{', `{${INSTANCE}, `) : `${name}{${INSTANCE}}`,
+            values,
+          })),
+          // Whether an alert is active, not with which texts.
+          promql_expr_test: active.flatMap(([minutes, expected]) =>
+            names.map((name) => ({
+              expr: `count by (alertname) (ALERTS{alertstate="firing", alertname="${name}"})`,
+              eval_time: `${minutes}m`,
+              exp_samples: expected.includes(name) ? [{ labels: `{alertname="${name}"}`, value: 1 }] : [],
+            })),
+          ),
+        },
+      ],
+    };
+    const path = join(directory.path, 'test.yml');
+    writeFileSync(path, JSON.stringify(test));
+    const { code, stdout, stderr } = await finished(['promtool', 'test', 'rules', path], {
+      env: { PATH: process.env.PATH ?? '' },
+    });
+    expect({ code, said: code === 0 ? '' : `${stdout}${stderr}` }).toEqual({ code: 0, said: '' });
+  },
+);
