@@ -1,10 +1,11 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { entryLimit, instant, skipped } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
-import { marketResource } from '../domain/market.ts';
-import { marketAsOf, marketResourceAsOf } from '../domain/market-as-of.ts';
+import { marketAsOf } from '../domain/market-as-of.ts';
+import { recordedSeconds, recordedText } from '../domain/recorded-time.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
 import { selectedCoins } from '../export/selection.ts';
+import { marketWithCounts } from '../http/v1/markets.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { coins, timeframes } from './export.ts';
@@ -35,8 +36,9 @@ function declared() {
       'after',
       `
 The filters are those of /v1/{coin}/markets. STATE is the winner of a resolved
-market. Markets with equal windows are in the order of their conditionIds, which
---json prints with all other fields.
+market. RECORDED is the part of its window between books at most a minute apart,
+without gaps. Markets with equal windows are in the order of their conditionIds,
+which --json prints with all other fields.
 
 Examples:
   $ bookreel markets --coin btc --tf 5m,15m --recorded
@@ -66,11 +68,8 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     if (found.length > limit) break;
   }
   const shown = found.slice(0, limit);
-  const countOfSnapshots = ({ key }: StoredMarket) => archive.snapshotTotals.count(key, asOfMs);
   if (options.json === true) {
-    const resourceOf = (market: StoredMarket) =>
-      asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
-    terminal.out(json(shown.map((market) => ({ ...resourceOf(market), snapshotCount: countOfSnapshots(market) }))));
+    terminal.out(json(shown.map((market) => marketWithCounts(archive, market, asOfMs))));
     return;
   }
   const stateOf = (market: StoredMarket) => {
@@ -81,7 +80,11 @@ function print(terminal: Terminal, options: MarketsOptions, archive: Archive): v
     { heading: 'MARKET', cell: ({ slug }) => slug },
     { heading: 'START (UTC)', cell: ({ startMs }) => minuteText(startMs) },
     { heading: 'STATE', cell: stateOf },
-    { heading: 'SNAPSHOTS', cell: countOfSnapshots },
+    { heading: 'SNAPSHOTS', cell: ({ key }) => archive.snapshotTotals.count(key, asOfMs) },
+    {
+      heading: 'RECORDED',
+      cell: (market) => recordedText(recordedSeconds(market, archive.recordedTimes.ofMarket(market.key, asOfMs))),
+    },
   ];
   terminal.out(shown.length === 0 ? 'no market matches\n' : table(terminal, columns, shown));
   if (found.length > limit) terminal.err(`more markets follow: see them with --skip ${skip + limit}\n`);

@@ -7,6 +7,7 @@ import { formatInstant, INSTANT_MAX_MS, type InstantMs } from '../domain/instant
 import { assetIdOf, marketResource } from '../domain/market.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { recordedText } from '../domain/recorded-time.ts';
 import type { SnapshotResource } from '../domain/snapshot-resource.ts';
 import { coverageResource, untilOf } from '../http/v1/coverage.ts';
 import { BookReader, bookOf } from '../segment/book-decoder.ts';
@@ -187,12 +188,13 @@ const COVERAGE_COLUMNS: readonly Column<CoverageResource['outcomes'][number]>[] 
   },
 ];
 
-function coverageText(terminal: Terminal, { outcomes, gapCount, gaps }: CoverageResource): string {
+function coverageText(terminal: Terminal, coverage: CoverageResource): string {
+  const { outcomes, gapCount, gaps } = coverage;
   const lines = gaps
     .slice(0, GAPS_SHOWN_MAX)
     .map(({ from, to, reason }) => `gap ${from} to ${to}: ${printable(reason)}\n`);
   const more = gapCount - lines.length;
-  return `${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countText(more, 'more gap')}\n` : ''}`;
+  return `recorded ${recordedText(coverage)}\n${table(terminal, COVERAGE_COLUMNS, outcomes)}${lines.join('')}${more > 0 ? `… and ${countText(more, 'more gap')}\n` : ''}`;
 }
 
 function bookText(outcome: Outcome, shown: ShownBook | undefined, depth = DEPTH_DEFAULT): string {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { ConditionId } from './condition-id.ts';
 import { type InstantMs, instantText } from './instant.ts';
-import { Slug } from './market.ts';
+import { RECORDED_SECONDS, Slug } from './market.ts';
 import { AssetId } from './numeric-id.ts';
 import { type Outcome, OutcomeName } from './outcome.ts';
 import { TimeframeName } from './timeframe.ts';
@@ -112,6 +112,7 @@ export const CoverageResource = Type.Object(
     timeframe: TimeframeName,
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
+    ...RECORDED_SECONDS,
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     contradictions: count(
       'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two books is then out of date. A replay sends the later one for both outcomes.',

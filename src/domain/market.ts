@@ -67,8 +67,10 @@ export const MarketResource = Type.Object(
     }),
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
-    volume: amount('Traded volume, in the venue’s collateral (USDC); null with asOf: only the last value is recorded.'),
-    liquidity: amount('Liquidity in the books, in the venue’s collateral (USDC); null with asOf.'),
+    volume: amount(
+      'Traded volume, in the venue’s collateral (USDC); 0 where no recording states it (null with include=counts); null with asOf: only the last value is recorded.',
+    ),
+    liquidity: amount('Liquidity in the books, in the venue’s collateral (USDC); as volume.'),
     resolvedAt: Type.Union([instantText('When it was resolved.'), Type.Null()], {
       description: 'null while unresolved or unknown.',
     }),
@@ -86,14 +88,27 @@ export const MarketResource = Type.Object(
 );
 export type MarketResource = Static<typeof MarketResource>;
 
+/** The fields that say how much of a market's window is recorded. */
+export const RECORDED_SECONDS = {
+  recordedSeconds: Type.Number({
+    minimum: 0,
+    description:
+      'Seconds of the window between books of either outcome that are at most 60 s apart, without the recorded gaps; with asOf of the books until then.',
+  }),
+  windowSeconds: Type.Number({ exclusiveMinimum: 0, description: 'Seconds from the start of the window to its end.' }),
+};
+
 export const MarketWithCounts = Type.Object(
   {
     ...MarketResource.properties,
+    volume: amount('Traded volume, in USDC; null where no recording states it, and with asOf.'),
+    liquidity: amount('Liquidity in the books, in USDC; null where no recording states it, and with asOf.'),
     snapshotCount: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'Stored order book snapshots of both outcomes; with asOf those until then.',
     }),
+    ...RECORDED_SECONDS,
   },
   { $id: 'MarketWithCounts', description: 'A market, asked for with include=counts.' },
 );

@@ -117,6 +117,8 @@ export class Batch<S> {
   readonly #markets = new Map<string, MarketRecords<S>>();
   readonly #coins = new Map<string, CoinSeries<S>>();
   #levels = 0;
+  /** The keys of the markets whose books or gaps changed. */
+  readonly #changed = new Set<number>();
   /** The messages about books; set by `commit`. */
   readonly merged: MergedAsset[] = [];
   /** Stored snapshots that the batch removed, by conditionId; set by `commit`. */
@@ -153,7 +155,7 @@ export class Batch<S> {
 
   /** Stores all in one transaction, and merges `books` with the archive's. Returns entries in the order of `add`. */
   commit(nowMs: number, books: readonly StatedAsset[], context: MergeContext): readonly Entry<S>[] {
-    const { database, givenIds } = this.#archive;
+    const { database, givenIds, recordedTimes } = this.#archive;
     database.write(() => {
       givenIds.load();
       // A record with a recorded id keeps it, even if a record without one comes before it.
@@ -168,6 +170,7 @@ export class Batch<S> {
       });
       const ofCoins = [...this.#coins].sort(byKey).map(([, series]) => this.#additionOfCoin(series));
       this.#storeWithIds([...ofCoins, ...ofMarkets]);
+      for (const key of this.#changed) recordedTimes.update(key);
       givenIds.save();
     });
     return this.#entries;
@@ -287,7 +290,10 @@ export class Batch<S> {
     const gaps = parts.flatMap((part) => part.gaps);
     for (const { gap, entry } of gaps) entry.stored = this.#addGap(market, gap);
     isChanged ||= additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
-    if (isChanged) this.#archive.markets.touch(market.key);
+    if (isChanged) {
+      this.#archive.markets.touch(market.key);
+      this.#changed.add(market.key);
+    }
     return additions;
   }
 

@@ -9,6 +9,7 @@ import { Quotes } from './quotes.ts';
 import { recordCounter } from './record-counts.ts';
 import { RecordedCoins } from './recorded-coins.ts';
 import { RecordedDays } from './recorded-days.ts';
+import { RecordedTimes } from './recorded-times.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
@@ -62,9 +63,10 @@ function recordingsIn(database: Database) {
   const segments = new Segments(database);
   const series = new SeriesCatalog(database);
   const snapshotTotals = new SnapshotTotals(database, segments, series);
+  const recordedTimes = new RecordedTimes(database, segments);
   const snapshots = new Snapshots(segments, series, snapshotTotals);
   const [markets, prices, gaps] = [new Markets(database), new Prices(segments, series), new Gaps(database)];
-  return { database, segments, series, snapshotTotals, snapshots, markets, prices, gaps };
+  return { database, segments, series, snapshotTotals, recordedTimes, snapshots, markets, prices, gaps };
 }
 
 /** Reads the archive's id; a new archive gets one. */

@@ -1,4 +1,5 @@
--- From version 7: series of what recordings state of books besides the stored ones. SQLite cannot change a constraint of a table.
+-- From version 7: series of what recordings state of books besides the stored ones, the recorded part of each market, and indices of sorted
+-- lists. SQLite cannot change a constraint of a table, and a column that it adds changes the table's text in another way.
 
 CREATE TABLE former_series AS SELECT * FROM series;
 DROP TABLE series;
@@ -26,3 +27,64 @@ DROP TABLE former_series;
 
 CREATE UNIQUE INDEX series_by_market ON series (market_key, outcome, kind) WHERE market_key IS NOT NULL;
 CREATE UNIQUE INDEX series_by_coin ON series (symbol, source) WHERE symbol IS NOT NULL;
+
+CREATE TABLE former_markets AS SELECT * FROM markets;
+DROP TABLE markets;
+
+CREATE TABLE markets (
+  market_key INTEGER PRIMARY KEY,
+  condition_id TEXT NOT NULL UNIQUE,
+  venue_market_id TEXT NOT NULL,
+  venue_event_id TEXT NOT NULL,
+  venue_market_id_ms INTEGER,
+  venue_event_id_ms INTEGER,
+  slug TEXT NOT NULL COLLATE NOCASE,
+  symbol TEXT NOT NULL,
+  timeframe TEXT NOT NULL,
+  up_asset_id TEXT NOT NULL,
+  down_asset_id TEXT NOT NULL,
+  active INTEGER CHECK (active IN (0, 1)),
+  closed INTEGER CHECK (closed IN (0, 1)),
+  winner TEXT CHECK (winner IN ('up', 'down')),
+  start_ms INTEGER NOT NULL,
+  end_ms INTEGER NOT NULL,
+  volume REAL,
+  liquidity REAL,
+  resolved_ms INTEGER,
+  price_start REAL,
+  price_end REAL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  stated_updated_ms INTEGER,
+  revision INTEGER NOT NULL,
+  snapshot_count INTEGER NOT NULL DEFAULT 0,
+  first_snapshot_ms INTEGER,
+  last_snapshot_ms INTEGER,
+  recorded_ms INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX markets_by_coin ON markets (symbol, start_ms, condition_id);
+CREATE INDEX markets_by_coin_and_timeframe ON markets (symbol, timeframe, start_ms, condition_id);
+CREATE INDEX recorded_markets_by_coin
+  ON markets (symbol, start_ms, condition_id, first_snapshot_ms, last_snapshot_ms, snapshot_count)
+  WHERE first_snapshot_ms IS NOT NULL;
+CREATE INDEX markets_by_length ON markets (symbol, end_ms - start_ms);
+CREATE INDEX markets_by_name ON markets (symbol, slug, start_ms);
+CREATE INDEX markets_by_winner ON markets (symbol, IFNULL(winner, ''), start_ms);
+CREATE INDEX markets_by_recorded_time ON markets (symbol, recorded_ms, start_ms);
+CREATE INDEX markets_by_snapshots ON markets (symbol, snapshot_count, start_ms);
+CREATE INDEX markets_by_volume ON markets (symbol, IFNULL(volume, -1), start_ms);
+CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
+CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';
+CREATE INDEX markets_by_down_asset ON markets (down_asset_id) WHERE down_asset_id <> '0';
+
+INSERT INTO markets (
+    market_key, condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,
+    up_asset_id, down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
+    created_ms, updated_ms, stated_updated_ms, revision, snapshot_count, first_snapshot_ms, last_snapshot_ms
+  ) SELECT
+    market_key, condition_id, venue_market_id, venue_event_id, venue_market_id_ms, venue_event_id_ms, slug, symbol, timeframe,
+    up_asset_id, down_asset_id, active, closed, winner, start_ms, end_ms, volume, liquidity, resolved_ms, price_start, price_end,
+    created_ms, updated_ms, stated_updated_ms, revision, snapshot_count, first_snapshot_ms, last_snapshot_ms
+  FROM former_markets;
+DROP TABLE former_markets;

@@ -44,7 +44,9 @@ CREATE TABLE markets (
   snapshot_count INTEGER NOT NULL DEFAULT 0,
   -- NULL without snapshots.
   first_snapshot_ms INTEGER,
-  last_snapshot_ms INTEGER
+  last_snapshot_ms INTEGER,
+  -- The recorded part of its window, see domain/recorded-time.ts; the transaction that changes books or gaps updates it.
+  recorded_ms INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX markets_by_coin ON markets (symbol, start_ms, condition_id);
@@ -55,6 +57,12 @@ CREATE INDEX recorded_markets_by_coin
   WHERE first_snapshot_ms IS NOT NULL;
 -- Finds the longest window: a window that overlaps an instant begins at most this long before it.
 CREATE INDEX markets_by_length ON markets (symbol, end_ms - start_ms);
+-- Sorted lists. The last column of an index is the market_key.
+CREATE INDEX markets_by_name ON markets (symbol, slug, start_ms);
+CREATE INDEX markets_by_winner ON markets (symbol, IFNULL(winner, ''), start_ms);
+CREATE INDEX markets_by_recorded_time ON markets (symbol, recorded_ms, start_ms);
+CREATE INDEX markets_by_snapshots ON markets (symbol, snapshot_count, start_ms);
+CREATE INDEX markets_by_volume ON markets (symbol, IFNULL(volume, -1), start_ms);
 CREATE INDEX markets_by_slug ON markets (slug, symbol, start_ms);
 -- Recordings name markets by their assets ('0': never recorded).
 CREATE INDEX markets_by_up_asset ON markets (up_asset_id) WHERE up_asset_id <> '0';

@@ -21,6 +21,8 @@ interface OutcomeInstant extends ContradictingInstant {
 /** The recorded part of a market, in one state of the archive. */
 export interface MarketCoverage {
   readonly market: StoredMarket;
+  /** The recorded milliseconds of its window, see RecordedTimes. */
+  readonly recordedMs: number;
   /** Up, then down; an outcome without snapshots is included. */
   readonly outcomes: readonly OutcomeCoverage[];
   /** See ContradictionTally. */
@@ -146,6 +148,7 @@ export class Coverages {
     const cached = this.#find(market, asOfMs);
     if (cached !== undefined) return cached;
     const lastMs = Math.max(view.snapshotTotals.lastMs(market.key), view.gaps.lastMs(market.key));
+    const recordedMs = view.recordedTimes.ofMarket(market.key, asOfMs);
     const gapCount = view.gaps.count(market.key, asOfMs);
     const gaps = view.gaps.within(market.key, 0, asOfMs, asOfMs).take(GAPS_LISTED_MAX).toArray();
     const walks = OUTCOMES.map((outcome) => new OutcomeWalk(view, market, outcome, asOfMs));
@@ -155,7 +158,7 @@ export class Coverages {
     const contradicting = found.sort((a, b) => a.timestampMs - b.timestampMs).slice(0, CONTRADICTING_LISTED_MAX);
     const contradictingCount = walks.reduce((sum, walk) => sum + walk.contradictingCount, 0);
     const contradictory = { contradictions, contradictingCount, contradicting };
-    const coverage = { market, outcomes, ...contradictory, gapCount, gaps, lastMs };
+    const coverage = { market, recordedMs, outcomes, ...contradictory, gapCount, gaps, lastMs };
     this.#cache(coverage, asOfMs >= lastMs ? INSTANT_MAX_MS : asOfMs);
     return coverage;
   }

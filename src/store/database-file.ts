@@ -5,6 +5,9 @@ import activityToVersion2 from './activity-2.sql' with { type: 'text' };
 import recordings from './bookreel.sql' with { type: 'text' };
 import toVersion7 from './bookreel-7.sql' with { type: 'text' };
 import toVersion8 from './bookreel-8.sql' with { type: 'text' };
+import type { Queries } from './queries.ts';
+import { RecordedTimes } from './recorded-times.ts';
+import { Segments } from './segments.ts';
 
 /** One of the database files of a data directory. SQLite has one writer per file: a sign-in never waits for an import. */
 export interface DatabaseFile {
@@ -24,6 +27,8 @@ export interface DatabaseFile {
 /** Changes a database from one version to the next. A released migration is never changed. */
 export interface Migration {
   readonly sql: string;
+  /** Fills what SQL cannot compute, after `sql` and in its transaction. */
+  readonly fill?: (database: Queries) => void;
 }
 
 /** Markets and records. The application_id is "bkrl". Version 6 was released first, in 0.2.0. */
@@ -32,8 +37,12 @@ export const RECORDINGS: DatabaseFile = {
   applicationId: 0x62_6b_72_6c,
   version: 8,
   schema: recordings,
-  migrations: [{ sql: toVersion7 }, { sql: toVersion8 }],
+  migrations: [{ sql: toVersion7 }, { sql: toVersion8, fill: measureMarkets }],
 };
+
+function measureMarkets(database: Queries): void {
+  new RecordedTimes(database, new Segments(database)).updateAll();
+}
 
 /** Tiers, accounts, keys, grants and the audit. The application_id is "bkra". */
 export const ACCOUNTS: DatabaseFile = {

@@ -9,7 +9,7 @@ import {
 } from '../segment/segment-header.ts';
 import { damaged } from '../segment/varint.ts';
 import { BucketWalk } from './bucket-walk.ts';
-import type { Database } from './database.ts';
+import type { Queries } from './queries.ts';
 import {
   type Found,
   ID_MAX,
@@ -76,7 +76,7 @@ export class Segments {
   /** The digest of the payload that was read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
 
-  constructor(database: Database) {
+  constructor(database: Queries) {
     const next = database.query<SealedPayload, [number, number, number]>(NEXT_SEGMENT);
     const previous = database.query<SealedPayload, [number, number, number]>(PREVIOUS_SEGMENT);
     this.#source = {

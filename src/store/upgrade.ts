@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { flush, writeNew } from './on-disk.ts';
+import { queriesOf } from './queries.ts';
 
 /** A finished upgrade: the versions before and after it, and the path of the copy with the earlier version. */
 export interface Upgraded {
@@ -67,7 +68,10 @@ export function migrate(sqlite: Sqlite, path: string, file: DatabaseFile, versio
   // Syncs the removal of the journal too: a journal that reappears would undo later writes.
   sqlite.run('PRAGMA synchronous = EXTRA');
   const run = sqlite.transaction(() => {
-    for (const { sql } of file.migrations.slice(version - oldestVersion(file))) sqlite.run(sql);
+    for (const { sql, fill } of file.migrations.slice(version - oldestVersion(file))) {
+      sqlite.run(sql);
+      fill?.(queriesOf(sqlite));
+    }
     if (sqlite.query('PRAGMA foreign_key_check').get() !== null) {
       throw new DomainError(
         'unavailable',

@@ -104,6 +104,8 @@ test.each<[args: string, rowsOf: (document: never) => readonly unknown[], Expect
       'START (UTC)': ({ startTime }: Document) => minute(startTime),
       STATE: ({ winner, closed }: Document) => winner ?? (closed === true ? 'closed' : 'open'),
       SNAPSHOTS: ({ snapshotCount }: Document) => snapshotCount,
+      RECORDED: ({ recordedSeconds, windowSeconds }: Document) =>
+        `${Math.floor(Number(recordedSeconds))} s of ${windowSeconds} s`,
     },
   ],
   [

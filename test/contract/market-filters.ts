@@ -20,6 +20,16 @@ function countOf(conditionId: unknown, asOfMs = Infinity): number {
   return expectedSnapshots(market).filter(({ timestamp }) => at(timestamp) <= asOfMs).length;
 }
 
+/** The seconds between books that are at most a minute apart, in the window; no market of the recording has gaps. */
+function recordedSeconds(market: MarketRecord, asOfMs = Infinity): number {
+  const times = expectedSnapshots(market).map(({ timestamp }) => at(timestamp));
+  const known = times.filter((ms) => ms <= asOfMs).sort((a, b) => a - b);
+  const inside = (ms: number) => Math.min(Math.max(ms, at(market.startTime)), at(market.endTime));
+  const steps = known.slice(1).map((to, index) => [known[index]!, to] as const);
+  const close = steps.filter(([from, to]) => to - from <= MINUTE);
+  return close.reduce((sum, [from, to]) => sum + inside(to) - inside(from), 0) / 1000;
+}
+
 interface Filter {
   readonly tf?: string | undefined;
   readonly search?: string | undefined;
@@ -140,15 +150,24 @@ export function marketFilterTests(suite: Suite): void {
     expect((await get(`/v1/btc/markets?search=${text}`)).status).toBe(400);
   });
 
-  test('A market has snapshotCount only with include=counts.', async () => {
+  test('A market has snapshotCount, recordedSeconds and windowSeconds only with include=counts.', async () => {
     for (const market of [BOOKS, RECORDED, NEAREST, EMPTY, ETH, SOL]) {
       const expected = expectedMarket(market);
       const counted = (await get(`${of(market)}?include=counts`)).json<{ data: Fields }>();
-      expect(counted.data).toEqual({ ...expected, snapshotCount: countOf(expected.conditionId) });
+      expect(counted.data).toEqual({
+        ...expected,
+        // Unknown is null here, and 0 in the fixed record.
+        volume: market.volume === undefined ? null : expected.volume,
+        liquidity: market.liquidity === undefined ? null : expected.liquidity,
+        snapshotCount: countOf(expected.conditionId),
+        recordedSeconds: recordedSeconds(market),
+        windowSeconds: (at(market.endTime) - at(market.startTime)) / 1000,
+      });
       expect((await get(of(market))).json<unknown>()).toEqual({ data: expected });
       for (const asOf of [T0, T0 + 1, T0 + 1999, T0 + 2000, T0 + 2500, T0 + 30_000]) {
         const { data } = (await get(`${of(market)}?include=counts&asOf=${asOf}`)).json<{ data: Fields }>();
         expect(data.snapshotCount).toBe(countOf(expected.conditionId, asOf));
+        expect(data.recordedSeconds).toBe(recordedSeconds(market, asOf));
       }
     }
   });

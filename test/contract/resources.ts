@@ -138,6 +138,8 @@ export const SHAPES = {
       hasShape(instant, { assetId: 'digits', outcome: 'outcome', timestamp: 'instant', books: 'number' }),
     ),
     gapCount: 'number',
+    recordedSeconds: 'number',
+    windowSeconds: 'number',
     gaps: listOf((gap) => hasShape(gap, { from: 'instant', to: 'instant', reason: 'text' })),
   },
   HeatMap: {

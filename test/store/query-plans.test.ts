@@ -14,6 +14,7 @@ import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
+import { GAPS_OF_WINDOW, RECORDED_WINDOW, SEGMENTS_OF_WINDOW } from '../../src/store/recorded-times.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
@@ -114,6 +115,20 @@ test.each<[string, string, ...string[]]>([
     GAPS,
   ],
   ['LONGEST_WINDOW', markets.LONGEST_WINDOW, `${MARKETS} COVERING INDEX markets_by_length (`],
+  [
+    'RECORDED_WINDOW',
+    RECORDED_WINDOW,
+    `${MARKETS} INTEGER PRIMARY KEY`,
+    'CORRELATED SCALAR SUBQUERY',
+    'SEARCH gaps USING PRIMARY KEY (',
+  ],
+  ['GAPS_OF_WINDOW', GAPS_OF_WINDOW, 'SEARCH gaps USING PRIMARY KEY ('],
+  [
+    'SEGMENTS_OF_WINDOW',
+    SEGMENTS_OF_WINDOW,
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    `${SEGMENTS} INDEX segments_by_position (`,
+  ],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [
     'COUNT_LISTED',

@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import { openArchive } from '../../src/store/archive.ts';
 import { openRegistry } from '../../src/store/registry.ts';
@@ -37,6 +38,14 @@ async function expectWhole(directory: string): Promise<void> {
       audit: true,
     });
     expect(registry.tiers.list().map(({ id }) => id)).toContain('desk');
+    const market = archive.markets.afterKey(0)!;
+    const times = OUTCOMES.flatMap((outcome) =>
+      archive.snapshots.timesBetween(market, outcome, market.startMs, market.endMs),
+    );
+    const missedMs = archive.gaps.list(market.key).reduce((sum, { fromMs, toMs }) => sum + toMs - fromMs, 0);
+    // None of its books is more than a minute after the one before it.
+    expect(archive.recordedTimes.ofMarket(market.key)).toBe(Math.max(...times) - Math.min(...times) - missedMs);
+    expect(times.length).toBeGreaterThan(200);
     const usage = activity.database.query<{ n: number }, []>('SELECT SUM(requests) AS n FROM usage').get();
     expect(usage?.n).toBe(2);
   } finally {

@@ -105,7 +105,7 @@ export const QUERY = {
   closed: optional(FLAG, 'true: only markets whose trading has ended; false: only open markets.', 'true'),
   include: optional(
     word(['counts']),
-    'counts adds snapshotCount to each market: the number of its stored order book snapshots.',
+    'counts adds to each market snapshotCount, the number of its stored order book snapshots, and recordedSeconds of windowSeconds, the recorded part of its window. An unknown volume or liquidity is then null.',
     'counts',
   ),
   cursor: optional(

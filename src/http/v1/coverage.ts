@@ -3,6 +3,7 @@ import { CoverageResource, lengthOf } from '../../domain/coverage.ts';
 import { formatInstant, type InstantMs } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
+import { recordedSeconds } from '../../domain/recorded-time.ts';
 import { Coverages, type MarketCoverage } from '../../store/coverage.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -65,7 +66,7 @@ export function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): Inst
 
 /** A market's coverage as an answer; the last silence lasts until `untilMs`. */
 export function coverageResource(
-  { market, outcomes, contradictions, contradictingCount, contradicting, gapCount, gaps }: MarketCoverage,
+  { market, recordedMs, outcomes, contradictions, contradictingCount, contradicting, gapCount, gaps }: MarketCoverage,
   untilMs: InstantMs,
 ): CoverageResource {
   const { conditionId, slug, symbol, timeframe } = market;
@@ -76,6 +77,7 @@ export function coverageResource(
     timeframe,
     startTime: formatInstant(market.startMs),
     endTime: formatInstant(market.endMs),
+    ...recordedSeconds(market, recordedMs),
     outcomes: outcomes.map(({ outcome, mirrored, snapshots, firstMs, lastMs, silence, ...counts }) => {
       const { oneSided, crossed, empty, placeholder } = counts;
       const longest = silence.longest(untilMs);

@@ -1,8 +1,10 @@
 import { Elysia } from 'elysia';
 import { Type } from 'typebox';
+import type { InstantMs } from '../../domain/instant.ts';
 import { MarketResource, MarketWithCounts, marketResource } from '../../domain/market.ts';
 import { marketResourceAsOf } from '../../domain/market-as-of.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
+import { recordedSeconds } from '../../domain/recorded-time.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { ListPosition, MarketFilter, StoredMarket } from '../../store/markets.ts';
 import { dataOf, described } from '../openapi/described.ts';
@@ -18,7 +20,7 @@ import { windowOf } from './pagination.ts';
 const { tf, limit, skip, search, recorded, closed, from, to, include, asOf } = QUERY;
 
 const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
-  description: 'With snapshotCount if the request has include=counts.',
+  description: 'With snapshotCount, recordedSeconds and windowSeconds if the request has include=counts.',
 });
 const MarketListAnswer = Type.Object(
   {
@@ -169,10 +171,24 @@ function isFiltered({ search, recorded, closed, fromMs, toMs }: MarketFilter): b
 }
 
 function resourceOf(
-  { snapshotTotals }: Archive,
+  archive: Archive,
   market: StoredMarket,
   { asOfMs, hasCounts }: Pick<MarketListQuery, 'asOfMs' | 'hasCounts'>,
 ): MarketResource | MarketWithCounts {
-  const resource = asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
-  return hasCounts ? { ...resource, snapshotCount: snapshotTotals.count(market.key, asOfMs) } : resource;
+  if (hasCounts) return marketWithCounts(archive, market, asOfMs);
+  return asOfMs === undefined ? marketResource(market) : marketResourceAsOf(market, asOfMs);
+}
+
+/** A market with what is recorded of it, and null where a volume or a liquidity is unknown. */
+export function marketWithCounts(
+  { snapshotTotals, recordedTimes }: Archive,
+  market: StoredMarket,
+  asOfMs: InstantMs | undefined,
+): MarketWithCounts {
+  const { volume = null, liquidity = null } = market.stated;
+  return {
+    ...(asOfMs === undefined ? { ...marketResource(market), volume, liquidity } : marketResourceAsOf(market, asOfMs)),
+    snapshotCount: snapshotTotals.count(market.key, asOfMs),
+    ...recordedSeconds(market, recordedTimes.ofMarket(market.key, asOfMs)),
+  };
 }

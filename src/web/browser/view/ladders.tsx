@@ -1,9 +1,11 @@
 import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
+import { hasBooks } from './market-reader.ts';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
 
 /** The ladders of the shown outcomes at the chosen instant. */
-export function Ladders({ explorer, shown: { state, coverage } }: MarketContent) {
+export function Ladders({ explorer, shown }: MarketContent) {
+  const { state, coverage } = shown;
   const ladders = explorer.feed.shown.value;
   return (
     <div class="card ladders" aria-live="off">
@@ -26,8 +28,10 @@ export function Ladders({ explorer, shown: { state, coverage } }: MarketContent)
           </select>
         </label>
       </div>
-      {ladders === undefined ? (
-        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'Loading the book …'}</p>
+      {!hasBooks(shown) ? (
+        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'No book is recorded.'}</p>
+      ) : ladders === undefined ? (
+        <p class="quiet">Loading the book …</p>
       ) : (
         outcomesOf(ladders.query.choice).map((outcome) => (
           <Ladder

@@ -4,6 +4,7 @@ import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
+import { hasBooks } from './market-reader.ts';
 import { MarketStatus } from './market-status.tsx';
 import { coverageText, marketTitle, strikeText } from './market-texts.ts';
 import { PictureTools } from './picture-tools.tsx';
@@ -56,7 +57,7 @@ function Market({ explorer, shown }: MarketContent) {
                 plot.value = made;
               }}
             />
-            <Scrubber explorer={explorer} shown={shown} />
+            {hasBooks(shown) && <Scrubber explorer={explorer} shown={shown} />}
           </div>
           {plot.value !== undefined && <Share explorer={explorer} shown={shown} plot={plot.value} />}
           <Help />

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { recordedText } from '../../../domain/recorded-time.ts';
 import { numberText } from '../../texts.ts';
 import type { PagedRows } from './paged-rows.ts';
 import type { ListedMarket, Midpoints, Recordings } from './recordings.ts';
@@ -17,6 +18,7 @@ const COLUMNS = [
   ['mid', 'Midpoint of up'],
   ['winner', 'Winner'],
   ['number', 'Snapshots'],
+  ['number part', 'Recorded'],
   ['number volume', 'Volume ($)'],
 ] as const;
 
@@ -175,6 +177,7 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href }: MarketRowCon
         <Winner market={market} />
       </td>
       <td class="number">{numberText(market.snapshotCount)}</td>
+      <td class="number part">{market.snapshotCount === 0 ? '' : recordedText(market)}</td>
       <td class="number volume">{market.volume === null ? '' : numberText(Math.round(market.volume))}</td>
     </tr>
   );

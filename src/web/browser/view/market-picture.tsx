@@ -4,6 +4,7 @@ import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
 import { Legend } from './legend.tsx';
 import { MarketPlot } from './market-plot.ts';
+import { hasBooks } from './market-reader.ts';
 import { coverageText, marketTitle, pointedText } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
 import { PRICE_LIMITS } from './view-state.ts';
@@ -54,6 +55,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
     const actions = {
       state,
       togglePlay() {
+        if (!hasBooks(shown)) return;
         explorer.isFollowing.value = false;
         playback.toggle();
       },

@@ -11,6 +11,11 @@ export interface ReadMarket {
   readonly coverage: CoverageResource | undefined;
 }
 
+/** False where no book is recorded, or the tier lacks books: nothing can be played. */
+export function hasBooks({ coverage }: ReadMarket): boolean {
+  return coverage?.outcomes.some(({ count }) => count > 0) ?? false;
+}
+
 const LOOK_MS = 20_000;
 
 /** Reads a market, and notices when it changes. */
@@ -69,11 +74,11 @@ async function nextLook(signal: AbortSignal): Promise<void> {
 
 /** The parts of the time axis that a market has. */
 interface RecordedSpans {
-  /** From the start to the end of the market. */
+  /** From the start to the end of the market; where all books are before or after it, from the first to the last of them. */
   readonly window: Span;
   /** The window, and what is recorded before and after it. */
   readonly limits: Span;
-  /** The first instant of the window that has a book of each recorded outcome. */
+  /** Its first instant that has a book of each recorded outcome. */
   readonly firstMs: number;
 }
 
@@ -82,10 +87,11 @@ export function recordedSpans({ market: { startTime, endTime }, coverage }: Read
   const outcomes = coverage?.outcomes ?? [];
   const times = outcomes.flatMap(({ first, last }) => [first, last]).filter((time) => time !== null);
   const recorded = times.map((time) => Date.parse(time));
-  const firsts = outcomes.map(({ first }) => (first === null ? window.from : Date.parse(first)));
-  return {
-    window,
-    limits: { from: Math.min(window.from, ...recorded), to: Math.max(window.to, ...recorded.map((ms) => ms + 1)) },
-    firstMs: Math.min(Math.max(window.from, ...firsts), window.to - 1),
-  };
+  const firsts = outcomes.flatMap(({ first }) => (first === null ? [] : Date.parse(first)));
+  const limits = { from: Math.min(window.from, ...recorded), to: Math.max(window.to, ...recorded.map((ms) => ms + 1)) };
+  const books = { from: Math.min(...recorded), to: Math.max(...recorded) + 1 };
+  // A market that was recorded only before its window, or after it, shows that.
+  const isOutside = recorded.length > 0 && (books.to <= window.from || books.from >= window.to);
+  const shown = isOutside ? books : window;
+  return { limits, window: shown, firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1) };
 }

@@ -1,5 +1,6 @@
 import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { MarketResource } from '../../../domain/market.ts';
+import { recordedText } from '../../../domain/recorded-time.ts';
 import type { PointedCell } from './market-plot.ts';
 import { countText } from './view-texts.ts';
 
@@ -25,16 +26,29 @@ export function strikeText({ priceStart, priceEnd }: Pick<MarketResource, 'price
 }
 
 /** The recorded part of a market, in one line. */
-export function coverageText({ outcomes, gapCount }: CoverageResource): string {
+export function coverageText(coverage: CoverageResource): string {
+  const { outcomes, gapCount, startTime, recordedSeconds } = coverage;
   const count = outcomes.reduce((sum, outcome) => sum + outcome.count, 0);
   if (count === 0) return gapCount === 0 ? 'no books recorded' : `no books recorded, ${countText(gapCount, 'gap')}`;
-  const parts = [countText(count, 'snapshot'), gapCount === 0 ? 'no gaps' : countText(gapCount, 'gap')];
+  const last = lastTime(coverage);
+  const before =
+    recordedSeconds === 0 && last < startTime ? `: only until ${last.slice(0, 16).replace('T', ' ')} UTC` : '';
+  const parts = [
+    `recorded ${recordedText(coverage)}${before}`,
+    countText(count, 'snapshot'),
+    gapCount === 0 ? 'no gaps' : countText(gapCount, 'gap'),
+  ];
   const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
     outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
   );
   if (oneSided! > 0) parts.push(`${COUNT.format(oneSided!)} one-sided`);
   if (crossed! > 0) parts.push(`${COUNT.format(crossed!)} crossed`);
   return parts.join(', ');
+}
+
+/** The time of the last book; empty without books. */
+function lastTime({ outcomes }: CoverageResource): string {
+  return outcomes.reduce((last, outcome) => ((outcome.last ?? '') > last ? outcome.last! : last), '');
 }
 
 /** The time of day in UTC, to the millisecond. */
