@@ -4,10 +4,18 @@ import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
 import { VIEW_TOKEN_PREFIX, type ViewTokens } from './view-tokens.ts';
 
+/** The holder of a request's key. */
+export interface RequestHolder extends KeyHolder {
+  /** The account whose browser shows pages with a token; undefined for a request with the key itself. */
+  readonly viewer?: number;
+}
+
 /** The sender of a request: its access to records. */
 export interface Caller {
   readonly key: Pick<KeyHolder['key'], 'id' | 'asOfMs'>;
   readonly tier: Pick<Tier, 'id' | 'coins' | 'routes'>;
+  /** See RequestHolder. */
+  readonly viewer?: number;
 }
 
 /** The caller of every request to a service without keys. */
@@ -48,10 +56,12 @@ export function keyHolderOf(
   request: Request,
   token: string | undefined,
   nowMs: InstantMs,
-): KeyHolder | undefined {
+): RequestHolder | undefined {
   // Without a header the bearer plugin reads the key from the query, which is not allowed.
   if (token === undefined || !request.headers.has('authorization')) return undefined;
   if (!token.startsWith(VIEW_TOKEN_PREFIX)) return database.readShared(() => keyDirectory.find(token, nowMs));
-  const keyId = request.method === 'GET' || request.method === 'HEAD' ? viewTokens?.keyIdOf(token, nowMs) : undefined;
-  return keyId === undefined ? undefined : database.readShared(() => keyDirectory.findById(keyId, nowMs));
+  const granted = request.method === 'GET' || request.method === 'HEAD' ? viewTokens?.find(token, nowMs) : undefined;
+  if (granted === undefined) return undefined;
+  const holder = database.readShared(() => keyDirectory.findById(granted.keyId, nowMs));
+  return holder && { ...holder, viewer: granted.account };
 }

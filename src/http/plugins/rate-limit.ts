@@ -1,12 +1,14 @@
 import { DomainError } from '../../domain/errors.ts';
 import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
-import type { KeyHolder } from '../../store/key-directory.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
 import { AddressBudgets } from './address-budgets.ts';
+import type { RequestHolder } from './authentication.ts';
 import type { ClientAddresses } from './client-address.ts';
 
 /** Maximum number of keys with windows. */
 const KEYS_MAX = 65_536;
+/** The least that a person who looks at pages may send: opening a market takes about ten requests, and playing it as many a minute. */
+const VIEWER_PER_MINUTE_MIN = 240;
 
 /** The router's view of a request. */
 export interface RequestContext {
@@ -17,12 +19,16 @@ export interface RequestContext {
   readonly params?: Readonly<Record<string, string | undefined>>;
 }
 
-/** Limits per key, or per address without a valid key. All methods but `chargeKeyAgain` set X-RateLimit headers. */
+/**
+ * Limits per key, per person who looks at pages, or per address without a valid key. Looking costs no key's budget. All methods but
+ * `chargeKeyAgain` set X-RateLimit headers.
+ */
 export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;
   readonly #isOff: boolean;
   readonly #keyWindows = new RateWindows(KEYS_MAX);
+  readonly #viewerWindows = new RateWindows(KEYS_MAX);
   readonly #addressBudgets = new AddressBudgets();
   readonly #preflightBudgets = new AddressBudgets();
 
@@ -34,14 +40,15 @@ export class RateLimit {
   }
 
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */
-  chargeKey(holder: KeyHolder, { headers }: ResponseSettings, now: ClockReading): void {
+  chargeKey(holder: RequestHolder, { headers }: ResponseSettings, now: ClockReading): void {
     const allowance = this.#chargeKey(holder, now);
     setHeaders(headers, allowance);
-    if (!allowance.allowed) throw rateLimited(headers, allowance, 'requests with this key');
+    if (allowance.allowed) return;
+    throw rateLimited(headers, allowance, holder.viewer === undefined ? 'requests with this key' : 'requests of pages');
   }
 
   /** Counts one more request for an answer that has begun. Returns false, and counts nothing, above the limit. */
-  chargeKeyAgain(holder: KeyHolder, now: ClockReading): boolean {
+  chargeKeyAgain(holder: RequestHolder, now: ClockReading): boolean {
     return this.#chargeKey(holder, now).allowed;
   }
 
@@ -61,8 +68,10 @@ export class RateLimit {
     setHeaders(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
   }
 
-  #chargeKey({ key, tier }: KeyHolder, now: ClockReading): Allowance {
-    return this.#keyWindows.charge(key.id, key.requestsPerMinute ?? tier.requestsPerMinute, now);
+  #chargeKey({ key, tier, viewer }: RequestHolder, now: ClockReading): Allowance {
+    const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
+    if (viewer === undefined) return this.#keyWindows.charge(key.id, limit, now);
+    return this.#viewerWindows.charge(String(viewer), Math.max(limit, VIEWER_PER_MINUTE_MIN), now);
   }
 
   #charge(budgets: AddressBudgets, { request, set: { headers } }: RequestContext, what: string): void {

@@ -57,11 +57,11 @@ export class ViewTokens {
     return { token, endsMs: granted.endsMs };
   }
 
-  /** The key that a token was issued for; undefined for a text that is no token, or whose token has ended. */
-  keyIdOf(token: string, nowMs: InstantMs): string | undefined {
+  /** The access that a token gives; undefined for a text that is no token, or whose token has ended. */
+  find(token: string, nowMs: InstantMs): Pick<ViewTokenGrant, 'keyId' | 'account'> | undefined {
     const granted = this.#granted.get(this.#secret.digestText(token));
     if (granted === undefined) return undefined;
-    if (nowMs < granted.endsMs && granted.isOpen()) return granted.keyId;
+    if (nowMs < granted.endsMs && granted.isOpen()) return granted;
     this.#end(granted);
     return undefined;
   }
