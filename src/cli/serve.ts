@@ -19,6 +19,7 @@ import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
 import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { openRegistry } from '../store/registry.ts';
+import { SampleMarkets } from '../store/sample-markets.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
@@ -184,6 +185,7 @@ async function listenUntilStopped(
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
   const viewTokens = site && new ViewTokens();
+  const samples = new SampleMarkets(served.archive);
   const accessLog = options.accessLog ? new AccessLog(log) : undefined;
   using measured =
     options.metricsPort === undefined
@@ -198,12 +200,14 @@ async function listenUntilStopped(
     logError: log.error,
     edge: edgeOf(options, accessLog),
     metrics: measured?.metrics,
+    samples,
     viewTokens,
     pages: (addresses) => {
       const { registry } = served;
       const tokens = site &&
         viewTokens && {
           tokens: viewTokens,
+          samples,
           service: site.service,
           registry,
           addresses,

@@ -5,6 +5,7 @@ import type { ClockReading } from '../domain/rate-window.ts';
 import { FairQueue } from '../replay/fair-queue.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
+import type { SampleMarkets } from '../store/sample-markets.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
@@ -51,6 +52,8 @@ export interface AppDeps {
   readonly metrics?: Metrics | undefined;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
+  /** The samples of pages with view tokens. */
+  readonly samples?: SampleMarkets | undefined;
   /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
@@ -81,6 +84,7 @@ export function createApp(appDeps: AppDeps) {
     edge = {},
     metrics,
     latestInstant = () => undefined,
+    samples,
     viewTokens,
     pages = () => new Elysia(),
     hasAccounts = false,
@@ -94,6 +98,7 @@ export function createApp(appDeps: AppDeps) {
   const accessDeps: AccessDeps = {
     registry,
     viewTokens,
+    samples,
     isOpen,
     grantNeeded: replay === undefined ? undefined : 'replay',
     rateLimit,

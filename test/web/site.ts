@@ -4,6 +4,7 @@ import type { Billing } from '../../src/billing/billing.ts';
 import { createApp } from '../../src/http/app.ts';
 import { ViewTokens } from '../../src/http/plugins/view-tokens.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { SampleMarkets } from '../../src/store/sample-markets.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
 import { accountSite } from '../../src/web/site.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
@@ -32,6 +33,7 @@ export function startSite(
   const viewTokens = new ViewTokens();
   const demoKeyId = demoKeyOf?.(opened);
   const archive = openArchive(opened.directory, nowMs(), { create: true });
+  const samples = new SampleMarkets(archive);
   // Each reading is a second later: no request exceeds a limit of addresses.
   let monotonicMs = 0;
   const app = createApp({
@@ -48,11 +50,12 @@ export function startSite(
     logError: (line) => {
       throw new Error(line);
     },
+    samples,
     viewTokens,
     pages: (addresses) => {
       const all = new Elysia({ name: 'pages' });
       all.use(accountSite({ service, registry, archive, billing, nowMs, addresses }));
-      const tokens = { tokens: viewTokens, service, registry, addresses, nowMs, demoKeyId };
+      const tokens = { tokens: viewTokens, samples, service, registry, addresses, nowMs, demoKeyId };
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
       all.use(pricingSite({ registry, billing, hasAccounts: true }));
       return all;

@@ -60,7 +60,9 @@ function served(answers: readonly Answer[]) {
   };
 }
 
-const given = (token: string) => json({ data: { token, expiresInSeconds: 600, key: KEY, tier: TIER, keys: [KEY] } });
+const SAMPLE = { symbol: 'btc', slug: 'market-1', conditionId: '0x1' };
+const given = (token: string) =>
+  json({ data: { token, expiresInSeconds: 600, key: KEY, tier: TIER, keys: [KEY], sample: SAMPLE } });
 
 async function refusalOf(work: Promise<unknown>): Promise<RequestRefused> {
   const thrown: unknown = await work.then(
@@ -104,9 +106,17 @@ describe('a token', () => {
     ]);
     expect(connection.grants('prices')).toBe(true);
     expect(connection.grants('snapshots')).toBe(false);
-    expect(connection.missingGrant('snapshots')).toEqual({
-      sentence: 'Your tier, Starter, lacks snapshots.',
-      link: { href: '/account/plan', text: 'See the plans' },
+    const plans = { href: '/account/plan', text: 'See the plans' };
+    expect(connection.missingGrant('snapshots', 'So.')).toEqual({
+      sentence: 'Your tier, Starter, lacks snapshots. So.',
+      link: plans,
+      also: { href: '/view/btc/market-1', text: 'See the market of the day' },
+    });
+    expect(connection.missingGrant('quotes', 'So.').also).toBeUndefined();
+    expect(connection.sampleNotice).toEqual({
+      sentence:
+        'This market is the sample of the day. Your tier, Starter, lacks the books of all other markets, their midpoints, downloads and replays.',
+      link: plans,
     });
   });
 
@@ -175,7 +185,7 @@ describe('a typed key', () => {
       ['/v1/account', `Bearer ${TYPED}`],
       ['/v1/coins', `Bearer ${TYPED}`],
     ]);
-    expect(connection.missingGrant('export').link).toBeUndefined();
+    expect(connection.missingGrant('export', '').link).toBeUndefined();
   });
 
   test('has the tier that it is pinned to', async () => {

@@ -11,6 +11,7 @@ import { type Site, startSite } from './site.ts';
 const ADA = 'ada@example.com';
 const TOKEN = '/view/token';
 const SNAPSHOTS = `/v1/btc/markets/${CONDITION_ID}/snapshots`;
+const QUOTES = `/v1/btc/markets/${CONDITION_ID}/quotes`;
 
 interface TokenAnswer {
   readonly token: string;
@@ -19,6 +20,7 @@ interface TokenAnswer {
   readonly key: { readonly id: string; readonly name: string | null; readonly tier: string };
   readonly tier: { readonly id: string };
   readonly keys: readonly { readonly id: string }[];
+  readonly sample: Readonly<Record<'symbol' | 'slug' | 'conditionId', string>> | null;
 }
 
 function keyOf({ people: { registry, nowMs } }: Site, request: Partial<KeyRequest> = {}): string {
@@ -86,24 +88,33 @@ describe('a token of a signed-in browser', () => {
     const asOf = await tokenOf(site, browser, limited);
     expect(asOf.key.id).toBe(limited);
     expect(await snapshotsWith(asOf.token)).toBe(1);
-    expect(await statusOf(site, (await tokenOf(site, browser, free)).token, SNAPSHOTS)).toBe(403);
+    expect(await statusOf(site, (await tokenOf(site, browser, free)).token, QUOTES)).toBe(403);
     expect(await statusOf(site, found.token, '/v1/account')).toBe(200);
   });
 
-  test('shares the rate window and the usage of its key', async () => {
+  test("Looking costs no key's minute: pages have one of their own per person, of 240 requests or the key's limit if that is higher.", async () => {
     await using site = await startRecorded();
     const browser = await site.signedIn(ADA);
     const request = { account: ADA, name: undefined, tier: 'pro', requestsPerMinute: 3 };
     const { key, apiKey } = createKey(site.people.registry, NOW_MS, request);
     const [first, second] = [await tokenOf(site, browser), await tokenOf(site, browser)];
     expect(first.token).not.toBe(second.token);
-    const statuses: number[] = [];
-    for (const bearer of [first.token, key, second.token, first.token, key]) {
-      statuses.push(await statusOf(site, bearer, '/v1/coins'));
+    const remaining: string[] = [];
+    const bearers = [key, first.token, key, second.token, first.token, key, key, first.token];
+    for (const bearer of bearers) {
+      const { status, headers } = await get(site, bearer, '/v1/coins');
+      remaining.push(`${status} ${headers.get('x-ratelimit-remaining')}/${headers.get('x-ratelimit-limit')}`);
     }
-    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    expect(remaining).toEqual([
+      ...['200 2/3', '200 239/240', '200 1/3', '200 238/240'],
+      ...['200 237/240', '200 0/3', '429 0/3', '200 236/240'],
+    ]);
     const uses = site.people.service.activity.usage.lastUses([apiKey.id]);
     expect(uses.get(apiKey.id)).toBe(NOW_MS);
+    keyOf(site, { account: 'eve@example.com' });
+    const eve = await tokenOf(site, await site.signedIn('eve@example.com'));
+    const { headers } = await get(site, eve.token, '/v1/coins');
+    expect(headers.get('x-ratelimit-remaining')).toBe('999');
   });
 
   test('A token may only read /v1: a POST with it gets a 401.', async () => {
@@ -172,17 +183,17 @@ describe('a token of a signed-in browser', () => {
     const id = keyOf(site, { tier: undefined });
     const { token, tier } = await tokenOf(site, browser);
     expect(tier.id).toBe('free');
-    expect(await statusOf(site, token, SNAPSHOTS)).toBe(403);
+    expect(await statusOf(site, token, QUOTES)).toBe(403);
     const endMs = NOW_MS + 60_000;
     grantTier({ registry, nowMs: NOW_MS }, registry.accounts.findByEmail(ADA)!.id, 'pro', endMs);
-    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    expect(await statusOf(site, token, QUOTES)).toBe(200);
     site.people.passTime(60_000);
-    expect(await statusOf(site, token, SNAPSHOTS)).toBe(403);
+    expect(await statusOf(site, token, QUOTES)).toBe(403);
     changeKey({ registry, nowMs: site.people.nowMs() }, id, { tier: 'enterprise' });
-    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    expect(await statusOf(site, token, QUOTES)).toBe(200);
     // Its secret is another one; the session and the key are the same.
     registry.database.write(() => registry.apiKeys.rotate(id, NOW_MS));
-    expect(await statusOf(site, token, SNAPSHOTS)).toBe(200);
+    expect(await statusOf(site, token, QUOTES)).toBe(200);
   });
 
   test('A token of a page is unknown to another process, and after a restart.', async () => {
@@ -194,6 +205,67 @@ describe('a token of a signed-in browser', () => {
     expect(await statusOf(other, token, SNAPSHOTS)).toBe(401);
     expect(await statusOf(site, `${token}0`, SNAPSHOTS)).toBe(401);
     expect(await statusOf(site, 'br_view_', SNAPSHOTS)).toBe(401);
+  });
+});
+
+describe('the market of the day', () => {
+  const DAY_MS = 86_400_000;
+  const idOf = (nth: number) => `0x${String(nth).padStart(64, '0')}`;
+  /** A market whose window ends this long before the day of `NOW_MS`, and its snapshots. */
+  const recorded = (nth: number, { endsMs = 0, snapshots = 1, symbol = 'btc' } = {}) => {
+    const startMs = NOW_MS - (NOW_MS % DAY_MS) - endsMs - 300_000;
+    const ids = { conditionId: idOf(nth), slug: `market-${nth}`, clobTokenIds: [`${nth}1`, `${nth}2`], symbol };
+    const times = { startTime: new Date(startMs).toISOString(), endTime: new Date(startMs + 300_000).toISOString() };
+    const book = (i: number) =>
+      sampleSnapshot({ ...ids, assetId: `${nth}1`, timestamp: new Date(startMs + 1000 * i).toISOString() });
+    return [sampleMarket({ ...ids, ...times }), ...Array.from({ length: snapshots }, (_, i) => book(i))];
+  };
+  const pathOf = (nth: number, rest: string, coin = 'btc') => `/v1/${coin}/markets/${idOf(nth)}/${rest}`;
+  const BOOKS = ['coverage', 'heatmap', 'snapshots', `snapshots/at/${NOW_MS}`, `snapshots/at?ts=${NOW_MS}`];
+
+  test('A page of a tier without snapshots shows the fullest of the latest markets that ended before the day (UTC), and no other books.', async () => {
+    await using site = startSite();
+    await importRecords(site.archive, [
+      // Today's.
+      ...recorded(1, { endsMs: -1, snapshots: 9 }),
+      ...recorded(2, { snapshots: 2 }),
+      ...recorded(3, { endsMs: DAY_MS, snapshots: 3 }),
+      ...recorded(4, { endsMs: 2 * DAY_MS, snapshots: 3 }),
+      ...recorded(5, { symbol: 'eth', snapshots: 5 }),
+      // Fuller, and older than 20 others.
+      ...Array.from({ length: 20 }, (_, i) => recorded(10 + i, { endsMs: 3 * DAY_MS })).flat(),
+      ...recorded(6, { endsMs: 4 * DAY_MS, snapshots: 9 }),
+    ]);
+    const request = { account: ADA, name: undefined, tier: 'free', requestsPerMinute: undefined };
+    const { key } = createKey(site.people.registry, NOW_MS, request);
+    const browser = await site.signedIn(ADA);
+    const { token, sample } = await tokenOf(site, browser);
+    expect(sample).toEqual({ symbol: 'btc', slug: 'market-3', conditionId: idOf(3) });
+    for (const rest of BOOKS) {
+      expect([rest, await statusOf(site, token, pathOf(3, rest))]).toEqual([rest, 200]);
+      expect([rest, await statusOf(site, key, pathOf(3, rest))]).toEqual([rest, 403]);
+      expect([rest, await statusOf(site, token, pathOf(4, rest))]).toEqual([rest, 403]);
+      expect([rest, await statusOf(site, token, pathOf(5, rest, 'eth'))]).toEqual([rest, 403]);
+    }
+    // A stream checks its grant again while it is sent.
+    const stream = await get(site, token, pathOf(3, 'stream?speed=max'));
+    expect((await stream.text()).match(/event: snapshot/g)).toHaveLength(3);
+    for (const rest of ['quotes', 'export']) expect(await statusOf(site, token, pathOf(3, rest))).toBe(403);
+    // The day stays the same when more is recorded of it.
+    await importRecords(site.archive, recorded(7, { snapshots: 8 }));
+    expect((await tokenOf(site, browser)).sample?.slug).toBe('market-3');
+    site.people.passTime(DAY_MS);
+    expect((await tokenOf(site, await site.signedIn(ADA))).sample?.slug).toBe('market-1');
+  });
+
+  test('is not named to tiers with snapshots, nor where no coin of the tier has one', async () => {
+    await using site = startSite();
+    await importRecords(site.archive, recorded(5, { symbol: 'eth' }));
+    keyOf(site, { tier: 'free' });
+    const browser = await site.signedIn(ADA);
+    expect((await tokenOf(site, browser)).sample).toBeNull();
+    keyOf(site, { tier: 'starter' });
+    expect((await tokenOf(site, browser)).sample).toBeNull();
   });
 });
 
@@ -336,7 +408,8 @@ test('A session has at most 8 tokens and an account 32: its oldest end, and neve
   const tokens = new ViewTokens();
   const issue = (account: number, session = 'only', nowMs = 0) =>
     tokens.issue({ keyId: 'key', account, session: `${account} ${session}`, isOpen: () => true }, nowMs).token;
-  const valid = (given: readonly string[], nowMs = 1) => given.map((token) => tokens.keyIdOf(token, nowMs) === 'key');
+  const valid = (given: readonly string[], nowMs = 1) =>
+    given.map((token) => tokens.find(token, nowMs)?.keyId === 'key');
   const own = Array.from({ length: 9 }, () => issue(1));
   expect(valid(own)).toEqual([false, ...Array(8).fill(true)]);
   const others = Array.from({ length: 5000 }, (_, index) => issue(2, `${index % 20}`));

@@ -3,7 +3,8 @@ import { Elysia } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
 import { type InstantMs, parsePlainInteger } from '../../domain/instant.ts';
 import type { ClockReading } from '../../domain/rate-window.ts';
-import { type Grant, grantsAllRecords } from '../../domain/tier.ts';
+import { type Grant, grantsAllRecords, grantsRoute } from '../../domain/tier.ts';
+import type { SampleMarkets } from '../../store/sample-markets.ts';
 import { pairsIn, parameterValue, Refused } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
 import { queryValues } from '../parameters/query.ts';
@@ -26,11 +27,16 @@ export interface AccessDeps extends AuthenticationDeps {
    * replay in its path and its key's id. Throws 'not-found' if the replay does not exist for this key.
    */
   readonly latestInstant: (replay: string | undefined, keyId: string | undefined) => InstantMs | undefined;
+  /** Pages with a token show the market of the day though its tier lacks snapshots; undefined: there are no such pages. */
+  readonly samples: SampleMarkets | undefined;
   /** Undefined: requests are not counted. */
   readonly usage: UsageCounter | undefined;
   /** Refuses some requests without any key in another way than with 401. */
   readonly refuseVisitor?: ((context: RequestContext) => void) | undefined;
 }
+
+/** The parameters of a path; undefined for one without. */
+type PathParams = Readonly<Record<string, string | undefined>> | undefined;
 
 /** Checks access again while a long answer is sent. */
 export class AccessCheck {
@@ -38,20 +44,14 @@ export class AccessCheck {
   readonly #request: Request;
   readonly #token: string | undefined;
   readonly #caller: Caller;
-  readonly #replay: string | undefined;
+  readonly #params: PathParams;
 
-  constructor(
-    deps: AccessDeps,
-    request: Request,
-    token: string | undefined,
-    caller: Caller,
-    replay: string | undefined,
-  ) {
+  constructor(deps: AccessDeps, request: Request, token: string | undefined, caller: Caller, params: PathParams) {
     this.#deps = deps;
     this.#request = request;
     this.#token = token;
     this.#caller = caller;
-    this.#replay = replay;
+    this.#params = params;
   }
 
   /** The key's id; undefined if no key is needed. */
@@ -67,7 +67,7 @@ export class AccessCheck {
   /** Returns true if the key is valid now and its tier grants the route and the coin. Ignores rate limits. */
   isGranted(grant: Grant, coin: string): boolean {
     const now = callerNow(this.#deps, this.#request, this.#token);
-    return now !== undefined && isGranted(now.tier, grant, coin);
+    return now !== undefined && isGranted(now.tier, neededGrant(this.#deps, now, grant, this.#params), coin);
   }
 
   /** Counts one more request of the key. Returns false if its limit is reached, or if it is no longer valid. */
@@ -81,7 +81,7 @@ export class AccessCheck {
 
   /** The latest instant that the answer may show now. */
   latestMs(): InstantMs | undefined {
-    return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(this.#replay, this.keyId));
+    return earlierLimit(this.#caller.key.asOfMs, this.#deps.latestInstant(replayIn(this.#params), this.keyId));
   }
 }
 
@@ -89,7 +89,7 @@ export class AccessCheck {
 interface GrantContext {
   readonly caller?: Caller;
   readonly exchange?: Exchange;
-  readonly params?: { readonly coin?: string; ts?: unknown };
+  readonly params?: { readonly coin?: string; readonly conditionId?: string; ts?: unknown };
   readonly request: Request;
   readonly route: string;
 }
@@ -116,7 +116,7 @@ export function access(deps: AccessDeps) {
     .use(bearer())
     .derive({ as: 'scoped' }, ({ bearer: token, request, set, params, route }) => {
       const caller = admit(deps, { request, set, route, params }, token);
-      const accessCheck = new AccessCheck(deps, request, token, caller, replayIn(params));
+      const accessCheck = new AccessCheck(deps, request, token, caller, params);
       const asOfMs = accessCheck.latestMs();
       const { keyId } = accessCheck;
       const exchange: Exchange = {
@@ -131,7 +131,7 @@ export function access(deps: AccessDeps) {
     .macro('grant', (grant: Grant | 'any') => {
       // The framework adds the returned fields to the context, which its types do not say of this hook.
       const transform: (context: GrantContext) => void = ({ caller, exchange, params, request, route }) => {
-        refuseUngranted(caller!.tier, grant === 'any' ? undefined : grant, params?.coin);
+        refuseUngranted(caller!.tier, neededGrant(deps, caller!, grant, params), params?.coin);
         const query = queryValues(searchOf(request), route);
         if (typeof params?.ts === 'string') {
           const ts = parameterValue(params.ts, PATH.ts, 'path');
@@ -147,6 +147,19 @@ export function access(deps: AccessDeps) {
     });
 }
 
+/** The grant that a request needs of its tier; undefined: none, as for the books of the market of the day in a page. */
+function neededGrant(
+  { samples, clocks }: AccessDeps,
+  { tier, viewer }: Caller,
+  grant: Grant | 'any',
+  params: GrantContext['params'],
+): Grant | undefined {
+  if (grant === 'any') return undefined;
+  if (viewer === undefined || grant !== 'snapshots' || grantsRoute(tier, grant)) return grant;
+  const sample = samples?.of(tier, clocks().wallMs);
+  return sample !== undefined && params?.conditionId === sample.conditionId ? undefined : grant;
+}
+
 /** Returns true if an integer time, or one of a list, is a date before 1974 in milliseconds, or a current date in seconds. */
 function isEarly(time: unknown): boolean {
   return typeof time === 'number' ? time < LOOKS_LIKE_SECONDS_BELOW : Array.isArray(time) && time.some(isEarly);
@@ -155,7 +168,7 @@ function isEarly(time: unknown): boolean {
 export type Access = ReturnType<typeof access>;
 
 /** The replay in a path; undefined without one. `params` is undefined for paths without parameters. */
-export function replayIn(params: Readonly<Record<string, string | undefined>> | undefined): string | undefined {
+export function replayIn(params: PathParams): string | undefined {
   return params?.replay;
 }
 

@@ -1,7 +1,7 @@
 import type { AccountService } from '../../account/account-service.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
-import { tierResource } from '../../domain/tier.ts';
+import { grantsRoute, tierResource } from '../../domain/tier.ts';
 import type { ClientAddresses } from '../../http/plugins/client-address.ts';
 import type { RequestContext } from '../../http/plugins/rate-limit.ts';
 import { VIEW_TOKEN_MS, type ViewTokenGrant, type ViewTokens } from '../../http/plugins/view-tokens.ts';
@@ -9,11 +9,13 @@ import { bodyOf } from '../../http/request-body.ts';
 import { NO_STORE, respondJson } from '../../http/response/response.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
 import type { Registry } from '../../store/registry.ts';
+import type { SampleMarkets } from '../../store/sample-markets.ts';
 import { cookiesOf } from '../cookies.ts';
 import { refuseForeignForm } from '../posted-form.ts';
 
 export interface ViewTokenDeps {
   readonly tokens: ViewTokens;
+  readonly samples: SampleMarkets;
   readonly service: Pick<AccountService, 'sessions' | 'publicUrl'>;
   readonly registry: Registry;
   readonly addresses: ClientAddresses;
@@ -51,8 +53,15 @@ export async function viewTokenAnswer(deps: ViewTokenDeps, context: RequestConte
     key: keyResource(chosen),
     tier: tierResource(chosen.tier),
     keys: keys.map(keyResource),
+    sample: sampleResource(deps, chosen),
   };
   return respondJson(set, { data }, NO_STORE);
+}
+
+/** The market whose books a page may show though the tier lacks them; null: the tier has them, or there is none. */
+function sampleResource({ samples, nowMs }: ViewTokenDeps, { tier }: KeyHolder) {
+  const sample = grantsRoute(tier, 'snapshots') ? undefined : samples.of(tier, nowMs());
+  return sample === undefined ? null : { symbol: sample.symbol, slug: sample.slug, conditionId: sample.conditionId };
 }
 
 /** The owner of a new token, and the owner's valid keys, the one with the widest access first. */

@@ -7,6 +7,7 @@ import type { Connection } from './connection.ts';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
+import { NoticeText } from './notice-text.tsx';
 import type { Recordings } from './recordings.ts';
 import { SearchField } from './search-field.tsx';
 import { tierNotes } from './tier-notes.ts';
@@ -32,10 +33,8 @@ export function BrowsePage({ connection, recordings, later }: BrowsePageContent)
         {state.kind !== 'closed' && <ConnectionStatus connection={connection} />}
       </div>
       {state.kind === 'closed' && <ConnectionStatus connection={connection} />}
-      {notes.map(({ sentence, link }) => (
-        <p key={sentence} class="notice warn">
-          {sentence} {link !== undefined && <a href={link.href}>{link.text}</a>}
-        </p>
+      {notes.map((notice) => (
+        <NoticeText key={notice.sentence} notice={notice} />
       ))}
       <Failure recordings={recordings} />
       <RecordedMarkets recordings={recordings} later={later} />

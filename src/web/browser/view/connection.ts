@@ -21,12 +21,21 @@ interface NamedKey {
 /** The fields of a tier that pages use. */
 export type GrantedTier = Readonly<Pick<TierResource, 'id' | 'name' | 'coins' | 'routes'>>;
 
+/** A market whose books everyone who is signed in may look at. */
+interface SampleMarket {
+  readonly symbol: string;
+  readonly slug: string;
+  readonly conditionId: string;
+}
+
 /** The key that requests are sent with. */
 export interface ConnectedKey {
   readonly key: NamedKey;
   readonly tier: GrantedTier;
   /** All valid keys of a signed-in person; empty for a typed key. */
   readonly keys: readonly NamedKey[];
+  /** The market of the day, for a tier without books. */
+  readonly sample: SampleMarket | null;
 }
 
 export type ConnectionState =
@@ -74,6 +83,13 @@ const TOKEN_PATH = '/view/token';
 const SIGN_IN: Link = { href: '/view/sign-in', text: 'Sign in' };
 const NEW_KEY: Link = { href: '/account/keys/new', text: 'Create a key' };
 const PLANS: Link = { href: '/account/plan', text: 'See the plans' };
+/** What pages show with a route. */
+const SHOWN_BY_ROUTE = {
+  snapshots: 'the books of all other markets',
+  quotes: 'their midpoints',
+  export: 'downloads',
+  replay: 'replays',
+};
 
 /**
  * Sends the requests of a page's script to /v1: without a key, with a key that the person types, or with a short-lived token of the signed-in
@@ -114,14 +130,31 @@ export class Connection {
     return routes === undefined || routes === null || routes.includes(route);
   }
 
-  /** A sentence about a route that the tier does not grant, and where accounts are on a link to the plans. */
-  missingGrant(route: string): Notice {
+  /** The market of the day, for a tier without books. */
+  get sample(): SampleMarket | undefined {
+    const { value: state } = this.#state;
+    return (state.kind === 'ready' ? state.connected?.sample : undefined) ?? undefined;
+  }
+
+  /** A sentence about a route that the tier does not grant, and one about what follows; where accounts are on with links. */
+  missingGrant(route: keyof typeof SHOWN_BY_ROUTE, consequence: string): Notice {
+    const { sample } = this;
+    const also = { href: `/view/${sample?.symbol}/${sample?.slug}`, text: 'See the market of the day' };
+    const sentence = `${this.#tierText} lacks ${route}. ${consequence}`;
+    return { sentence, link: this.#plans, ...(route === 'snapshots' && sample !== undefined && { also }) };
+  }
+
+  /** The market of the day, and what the tier lacks. */
+  get sampleNotice(): Notice {
+    const missing = Object.entries(SHOWN_BY_ROUTE).flatMap(([route, what]) => (this.grants(route) ? [] : what));
+    const list = new Intl.ListFormat('en-GB').format(missing);
+    return { sentence: `This market is the sample of the day. ${this.#tierText} lacks ${list}.`, link: this.#plans };
+  }
+
+  get #tierText(): string {
     const { value: state } = this.#state;
     const tier = state.kind === 'ready' ? state.connected?.tier.name : undefined;
-    return {
-      sentence: tier === undefined ? `Your tier lacks ${route}.` : `Your tier, ${tier}, lacks ${route}.`,
-      link: this.#plans,
-    };
+    return tier === undefined ? 'Your tier' : `Your tier, ${tier},`;
   }
 
   /** Begins, or tries again after the server did not answer. Settles when the state is `ready` or `closed`. */
@@ -154,7 +187,7 @@ export class Connection {
       }
       if (!response.ok && response.status !== 404) throw await this.#refusalOf(response);
       const tier = answer && ((await this.#tierOf(answer)) ?? answer.tier);
-      const connected = answer && tier && { key: { ...answer.key, tier: tier.id }, tier, keys: [] };
+      const connected = answer && tier && { key: { ...answer.key, tier: tier.id }, tier, keys: [], sample: null };
       this.#state.value = { kind: 'ready', connected };
     } catch (error) {
       this.#token = undefined;

@@ -93,6 +93,14 @@ export class Explorer {
   readonly notice: ReadonlySignal<Notice | undefined> = this.#notice;
   readonly reference: ReferenceFeed['prices'];
 
+  /** What the tier lacks of a market, without its books or with them as a sample; undefined: it grants them. */
+  readonly tierNotice: ReadonlySignal<Notice | undefined> = computed(() => {
+    const shown = this.#shown.value;
+    if (shown === undefined || this.connection.grants('snapshots')) return undefined;
+    if (shown.coverage !== undefined) return this.connection.sampleNotice;
+    return this.connection.missingGrant('snapshots', 'A tier with snapshots shows the heat map and the ladder.');
+  });
+
   /** The path of the market, by its id: later another market may have its slug. */
   readonly marketPath: ReadonlySignal<string | undefined> = computed(() => {
     const conditionId = this.#shown.value?.market.conditionId;
@@ -196,7 +204,6 @@ export class Explorer {
       this.#shown.value = { ...read, state, playback: before?.playback ?? new Playback(state) };
       this.#epoch.value += 1;
     });
-    if (read.coverage === undefined) this.#notice.value = this.#booksNotGranted();
     if (this.clock !== undefined) {
       await this.clock.follow(this.#explain, signal);
       return;
@@ -266,11 +273,6 @@ export class Explorer {
     const read = await this.#reader.read(signal);
     const shown = this.#shown.value;
     if (shown !== undefined) this.#shown.value = { ...shown, ...read };
-  }
-
-  #booksNotGranted(): Notice {
-    const { sentence, link } = this.connection.missingGrant('snapshots');
-    return { sentence: `${sentence} A tier with snapshots shows the heat map and the ladder.`, link };
   }
 
   /** Shows why something could not be loaded. A request that the page aborted needs no explanation. */

@@ -7,6 +7,7 @@ import type { MarketPlot } from './market-plot.ts';
 import { hasBooks } from './market-reader.ts';
 import { MarketStatus } from './market-status.tsx';
 import { coverageText, marketTitle, strikeText } from './market-texts.ts';
+import { NoticeText } from './notice-text.tsx';
 import { PictureTools } from './picture-tools.tsx';
 import { PLOT_KEYS } from './plot-keys.ts';
 import { Scrubber } from './scrubber.tsx';
@@ -15,15 +16,13 @@ import { Share } from './share.tsx';
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
-  const notice = explorer.notice.value;
+  const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
     <>
       <ConnectionStatus connection={explorer.connection} />
-      {notice !== undefined && (
-        <p class="notice warn" role="status">
-          {notice.sentence} {notice.link !== undefined && <a href={notice.link.href}>{notice.link.text}</a>}
-        </p>
-      )}
+      {notices.map((notice) => (
+        <NoticeText key={notice.sentence} notice={notice} />
+      ))}
       {shown !== undefined && <Market explorer={explorer} shown={shown} />}
     </>
   );

@@ -35,8 +35,11 @@ export class MarketReader {
     const { text, version } = await this.#look(signal);
     this.#version = version;
     const { data: market } = JSON.parse(text) as { data: MarketWithCounts };
-    if (!this.#connection.grants('snapshots')) return { market, coverage: undefined };
-    const coverage = await this.#connection.get<{ data: CoverageResource }>(`${this.#path}/coverage`, { signal });
+    const isSample = this.#connection.sample?.conditionId === market.conditionId;
+    if (!isSample && !this.#connection.grants('snapshots')) return { market, coverage: undefined };
+    // A sample is granted by its id.
+    const path = `/v1/${market.symbol}/markets/${market.conditionId}/coverage`;
+    const coverage = await this.#connection.get<{ data: CoverageResource }>(path, { signal });
     return { market, coverage: coverage.data };
   }
 

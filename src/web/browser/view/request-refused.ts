@@ -4,13 +4,15 @@ export interface Link {
   readonly text: string;
 }
 
-/** The kind of a problem document, such as `forbidden` or `not-found`; or why there is none. */
-/** A sentence for the person, and a page that helps. */
+/** A sentence for the person, and pages that help. */
 export interface Notice {
   readonly sentence: string;
   readonly link: Link | undefined;
+  /** Another page. */
+  readonly also?: Link;
 }
 
+/** The kind of a problem document, such as `forbidden` or `not-found`; or why there is none. */
 type RefusalKind = string | 'not-connected' | 'unreachable';
 
 /** A request that was refused or not answered. `message` is one sentence for the person. */

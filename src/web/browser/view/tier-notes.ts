@@ -5,7 +5,7 @@ import type { Notice } from './request-refused.ts';
 /** The routes that the browse page and the page of a market need, and what they show. */
 const SHOWN = [
   ['quotes', 'The list has no midpoints.'],
-  ['snapshots', 'Markets cannot be opened.'],
+  ['snapshots', 'The pages of markets show no books.'],
 ] as const;
 
 /** Sentences about data that a key does not show in the list of recordings: late data, midpoints, markets. */
@@ -21,9 +21,7 @@ export function tierNotes(
     notes.push({ sentence, link: undefined });
   }
   for (const [route, consequence] of SHOWN) {
-    if (connection.grants(route)) continue;
-    const { sentence, link } = connection.missingGrant(route);
-    notes.push({ sentence: `${sentence} ${consequence}`, link });
+    if (!connection.grants(route)) notes.push(connection.missingGrant(route, consequence));
   }
   return notes;
 }
