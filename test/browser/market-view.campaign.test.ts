@@ -236,34 +236,109 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market in a browser (needs Chromiu
   });
 });
 
+/** A service with the simulated recordings and an account with one key, whose owner is signed in. */
+async function signedInWith(tier: string) {
+  await using resources = new AsyncDisposableStack();
+  const data = join(resources.use(temporaryDirectory()).path, 'data');
+  const port = String(await freePort());
+  const origin = `http://127.0.0.1:${port}`;
+  await printed(['seed', '--data', data]);
+  await printed(['account', 'create', 'ada@example.com', '--data', data]);
+  const issue = async (of: string) =>
+    JSON.parse(
+      await printed(['key', 'create', '--account', 'ada@example.com', '--tier', of, '--json', '--data', data]),
+    ) as { id: string; key: string };
+  const { key } = await issue(tier);
+  resources.use(await startServer(data, ['--port', port, '--public-url', origin]));
+  const watched = resources.use(await openPage());
+  const { page } = watched;
+  const link = await printed(['account', 'link', 'ada@example.com', '--public-url', origin, '--data', data]);
+  await page.goto(link.trim());
+  await page.getByRole('button', { name: /Sign in as/ }).click();
+  await page
+    .getByText(/Signed in as/)
+    .first()
+    .waitFor();
+  const opened = resources.move();
+  return { data, origin, key, issue, watched, page, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
 describe.skipIf(!HAS_CHROMIUM)('keys and the page of a market (needs Chromium, test/judges)', () => {
-  test('When a key ends, what the page of a market has shown stays; the page of a replay reads the clock and never steers it.', async () => {
-    using directory = temporaryDirectory();
-    const data = join(directory.path, 'data');
-    const port = String(await freePort());
-    const origin = `http://127.0.0.1:${port}`;
-    await printed(['seed', '--data', data]);
-    await printed(['account', 'create', 'ada@example.com', '--data', data]);
-    const issue = async (tier: string) =>
-      JSON.parse(
-        await printed(['key', 'create', '--account', 'ada@example.com', '--tier', tier, '--json', '--data', data]),
-      ) as { id: string };
-    await issue('free');
-    await using _server = await startServer(data, ['--port', port, '--public-url', origin]);
-    await using watched = await openPage();
-    const { page } = watched;
-    await page.goto(
-      (await printed(['account', 'link', 'ada@example.com', '--public-url', origin, '--data', data])).trim(),
-    );
-    await page.getByRole('button', { name: /Sign in as/ }).click();
+  test('A Starter customer who watches a market for a minute at 1× has the whole minute of the key left for a bot, and the clock waits for its ladders.', async () => {
+    await using signedIn = await signedInWith('starter');
+    const { origin, key, watched, page } = signedIn;
+    const left = async () => {
+      const { headers } = await fetch(`${origin}/v1/coins`, { headers: { authorization: `Bearer ${key}` } });
+      return [headers.get('x-ratelimit-remaining'), headers.get('x-ratelimit-limit')].join('/');
+    };
+    // The first request begins the key's minute.
+    expect(await left()).toBe('59/60');
+    await openMarket(page, `${origin}/view/btc/${SLUG}?at=2026-01-08T10:30:30.000Z`, 'server');
+    // The first ladders arrive when the test says so.
+    await page.evaluate(`{
+      const send = globalThis.fetch;
+      globalThis.batches = [];
+      const arrived = new Promise((resolve) => { globalThis.arrive = resolve; });
+      globalThis.fetch = async (path, init) => {
+        const isBatch = String(path).includes('/at?ts=');
+        if (isBatch) batches.push(path);
+        const answer = await send(path, init);
+        if (isBatch) await arrived;
+        return answer;
+      };
+      globalThis.ladders = [];
+      new MutationObserver(() => {
+        const [book] = document.querySelectorAll('.ladder caption span');
+        ladders.push([document.querySelector('.instant').innerText, book.innerText.slice(8)]);
+      }).observe(document.querySelector('.ladders'), { subtree: true, childList: true, characterData: true });
+    }`);
+    const asked = watched.asked.length;
+    const instant = async () =>
+      Date.parse(`2026-01-08T${await page.evaluate<string>("document.querySelector('.instant').innerText")}Z`);
+    const [startMs, began] = [await instant(), performance.now()];
+    await page.getByRole('button', { name: /^Play$/ }).click();
+    await until(page, 'batches.length === 1');
+    await Bun.sleep(500);
+    expect(await instant()).toBe(startMs);
+    await page.evaluate('arrive()');
+    await Bun.sleep(50_000);
+    const [playedMs, passedMs] = [(await instant()) - startMs, performance.now() - began];
+    expect(playedMs).toBeGreaterThan(0);
+    expect(playedMs).toBeLessThanOrEqual(passedMs);
+    expect(await left()).toBe('58/60');
+    expect(watched.asked.length - asked).toBeLessThan(30);
+    // The ladder is never later than the instant.
+    const ladders = await page.evaluate<[string, string][]>('ladders');
+    expect(ladders.length).toBeGreaterThan(0);
+    expect(ladders.filter(([at, book]) => book > at)).toEqual([]);
+    // A batch is 10 seconds.
+    expect(await page.evaluate<number>('batches.length')).toBeLessThanOrEqual(2 + playedMs / 10_000);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
+  test('A Free customer sees the market of the day as a sample, and what the tier lacks in words.', async () => {
+    await using signedIn = await signedInWith('free');
+    const { origin, watched, page } = signedIn;
+    await page.goto(`${origin}/view?coin=btc`);
+    await page.getByText(/Your tier, Free, lacks snapshots\. The pages of markets show no books\./).waitFor();
+    await page.locator('.notice a[href^="/view/"]').first().click();
     await page
-      .getByText(/Signed in as/)
-      .first()
+      .getByText(/This market is the sample of the day\. Your tier, Free, lacks the books of all other markets/)
       .waitFor();
+    await drawn(page);
+    expect(await page.locator('.ladder tr.bid').allInnerTexts()).not.toEqual([]);
+    expect(await page.evaluate<boolean>("document.querySelector('.ramp') !== null")).toBe(true);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await complaintsOf(watched)).toEqual([]);
+  });
+
+  test('When a key ends, what the page of a market has shown stays; the page of a replay reads the clock and never steers it.', async () => {
+    await using signedIn = await signedInWith('free');
+    const { data, origin, issue, watched, page } = signedIn;
     await page.goto(`${origin}/view/btc/${SLUG}`);
     await page.getByText(/Your tier, Free, lacks snapshots\. A tier with snapshots shows the heat map/).waitFor();
     await page.locator('.sign.reference').waitFor();
-    expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans']);
+    expect(await page.locator('.notice a').allInnerTexts()).toEqual(['See the plans', 'See the market of the day']);
     expect(await complaintsOf(watched)).toEqual([]);
 
     const { id } = await issue('pro');

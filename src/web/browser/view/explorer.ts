@@ -41,8 +41,10 @@ export interface MarketContent {
   readonly shown: ShownMarket;
 }
 
-/** The page waits this long after an answer with ladders before it requests the next: a key has a limit of requests. */
-const LADDERS_PAUSE_MS = 200;
+/** The page waits this long after an answer with ladders before it requests the next: requests are limited. */
+const LADDERS_PAUSE_MS = 300;
+/** The time between two ladders while a market plays that is not in this browser. */
+const PLAYED_LADDERS_MS = 100;
 /** While the clock of a replay runs, the market is read again after this time. */
 const MARKET_AGE_MS = 3000;
 const COLUMNS_MAX = 1500;
@@ -81,7 +83,10 @@ export class Explorer {
     };
     this.loader = new HeatMapLoader(this.#explain, clearNotice);
     this.#trades = new HeatMapLoader(this.#explain, clearNotice);
-    this.feed = new LadderFeed(this.#explain);
+    this.feed = new LadderFeed((error) => {
+      this.#shown.value?.playback.pause();
+      this.#explain(error);
+    });
     this.isFollowing = signal(clock !== undefined);
     this.#reader = new MarketReader(connection, `/v1/${coin}/markets/${market}`);
     this.#recording = new LocalRecording(connection, workerUrl);
@@ -201,7 +206,7 @@ export class Explorer {
     state.widen(limits);
     batch(() => {
       this.#forget();
-      this.#shown.value = { ...read, state, playback: before?.playback ?? new Playback(state) };
+      this.#shown.value = { ...read, state, playback: before?.playback ?? this.#playbackOf(state) };
       this.#epoch.value += 1;
     });
     if (this.clock !== undefined) {
@@ -216,7 +221,13 @@ export class Explorer {
   #forget(): void {
     this.loader.forget();
     this.#trades.forget();
+    this.#server.peek()?.forget();
     this.#recording.close();
+  }
+
+  /** Plays no faster than ladders arrive from the server; a worker has them at once. */
+  #playbackOf(state: ViewState): Playback {
+    return new Playback(state, () => !this.isLocal.value && this.feed.isWaiting);
   }
 
   #loadHeatMaps(): void {
@@ -239,11 +250,13 @@ export class Explorer {
 
   #wantLadders(): void {
     void this.#epoch.value;
-    const [source, state] = [this.#source.value, this.#shown.value?.state];
-    if (source === undefined || state === undefined) return;
+    const [source, shown] = [this.#source.value, this.#shown.value];
+    if (source === undefined || shown === undefined) return;
+    const { state, playback } = shown;
     const query = { choice: state.outcome.value, atMs: state.atMs.value, depth: state.depth.value };
-    const pauseMs = this.isLocal.value ? 0 : LADDERS_PAUSE_MS;
-    untracked(() => this.feed.want(source, query, pauseMs));
+    const stepMs = playback.isPlaying.value ? playback.speed.value * PLAYED_LADDERS_MS : undefined;
+    const pauseMs = this.isLocal.value || stepMs !== undefined ? 0 : LADDERS_PAUSE_MS;
+    untracked(() => this.feed.want({ source, query, stepMs, pauseMs }));
   }
 
   #loadReference(): (() => void) | undefined {

@@ -15,8 +15,11 @@ export interface LadderQuery {
 export interface MarketSource {
   /** Equal to `…/heatmap`. */
   heatMap(window: HeatMapWindow, signal: AbortSignal): Promise<HeatMap>;
-  /** The last snapshot of each outcome at or before an instant, if there is one. */
-  ladders(query: LadderQuery): Promise<readonly Snapshot[]>;
+  /**
+   * The last snapshot of each outcome at or before an instant, if there is one. `stepMs`: the market plays, and ladders of less
+   * than this before the instant will do.
+   */
+  ladders(query: LadderQuery, stepMs?: number): Promise<readonly Snapshot[]>;
   /** The time of the next snapshot after an instant, or of the last one before it; undefined if there is none. */
   neighbour(outcome: Outcome, atMs: number, direction: -1 | 1, signal: AbortSignal): Promise<number | undefined>;
 }

@@ -5,14 +5,17 @@ import type { ViewState } from './view-state.ts';
 export class Playback {
   readonly speed: Signal<number> = signal(1);
   readonly #state: ViewState;
+  readonly #isWaiting: () => boolean;
   readonly #isPlaying = signal(false);
   readonly isPlaying: ReadonlySignal<boolean> = this.#isPlaying;
   /** The instant, with fractions of a millisecond. */
   #atMs = 0;
   #frameMs = 0;
 
-  constructor(state: ViewState) {
+  /** While `isWaiting` returns true, for example for ladders, the instant stays. */
+  constructor(state: ViewState, isWaiting: () => boolean) {
     this.#state = state;
+    this.#isWaiting = isWaiting;
   }
 
   /** Plays or pauses; at the end, plays from the beginning. */
@@ -38,7 +41,7 @@ export class Playback {
     const { limits, atMs } = this.#state;
     // Someone may have moved it meanwhile.
     if (Math.round(this.#atMs) !== atMs.value) this.#atMs = atMs.value;
-    this.#atMs += Math.max(0, nowMs - this.#frameMs) * this.speed.value;
+    if (!this.#isWaiting()) this.#atMs += Math.max(0, nowMs - this.#frameMs) * this.speed.value;
     this.#frameMs = nowMs;
     this.#state.scrubTo(this.#atMs);
     if (this.#atMs >= limits.value.to - 1) this.pause();

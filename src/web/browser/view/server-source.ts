@@ -4,6 +4,7 @@ import { heatMapOf } from '../../../domain/heat-map-json.ts';
 import type { HeatMapResource } from '../../../domain/heat-map-resource.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import type { Connection, RequestOptions } from './connection.ts';
+import { LadderBatches } from './ladder-batches.ts';
 import type { LadderQuery, MarketSource } from './market-source.ts';
 import type { HeatMapWindow } from './recording.ts';
 
@@ -14,15 +15,23 @@ export function heatMapPath(marketPath: string, { fromMs, toMs, columns, outcome
 }
 
 /** The path and query of the ladders at an instant. */
-export function laddersPath(marketPath: string, { choice, atMs, depth }: LadderQuery): string {
-  const outcome = choice === 'both' ? '' : `outcome=${choice}&`;
-  return `${marketPath}/snapshots/at/${new Date(atMs).toISOString()}?${outcome}mode=before&depth=${depth}`;
+export function laddersPath(marketPath: string, query: LadderQuery): string {
+  return `${marketPath}/snapshots/at/${new Date(query.atMs).toISOString()}?${laddersQuery(query)}`;
+}
+
+function laddersQuery({ choice, depth }: LadderQuery): string {
+  return `${choice === 'both' ? '' : `outcome=${choice}&`}mode=before&depth=${depth}`;
 }
 
 /** The books of a market: each is requested from the server. */
 export class ServerSource implements MarketSource {
   readonly #connection: Connection;
   readonly #marketPath: string;
+  readonly #played = new LadderBatches(async (query, instants) => {
+    const path = `${this.#marketPath}/snapshots/at?ts=${instants.join()}&${laddersQuery(query)}`;
+    const { data } = await this.#connection.get<{ data: readonly { data: Snapshot[] }[] }>(path);
+    return data.map((answer) => answer.data);
+  });
 
   /** `marketPath` is `/v1/{coin}/markets/{conditionId}`. */
   constructor(connection: Connection, marketPath: string) {
@@ -35,7 +44,13 @@ export class ServerSource implements MarketSource {
     return heatMapOf((await this.#connection.get<{ data: HeatMapResource }>(path, { signal })).data);
   }
 
-  async ladders(query: LadderQuery): Promise<readonly Snapshot[]> {
+  /** Drops the ladders that were loaded ahead, because the market has changed. */
+  forget(): void {
+    this.#played.forget();
+  }
+
+  async ladders(query: LadderQuery, stepMs?: number): Promise<readonly Snapshot[]> {
+    if (stepMs !== undefined) return await this.#played.at(query, stepMs);
     return await this.#snapshots(laddersPath(this.#marketPath, query), {});
   }
 
