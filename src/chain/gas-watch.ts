@@ -1,7 +1,8 @@
-import { createPublicClient, formatEther, http } from 'viem';
+import { BaseError, createPublicClient, formatEther, http, parseAbi } from 'viem';
 import type { InstantMs } from '../domain/instant.ts';
 import { gasAccountOf } from './gas-key.ts';
 import type { PaymentSettings } from './payment-settings.ts';
+import { isRefusal } from './rpc.ts';
 
 /** The balance of the gas key of a network, as its node stated it last. */
 export interface GasReading {
@@ -21,6 +22,14 @@ export interface GasReading {
 const TRANSFERS_MIN = 50;
 /** Gas of a transfer by authorization: tokens in use need 60,000 to 100,000. */
 const TRANSFER_GAS = 100_000n;
+/** The contract of networks of the OP stack that tells the fee for a transaction's bytes on L1: at most, for a size without a signature. */
+const L1_FEE = {
+  address: '0x420000000000000000000000000000000000000F',
+  abi: parseAbi(['function getL1FeeUpperBound(uint256 size) view returns (uint256)']),
+  functionName: 'getL1FeeUpperBound',
+  // 292 bytes of the call, and the fields of the transaction.
+  args: [350n],
+} as const;
 /** Nodes are asked at most this often. */
 const ASK_MS = 60_000;
 const TIMEOUT_MS = 10_000;
@@ -50,9 +59,13 @@ export class GasWatch {
     this.readings = await Promise.all(
       this.#networks.map(async ({ client, ...key }) => {
         try {
-          const [wei, price] = await Promise.all([client.getBalance(key), client.getGasPrice()]);
+          const [wei, price, l1Fee] = await Promise.all([
+            client.getBalance(key),
+            client.getGasPrice(),
+            client.readContract(L1_FEE).catch(noL1Fee),
+          ]);
           // Networks for tests may have gas without a price.
-          const transfers = Number(wei / (TRANSFER_GAS * (price || 1n)));
+          const transfers = Number(wei / (TRANSFER_GAS * (price || 1n) + l1Fee));
           const warning = `the gas key of ${key.name} pays for about ${transfers} more transfers: send some of the network's currency to ${key.address}`;
           const isLow = transfers < TRANSFERS_MIN;
           return { ...key, balance: Number(formatEther(wei)), transfers, warning: isLow ? warning : undefined };
@@ -64,4 +77,10 @@ export class GasWatch {
       }),
     );
   }
+}
+
+/** Networks without fees on L1 have no such contract. Throws any other error. */
+function noL1Fee(error: unknown): bigint {
+  if (error instanceof BaseError && error.walk(isRefusal) !== null) return 0n;
+  throw error;
 }

@@ -21,9 +21,9 @@ import type {
   Traces,
   Transfer,
 } from './chain.ts';
-import { authorizationOf, bareSignature, GAS_MAX, TOKEN_ABI, transferCall } from './eip3009.ts';
+import { authorizationOf, bareSignature, GAS_MAX, isOfContract, TOKEN_ABI, transferCall } from './eip3009.ts';
 import { AUTHORIZATION_TYPES } from './payment-requirements.ts';
-import type { Rpc } from './rpc.ts';
+import { ContractRefusal, type Rpc } from './rpc.ts';
 import { CANCELLED, minedTransfers, TokenLogs, TRANSFERRED, USED } from './token-logs.ts';
 
 type ChainSettings = Pick<Chain, 'network' | 'name' | 'tokens' | 'confirmations'>;
@@ -124,6 +124,12 @@ export class RpcChain implements Chain {
     if (refusal === undefined) return;
     const question = { address: asset as Hex, abi: TOKEN_ABI, functionName: 'balanceOf', args: [account] } as const;
     const balance = await this.#rpc.ask((client) => client.readContract(question));
+    if (balance >= amount && isOfContract(transfer) && refusal.isBare) {
+      throw new PaymentRefused(
+        'invalid_exact_evm_eip3009_not_supported',
+        `the token ${this.#tokenOf(asset).symbol} on ${this.name} takes no signatures of smart wallets: pay with another token, or from an account of a key`,
+      );
+    }
     const timely = validAfter < nowSeconds ? 'invalid_transaction_state' : VALID_AFTER;
     throw new PaymentRefused(balance < amount ? 'insufficient_funds' : timely, refusal.message);
   }
@@ -266,7 +272,7 @@ async function receiptOf(client: PublicClient, hash: string) {
 }
 
 /** The error of a contract that refuses a call. Throws any other error. */
-function refusalOf(error: unknown): DomainError {
-  if (error instanceof DomainError && error.kind === 'invalid-parameter') return error;
+function refusalOf(error: unknown): ContractRefusal {
+  if (error instanceof ContractRefusal) return error;
   throw error;
 }

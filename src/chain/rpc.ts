@@ -12,8 +12,18 @@ import { DomainError } from '../domain/errors.ts';
 const TIMEOUT_MS = 10_000;
 
 /** Returns true if a contract has refused the call, or does not have the function. */
-function isRefusal(cause: unknown): boolean {
+export function isRefusal(cause: unknown): boolean {
   return cause instanceof ContractFunctionRevertedError || cause instanceof ContractFunctionZeroDataError;
+}
+
+/** A call that a contract refuses. `isBare`: without any data, as it refuses a function that it does not have. */
+export class ContractRefusal extends DomainError {
+  readonly isBare: boolean;
+
+  constructor({ reason = 'without a reason', raw = '0x' }: Pick<ContractFunctionRevertedError, 'reason' | 'raw'>) {
+    super('invalid-parameter', `the token's contract refuses it (${reason})`);
+    this.isBare = raw === '0x';
+  }
 }
 
 /** An RPC node of one network. */
@@ -60,8 +70,7 @@ export class Rpc {
     if (!(error instanceof BaseError)) return error;
     const refused = error.walk(isRefusal);
     if (refused !== null) {
-      const reason = refused instanceof ContractFunctionRevertedError ? refused.reason : undefined;
-      return new DomainError('invalid-parameter', `the token's contract refuses it (${reason ?? 'without a reason'})`);
+      return new ContractRefusal(refused instanceof ContractFunctionRevertedError ? refused : {});
     }
     const kind = error.walk() instanceof Error ? (error.walk() as Error).name : error.name;
     return new DomainError(

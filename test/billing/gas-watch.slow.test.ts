@@ -53,6 +53,29 @@ describe.skipIf(!HAS_ANVIL)('The gas of payments (need anvil)', () => {
     expect(gas.readings[0]!.warning).not.toContain('rpc-secret');
   });
 
+  test('Transfers cost the fee for data on L1 too, on networks that have one (OP stack).', async () => {
+    using directory = temporaryDirectory();
+    const settings = readPaymentSettings(writePaymentSettings(directory.path, anvil));
+    const price = await anvil.client.getGasPrice();
+    const fee = 300_000n * price;
+    // Returns the fee for any call: PUSH32 fee, PUSH0, MSTORE, PUSH1 32, PUSH0, RETURN.
+    const bytecode = `0x7f${fee.toString(16).padStart(64, '0')}5f5260205ff3` as const;
+    const address = '0x420000000000000000000000000000000000000F';
+    await anvil.client.setBalance({ address: GAS, value: 400_000n * price * 60n });
+    const transfers = async () => {
+      const gas = new GasWatch(settings, readSecretFile, () => 0);
+      await gas.refresh();
+      return gas.readings[0]!.transfers;
+    };
+    expect(await transfers()).toBe(240);
+    await anvil.client.setCode({ address, bytecode });
+    expect(await transfers()).toBe(60);
+    // An oracle that refuses, as one before Fjord does: PUSH0, PUSH0, REVERT.
+    await anvil.client.setCode({ address, bytecode: '0x5f5ffd' });
+    expect(await transfers()).toBe(240);
+    await anvil.client.setCode({ address, bytecode: '0x' });
+  });
+
   test('doctor finds a gas key that is almost empty, and a node that does not answer', async () => {
     using directory = temporaryDirectory();
     const doctor = async (rpcUrl: string) => {

@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { decodePaymentResponseHeader } from '@x402/core/http';
 import type { Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, startAnvil } from './anvil.ts';
-import { type PaidService, startPaidService } from './paid-service.ts';
+import { anvil as chain } from 'viem/chains';
+import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, startAnvil, TOKEN_ABI } from './anvil.ts';
+import { type PaidService, startPaidService, TOKEN } from './paid-service.ts';
 import { buy, payingFetch, post, quoteOf, settle, signed, tierOf } from './payer.ts';
 import { smartWallet } from './smart-wallet.ts';
+import token from './token/token.json';
 
 const STRANGER = privateKeyToAccount(KEYS.stranger);
 const GAS_ADDRESS = privateKeyToAccount(KEYS.gas).address;
@@ -86,6 +88,43 @@ describe.skipIf(!HAS_ANVIL)('a smart wallet (needs anvil)', () => {
     await wallet.deploy();
     const paid = await post(buyer, UPGRADE, undefined, { 'payment-signature': header });
     expect([paid.status, await tierOf(buyer), await transfersOf(wallet.undeployed.address)]).toEqual([200, 'pro', 1]);
+  });
+
+  test('is refused with a sentence of its own by a token that takes signatures of keys only, and keys pay with that token.', async () => {
+    const account = privateKeyToAccount(KEYS.deployer);
+    const bytecode = token.oldToken as Hex;
+    const hash = await anvil.client.deployContract({ abi: [], bytecode, account, chain });
+    const asset = (await anvil.client.waitForTransactionReceipt({ hash })).contractAddress!;
+    await using old = startPaidService(anvil, { tokens: [{ ...TOKEN, asset }] });
+    const wallet = await smartWallet({ ...anvil, asset }, CUSTOMER.address);
+    await wallet.deploy();
+    const refused = await buy(old, 'pro', { wallet: wallet.deployed });
+    expect([refused.status, refused.body.detail, reasonOf(refused)]).toEqual([
+      402,
+      'the token TUSD on Anvil takes no signatures of smart wallets: pay with another token, or from an account of a key',
+      'invalid_exact_evm_eip3009_not_supported',
+    ]);
+    // Other refusals keep their sentence.
+    const poor = await smartWallet(anvil, CUSTOMER.address);
+    await poor.deploy();
+    const unpaid = await buy(old, 'pro', { wallet: poor.deployed });
+    expect([unpaid.status, reasonOf(unpaid)]).toEqual([402, 'insufficient_funds']);
+    const early = await buy(client('early@example.com'), 'pro', { wallet: poor.deployed, validAfter: 5_000_000_000 });
+    expect([early.status, early.body.detail]).toEqual([402, expect.stringContaining('is not yet valid')]);
+    const key = await buy(old);
+    expect([key.status, key.body.detail, reasonOf(key)]).toEqual([
+      402,
+      expect.stringContaining("the token's contract refuses it"),
+      'insufficient_funds',
+    ]);
+    const mint = {
+      address: asset,
+      abi: TOKEN_ABI,
+      functionName: 'mint',
+      args: [CUSTOMER.address, 49_500_000n],
+    } as const;
+    await anvil.client.writeContract({ ...mint, account, chain });
+    expect([(await buy(old)).status, await tierOf(old)]).toEqual([200, 'pro']);
   });
 
   test('that burns gas in transactions only costs the gas key one transaction of bounded gas', async () => {

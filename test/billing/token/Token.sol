@@ -7,8 +7,8 @@ import {ECDSA} from "@openzeppelin/contracts/utils/cryptography/ECDSA.sol";
 import {EIP712} from "@openzeppelin/contracts/utils/cryptography/EIP712.sol";
 import {SignatureChecker} from "@openzeppelin/contracts/utils/cryptography/SignatureChecker.sol";
 
-/// A token of six decimals with the transfers by authorization of EIP-3009, as the stablecoins that x402 pays with have them.
-contract Token is ERC20, EIP712 {
+/// A token of six decimals with the transfers by authorization of EIP-3009, signed by keys only, as USDC had them before its version 2.2.
+contract OldToken is ERC20, EIP712 {
     bytes32 private constant TRANSFER = keccak256(
         "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
@@ -48,11 +48,10 @@ contract Token is ERC20, EIP712 {
         bytes32 r,
         bytes32 s
     ) external {
-        transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
+        transferSigned(from, to, value, validAfter, validBefore, nonce, abi.encodePacked(r, s, v));
     }
 
-    /// Also of contracts (EIP-1271), as in USDC 2.2.
-    function transferWithAuthorization(
+    function transferSigned(
         address from,
         address to,
         uint256 value,
@@ -60,7 +59,7 @@ contract Token is ERC20, EIP712 {
         uint256 validBefore,
         bytes32 nonce,
         bytes memory signature
-    ) public {
+    ) internal {
         require(block.timestamp > validAfter, "authorization is not yet valid");
         require(block.timestamp < validBefore, "authorization is expired");
         bytes32 digest = keccak256(abi.encode(TRANSFER, from, to, value, validAfter, validBefore, nonce));
@@ -82,6 +81,21 @@ contract Token is ERC20, EIP712 {
     function use(address authorizer, bytes32 nonce) private {
         require(!authorizationState[authorizer][nonce], "authorization is used or canceled");
         authorizationState[authorizer][nonce] = true;
+    }
+}
+
+/// A token that takes signatures of contracts too (EIP-1271), as USDC since its version 2.2.
+contract Token is OldToken {
+    function transferWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes memory signature
+    ) external {
+        transferSigned(from, to, value, validAfter, validBefore, nonce, signature);
     }
 }
 

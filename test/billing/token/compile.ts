@@ -4,6 +4,8 @@ import solc from 'solc';
 /** The compiled contract: token.json has it, so that tests need no compiler. */
 export interface CompiledToken {
   readonly bytecode: `0x${string}`;
+  /** Of a token that takes signatures of keys only. */
+  readonly oldToken: `0x${string}`;
   /** Of the factory of smart wallets. */
   readonly walletFactory: `0x${string}`;
 }
@@ -30,9 +32,10 @@ export async function compiledToken(): Promise<CompiledToken> {
   const faults = (output.errors ?? []).filter((error: { severity: string }) => error.severity === 'error');
   if (faults.length > 0)
     throw new Error(faults.map((fault: { formattedMessage: string }) => fault.formattedMessage).join('\n'));
-  const { Token, WalletFactory } = output.contracts['Token.sol'];
+  const { Token, OldToken, WalletFactory } = output.contracts['Token.sol'];
   return {
     bytecode: `0x${Token.evm.bytecode.object}`,
+    oldToken: `0x${OldToken.evm.bytecode.object}`,
     walletFactory: `0x${WalletFactory.evm.bytecode.object}`,
   };
 }
