@@ -65,7 +65,8 @@ export class TransferSender {
         { ...transferOf(payment), ...(JSON.parse(text) as SignedPart) },
         {
           last: database.read(() => paymentSends.lastNonce(payment)),
-          from: (nonce, nowSeconds) => database.read(() => paymentSends.ownFrom(payment, nonce, nowSeconds)),
+          from: (nonce, nowSeconds) =>
+            database.read(() => paymentSends.ownFrom(payment, { nonce, nowSeconds, recentMs: nowMs - RESEND_MS })),
           store: (carrier) => database.write(() => paymentSends.addTransaction(payment, carrier, clock())),
         },
       );

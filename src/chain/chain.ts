@@ -30,7 +30,10 @@ interface Carrier {
 
 /** The stored transactions of a network, for the one that sends the next. */
 export interface Carriers {
-  /** Our own transactions from a nonce on. `isTaken`: it carries another transfer, which can be mined at `nowSeconds`, the chain's time. */
+  /**
+   * Our own transactions from a nonce on. `isTaken`: it carries another transfer, which can be mined at `nowSeconds`, the chain's time, and
+   * which we can send again or have just sent.
+   */
   from(nonce: number, nowSeconds: number): readonly (NonNullable<Carrier['own']> & { readonly isTaken: boolean })[];
   /** The nonce of the last transaction of this transfer. */
   readonly last: number | undefined;

@@ -27,12 +27,14 @@ interface OwnRow {
   readonly fee: string;
   readonly tip: string;
   readonly isTaken: number;
+  readonly isRecent: number;
+  readonly paymentId: string;
 }
 
 export const LIST_TRANSACTIONS_OF_PAYMENT = `SELECT tx_hash AS hash, nonce FROM payment_transactions
   WHERE payment_id = ? ORDER BY sent_ms, tx_hash`;
 /** `isTaken`: it is that of another payment, which can still be mined. */
-export const LIST_OWN_TRANSACTIONS = `SELECT t.nonce, fee, tip,
+export const LIST_OWN_TRANSACTIONS = `SELECT t.nonce, fee, tip, t.payment_id AS paymentId, sent_ms > ? AS isRecent,
   t.payment_id <> ? AND state = 'pending' AND valid_before > ? AS isTaken
   FROM payment_transactions AS t JOIN payments USING (payment_id) WHERE t.network = ? AND t.nonce >= ?`;
 
@@ -60,7 +62,7 @@ export class PaymentSends {
          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
       transactions: database.query<TransactionRow, [string]>(LIST_TRANSACTIONS_OF_PAYMENT),
-      own: database.query<OwnRow, [string, number, string, number]>(LIST_OWN_TRANSACTIONS),
+      own: database.query<OwnRow, [InstantMs, string, number, string, number]>(LIST_OWN_TRANSACTIONS),
     };
   }
 
@@ -114,18 +116,34 @@ export class PaymentSends {
     return this.#sql.transactions.all(id).findLast(({ nonce }) => nonce !== null)?.nonce ?? undefined;
   }
 
-  /** The service's transactions of a payment's network from a nonce on. `isTaken`: of another payment, which can still be mined. */
+  /**
+   * The service's transactions of a payment's network from a nonce on. `isTaken`: of another payment, which can still be mined, and which
+   * this service can send again or has sent after `recentMs`: nobody else can free its nonce if its node has lost it.
+   */
   ownFrom(
     { id, quote }: Pick<Payment, 'id' | 'quote'>,
-    nonce: number,
-    nowSeconds: number,
+    {
+      nonce,
+      nowSeconds,
+      recentMs,
+    }: { readonly nonce: number; readonly nowSeconds: number; readonly recentMs: InstantMs },
   ): (OwnTransaction & { readonly isTaken: boolean })[] {
-    const rows = this.#sql.own.all(id, nowSeconds, quote.network, nonce);
-    return rows.map((row) => ({
-      nonce: row.nonce,
-      fee: BigInt(row.fee),
-      tip: BigInt(row.tip),
-      isTaken: row.isTaken === 1,
-    }));
+    return this.#sql.own
+      .all(recentMs, id, nowSeconds, quote.network, nonce)
+      .map(({ nonce: own, fee, tip, isTaken, isRecent, paymentId }) => ({
+        nonce: own,
+        fee: BigInt(fee),
+        tip: BigInt(tip),
+        isTaken: isTaken === 1 && (isRecent === 1 || this.#canBeSent(paymentId)),
+      }));
+  }
+
+  #canBeSent(id: string): boolean {
+    try {
+      return this.signed({ id }) !== undefined;
+    } catch {
+      // Sealed with another key secret: its own payment logs it.
+      return false;
+    }
   }
 }

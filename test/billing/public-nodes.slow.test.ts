@@ -228,6 +228,34 @@ describe.skipIf(!HAS_ANVIL)('a purchase (needs anvil)', () => {
     );
   });
 
+  test('The nonce of a stuck transfer that cannot be opened any more goes to the next one after 45 seconds, and each buyer pays at most once.', async () => {
+    const { anvil, proxy, service, buyer, payments, waiting, lookLater } = await paidThroughProxy();
+    const buy = async (client: { origin: string; key: string }) => {
+      const { challenge } = await quoteOf(client);
+      return (await settle(client, challenge, await signed(challenge))).status;
+    };
+    const [ada, ben] = [buyer('ada'), buyer('ben')];
+    await anvil.client.setAutomine(false);
+    service.hurry(50);
+    // The node loses the first one, and those after it wait for it.
+    proxy.fail((call) => (call.method === 'eth_sendRawTransaction' ? `0x${'0'.repeat(64)}` : undefined));
+    expect(await buy(ada)).toBe(202);
+    proxy.repair();
+    const { database } = service.registry;
+    database.write(() => database.query("UPDATE payment_sends SET sealed = x'00'").run());
+    expect(await buy(ben)).toBe(202);
+    const nonces = async () => (await waiting()).map(({ nonce }) => nonce);
+    // Until then it may still be mined.
+    expect(await nonces()).toEqual([1]);
+    await lookLater();
+    expect((await nonces()).toSorted()).toEqual([0, 1]);
+    await anvil.client.mine({ blocks: 1 });
+    await service.billing.reconcile();
+    expect([payments(), await tierOf(ben)]).toEqual([['pending', 'settled'], 'pro']);
+    expect((await anvil.transfers()).length).toBe(1);
+    await anvil.client.setAutomine(true);
+  });
+
   test('Stuck transactions are replaced with the same nonces and higher fees, in their order, and each buyer pays once.', async () => {
     const { anvil, service, buyer, waiting, lookLater } = await paidThroughProxy();
     await anvil.client.setAutomine(false);
