@@ -3,11 +3,6 @@ import { DomainError } from '../domain/errors.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { Reconciliation, ReconciliationDeps } from './reconciliation.ts';
 
-interface AssignmentDeps extends ReconciliationDeps {
-  /** Address that receives payments: hex in lower case. */
-  readonly payTo: string;
-}
-
 /** A transfer that has no payment, and the account and the tier that it pays for. */
 export interface Assigned {
   readonly transaction: string;
@@ -23,7 +18,7 @@ type Found = MinedTransfer & Pick<Transfer, 'asset'> & { readonly chain: Chain }
  * is one of several, 'invalid-parameter' for an amount that is not in whole cents, 'chain-unavailable'.
  */
 export async function assignTransfer(
-  { registry, chains, payTo, clock }: AssignmentDeps,
+  { registry, chains, payTo, clock }: ReconciliationDeps,
   reconciliation: Reconciliation,
   { transaction, accountId, tier }: Assigned,
 ): Promise<Payment> {

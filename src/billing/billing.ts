@@ -12,12 +12,9 @@ import { type Reconciled, Reconciliation, type ReconciliationDeps } from './reco
 import { refuseOther, type SignedPayment } from './x402.ts';
 
 export interface BillingDeps extends ReconciliationDeps {
-  /** Address that receives payments: hex in lower case. */
-  readonly payTo: string;
   /** Address of the service in browsers, without a slash at its end; undefined for that of the request. */
   readonly publicUrl: string | undefined;
   readonly gas: GasWatch;
-  readonly settings: PaymentSettings;
   readonly wait: (ms: number) => Promise<void>;
 }
 
@@ -52,6 +49,9 @@ const TOLD_MS = 10 * 60_000;
 
 /** Quotes for tiers, and their payments on chains. */
 export class Billing {
+  readonly chains: readonly Chain[];
+  readonly settings: PaymentSettings;
+  readonly gas: GasWatch;
   readonly #deps: BillingDeps;
   readonly #reconciliation: Reconciliation;
   /** Settlements under way, so that repetitions send nothing. */
@@ -59,19 +59,10 @@ export class Billing {
 
   constructor(deps: BillingDeps) {
     this.#deps = deps;
+    this.chains = deps.chains;
+    this.settings = deps.settings;
+    this.gas = deps.gas;
     this.#reconciliation = new Reconciliation(deps);
-  }
-
-  get chains(): readonly Chain[] {
-    return this.#deps.chains;
-  }
-
-  get settings(): PaymentSettings {
-    return this.#deps.settings;
-  }
-
-  get gas(): GasWatch {
-    return this.#deps.gas;
   }
 
   /** The address that sells a tier. `requestUrl`: the URL of the request. */
@@ -233,7 +224,7 @@ export class Billing {
       });
       // A second transfer for the tier, signed while the first one is pending, is not sent: it would be paid twice.
       if (isOther) return added;
-      payment = this.#reconciliation.apply(added, outcome);
+      payment = this.#reconciliation.apply(added, outcome, { id: quote.accountId });
     }
     if (payment.state === 'failed') {
       throw new DomainError('gone', 'the signed transfer has expired and was never mined: ask for another quote');
@@ -261,7 +252,7 @@ export class Billing {
         throw error;
       });
       const isLost = outcome instanceof DomainError;
-      const seen = isLost ? payment : this.#reconciliation.apply(payment, outcome);
+      const seen = isLost ? payment : this.#reconciliation.apply(payment, outcome, { id: payment.quote.accountId });
       // A look-up takes long if the node does not answer.
       waitedMs += isLost ? WAIT_MS / 2 : LOOK_MS;
       if (seen.state === 'pending' && waitedMs < waitMs) continue;

@@ -28,18 +28,13 @@ export interface LedgerReport {
   readonly unreachable: readonly { readonly network: string; readonly why: string }[];
 }
 
-interface LedgerDeps extends ReconciliationDeps {
-  /** Address that receives payments: hex in lower case. */
-  readonly payTo: string;
-}
-
 const GROUP = 100;
 
 /**
  * Compares all payments with their chains, and all transfers by authorization to the service since its first quote with the payments.
  * Changes nothing. A network that does not answer is reported, and the others are compared.
  */
-export async function checkLedger(deps: LedgerDeps, reconciliation: Reconciliation): Promise<LedgerReport> {
+export async function checkLedger(deps: ReconciliationDeps, reconciliation: Reconciliation): Promise<LedgerReport> {
   const { registry, chains, payTo } = deps;
   const differences: LedgerDifference[] = [];
   const unreachable = new Map<string, string>();

@@ -2,13 +2,17 @@ import type { Chain, Outcome } from '../chain/chain.ts';
 import type { PaymentSettings } from '../chain/payment-settings.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { Payment, PaymentQuote } from '../domain/payment.ts';
+import type { AuditActor } from '../store/audit.ts';
 import { grantPaid, revokePaid } from './paid-grants.ts';
-import { transferOf } from './transfer-of.ts';
-import { TransferSender, type TransferSenderDeps } from './transfer-sender.ts';
+import { TransferSender, type TransferSenderDeps, transferOf } from './transfer-sender.ts';
 
 export interface ReconciliationDeps extends TransferSenderDeps {
   readonly chains: readonly Chain[];
   readonly settings: PaymentSettings;
+  /** Address that receives payments: hex in lower case. */
+  readonly payTo: string;
+  /** The user of a command; left out by a server. */
+  readonly operatingUser?: string | undefined;
 }
 
 /** The numbers of payments that a reconciliation looked at and changed. */
@@ -61,23 +65,38 @@ export class Reconciliation {
     return this.#running;
   }
 
-  /** Applies what a chain shows to a payment, in one transaction with its grant, and returns it. */
-  apply({ id }: Payment, outcome: Outcome): Payment {
-    const { registry } = this.#deps;
+  /**
+   * Applies what a chain shows to a payment, in one transaction with its grant and the audit, and returns it. `buyer`: the account that has
+   * asked for it; left out by commands and by the job of a server.
+   */
+  apply({ id }: Payment, outcome: Outcome, buyer?: AuditActor['account']): Payment {
+    const { registry, clock, operatingUser } = this.#deps;
     return registry.database.write(() => {
       // Another process may have changed it.
       const payment = registry.payments.get(id)!;
-      if (outcome.state === 'unknown') {
-        registry.paymentSends.setNextBlock(payment, outcome.nextBlock);
-        return payment;
-      }
-      if (outcome.state === 'transferred') return this.#transferred(payment, outcome);
-      if (payment.state === 'pending' && outcome.state === 'void') return this.#changed(payment, { state: 'failed' });
-      // Before that, a node may be further back than the one that saw the transfer.
-      const isGone =
-        payment.block !== undefined && outcome.head >= payment.block + this.chainOf(payment.quote).confirmations;
-      return payment.state === 'settled' && isGone ? this.#revoked(payment) : payment;
+      const changed = this.#applied(payment, outcome);
+      if (changed.state === payment.state) return changed;
+      const { quote, transaction = payment.transaction ?? null, refund } = changed;
+      const detail = {
+        ...{ payment: id, tier: quote.tier, transaction },
+        ...(refund === undefined ? {} : { refund }),
+        ...(buyer === undefined && operatingUser === undefined ? { job: 'reconciliation' } : {}),
+      };
+      const by = { account: buyer, operatingUser };
+      registry.audit.append({ atMs: clock(), by, action: ACTIONS[changed.state], accountId: quote.accountId, detail });
+      return changed;
     });
+  }
+
+  #applied(payment: Payment, outcome: Outcome): Payment {
+    if (outcome.state === 'unknown') this.#deps.registry.paymentSends.setNextBlock(payment, outcome.nextBlock);
+    if (outcome.state === 'unknown') return payment;
+    if (outcome.state === 'transferred') return this.#transferred(payment, outcome);
+    if (payment.state === 'pending' && outcome.state === 'void') return this.#changed(payment, { state: 'failed' });
+    // Before that, a node may be further back than the one that saw the transfer.
+    const isGone =
+      payment.block !== undefined && outcome.head >= payment.block + this.chainOf(payment.quote).confirmations;
+    return payment.state === 'settled' && isGone ? this.#revoked(payment) : payment;
   }
 
   async #run(withFailed: boolean): Promise<Reconciled> {
@@ -125,7 +144,7 @@ export class Reconciliation {
     const settledMs = payment.settledMs ?? clock();
     // This includes failed payments: the chain may have been reorganised more deeply than expected.
     if (payment.state !== 'settled') {
-      grantPaid(registry, payment.quote, payment.id, clock());
+      if (payment.refund === undefined) grantPaid(registry, payment.quote, payment.id, clock());
       if (settings.seller !== undefined) registry.invoices.issue(payment, settings.seller, clock());
     }
     const state = isFinal ? 'final' : 'settled';
@@ -140,15 +159,10 @@ export class Reconciliation {
   }
 
   #changed(payment: Payment, change: Partial<Payment>): Payment {
-    const { registry, clock } = this.#deps;
+    const { registry } = this.#deps;
     const changed = { ...payment, ...change };
     registry.payments.update(changed);
     if (changed.state === 'final' || changed.state === 'failed') registry.paymentSends.forget(payment);
-    if (changed.state === payment.state) return changed;
-    const { id, quote, transaction = payment.transaction ?? null } = changed;
-    const action = ACTIONS[changed.state];
-    const detail = { payment: id, tier: quote.tier, transaction };
-    registry.audit.append({ atMs: clock(), by: {}, action, accountId: quote.accountId, detail });
     return changed;
   }
 }

@@ -1,8 +1,7 @@
-import type { Chain, Traces } from '../chain/chain.ts';
+import type { Chain, Traces, Transfer } from '../chain/chain.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { Registry } from '../store/registry.ts';
-import { transferOf } from './transfer-of.ts';
 
 export interface TransferSenderDeps {
   readonly registry: Registry;
@@ -78,6 +77,12 @@ export class TransferSender {
       return false;
     }
   }
+}
+
+/** A payment as its chain knows it. */
+export function transferOf({ quote, payer, nonce, validBefore }: Payment): Transfer {
+  const { asset, payTo, amount } = quote;
+  return { asset, payTo, amount, payer, nonce, validBefore };
 }
 
 /** The first sentence of an error that has no URL and no credentials. */

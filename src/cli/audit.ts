@@ -13,7 +13,11 @@ const COLUMNS: readonly Column<AuditDocument>[] = [
   { heading: 'ID', cell: ({ id }) => id },
   { heading: 'TIME', cell: ({ at }) => at },
   { heading: 'ACTION', cell: ({ action }) => action },
-  { heading: 'ACTOR', cell: ({ actor, operatingUser }) => actor ?? (operatingUser && `${operatingUser} (command)`) },
+  {
+    heading: 'ACTOR',
+    cell: ({ actor, operatingUser, detail: { job } }) =>
+      actor ?? (operatingUser && `${operatingUser} (command)`) ?? (job === undefined ? undefined : `${job} (job)`),
+  },
   { heading: 'ACCOUNT', cell: ({ account }) => account },
   { heading: 'COUNT', cell: ({ count }) => (count > 1 ? count : undefined) },
   { heading: 'CLIENT', cell: ({ client }) => client },

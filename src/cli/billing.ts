@@ -139,9 +139,9 @@ function onChains<Given extends unknown[], Own extends OptionValues>(
     'after',
     examples(`billing ${command.name()} ${example}--payments /etc/bookreel/payments.json`),
   );
-  onRegistry(terminal, asking, async ({ registry }, options, ...given) => {
+  onRegistry(terminal, asking, async ({ registry, operatingUser }, options, ...given) => {
     const logError = (line: string) => printError(terminal, line, 'failed');
-    const billing = await openBilling({ clock: terminal.clock, logError }, options, registry);
+    const billing = await openBilling({ clock: terminal.clock, logError, operatingUser }, options, registry);
     if (billing === undefined)
       throw new DomainError('invalid-parameter', 'payments are off: name their file with --payments');
     await work({ billing, registry }, options, ...given);
@@ -193,11 +193,6 @@ function paymentColumns(registry: Registry): readonly Column<Payment>[] {
 }
 
 function paymentDocument(registry: Registry, payment: Payment) {
-  const { refund = null, invoice = null } = payment;
-  return {
-    ...paymentResource(registry, payment),
-    invoice,
-    refund,
-    account: registry.accounts.find(payment.quote.accountId)!.email,
-  };
+  const { email: account } = registry.accounts.find(payment.quote.accountId)!;
+  return { ...paymentResource(registry, payment), invoice: payment.invoice ?? null, account };
 }

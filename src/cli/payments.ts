@@ -15,11 +15,11 @@ const FINAL_TICKS = 12;
 
 /**
  * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
- * loaded. A chain that does not answer is logged. `isServer`: facilitators are asked for their networks too. Throws 'invalid-parameter' for settings that do not fit, 'unavailable' for a
- * file that cannot be read.
+ * loaded. A chain that does not answer is logged. `isServer`: facilitators are asked for their networks too. Throws 'invalid-parameter'
+ * for settings that do not fit, 'unavailable' for a file that cannot be read.
  */
 export async function openBilling(
-  { clock, logError }: Pick<BillingDeps, 'clock' | 'logError'>,
+  { clock, logError, operatingUser }: Pick<BillingDeps, 'clock' | 'logError' | 'operatingUser'>,
   { payments, publicUrl }: PaymentOptions,
   registry: Registry,
   { isServer = false } = {},
@@ -40,7 +40,8 @@ export async function openBilling(
   }
   const payTo = settings.payTo.toLowerCase();
   const gas = new GasWatch(settings, readSecretFile, clock);
-  return new Billing({ registry, chains, settings, payTo, publicUrl, gas, clock, wait: Bun.sleep, logError });
+  const deps = { registry, clock, wait: Bun.sleep, logError, operatingUser };
+  return new Billing({ ...deps, chains, settings, payTo, publicUrl, gas });
 }
 
 /** The message of a network or facilitator that does not answer. Throws any other error. */

@@ -42,7 +42,10 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     `Refunded the payment ${payment}${endsTier === true ? `, which ended the tier ${tier}` : ''}`,
   'payment.revoke': ({ payment, tier }) =>
     `Took back the tier ${tier}: the payment ${payment} is not on its network any more`,
-  'payment.settle': ({ payment, tier }) => `Granted the tier ${tier} for the payment ${payment}`,
+  'payment.settle': ({ payment, tier, refund }) =>
+    refund === undefined
+      ? `Granted the tier ${tier} for the payment ${payment}`
+      : `Granted nothing for the payment ${payment}: it was refunded`,
   'recovery-code.refused': () => 'A wrong recovery code was entered',
   'recovery-code.use': ({ left }) => `Used a recovery code: ${left} are left`,
   'recovery-codes.replace': () => 'Got new recovery codes',

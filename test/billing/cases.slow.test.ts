@@ -4,6 +4,8 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { bytesToHex, type Hex, parseSignature } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { createTier, retireTier } from '../../src/account/tier-catalog.ts';
+import { refundPayment } from '../../src/billing/refund.ts';
+import { auditSentence } from '../../src/web/audit-sentence.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, NETWORK, startAnvil, TOKEN_ABI } from './anvil.ts';
 import { CONFIRMATIONS, type PaidService, startPaidService, TOKEN } from './paid-service.ts';
@@ -306,8 +308,12 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     const { transfers } = await added(() => service.billing.reconcile());
     expect([transfers, await tierOf(buyer)]).toEqual([0, 'free']);
     const { accountId } = service.registry.payments.list(1)[0]!.quote;
-    const actions = service.registry.audit.list(2, { accountId }).map(({ action }) => action);
-    expect(actions).toEqual(['payment.revoke', 'payment.settle']);
+    const entries = service.registry.audit.list(2, { accountId });
+    // The buyer has asked for the settlement, and the job has found that it is gone.
+    expect(entries.map(({ action, actorId, detail }) => [action, actorId, detail.job])).toEqual([
+      ['payment.revoke', undefined, 'reconciliation'],
+      ['payment.settle', accountId, undefined],
+    ]);
     service.skewClock(61_000);
     expect((await settle(buyer, challenge, header)).status).toBe(200);
     expect(await tierOf(buyer)).toBe('pro');
@@ -316,6 +322,33 @@ describe.skipIf(!HAS_ANVIL)('a payment (needs anvil)', () => {
     await service.billing.reconcile();
     expect(service.registry.payments.list(1)[0]!.state).toBe('final');
   });
+
+  test.each([false, true])(
+    'A refunded payment that is removed and mined again grants nothing. (ends the tier: %p)',
+    async (endsTier) => {
+      const buyer = client();
+      const { challenge } = await quoteOf(buyer);
+      const header = await signed(challenge);
+      const snapshot = await anvil.client.snapshot();
+      const { body } = await settle(buyer, challenge, header);
+      refundPayment({ registry: service.registry, nowMs: Date.now() }, body.id, `0x${'9'.repeat(64)}`, endsTier);
+      await anvil.client.revert({ id: snapshot });
+      await anvil.client.mine({ blocks: CONFIRMATIONS + 1 });
+      await service.billing.reconcile();
+      expect(await tierOf(buyer)).toBe('free');
+      service.skewClock(61_000);
+      const { transfers } = await added(async () => expect((await settle(buyer, challenge, header)).status).toBe(200));
+      expect([transfers, await tierOf(buyer)]).toEqual([1, 'free']);
+      service.skewClock(0);
+      const { state, quote } = service.registry.payments.get(body.id)!;
+      const [entry] = service.registry.audit.list(1, { accountId: quote.accountId });
+      expect([state, entry!.action, auditSentence(entry!)]).toEqual([
+        'settled',
+        'payment.settle',
+        `Granted nothing for the payment ${body.id}: it was refunded`,
+      ]);
+    },
+  );
 
   test.each([3_600_000, -3_600_000])('is granted while the clock of the service is wrong by %d ms', async (skewMs) => {
     service.skewClock(skewMs);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { $ } from 'bun';
+import { refundPayment } from '../../src/billing/refund.ts';
 import { OPERATOR_EMAIL } from '../../src/domain/account.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -13,6 +15,7 @@ import { settledPayment } from './settled-payment.ts';
 
 setDefaultTimeout(120_000);
 
+const REFUND = `0x${'9'.repeat(64)}`;
 const UPGRADE = '/v1/billing/x402/upgrade/pro';
 
 describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => {
@@ -125,6 +128,14 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     const assigned = await assign(difference.transaction, 'customer@example.com');
     expect([assigned.code, assigned.stderr, assigned.stdout]).toEqual([0, '', expect.stringContaining('settled')]);
     expect((await assign(difference.transaction, 'customer@example.com')).code).toBe(1);
+    const audit = JSON.parse(await printed(['audit', '--account', 'customer@example.com', '--json', '--data', data]));
+    const { action, actor, operatingUser, detail } = audit[0];
+    expect([action, actor, operatingUser, detail.job]).toEqual([
+      'payment.settle',
+      null,
+      (await $`id -un`.text()).trim(),
+      undefined,
+    ]);
     expect(await printed(check)).toBe('1 payment and 1 transfer compared, 0 differences\n');
     await using server = await startServer(data, ['--payments', payments]);
     expect(await tierOf({ origin: server.origin, key })).toBe('pro');
@@ -229,7 +240,9 @@ test('without payments each route but the history answers 404 with one sentence,
   const { key } = await issueKey(data);
   const { id: paid } = (() => {
     using registry = openRegistry(data, { create: false });
-    return settledPayment(registry, { email: OPERATOR_EMAIL, nowMs: Date.now() });
+    const nowMs = Date.now();
+    const [, payment] = [0, 1].map(() => settledPayment(registry, { email: OPERATOR_EMAIL, nowMs }));
+    return refundPayment({ registry, nowMs }, payment!.id, REFUND, false);
   })();
   await using server = await startServer(data);
   for (const [method, path] of [
@@ -245,7 +258,17 @@ test('without payments each route but the history answers 404 with one sentence,
   }
   const history = `${server.origin}/v1/billing/history`;
   const answer = await fetch(history, { headers: { authorization: `Bearer ${key}` } });
-  const { data: payments } = (await answer.json()) as { data: { id: string; metadata: { state: string } }[] };
-  expect([answer.status, payments.map(({ id, metadata }) => [id, metadata.state])]).toEqual([200, [[paid, 'settled']]]);
+  interface Listed {
+    readonly id: string;
+    readonly metadata: { readonly state: string; readonly refund: string | null };
+  }
+  const { data: payments } = (await answer.json()) as { data: Listed[] };
+  expect([answer.status, payments.map(({ id, metadata }) => [id, metadata.state, metadata.refund])]).toEqual([
+    200,
+    [
+      [paid, 'settled', REFUND],
+      [expect.any(String), 'settled', null],
+    ],
+  ]);
   expect((await fetch(history)).status).toBe(401);
 });

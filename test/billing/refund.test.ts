@@ -61,6 +61,6 @@ test('billing refund prints the payment, and refuses what is not a hash', async 
     '--json',
   );
   expect(refunded).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse(refunded.stdout)).toMatchObject({ id, refund: HASH, account: ADA });
+  expect(JSON.parse(refunded.stdout)).toMatchObject({ id, metadata: { refund: HASH }, account: ADA });
   expect((await command('list')).stdout).toMatch(new RegExp(`${id} .* refunded `));
 });

@@ -30,6 +30,8 @@ beforeAll(async () => {
   changeTier(change, 'free', { monthlyPriceUsd: 3 });
   const request = { account: account.email, tier: undefined, requestsPerMinute: 77, asOfMs: NOW_MS - 1000 };
   const { apiKey } = createKey(registry, NOW_MS, { ...request, name: 'laptop', expiresMs: NOW_MS + 86_400_000 });
+  const job = { atMs: NOW_MS, by: {}, action: 'payment.fail', detail: { job: 'reconciliation' } };
+  registry.database.write(() => registry.audit.append(job));
   activity.usage.flush(NOW_MS);
   expect(apiKey.account).toBe(account.email);
 });
@@ -73,7 +75,8 @@ const AUDIT: Expected = {
   ID: ({ id }: Document) => id,
   TIME: ({ at }: Document) => at,
   ACTION: ({ action }: Document) => action,
-  ACTOR: ({ actor, operatingUser }: Document) => actor ?? (operatingUser && `${operatingUser} (command)`),
+  ACTOR: ({ action, actor, operatingUser }: Document) =>
+    action === 'payment.fail' ? 'reconciliation (job)' : (actor ?? (operatingUser && `${operatingUser} (command)`)),
   ACCOUNT: ({ account }: Document) => account,
   COUNT: ({ count }: Document) => (count === 1 ? null : count),
   CLIENT: ({ client }: Document) => client,

@@ -47,6 +47,10 @@ test('every entry of a person has the address and the id of the request, and eve
   );
   const commands = (await ada.open('/admin/audit?action=account.link')).text;
   expect(rowsOf(commands, 'Entries of the audit').at(-1)).toMatchObject({ Person: 'operator, by a command' });
+  const job = { atMs: NOW_MS, by: {}, action: 'payment.fail', detail: { payment: 'pay_1', job: 'reconciliation' } };
+  registry.database.write(() => registry.audit.append(job));
+  const jobs = (await ada.open('/admin/audit?action=payment.fail')).text;
+  expect(rowsOf(jobs, 'Entries of the audit')).toMatchObject([{ Person: 'reconciliation, a job of the service' }]);
   await ada.post('/account/sessions/end-all');
   const entries = registry.audit.list(100);
   const isComplete = ({ clientAddress, requestId: ofEntry }: AuditEntry) =>

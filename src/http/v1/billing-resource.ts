@@ -98,6 +98,7 @@ export const PaymentResource = Type.Object(
         asset: Type.String({ description: 'Address of the token.' }),
         amount: Type.String({ description: 'In the smallest unit of the token.' }),
         payer: Type.String({ description: 'Address of the payer.' }),
+        refund: orNull(Type.String(), 'Hash of the transaction that paid it back; null if none was recorded.'),
       },
       { description: 'Details of the provider.' },
     ),
@@ -118,7 +119,7 @@ export function upgradeResource(stores: Stores, { id, quote, settledMs }: Paymen
 }
 
 export function paymentResource(stores: Stores, payment: Payment): Static<typeof PaymentResource> {
-  const { id, quote, state, payer, transaction = null, settledMs, createdMs } = payment;
+  const { id, quote, state, payer, transaction = null, refund = null, settledMs, createdMs } = payment;
   const { network, asset, amount, priceCents } = quote;
   const { id: _, ...upgrade } = upgradeResource(stores, payment);
   return {
@@ -129,7 +130,7 @@ export function paymentResource(stores: Stores, payment: Payment): Static<typeof
     purpose: 'upgrade',
     confirmedAt: instantOrNull(settledMs),
     createdAt: formatInstant(createdMs),
-    metadata: { state, ...upgrade, network, asset, amount: String(amount), payer },
+    metadata: { state, ...upgrade, network, asset, amount: String(amount), payer, refund },
   };
 }
 

@@ -33,12 +33,12 @@ export const ENTRY_COLUMNS: readonly Column<AuditRecord>[] = [
   {
     heading: 'Person',
     class: 'long',
-    cell: ({ actor, operatingUser }) =>
-      actor ?? (
-        <span class="quiet">
-          {operatingUser === undefined ? 'no signed-in person' : `${operatingUser}, by a command`}
-        </span>
-      ),
+    cell: ({ actor, operatingUser, detail: { job } }) => {
+      const service = job === undefined ? 'no signed-in person' : `${job}, a job of the service`;
+      return (
+        actor ?? <span class="quiet">{operatingUser === undefined ? service : `${operatingUser}, by a command`}</span>
+      );
+    },
   },
 ];
 
