@@ -47,6 +47,9 @@ const LOST_MS = 1000;
 /** A client that was told that a payment is pending gets that payment for this time after it is mined, in place of a new offer. */
 const TOLD_MS = 10 * 60_000;
 
+/** Two requests with the same identifier are for the same. */
+const BOUGHT = ['tier', 'network', 'asset', 'amount', 'payTo'] as const;
+
 /** Quotes for tiers, and their payments on chains. */
 export class Billing {
   readonly chains: readonly Chain[];
@@ -206,21 +209,23 @@ export class Billing {
     const { registry, clock, wait } = this.#deps;
     const chain = this.#reconciliation.chainOf(quote);
     const { sender } = this.#reconciliation;
-    let payment = registry.database.read(() => registry.payments.find(signed));
-    if (payment !== undefined && payment.quote.id !== quote.id) {
+    const found = registry.database.read(() => registry.payments.find(signed));
+    if (found !== undefined && found.quote.id !== quote.id) {
       throw new DomainError('conflict', 'this signed transfer has paid another quote: sign a new challenge');
     }
+    let payment = found ?? registry.database.read(() => this.#identified(quote, signed));
     if (payment === undefined) {
       this.#refuseTimes(quote, signed);
       const outcome = await chain.verify(signed, quote.sinceBlock);
       refuseUsed(outcome, quote);
       // Stored before it is sent: after a crash the chain shows its outcome.
       const { added, isOther } = registry.database.write(() => {
-        const other = registry.payments.underway(quote.accountId, quote.tier, Infinity);
-        if (other !== undefined) return { added: other, isOther: true };
-        const own = registry.payments.add({ ...signed, quote }, clock());
-        sender.keep(own, signed);
-        return { added: own, isOther: false };
+        const { payments } = registry;
+        const other = this.#identified(quote, signed) ?? payments.underway(quote.accountId, quote.tier, Infinity);
+        const one = other ?? payments.add({ ...signed, quote }, clock());
+        if (signed.identifier !== undefined) payments.identify(one, signed.identifier);
+        if (other === undefined) sender.keep(one, signed);
+        return { added: one, isOther: other !== undefined };
       });
       // A second transfer for the tier, signed while the first one is pending, is not sent: it would be paid twice.
       if (isOther) return added;
@@ -230,10 +235,22 @@ export class Billing {
       throw new DomainError('gone', 'the signed transfer has expired and was never mined: ask for another quote');
     }
     if (payment.state !== 'pending') return payment;
-    sender.keepAgain(payment, signed);
+    if (found !== undefined) sender.keepAgain(found, signed);
     // A facilitator may never answer, although it has settled.
     const isOnItsWay = await Promise.race([sender.sendDue(chain, payment), wait(SEND_MS).then(() => true)]);
     return await this.#mined(payment, isOnItsWay ? WAIT_MS : LOST_MS);
+  }
+
+  /**
+   * The payment of an earlier request with the same identifier: a client that has lost the answer signs another transfer. Undefined if it has
+   * failed. Throws 'conflict' if that request was for something else.
+   */
+  #identified(quote: PaymentQuote, { identifier }: SignedPayment): Payment | undefined {
+    if (identifier === undefined) return undefined;
+    const known = this.#deps.registry.payments.identified(quote.accountId, identifier);
+    if (known === undefined || known.state === 'failed') return undefined;
+    if (BOUGHT.every((field) => known.quote[field] === quote[field])) return known;
+    throw new DomainError('conflict', 'this payment-identifier belongs to another purchase: send a new one');
   }
 
   #refuseTimes({ expiresMs }: PaymentQuote, { validBefore }: SignedTransfer): void {

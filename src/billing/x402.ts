@@ -30,6 +30,19 @@ export const Challenge = Type.Object(
 );
 export type Challenge = Static<typeof Challenge>;
 
+/** The extension by which clients name a purchase, so that it is made once: specs/extensions/payment_identifier.md in the same repository. */
+const IDENTIFIER = 'payment-identifier';
+const Identifier = Type.Object({
+  required: Type.Optional(Type.Boolean()),
+  id: Type.Optional(Type.String({ minLength: 16, maxLength: 128, pattern: '^[A-Za-z0-9_-]*$' })),
+});
+const EXTENSIONS = {
+  [IDENTIFIER]: {
+    info: { required: false },
+    schema: { $schema: 'https://json-schema.org/draft/2020-12/schema', ...Identifier },
+  },
+};
+
 /** Clients may add fields. */
 const SignedPayment = Type.Object({
   x402Version: Type.Literal(VERSION),
@@ -51,25 +64,39 @@ const SignedPayment = Type.Object({
       nonce: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
     }),
   }),
+  extensions: Type.Optional(
+    Type.Union([Type.Null(), Type.Object({ [IDENTIFIER]: Type.Optional(Type.Object({ info: Identifier })) })]),
+  ),
 });
 
-/** A transfer that a payer has signed, with its network. */
-export type SignedPayment = SignedTransfer & Pick<PaymentQuote, 'network'>;
+/** A transfer that a payer has signed, with its network. `identifier`: of the purchase, by its client. */
+export type SignedPayment = SignedTransfer &
+  Pick<PaymentQuote, 'network'> & { readonly identifier?: string | undefined };
 
-/** The challenge of quotes for one tier, without their ids. `error`: why the payment before it was refused. */
-export function paymentRequired(url: string, tierName: string, accepts: PaymentRequirements[], error?: string) {
-  const resource = { url, description: `${tierName} for 30 days`, mimeType: 'application/json' };
-  return { x402Version: VERSION, ...(error === undefined ? {} : { error }), resource, accepts } as const;
+/** The header PAYMENT-REQUIRED of quotes for one tier. `error`: why the payment before it was refused. */
+export function requiredHeaderOf(url: string, tierName: string, accepts: PaymentRequirements[], error?: string) {
+  const why = error === undefined ? {} : { error };
+  return headerOf({
+    x402Version: VERSION,
+    ...why,
+    resource: resourceOf(url, tierName),
+    accepts,
+    extensions: EXTENSIONS,
+  });
+}
+
+function resourceOf(url: string, tierName: string) {
+  return { url, description: `${tierName} for 30 days`, mimeType: 'application/json' };
 }
 
 export function challengeOf(quote: PaymentQuote, token: Token, url: string, tierName: string): Challenge {
   const { network, tier, id } = quote;
   const accepts = [requirementsOf(network, quote, token)];
-  return { ...paymentRequired(url, tierName, accepts), tier_id: tier, quote_id: id };
+  return { x402Version: VERSION, resource: resourceOf(url, tierName), accepts, tier_id: tier, quote_id: id };
 }
 
 /** A value as a header of x402. */
-export function headerOf(value: object): string {
+function headerOf(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64');
 }
 
@@ -104,7 +131,7 @@ export function signedPaymentIn(header: string): SignedPayment {
       `the signed payment is malformed (${where}): send the payload of x402 version 2 as base64`,
     );
   }
-  const { accepted, payload } = signed;
+  const { accepted, payload, extensions } = signed;
   const { from, to, value, validAfter, validBefore, nonce } = payload.authorization;
   return {
     network: accepted.network,
@@ -116,6 +143,7 @@ export function signedPaymentIn(header: string): SignedPayment {
     validAfter: Number(validAfter),
     validBefore: Number(validBefore),
     signature: payload.signature.toLowerCase(),
+    identifier: extensions?.[IDENTIFIER]?.info.id,
   };
 }
 

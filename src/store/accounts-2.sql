@@ -94,6 +94,13 @@ CREATE TABLE payment_mails (
 CREATE INDEX payments_by_settlement ON payments (settled_ms) WHERE settled_ms IS NOT NULL;
 CREATE INDEX paid_grants_by_end ON grants (ends_ms) WHERE source = 'payment';
 
+CREATE TABLE payment_identifiers (
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  identifier TEXT NOT NULL,
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  PRIMARY KEY (account_id, identifier)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE refunds (
   payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -171,6 +171,14 @@ CREATE TABLE payment_mails (
   PRIMARY KEY (payment_id, occasion, ends_ms)
 ) STRICT, WITHOUT ROWID;
 
+-- Names of purchases by the clients of an account: a repeated request finds its payment.
+CREATE TABLE payment_identifiers (
+  account_id INTEGER NOT NULL REFERENCES accounts (account_id),
+  identifier TEXT NOT NULL,
+  payment_id TEXT NOT NULL REFERENCES payments (payment_id),
+  PRIMARY KEY (account_id, identifier)
+) STRICT, WITHOUT ROWID;
+
 -- Payments that the operator has paid back.
 CREATE TABLE refunds (
   payment_id TEXT PRIMARY KEY REFERENCES payments (payment_id), refund_hash TEXT NOT NULL, refunded_ms INTEGER NOT NULL

@@ -47,6 +47,8 @@ export const FIND_PAYMENT_OF_QUOTE = `${SELECT} WHERE quote_id = ?`;
 const SUM_PAYMENTS = `SELECT strftime('%Y-%m', settled_ms / 1000, 'unixepoch') AS month, p.network, p.asset,
   COUNT(*) AS payments, SUM(price_cents) AS cents FROM payments AS p JOIN payment_quotes AS q USING (quote_id)
   LEFT JOIN refunds USING (payment_id) WHERE state IN ('settled', 'final') AND refund_hash IS NULL GROUP BY month, p.network, p.asset ORDER BY month DESC, cents DESC LIMIT ?`;
+export const FIND_IDENTIFIED_PAYMENT = `${SELECT} WHERE payment_id =
+  (SELECT i.payment_id FROM payment_identifiers AS i WHERE i.account_id = ? AND identifier = ?)`;
 export const LIST_PAYMENTS_OF_ACCOUNT = `${SELECT} WHERE p.account_id = ? AND ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_PAYMENTS = `${SELECT} WHERE ${BEFORE} ORDER BY sequence DESC LIMIT ?`;
 export const LIST_OPEN_PAYMENTS = `${SELECT} WHERE state IN ('pending', 'settled') AND sequence > COALESCE(
@@ -104,6 +106,11 @@ export class Payments {
         `INSERT INTO payments (payment_id, account_id, quote_id, network, asset, payer, nonce, valid_before, created_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       ),
+      findIdentified: database.query<PaymentRow, [number, string]>(FIND_IDENTIFIED_PAYMENT),
+      identify: database.query<never, [number, string, string]>(
+        `INSERT INTO payment_identifiers (account_id, identifier, payment_id) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET payment_id = excluded.payment_id`,
+      ),
       refund: database.query<never, [string, string, InstantMs]>('INSERT INTO refunds VALUES (?, ?, ?)'),
       update: database.query<never, (string | number | null)[]>(
         'UPDATE payments SET (state, tx_hash, block, settled_ms) = (?, ?, ?, ?) WHERE payment_id = ?',
@@ -160,6 +167,16 @@ export class Payments {
   /** Stores that a payment was paid back, which is done once. */
   refund(id: string, transaction: string, nowMs: InstantMs): void {
     this.#sql.refund.run(id, transaction, nowMs);
+  }
+
+  /** The last payment that a client of an account has given an identifier. */
+  identified(accountId: number, identifier: string): Payment | undefined {
+    return toPayment(this.#sql.findIdentified.get(accountId, identifier));
+  }
+
+  /** Gives a payment an identifier of its client; it may have several. */
+  identify({ id, quote }: Pick<Payment, 'id' | 'quote'>, identifier: string): void {
+    this.#sql.identify.run(quote.accountId, identifier, id);
   }
 
   /** The payment of a transfer. */

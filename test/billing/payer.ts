@@ -43,6 +43,8 @@ export interface Signing {
   readonly validAfter?: number;
   readonly validBefore?: number;
   readonly accepted?: object;
+  /** Of the payment, as the extension payment-identifier has it; anything else is malformed. */
+  readonly identifier?: unknown;
   readonly signer?: typeof CUSTOMER;
   /** A contract that pays; the signer owns it. */
   readonly wallet?: SmartWallet;
@@ -119,6 +121,9 @@ export async function signed(
     x402Version: 2,
     accepted: { ...accepted, ...signing.accepted },
     payload: { signature, authorization },
+    ...('identifier' in signing && {
+      extensions: { 'payment-identifier': { info: { required: false, id: signing.identifier } } },
+    }),
   };
   return Buffer.from(JSON.stringify(payload)).toString('base64');
 }

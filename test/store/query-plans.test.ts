@@ -227,6 +227,15 @@ test.each<[string, string, ...string[]]>([
     `${PAYMENTS} INDEX sqlite_autoindex_payments_2 (`,
     ...REFUND,
   ],
+  [
+    'FIND_IDENTIFIED_PAYMENT',
+    payments.FIND_IDENTIFIED_PAYMENT,
+    `${PAYMENTS} INDEX sqlite_autoindex_payments_1 (`,
+    'SCALAR SUBQUERY',
+    'SEARCH i USING PRIMARY KEY (account_id=? AND identifier=?)',
+    QUOTE,
+    ...REFUND,
+  ],
   ['LIST_PAYMENTS', payments.LIST_PAYMENTS, `${PAYMENTS} INTEGER PRIMARY KEY (`, ...BEFORE, QUOTE, ...REFUND],
   ['LIST_OPEN_PAYMENTS', payments.LIST_OPEN_PAYMENTS, `${PAYMENTS} INDEX open_payments (`, ...BEFORE, QUOTE, ...REFUND],
   [

@@ -73,7 +73,8 @@ export const REFUSALS = {
   },
   PaymentConflict: {
     status: 409,
-    description: 'The tier has no price, the account has it already, or the quote or the transfer is used.',
+    description:
+      'The tier has no price, the account has it already, or the quote, the transfer or the payment-identifier is used.',
     headers: ['Payment-Response'],
     examples: { noPrice: 'POST /v1/billing/x402/upgrade/enterprise' },
   },

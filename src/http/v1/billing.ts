@@ -3,9 +3,8 @@ import { Type } from 'typebox';
 import type { Billing, Price } from '../../billing/billing.ts';
 import {
   challengeOf,
-  headerOf,
-  paymentRequired,
   refusalHeaderOf,
+  requiredHeaderOf,
   responseHeaderOf,
   type SignedPayment,
   signedPaymentIn,
@@ -94,7 +93,7 @@ function setChallenge(
   error?: string,
 ): void {
   const { id, name } = price!.tier;
-  set.headers['payment-required'] = headerOf(paymentRequired(service.urlOf(id, request.url), name, accepts, error));
+  set.headers['payment-required'] = requiredHeaderOf(service.urlOf(id, request.url), name, accepts, error);
 }
 
 /** Upgrades that are paid on chain, with x402. `billing`: undefined if payments are off. */
