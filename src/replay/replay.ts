@@ -3,12 +3,12 @@ import { refuseUnknownCoins } from '../domain/coin.ts';
 import { DomainError } from '../domain/errors.ts';
 import { firstIndex } from '../domain/first-index.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
-import { listedMs } from '../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { PriceTexts } from '../venue/price-texts.ts';
+import { replayedListingMs, withResolution } from './assumed-times.ts';
 import { MarketPlayback } from './market-playback.ts';
 import { bookAt, type KnownBook, type MirrorMode } from './market-state.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
@@ -106,7 +106,7 @@ export class Replay {
     this.archive = archive;
     this.options = options;
     this.ticks = new TickSizes(archive);
-    const markets = archive.database.read(() => selectedMarkets(archive, options));
+    const markets = archive.database.read(() => selectedMarkets(archive, options).map(withResolution));
     if (markets.length === 0) {
       throw new DomainError(
         'not-found',
@@ -118,12 +118,11 @@ export class Replay {
     const announcements: Announcement[] = [];
     archive.database.read(() => {
       for (const market of markets) {
-        const known = announcementsOf(archive, market);
         const { firstMs = Infinity, lastMs = -1 } = archive.markets.sentSpan(market.key) ?? {};
         const { key, conditionId, symbol, timeframe, startMs, endMs } = market;
-        const window = { key, conditionId, symbol, timeframe, startMs, endMs };
-        this.#markets.set(key, { ...window, listedMs: known[0].timestampMs, firstMs, lastMs });
-        announcements.push(...known);
+        const listedMs = replayedListingMs(market, archive.markets.firstRecordMs(key));
+        this.#markets.set(key, { key, conditionId, symbol, timeframe, startMs, endMs, listedMs, firstMs, lastMs });
+        announcements.push(...announcementsOf(market, listedMs));
       }
     });
     this.#windows = [...this.#markets.values()];
@@ -171,13 +170,13 @@ export class Replay {
   findByAsset(assetId: string, instantMs: InstantMs): { market: StoredMarket; outcome: Outcome } | undefined {
     const market = findByAsset(this.archive.markets, assetId);
     if (market === undefined || !this.hasListed(market, instantMs)) return undefined;
-    return { market, outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
+    return { market: withResolution(market), outcome: market.clobTokenIds[0] === assetId ? 'up' : 'down' };
   }
 
-  /** The market with an asset id for each outcome, see `withAssetIds`; undefined if it was deleted. */
+  /** The market with an asset id for each outcome and its resolution, see `withAssetIds` and `withResolution`; undefined if it was deleted. */
   marketByKey(key: number): StoredMarket | undefined {
     const market = this.archive.markets.byKey(key);
-    return market && withAssetIds(market);
+    return market && withResolution(withAssetIds(market));
   }
 
   /** Returns true if this replay has the market and it is listed at `instantMs`. */
@@ -185,7 +184,7 @@ export class Replay {
     return this.listedMsOf(market) <= instantMs;
   }
 
-  /** When a market of this replay was listed, its first record at the latest. Infinity for any other market. */
+  /** When a market of this replay is listed, see `replayedListingMs`. Infinity for any other market. */
   listedMsOf({ key }: Pick<StoredMarket, 'key'>): InstantMs {
     return this.#markets.get(key)?.listedMs ?? Infinity;
   }
@@ -275,11 +274,9 @@ export class Replay {
 }
 
 /** A market's listing, and its resolution if that is known. */
-export function announcementsOf({ markets }: Archive, market: StoredMarket): [Announcement, ...Announcement[]] {
-  const marketKey = market.key;
-  const timestampMs = listedMs(market, markets.firstRecordMs(marketKey));
-  const listed: Announcement = { kind: 'listed', timestampMs, marketKey };
-  const { resolvedMs, winner } = market;
+export function announcementsOf(market: StoredMarket, listedMs: InstantMs): Announcement[] {
+  const { key: marketKey, resolvedMs, winner } = market;
+  const listed: Announcement = { kind: 'listed', timestampMs: listedMs, marketKey };
   if (resolvedMs === undefined || winner === undefined) return [listed];
   return [listed, { kind: 'resolved', timestampMs: resolvedMs, marketKey }];
 }
@@ -315,7 +312,7 @@ function selectedMarkets(archive: Archive, { selection, fromMs, toMs }: ReplayOp
   const lastStartMs = (toMs ?? INSTANT_MAX_MS) + BEFORE_WINDOW_MS;
   const isWithin = (market: StoredMarket) =>
     (fromMs === undefined || market.endMs + AFTER_WINDOW_MS >= fromMs) &&
-    (toMs === undefined || listedMs(market, markets.firstRecordMs(market.key)) <= toMs);
+    (toMs === undefined || replayedListingMs(market, markets.firstRecordMs(market.key)) <= toMs);
   return marketsByStart(markets, walked, (fromMs ?? 0) - 2 * AFTER_WINDOW_MS, lastStartMs)
     .filter((market) => isWanted(market) && isWithin(market))
     .toArray();

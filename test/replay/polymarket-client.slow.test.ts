@@ -88,7 +88,7 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT)('@polymarket/client, which validates eve
       expect(series.length).toBeGreaterThan(10);
       for (const { id } of series) expect((await ask('fetchSeries', { id })).id).toBe(id);
       // The first of the books' markets has a stand-in for its ids.
-      for (const market of [open[0], open.at(-1), closed[0], open.find(({ id }) => id.length === 16)]) {
+      for (const market of [open[0], open.at(-1), closed[0], closed.find(({ id }) => id.length === 16)]) {
         expect(await ask('fetchMarket', { id: market.id })).toEqual(market);
         expect((await ask('fetchMarket', { slug: market.slug })).id).toBe(market.id);
         const url = `https://polymarket.com/event/${market.slug}`;

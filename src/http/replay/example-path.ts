@@ -7,12 +7,19 @@ import type { StoredMarket } from '../../store/markets.ts';
 /** The longest window. */
 const WINDOW_MS_MAX = 86_400_000;
 
-/** The listed markets whose windows have not ended at the clock's instant, by start. Needs a view of the archive. */
+/**
+ * The markets whose windows have begun or that have a record, and whose windows have not ended at the clock's instant, by start. Needs a
+ * view of the archive.
+ */
 export function tradedMarkets(replay: Replay): IteratorObject<StoredMarket> {
   const { archive, clock, coins } = replay;
   const { nowMs } = clock;
   const near = marketsByStart(archive.markets, coins, nowMs - WINDOW_MS_MAX, nowMs + LISTED_AHEAD_MS_MAX);
-  return near.filter((market) => market.endMs > nowMs && replay.hasListed(market, nowMs)).map(withAssetIds);
+  const hasBegun = ({ key, startMs }: StoredMarket) =>
+    Math.min(startMs, archive.markets.firstRecordMs(key) ?? Infinity) <= nowMs;
+  return near
+    .filter((market) => market.endMs > nowMs && replay.hasListed(market, nowMs) && hasBegun(market))
+    .map(withAssetIds);
 }
 
 /**

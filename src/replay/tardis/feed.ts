@@ -1,6 +1,6 @@
 import { DomainError } from '../../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
-import { LISTED_AHEAD_MS_MAX } from '../../domain/market-as-of.ts';
+import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -185,7 +185,8 @@ export class TardisFeed {
   }
 
   #announce(market: StoredMarket, fromMs: InstantMs): void {
-    for (const { kind, timestampMs } of announcementsOf(this.#archive, market))
+    const recordedMs = listedMs(market, this.#archive.markets.firstRecordMs(market.key));
+    for (const { kind, timestampMs } of announcementsOf(market, recordedMs))
       if (timestampMs >= fromMs && timestampMs < this.#window.toMs) this.#plan(kind, timestampMs, market);
   }
 
