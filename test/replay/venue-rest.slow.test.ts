@@ -228,7 +228,7 @@ const REFUSALS: readonly (readonly [path: string, body: unknown, refused: readon
   [`/price?token_id=${UP_ASSET}&side=both`, undefined, [400, { error: 'Invalid side' }]],
   ['/tick-size?token_id=17', undefined, NOT_FOUND],
   ['/neg-risk/17', undefined, NOT_FOUND],
-  [`/fee-rate?token_id=${UP_ASSET}`, undefined, [404, { error: 'fee rate not found for market' }]],
+  ['/fee-rate?token_id=1', undefined, [404, { error: 'fee rate not found for market' }]],
   [`/clob/markets/0x${'00'.repeat(32)}`, undefined, NOT_FOUND],
   [`/markets/0x${'00'.repeat(32)}`, undefined, NOT_FOUND],
   ['/clob/markets?next_cursor=LTE=', undefined, [400, { error: 'next item should be greater than or equal to 0' }]],
@@ -328,6 +328,7 @@ test('lists of markets continue at their cursor, and sampling lists leave out ma
     sampleMarket({
       ...{ conditionId: `0x${(index + 1).toString(16).padStart(64, '0')}`, slug: `btc-updown-5m-${index}` },
       ...{ clobTokenIds: [`${index + 1}1`, `${index + 1}2`], marketId: String(1000 + index) },
+      createdAt: new Date(START_MS + index * 300_000 - 1000).toISOString(),
       startTime: new Date(START_MS + index * 300_000).toISOString(),
       endTime: new Date(START_MS + (index + 1) * 300_000).toISOString(),
     }),
@@ -404,7 +405,9 @@ test.skipIf(REAL_BOOKS === undefined)(
       const endTs = startTs + Math.floor(random() * 600);
       const asked = i % 2 === 0 ? `startTs=${startTs}&endTs=${endTs}` : 'interval=6h';
       const fromMs = i % 2 === 0 ? startTs * 1000 : nowMs - 6 * 3_600_000;
-      const toMs = Math.min(nowMs, i % 2 === 0 ? endTs * 1000 : nowMs);
+      // Only the winner is recorded, so the market resolves 20 seconds after its window.
+      const resolvedMs = nowMs >= market.endMs + 20_000 ? market.endMs + 20_000 : Infinity;
+      const toMs = Math.min(nowMs, i % 2 === 0 ? endTs * 1000 : nowMs, resolvedMs);
       const expected: { t: number; p: number }[] = [];
       for (let ms = Math.ceil(fromMs / stepMs) * stepMs; ms < toMs; ms += stepMs) {
         const p = midAt(ms - 1);
@@ -506,7 +509,7 @@ test('a midpoint at the instant of a step counts from the next step on; an outco
   ]);
 });
 
-test('A trade of the other outcome counts at 1 minus its price, on the opposite side; /fee-rate is the last trade’s, else takerBaseFee.', async () => {
+test('A trade of the other outcome counts at 1 minus its price, on the opposite side; /fee-rate is the last trade’s, else takerBaseFee, else the venue’s of then.', async () => {
   using held = temporaryArchive();
   const trade = { side: 'buy', size: 5, feeRateBps: 700 };
   await importRecords(held.archive, [
@@ -536,9 +539,9 @@ test('A trade of the other outcome counts at 1 minus its price, on the opposite 
     ['0.52', 'BUY', 700],
     ['0.48', 'SELL', 700],
   ]);
-  // The last one has no other recorded fields.
+  // The last one has no other recorded fields, so the fee is the venue's of then.
   expect(await sent(START_MS + 3000)).toEqual([
-    ['0.5', '', undefined],
-    ['0.5', '', undefined],
+    ['0.5', '', 1000],
+    ['0.5', '', 1000],
   ]);
 });

@@ -7,6 +7,7 @@ import type { PriceRecord } from '../../segment/price-segment.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type BestPrices, bestPricesOf, midpointOf, spreadText } from '../../venue/best-prices.ts';
 import { BookWriter } from '../../venue/book-writer.ts';
+import { scheduledBaseFee } from '../../venue/fee-schedule.ts';
 import { type KnownBook, type LastTrade, lastTradeAt, statedTradeAt, tradeInBook } from '../market-state.ts';
 import type { Replay } from '../replay.ts';
 
@@ -102,13 +103,16 @@ export class VenueQuotes {
   }
 
   /**
-   * The taker's fee in hundredths of a percent: that of the last trade, and before the first one with a recorded fee the
-   * market's `takerBaseFee`. Undefined if neither was recorded.
+   * The taker's fee in hundredths of a percent: that of the last trade, before the first one with a recorded fee the market's
+   * `takerBaseFee`, and without that the venue's at the listing of the market. Undefined if the market is not listed.
    */
   feeRate(assetId: string): number | undefined {
     const found = this.#replay.findByAsset(assetId, this.#nowMs);
-    const details = found && this.#replay.archive.markets.details.of(found.market.key);
-    return this.lastTrade(assetId)?.feeRateBps ?? details?.takerBaseFee;
+    if (found === undefined) return undefined;
+    const { key, timeframe } = found.market;
+    const { takerBaseFee } = this.#replay.archive.markets.details.of(key);
+    const recorded = this.lastTrade(assetId)?.feeRateBps ?? takerBaseFee;
+    return recorded ?? scheduledBaseFee(timeframe, this.#replay.listedMsOf(found.market));
   }
 
   /** The tick size, also of a resolved market, and before its first book. */
