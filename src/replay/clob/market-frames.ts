@@ -23,6 +23,8 @@ export class MarketFrames {
   readonly playback: MarketPlayback;
   readonly #shiftMs: number;
   readonly #books: Readonly<Record<Outcome, BookWriter>>;
+  /** The time of the last book that was sent whole after a trade, or because it repeats the one before it. */
+  readonly #sentMs: Record<Outcome, InstantMs> = { up: -1, down: -1 };
   readonly #prices: PriceTexts;
   /** The constant texts of a `price_change`: up to the price of its first entry, and from one entry to the price of the other. */
   readonly #around: Readonly<Record<Outcome | 'between', string>>;
@@ -90,12 +92,13 @@ export class MarketFrames {
     return frames;
   }
 
-  /** Adds the messages after the changes of one outcome: its first book, or its new best prices. */
+  /** Adds the messages after the changes of one outcome: its first book, a book that repeats its levels, or its new best prices. */
   #pushFollowing(outcome: Outcome, event: BooksEvent, custom: boolean, frames: string[]): void {
     const change = event[outcome];
     if (change === undefined) return;
     // Clients have no book yet to apply changes to.
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
+    else if (change.changes.length === 0) this.#pushWhole(outcome, frames);
     else if (custom && isNewTop(change.before, change.after)) {
       const timestampMs = event.timestampMs + this.#shiftMs;
       frames.push(bestFrame(this.playback.market, outcome, bestPricesOf(change.after), this.#prices, timestampMs));
@@ -130,11 +133,17 @@ export class MarketFrames {
     const frames: string[] = [];
     if (listening[outcome]) frames.push(tradeFrame(this.playback.market, outcome, record, timestampMs + this.#shiftMs));
     for (const each of [outcome, otherOutcome(outcome)]) {
-      if (listening[each] && this.playback.state(each).known !== undefined) {
-        frames.push(this.#books[each].following(this.#context(each)));
-      }
+      if (listening[each]) this.#pushWhole(each, frames);
     }
     return frames;
+  }
+
+  /** Adds the whole book of an outcome, unless it was sent: its hash is that of its time, so a book that repeats its levels is a new one. */
+  #pushWhole(outcome: Outcome, frames: string[]): void {
+    const sentMs = this.playback.state(outcome).known?.timestampMs;
+    if (sentMs === undefined || this.#sentMs[outcome] === sentMs) return;
+    this.#sentMs[outcome] = sentMs;
+    frames.push(this.#books[outcome].following(this.#context(outcome)));
   }
 }
 
