@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
+import { siteController } from '../../src/http/replay/site.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { WorkQueue } from '../../src/replay/fair-queue.ts';
 import { GammaCatalog } from '../../src/replay/gamma/catalog.ts';
@@ -26,7 +27,11 @@ export function venueServer(
   const replay = replays.create({ ...OPTIONS, ...options });
   const deps = { replays, catalog: new GammaCatalog(), queueOf: () => queue ?? replays.queue };
   const venue = () =>
-    new Elysia().use(venueRestController(deps)).use(gammaController(deps)).use(dataApiController(deps));
+    new Elysia()
+      .use(venueRestController(deps))
+      .use(gammaController(deps))
+      .use(dataApiController(deps))
+      .use(siteController(deps));
   const paths = new Set<string>();
   const app = new Elysia({ handler: { standardHostname: false } })
     .onRequest(({ request }) => {
@@ -37,10 +42,10 @@ export function venueServer(
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
   /** The answer to a GET, or with a body to a POST. */
-  const ask = async (path: string, body?: unknown) => {
+  const ask = async (path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) => {
     const init =
       body === undefined ? {} : { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) };
-    const answer = await fetch(`${origin}${path}`, init);
+    const answer = await fetch(`${origin}${path}`, { ...init, headers });
     return { status: answer.status, text: await answer.text() };
   };
   return {

@@ -33,7 +33,8 @@ function malformed(message: string): DomainError {
   return new DomainError('malformed-request', message);
 }
 
-function hostNameIn(host: string): string {
+/** The name in a Host header in lower case, without port. */
+export function hostNameIn(host: string): string {
   return host.replace(/:\d*$/, '').toLowerCase();
 }
 

@@ -6,6 +6,7 @@ import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import { listIn } from './gamma-query.ts';
 import {
+  answerAsVenue,
   answerInTurns,
   clobRefusal,
   type VenueContext,
@@ -29,10 +30,18 @@ const NUMERIC_ID = /^\d{1,18}$/;
 const WALLET = /^0x[0-9a-f]{40}$/i;
 const FLAG = /^(?:true|false)$/i;
 
+/** Lists of a wallet. No recording has wallets, so they are empty, and its positions are worth nothing. */
+const OF_WALLET: Readonly<Record<string, (user: string) => object[]>> = {
+  '/positions': () => [],
+  '/closed-positions': () => [],
+  '/activity': () => [],
+  '/value': (user) => [{ user, value: 0 }],
+};
+
 /**
  * `/trades` of the venue's Data API (data-api.polymarket.com) at the replay's instant: the recorded trades of listed markets, the
- * newest first. Each is the taker's, so `takerOnly` has no effect; no trade has a known wallet, so none is that of a `user`.
- * Unknown parameters are ignored.
+ * newest first. Each is the taker's, so `takerOnly` has no effect; no trade has a known wallet, so none is that of a `user`. Also
+ * the lists of a wallet. Unknown parameters are ignored.
  */
 export function dataApiController({ replays, catalog, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
@@ -40,6 +49,11 @@ export function dataApiController({ replays, catalog, queueOf }: VenueDeps) {
     app.get(`${prefix}/trades`, (context: VenueContext) =>
       answerInTurns(replays, context, queueOf(context.request), (question) => trades(question, catalog)),
     );
+    for (const [path, answer] of Object.entries(OF_WALLET)) {
+      app.get(`${prefix}${path}`, (context: VenueContext) =>
+        answerAsVenue(replays, context, ({ query }) => JSON.stringify(answer(walletIn(query)))),
+      );
+    }
   }
   return app;
 }
@@ -90,6 +104,13 @@ function filterIn(query: URLSearchParams): (trade: RecordedTrade) => boolean {
     if (amount === undefined) return true;
     return smallestUnits(trade?.size ?? 0) * (type === 'CASH' ? smallestUnits(price) : one) >= least;
   };
+}
+
+/** The venue refuses a malformed wallet in the same words. */
+function walletIn(query: URLSearchParams): string {
+  const user = query.get('user') ?? '';
+  if (WALLET.test(user)) return user;
+  throw clobRefusal(400, "required query param 'user' not provided");
 }
 
 function idsIn(query: URLSearchParams, name: string, pattern: RegExp): string[] {

@@ -17,6 +17,8 @@ import { marketsPage, oneMarket } from './venue-markets.ts';
 
 /** Gamma's own host has the paths at its root; here they also have a prefix, to separate them from the CLOB's. */
 const PREFIXES = ['', '/gamma'] as const;
+const CLOB_HOST = 'clob.polymarket.com';
+const GAMMA_HOST = 'gamma-api.polymarket.com';
 const CONDITION_ID = /^0x/i;
 const NUMERIC_ID = /^\d{1,18}$/;
 const CURSOR_DIGITS = /^\d{1,15}$/;
@@ -54,7 +56,7 @@ const NOUNS: readonly Noun[] = [
  * Gamma's filters and objects, see gamma-writer.ts, and its search. Repeated parameters are lists; unknown ones are ignored.
  * Clients may ask for tags, comments, sports and profiles; there are none.
  *
- * The CLOB's `/markets` is at the root as well: a condition id or a `next_cursor` selects it.
+ * The CLOB's `/markets` is at the root as well: its host selects it; at other hosts than Gamma's, a condition id or a `next_cursor`.
  */
 export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
   const app = new Elysia({ name: 'gamma' });
@@ -67,7 +69,8 @@ export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
-        if (base === '/markets' && question.query.has('next_cursor')) return marketsPage(question, catalog, '');
+        if (base === '/markets' && isOfClob(question, question.query.has('next_cursor')))
+          return marketsPage(question, catalog, '');
         const found = catalog.select(question.replay, queryOf(question, noun), question.nowMs);
         return JSON.stringify(objectsOf(question, noun, sliceOf(found, question)));
       });
@@ -77,7 +80,7 @@ export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
       });
       get(`${base}/:id`, (question) => {
         const id = question.params.id ?? '';
-        if (base === '/markets' && CONDITION_ID.test(id)) return oneMarket(question, id);
+        if (base === '/markets' && isOfClob(question, CONDITION_ID.test(id))) return oneMarket(question, id);
         checkId(question.params);
         return one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
@@ -115,6 +118,11 @@ export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
     }
   }
   return app;
+}
+
+/** Returns true if a question is one to the CLOB: by its host, else by its form. */
+function isOfClob({ host }: VenueQuestion, hasItsForm: boolean): boolean {
+  return host === CLOB_HOST || (host !== GAMMA_HOST && hasItsForm);
 }
 
 /** Refuses an id in the path that is not a number. */

@@ -10,6 +10,7 @@ import { gammaController } from './gamma.ts';
 import { callerPlugin, refuseWithoutAccess, scopeOf } from './replay-access.ts';
 import type { ReplaySocketDeps } from './replay-socket.ts';
 import { replaysController } from './replays.ts';
+import { siteController } from './site.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import type { VenueDeps } from './venue-answer.ts';
@@ -66,7 +67,8 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(binanceController(socketDeps))
     .use(venueRestController(venueDeps))
     .use(gammaController(venueDeps))
-    .use(dataApiController(venueDeps));
+    .use(dataApiController(venueDeps))
+    .use(siteController(venueDeps));
   const watch = ({ request }: SocketContext) => {
     const scope = wholeArchive();
     return () => mayListen(request, scope);

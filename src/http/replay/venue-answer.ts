@@ -4,6 +4,7 @@ import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
+import { hostNameIn } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
@@ -31,6 +32,8 @@ export interface VenueQuestion {
   readonly nowMs: InstantMs;
   readonly query: URLSearchParams;
   readonly params: PathParams;
+  /** The name of the host that the client asks, in lower case: paths of several hosts of the venue are at one root here. */
+  readonly host: string;
 }
 
 /** A refusal in the venue's words. */
@@ -50,21 +53,20 @@ export function clobRefusal(status: number, error: string): VenueRefusal {
 }
 
 /**
- * Answers with the JSON text of `answer`, from one state of the archive, or with the VenueRefusal that it throws. Throws
- * 'not-found' if there is no such replay.
+ * Answers with the JSON text of `answer`, or one that `headers` describe, from one state of the archive, or with the VenueRefusal that it
+ * throws. Throws 'not-found' if there is no such replay.
  */
 export function answerAsVenue(
   replays: Replays,
   context: VenueContext,
   answer: (question: VenueQuestion) => string,
+  headers: Readonly<Record<string, string>> = HEADERS,
 ): Response {
   const question = questionOf(replays, context);
   const { database } = question.replay.archive;
   try {
-    return sent(
-      context,
-      database.readShared(() => answer(question)),
-    );
+    const text = database.readShared(() => answer(question));
+    return respond(context.set, text, headers);
   } catch (error) {
     return refused(context, error);
   }
@@ -107,7 +109,8 @@ function textWithin(steps: Iterator<unknown, string>, budgetMs: number): string 
 
 function questionOf(replays: Replays, { request, params = {} }: VenueContext): VenueQuestion {
   const replay = replays.find(replayIn(params));
-  return { replay, nowMs: replay.clock.nowMs, query: new URLSearchParams(searchOf(request)), params };
+  const host = hostNameIn(request.headers.get('host') ?? '');
+  return { replay, nowMs: replay.clock.nowMs, query: new URLSearchParams(searchOf(request)), params, host };
 }
 
 function sent({ set }: VenueContext, text: string): Response {

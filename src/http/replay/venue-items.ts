@@ -21,12 +21,14 @@ export function sideIn(text: string | null): BookSide {
   throw clobRefusal(400, 'Invalid side');
 }
 
-/** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`. */
+/** The items of a request with a body: `[{"token_id": "…", "side": "BUY"}, …]`, or `{"token_ids": ["…", …]}`, which many programs send. */
 export async function itemsInBody(request: Request): Promise<() => RequestedAsset[]> {
   const text = (await bodyOf(request, ITEMS_BYTES_MAX))?.toString();
   return () => {
-    const list = text === undefined ? undefined : parsedJson(text);
-    if (!Array.isArray(list)) throw invalidPayload();
+    const body = text === undefined ? undefined : parsedJson(text);
+    const ids = isFields(body) && Array.isArray(body.token_ids) ? body.token_ids : [];
+    const list = Array.isArray(body) ? body : ids.map((token_id) => ({ token_id }));
+    if (list.length === 0 && !Array.isArray(body)) throw invalidPayload();
     return checked(list.map(itemOf));
   };
 }

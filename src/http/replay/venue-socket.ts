@@ -5,17 +5,30 @@ import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
 import { refusePlainGet } from './socket.ts';
 
 const MARKET_PATH = '/ws/market';
+const USER_PATH = '/ws/user';
 const RTDS_PATH = '/rtds';
 /** At its own host RTDS has the root; a plain GET of the root has another answer. */
 const ROOT = '/';
 
-/** The venue's market channel and RTDS: each socket is a session of the replay that its path names. */
+/**
+ * The venue's market channel, its user channel and RTDS: each socket is a session of the replay that its path names. A replay takes no
+ * orders, so the user channel has no messages; it answers a PING.
+ */
 export function venueSocketController(deps: ReplaySocketDeps) {
   const market = replaySocketHooks(deps, (session) => new VenueSession(session));
+  const user = replaySocketHooks(deps, ({ connection }) => ({
+    received: (text) => {
+      if (text === 'PING') connection.send('PONG');
+    },
+    drained: () => {},
+    closed: () => {},
+  }));
   const rtds = replaySocketHooks(deps, (session) => new RtdsSession(session));
   return new Elysia({ name: 'venue-socket' })
     .ws(MARKET_PATH, market)
     .get(MARKET_PATH, refusePlainGet)
+    .ws(USER_PATH, user)
+    .get(USER_PATH, refusePlainGet)
     .ws(RTDS_PATH, rtds)
     .get(RTDS_PATH, refusePlainGet)
     .ws(ROOT, rtds);

@@ -127,7 +127,7 @@ test('A stream of Binance that no recording has is refused: in an address with 4
   for (const path of [
     '/ws/btcusdt@bookTicker',
     '/ws/solusdt@trade',
-    '/ws/user',
+    '/ws/trades',
     '/stream?streams=btcusdt@trade/btcusdt@depth',
     `/stream?streams=${many}`,
   ]) {
