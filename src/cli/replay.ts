@@ -24,6 +24,7 @@ import { openLog } from './service-log.ts';
 import { stopSignals } from './stop-signals.ts';
 import { json, type Terminal } from './terminal.ts';
 import { renewOnHangup, ServedCertificate, warnOfPlainText } from './tls.ts';
+import { REPLAYED_HOSTS, type TlsRecipe, tlsRecipe } from './tls-recipe.ts';
 import { VERSION } from './version.ts';
 import { withArchive } from './with-archive.ts';
 
@@ -60,7 +61,9 @@ function startCommand(terminal: Terminal): CommandUnknownOpts {
 }
 
 function declared() {
-  const command = addSelectionFlags(programCommand('start').description('listen and replay; the default command'));
+  const command = addSelectionFlags(
+    programCommand('start').description('listen and replay; the default command'),
+  ).option('--tls-recipe <dir>', "make a certificate for the venue's and Binance's hosts, and use it");
   return addSettings(
     command,
     ...(['host', 'replayPort', 'tlsCert', 'tlsKey', 'logLevel', 'maxSockets'] as const),
@@ -88,8 +91,13 @@ Examples:
 }
 
 /** Replays until SIGTERM or SIGINT. */
-async function replay(terminal: Terminal, options: ReplayOptions): Promise<void> {
-  const files = certificateFiles(options);
+async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
+  const recipe = await recipeOf(given, terminal.clock());
+  const options =
+    recipe === undefined
+      ? given
+      : { ...given, allowedHosts: new Set([...(given.allowedHosts ?? []), ...REPLAYED_HOSTS]) };
+  const files = recipe ?? certificateFiles(options);
   const certificate = files && new ServedCertificate(files, terminal);
   await withArchive(terminal, options, { create: false }, async (archive) => {
     using registry = openRegistry(options.data, { ...options, create: false });
@@ -123,7 +131,8 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
     using _ = renewOnHangup(certificate, () => listening, terminal, log);
     warnOfPlainText(log, options.host, certificate);
     certificate?.checkDates(log);
-    announce(terminal, options, originOf(host, listening.port, certificate !== undefined), replays, replay);
+    const origin = originOf(host, listening.port, certificate !== undefined);
+    announce(terminal, options, origin, replays, replay, recipe);
     if (options.paused !== true) replay.resume();
     status.start();
     presentLog.start();
@@ -139,14 +148,31 @@ async function replay(terminal: Terminal, options: ReplayOptions): Promise<void>
   });
 }
 
-function announce(terminal: Terminal, options: ReplayOptions, origin: string, replays: Replays, replay: Replay): void {
+/** The files of --tls-recipe; undefined without it. */
+async function recipeOf(
+  { tlsRecipe: directory, tlsCert }: ReplayOptions,
+  nowMs: number,
+): Promise<TlsRecipe | undefined> {
+  if (directory === undefined) return undefined;
+  if (tlsCert === undefined) return await tlsRecipe(directory, nowMs);
+  throw new DomainError('invalid-parameter', '--tls-recipe makes a certificate of its own: leave --tls-cert out');
+}
+
+function announce(
+  terminal: Terminal,
+  options: ReplayOptions,
+  origin: string,
+  replays: Replays,
+  replay: Replay,
+  recipe: TlsRecipe | undefined,
+): void {
   const resource = replayResource(replays, replay);
   const sockets = origin.replace(/^http/, 'ws');
   const [socket, rtds, binance] = [`${sockets}/ws/market`, `${sockets}/rtds`, `${sockets}/stream`];
   const curl = curlLine(replay, origin, !isLoopback(options.host));
   if (options.json === true) {
     const addresses = { address: origin, data: options.data, replay: resource, rest: origin, socket, rtds, binance };
-    terminal.out(json({ ...addresses, curl }));
+    terminal.out(json({ ...addresses, recipe, curl }));
     return;
   }
   const { markets, coins, standIns, from, to, speed, state, now } = resource;
@@ -157,9 +183,17 @@ WebSocket   ${socket}
 REST        ${origin}
 RTDS        ${rtds}
 Binance     ${binance}
-${standInsLine(standIns)}${curl}
+${recipeLines(recipe)}${standInsLine(standIns)}${curl}
 `,
   );
+}
+
+function recipeLines(recipe: TlsRecipe | undefined): string {
+  if (recipe === undefined) return '';
+  const { hostsPath, authorityPath } = recipe;
+  return `Hosts       add the line of '${hostsPath}' to /etc/hosts of the program
+Trust       set NODE_EXTRA_CA_CERTS or SSL_CERT_FILE of the program to '${authorityPath}'
+`;
 }
 
 function standInsLine(standIns: number): string {

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { RawSocket } from '../http/replay/raw-socket.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { LACKS_OPENSSL } from '../support/certificates.ts';
 import { startChild } from '../support/child.ts';
 import { blocksOf } from '../support/documented-commands.ts';
-import { EXECUTABLE, printed } from '../support/executable.ts';
+import { EXECUTABLE, finished, printed, runExecutable } from '../support/executable.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
 
 const RTDS_REQUEST = {
@@ -23,23 +22,55 @@ const RECORDS = [
   price('binance', 76_177.85, { size: 0.5, side: 'buy' }),
 ];
 
-describe.skipIf(LACKS_OPENSSL !== undefined)('a bot with fixed addresses (needs openssl)', () => {
-  test('finds all of them on a replay, with certificates and hosts as in the manual', async () => {
+/** A request of each program for the CLOB's time, which resolves the name to this machine and trusts the authority as the manual says. */
+const PROGRAMS: Readonly<Record<string, (caPath: string, port: number) => readonly string[]>> = {
+  curl: (caPath, port) => [
+    ...['env', `SSL_CERT_FILE=${caPath}`, 'curl', '-sS', '--resolve', `clob.polymarket.com:${port}:127.0.0.1`],
+    `https://clob.polymarket.com:${port}/time`,
+  ],
+  node: (caPath, port) => [...['env', `NODE_EXTRA_CA_CERTS=${caPath}`, 'node', '-e'], inJavaScript(port)],
+  bun: (caPath, port) => [...['env', `NODE_EXTRA_CA_CERTS=${caPath}`, process.execPath, '-e'], inJavaScript(port)],
+  // Python 3.13 verifies strictly by default.
+  python3: (caPath, port) => [...['env', `SSL_CERT_FILE=${caPath}`, 'python3', '-c'], inPython(port)],
+};
+
+function inJavaScript(port: number): string {
+  return `require('node:https').get({ port: ${port}, path: '/time', servername: 'clob.polymarket.com',
+    host: '127.0.0.1', headers: { host: 'clob.polymarket.com' } }, (answer) => answer.pipe(process.stdout));`;
+}
+
+function inPython(port: number): string {
+  return `
+import ssl, socket
+context = ssl.create_default_context()
+context.verify_flags |= ssl.VERIFY_X509_STRICT
+tls = context.wrap_socket(socket.create_connection(('127.0.0.1', ${port})), server_hostname='clob.polymarket.com')
+tls.sendall(b'GET /time HTTP/1.1\\r\\nHost: clob.polymarket.com\\r\\nConnection: close\\r\\n\\r\\n')
+print(b''.join(iter(lambda: tls.recv(65536), b'')).decode().split('\\r\\n\\r\\n')[1])`;
+}
+
+describe('a bot with fixed addresses', () => {
+  test('finds all of them on a replay, with the recipe and the hosts of the manual', async () => {
     using directory = temporaryDirectory();
     const inDirectory = (name: string) => join(directory.path, name);
     writeFileSync(inDirectory('recording.ndjson'), RECORDS.map((record) => JSON.stringify(record)).join('\n'));
     const data = inDirectory('data');
     await printed(['import', inDirectory('recording.ndjson'), '--data', data]);
     const blocks = blocksOf(await printed(['manual', 'bots']));
-    const [commands] = blocks.map(({ text }) => text).filter((text) => text.includes('openssl req'));
+    const [command] = blocks.map(({ text }) => text).filter((text) => text.includes('--tls-recipe'));
     const end = new Date(START_MS + 60_000).toISOString();
     const ours = `exec ${EXECUTABLE} replay --data ${data} --port 0 --to ${end} --speed max --paused`;
-    const script = commands!.replace('bookreel replay --coin btc --rebase now --port 443', ours);
+    const script = command!.replace('bookreel replay --coin btc --rebase now --port 443', ours);
     expect(script).toContain(ours);
-    await using replay = startChild(['sh', '-e', '-c', `cd ${directory.path}\n${script}`]);
+    const start = () => startChild(['sh', '-e', '-c', `cd ${directory.path}\n${script}`]);
+    await using replay = start();
     const port = Number(new URL((await replay.said(/^REST +(\S+)$/m))[1]!).port);
-    const ca = readFileSync(inDirectory('ca.pem'), 'utf8');
+    const caPath = inDirectory('recipe/ca.pem');
+    const ca = readFileSync(caPath, 'utf8');
     const [hosts] = blocks.map(({ text }) => text).filter((text) => text.startsWith('127.0.0.1 '));
+    expect(readFileSync(inDirectory('recipe/hosts'), 'utf8')).toBe(hosts!);
+    expect(readdirSync(inDirectory('recipe')).sort()).toEqual(['ca.pem', 'hosts', 'replay.key', 'replay.pem']);
+    expect(statSync(inDirectory('recipe/replay.key')).mode & 0o777).toBe(0o600);
     const names = hosts!.trim().split(' ').slice(1);
 
     /** As a program whose /etc/hosts has the line of the manual: it checks the certificate for the name. */
@@ -85,5 +116,45 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a bot with fixed addresses (needs 
     expect((await got('api.binance.com', '/api/v3/ticker/price?symbol=BTCUSDT')).body).toContain('76177.85000000');
     expect((await got('data-api.polymarket.com', '/time')).status).toBe(200);
     expect((await got('clob.polymarket.com', '/time', 'another.example')).status).toBe(400);
+    expect((await got('polymarket.com', '/event/none')).status).toBe(404);
+    expect((await got('clob.polymarket.com', '/markets')).body).toContain('next_cursor');
+    expect((await got('gamma-api.polymarket.com', '/markets?next_cursor=')).body).not.toContain('next_cursor');
+    const orders = await socketOf('ws-subscriptions-clob.polymarket.com', '/ws/user');
+    orders.send('{"auth":{},"type":"user","markets":[]}');
+    orders.send('PING');
+    expect(await firstOf(orders)).toBe('PONG');
+    for (const [program, commandOf] of Object.entries(PROGRAMS)) {
+      if (Bun.which(program) === null) continue;
+      const { stdout, stderr } = await finished(commandOf(caPath, port), { env: { PATH: process.env.PATH ?? '' } });
+      expect([program, stdout.trim(), stderr]).toEqual([program, String(Math.floor((START_MS + 60_000) / 1000)), '']);
+    }
+    // Without the authority nobody trusts it.
+    const { stderr } = await finished(PROGRAMS.curl!('/dev/null', port), { env: { PATH: process.env.PATH ?? '' } });
+    expect(stderr).toContain('certificate');
+    // The next start has the same recipe, so that a bot need not be told.
+    await using again = start();
+    await again.said(/^REST/m);
+    expect(readFileSync(caPath, 'utf8')).toBe(ca);
+  });
+
+  test('--tls-recipe and --tls-cert exclude each other', async () => {
+    using directory = temporaryDirectory();
+    const args = [
+      'replay',
+      '--data',
+      directory.path,
+      '--tls-recipe',
+      directory.path,
+      '--tls-cert',
+      'a',
+      '--tls-key',
+      'b',
+    ];
+    expect(await runExecutable(args)).toMatchObject({
+      ...{
+        code: 2,
+        stderr: expect.stringContaining('--tls-recipe makes a certificate of its own: leave --tls-cert out'),
+      },
+    });
   });
 });
