@@ -113,6 +113,10 @@ export const CoverageResource = Type.Object(
     startTime: instantText('Start of the window.'),
     endTime: instantText('End of the window.'),
     ...RECORDED_SECONDS,
+    resolution: Type.Union([Type.Literal('recorded'), Type.Literal('assumed'), Type.Null()], {
+      description:
+        'Whether the time of the resolution was recorded. assumed: only the winner was, and a replay resolves the market 20 seconds after its window. null without a winner, and before the recorded time.',
+    }),
     outcomes: Type.Array(OutcomeCoverage, { minItems: 2, maxItems: 2, description: 'up, then down.' }),
     contradictions: count(
       'Instants at which the last recorded books of up and down contradict each other: both asks together cost less than 1, or both bids pay more than 1. One of the two books is then out of date. A replay sends the later one for both outcomes.',

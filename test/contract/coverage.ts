@@ -7,6 +7,7 @@ import type { Suite } from './target.ts';
 
 interface CoverageDocument {
   readonly data: {
+    readonly resolution: string | null;
     readonly outcomes: readonly Record<string, unknown>[];
     readonly contradictions: number;
     readonly contradictingCount: number;
@@ -21,6 +22,12 @@ const CONTRADICTING_MAX = 100;
 
 const coveragePath = ({ symbol, conditionId }: MarketRecord) => `/v1/${symbol}/markets/${conditionId}/coverage`;
 const HAS_GAPS: MarketRecord = { ...MINIMAL, conditionId: `0x${'9a'.repeat(32)}`, slug: 'eth-gaps', symbol: 'eth' };
+const ONLY_WINNER: MarketRecord = {
+  ...MINIMAL,
+  conditionId: `0x${'9e'.repeat(32)}`,
+  slug: 'eth-only-winner',
+  symbol: 'eth',
+};
 const CONTRADICTS: MarketRecord = {
   ...MINIMAL,
   conditionId: `0x${'9d'.repeat(32)}`,
@@ -122,6 +129,7 @@ export function coverageTests(suite: Suite): void {
       timeframe: market.timeframe,
       startTime: market.startTime,
       endTime: market.endTime,
+      resolution: market.resolvedAt == null ? null : 'recorded',
       contradictions: expectedContradictions(market),
       contradictingCount: contradicting.length,
       contradicting: contradicting.slice(0, CONTRADICTING_MAX),
@@ -173,6 +181,25 @@ export function coverageTests(suite: Suite): void {
       { from, to, reason },
     ]);
   });
+
+  test.skipIf(!suite.reach.operated)(
+    'says that the time of a resolution is assumed if only the winner is recorded',
+    async () => {
+      const resolution = async (query = '') =>
+        (await get(`${coveragePath(ONLY_WINNER)}${query}`)).json<CoverageDocument>().data.resolution;
+      await suite.target.importRecords([{ ...ONLY_WINNER, winner: 'up' }]);
+      expect(await resolution()).toBe('assumed');
+      // What was known then, no recording says.
+      expect(await resolution(`?asOf=${Date.parse(ONLY_WINNER.endTime) + 3_600_000}`)).toBe(null);
+      const resolvedMs = Date.parse(ONLY_WINNER.endTime) + 25_000;
+      await suite.target.importRecords([
+        { ...ONLY_WINNER, winner: 'up', resolvedAt: new Date(resolvedMs).toISOString() },
+      ]);
+      expect(await resolution()).toBe('recorded');
+      expect(await resolution(`?asOf=${resolvedMs}`)).toBe('recorded');
+      expect(await resolution(`?asOf=${resolvedMs - 1}`)).toBe(null);
+    },
+  );
 
   test.skipIf(!suite.reach.operated)('lists the instants at which imports stored different books', async () => {
     const snapshot = (id: number, timestamp: string, size: number) => ({

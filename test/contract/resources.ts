@@ -131,6 +131,7 @@ export const SHAPES = {
     timeframe: 'text',
     startTime: 'instant',
     endTime: 'instant',
+    resolution: (value: unknown) => value === null || value === 'recorded' || value === 'assumed',
     outcomes: (value: unknown) => listOf((outcome) => hasShape(outcome, OUTCOME_COVERAGE))(value),
     contradictions: 'number',
     contradictingCount: 'number',

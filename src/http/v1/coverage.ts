@@ -42,7 +42,11 @@ export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs)
       };
       // An import may have changed the market since: the tag is that of the state that was counted.
       const coverage = await ask();
-      const data = coverageResource(coverage, asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs);
+      const data = coverageResource(
+        coverage,
+        asOfMs === undefined ? untilOf(coverage.market, nowMs()) : asOfMs,
+        asOfMs,
+      );
       return responder.document({ data }, negotiated, tagOf(coverage.market));
     },
     {
@@ -64,10 +68,11 @@ export function untilOf({ winner, endMs }: StoredMarket, nowMs: InstantMs): Inst
   return winner === undefined ? nowMs : endMs;
 }
 
-/** A market's coverage as an answer; the last silence lasts until `untilMs`. */
+/** A market's coverage as an answer; the last silence lasts until `untilMs`. With `asOfMs` as it was known then. */
 export function coverageResource(
   { market, recordedMs, outcomes, contradictions, contradictingCount, contradicting, gapCount, gaps }: MarketCoverage,
   untilMs: InstantMs,
+  asOfMs?: InstantMs,
 ): CoverageResource {
   const { conditionId, slug, symbol, timeframe } = market;
   return {
@@ -78,6 +83,7 @@ export function coverageResource(
     startTime: formatInstant(market.startMs),
     endTime: formatInstant(market.endMs),
     ...recordedSeconds(market, recordedMs),
+    resolution: resolutionOf(market, asOfMs),
     outcomes: outcomes.map(({ outcome, mirrored, snapshots, firstMs, lastMs, silence, ...counts }) => {
       const { oneSided, crossed, empty, placeholder } = counts;
       const longest = silence.longest(untilMs);
@@ -103,6 +109,15 @@ export function coverageResource(
     gapCount,
     gaps: gaps.map((gap) => ({ ...rangeOf(gap), reason: gap.reason })),
   };
+}
+
+function resolutionOf(
+  { winner, resolvedMs }: StoredMarket,
+  asOfMs: InstantMs | undefined,
+): CoverageResource['resolution'] {
+  if (winner === undefined) return null;
+  if (resolvedMs !== undefined) return asOfMs !== undefined && resolvedMs > asOfMs ? null : 'recorded';
+  return asOfMs === undefined ? 'assumed' : null;
 }
 
 function rangeOf({ fromMs, toMs }: { readonly fromMs: InstantMs; readonly toMs: InstantMs }) {
