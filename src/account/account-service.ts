@@ -47,7 +47,7 @@ export interface AccountServiceDeps {
 /** Everything that a service needs for people who sign in. */
 export type AccountService = Readonly<ReturnType<typeof createAccountService>>;
 
-/** Throws 'unavailable' when the file of a secret cannot be read. Connects to nothing yet. */
+/** Throws 'invalid-parameter' when the file of a secret cannot be read. Connects to nothing yet. */
 export function createAccountService(settings: AccountSettings, deps: AccountServiceDeps) {
   const { publicUrl, linkCommand, signUp, mail, providers, adminPasskeys } = settings;
   const { registry, activity, clock, wait, logError } = deps;

@@ -23,7 +23,7 @@ export class MailServer {
   readonly #options;
   #transport: Promise<Transporter> | undefined;
 
-  /** Throws 'unavailable' when the password cannot be read. Connects with the first mail. */
+  /** Throws 'invalid-parameter' when the password cannot be read. Connects with the first mail. */
   constructor({ url, sender, passwordFile }: MailServerSettings) {
     const secure = url.protocol === 'smtps:';
     this.#sender = sender;

@@ -6,7 +6,7 @@ import type { NetworkSettings, PaymentSettings } from './payment-settings.ts';
 import { Rpc } from './rpc.ts';
 import { RpcChain } from './rpc-chain.ts';
 
-/** Reads the first line of a file. Throws 'unavailable'. */
+/** Reads the first line of a file. Throws 'invalid-parameter'. */
 type ReadSecret = (path: string) => string;
 
 /**

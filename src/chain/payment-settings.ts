@@ -59,13 +59,15 @@ const PaymentSettings = Type.Object(
 export type NetworkSettings = Static<typeof NetworkSettings>;
 export type PaymentSettings = Static<typeof PaymentSettings>;
 
-/** The settings of payments in a file. Throws 'unavailable' if it cannot be read, and 'invalid-parameter' if they are malformed. */
+/** The settings of payments in a file. Throws 'invalid-parameter' if it cannot be read, or they are malformed. */
 export function readPaymentSettings(path: string): PaymentSettings {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new DomainError('unavailable', `'${path}' cannot be read: check its path and permissions`, { cause: error });
+    throw new DomainError('invalid-parameter', `'${path}' cannot be read: check its path and permissions`, {
+      cause: error,
+    });
   }
   const settings = parsedJson(text);
   if (!Value.Check(PaymentSettings, settings)) {

@@ -8,7 +8,7 @@ export type Served = Pick<AppDeps, 'archive' | 'registry'> &
 /** The pages of accounts, and the mails that wait for the mail server. */
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 
-/** Throws 'unavailable' when the file of a secret cannot be read. A service without accounts loads nothing of this. */
+/** Throws 'invalid-parameter' when the file of a secret cannot be read. A service without accounts loads nothing of this. */
 export async function openAccountSite(
   { clock, logError }: Pick<AccountServiceDeps, 'clock' | 'logError'>,
   settings: AccountSettings,

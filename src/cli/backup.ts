@@ -74,6 +74,10 @@ Examples:
     });
 }
 
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Records how a backup ends in the data directory. Wrong usage is not recorded. */
 async function recorded(terminal: Terminal, data: string, work: () => Promise<KeptBackup>): Promise<KeptBackup> {
   const record = (change: LastBackup) => {
@@ -88,7 +92,7 @@ async function recorded(terminal: Terminal, data: string, work: () => Promise<Ke
     record({ succeededMs: terminal.clock(), directory: backup.directory });
     return backup;
   } catch (error) {
-    const reason = error instanceof ExitWith ? 'the copy had problems, which bookreel verify shows' : causeOf(error);
+    const reason = error instanceof ExitWith ? 'the copy had problems, which bookreel verify shows' : messageOf(error);
     if (exitCodeFor(error) !== EXIT.usage) record({ failedMs: terminal.clock(), reason });
     throw error;
   }

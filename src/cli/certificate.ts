@@ -32,7 +32,7 @@ export function certificateFiles({ tlsCert, tlsKey }: TlsOptions): CertificateFi
   throw new DomainError('invalid-parameter', '--tls-cert and --tls-key need each other: give both');
 }
 
-/** Reads both files. Throws 'unavailable' if one of them cannot be read, is not PEM, or does not fit the other, and if others may read the key. */
+/** Reads both files. Throws 'invalid-parameter' if one of them cannot be read, is not PEM, or does not fit the other, and if others may read the key. */
 export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
   const cert = read(certPath);
   const certificate = parsed(
@@ -89,5 +89,5 @@ function parsed<T>(parse: () => T, sentence: string): T {
 }
 
 function unusable(sentence: string, cause?: unknown): DomainError {
-  return new DomainError('unavailable', sentence, { cause });
+  return new DomainError('invalid-parameter', sentence, { cause });
 }

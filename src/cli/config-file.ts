@@ -16,7 +16,7 @@ const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
   ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[0]), entry]),
 );
 
-/** Reads a TOML file of settings. Throws 'unavailable' if it cannot be read, and 'invalid-parameter' if it is not TOML. */
+/** Reads a TOML file of settings. Throws 'invalid-parameter' if it cannot be read, or is not TOML. */
 export function readConfigFile(path: string): ConfigFile {
   const texts = new Map<SettingName, string>();
   const problems: string[] = [];

@@ -14,6 +14,7 @@ import type { Archive } from '../store/archive.ts';
 import { explained } from '../store/database-errors.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
+import { discard } from '../store/on-disk.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { mappingChange, readMapping } from './mapping-file.ts';
 import type { GlobalOptions } from './program-command.ts';
@@ -149,7 +150,7 @@ async function withArchiveOrRehearsal(
   try {
     return await withArchive(terminal, { ...options, data: directory }, { create: true }, work);
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    discard(directory);
   }
 }
 

@@ -64,7 +64,7 @@ export class Listener {
   readonly #leaving = new Map<Server, Promise<void>>();
   #look: NodeJS.Timeout;
 
-  /** Throws 'conflict' when it cannot listen on the address. */
+  /** Throws as `cannotListen` says. */
   constructor(app: App, options: ListenOptions) {
     this.#app = app;
     this.#options = options;
@@ -229,9 +229,13 @@ function freePort(hostname: string, port: number): number {
   return free;
 }
 
+const IN_USE = 'EADDRINUSE';
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program listens on it',
+  [IN_USE]: 'another program listens on it',
   EACCES: 'this user may not use that port',
+  EINVAL: 'there is no host of this name',
+  ENOTFOUND: 'there is no host of this name',
+  EADDRNOTAVAIL: 'this machine does not have that address',
 };
 
 /** An address that cannot be listened on. `flags`: those that choose another. */
@@ -241,9 +245,10 @@ interface Unusable {
   readonly flags: string;
 }
 
+/** 'conflict' while another program uses the address, which may end; else 'invalid-parameter'. */
 export function cannotListen(error: unknown, { host, port, flags }: Unusable): DomainError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = REASONS[code] ?? (code || String(error));
   const what = `cannot listen on ${host} port ${port}: ${reason}; choose another with ${flags}`;
-  return new DomainError('conflict', what, { cause: error });
+  return new DomainError(code === IN_USE ? 'conflict' : 'invalid-parameter', what, { cause: error });
 }

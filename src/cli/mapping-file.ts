@@ -21,7 +21,7 @@ export function mappingChange(option: string, before: readonly MappingChange[] =
 }
 
 /**
- * Reads a mapping from a file, or the shipped one of this name. A name with a point or a slash is a path. Throws 'unavailable' and
+ * Reads a mapping from a file, or the shipped one of this name. A name with a point or a slash is a path. Throws
  * 'invalid-parameter' as `parsedToml` and `checkedMapping` do.
  */
 export function readMapping(name: string, changes: readonly MappingChange[]): Mapping {

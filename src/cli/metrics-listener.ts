@@ -17,7 +17,7 @@ export class MetricsListener implements Disposable {
   readonly #server: Bun.Server<undefined>;
   readonly #host: string;
 
-  /** Throws 'conflict' when it cannot listen on the address. */
+  /** Throws as `cannotListen` says. */
   constructor(metrics: Metrics, { metricsHost: host, metricsPort: port = 0 }: MetricsOptions) {
     this.#host = host;
     try {

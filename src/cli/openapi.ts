@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
@@ -7,6 +7,7 @@ import { Sockets } from '../http/replay/socket.ts';
 import { Replays } from '../replay/replays.ts';
 import { openActivity } from '../store/activity.ts';
 import { openArchive } from '../store/archive.ts';
+import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
 import { examples, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
@@ -48,6 +49,6 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
     activity.database.close();
     return await answer.json();
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    discard(directory);
   }
 }

@@ -15,8 +15,8 @@ const FINAL_TICKS = 12;
 
 /**
  * Opens payments, and compares the settings with their chains; undefined if payments are off, in which case their code is not
- * loaded. A chain that does not answer is logged. `isServer`: facilitators are asked for their networks too. Throws 'invalid-parameter'
- * for settings that do not fit, 'unavailable' for a file that cannot be read.
+ * loaded. A chain that does not answer is logged. `isServer`: facilitators are asked for their networks too. Throws
+ * 'invalid-parameter' for settings that do not fit, and a file that cannot be read.
  */
 export async function openBilling(
   { clock, logError, operatingUser }: Pick<BillingDeps, 'clock' | 'logError' | 'operatingUser'>,

@@ -1,6 +1,7 @@
 import { Command, CommanderError, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isSystemError, systemSentence } from '../store/database-errors.ts';
 import { accountCommand } from './account.ts';
 import { auditCommand } from './audit.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
@@ -42,8 +43,8 @@ export function createProgram(terminal: Terminal): CommandUnknownOpts {
     .addHelpText(
       'after',
       `
-Exit codes: 0 success, 1 failure, 2 wrong usage, 3 problems were found, 4 the
-data directory is in use. With --json an error is one line of JSON.
+Exit codes: 0 success, 1 failure, 2 wrong usage or settings, 3 problems were
+found, 4 the data directory is in use. With --json an error is one line of JSON.
 
 Examples:
   $ bookreel serve --demo
@@ -95,14 +96,21 @@ export async function run(argv: readonly string[], given: Terminal): Promise<Exi
   try {
     await createProgram(terminal).parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
-  } catch (error) {
+  } catch (thrown) {
+    const error = firstError(thrown);
     if (error instanceof DomainError) printError(terminal, error.message, error.kind);
+    else if (isSystemError(error)) printError(terminal, systemSentence(error, 'used'), 'unavailable');
     else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
       const trace = error instanceof Error ? error.stack : String(error);
       printError(terminal, `this is a defect, please report it: ${trace}`, 'internal');
     }
     return exitCodeFor(error);
   }
+}
+
+/** The error that ended the work, not those of closing what it had open. */
+function firstError(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstError(error.suppressed) : error;
 }
 
 export function hasJsonFlag(argv: readonly string[]): boolean {

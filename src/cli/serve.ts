@@ -128,7 +128,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Registered this early: a service manager may send the signal during a long start, for example for an upgrade.
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
   // Nothing can be written to a read-only directory, so several servers may use it.
-  const isShared = explained(options.data, () => isReadOnly(options.data));
+  const isShared = explained(options.data, () => isReadOnly(options.data), 'invalid-parameter');
   const lock = isShared ? undefined : ServeLock.take(options.data);
   try {
     const needsAccounts = settings !== undefined || options.payments !== undefined;

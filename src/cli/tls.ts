@@ -13,7 +13,7 @@ export class ServedCertificate {
   readonly #clock: () => number;
   #current: Certificate;
 
-  /** Throws 'unavailable' for files that are not a certificate and its key. */
+  /** Throws 'invalid-parameter' for files that are not a certificate and its key. */
   constructor(files: CertificateFiles, { clock }: Pick<Terminal, 'clock'>) {
     this.#files = files;
     this.#clock = clock;

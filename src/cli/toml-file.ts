@@ -2,13 +2,15 @@ import { readFileSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 import type { Fields } from '../record/fields.ts';
 
-/** Reads a TOML file. Throws 'unavailable' if it cannot be read, and as `tomlOf`. */
+/** Reads a TOML file. Throws 'invalid-parameter' if it cannot be read, and as `tomlOf`. */
 export function parsedToml(path: string): Fields {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new DomainError('unavailable', `'${path}' cannot be read: check its path and permissions`, { cause: error });
+    throw new DomainError('invalid-parameter', `'${path}' cannot be read: check its path and permissions`, {
+      cause: error,
+    });
   }
   return tomlOf(text, path);
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteBuffer } from '../segment/byte-buffer.ts';
 import type { Archive } from '../store/archive.ts';
 import { explained } from '../store/database-errors.ts';
+import { discard } from '../store/on-disk.ts';
 import { type Compression, compressed } from './compression.ts';
 import { type ExportTally, exportSteps } from './export.ts';
 import { type ExportFormat, exportOpenings, writerOf } from './format.ts';
@@ -49,7 +50,7 @@ export async function* exportedBytes(
     });
     yield* Bun.file(path).stream();
   } finally {
-    rmSync(directory, { recursive: true, force: true });
+    discard(directory);
   }
 }
 

@@ -1,7 +1,8 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { flush } from '../store/on-disk.ts';
+import { isSystemError, systemSentence } from '../store/database-errors.ts';
+import { discard, flush } from '../store/on-disk.ts';
 
 /**
  * A file that is created completely or not at all: written under a temporary name in the same directory, flushed to the disk,
@@ -48,7 +49,7 @@ export class NewFile {
   /** Removes the temporary file if there was no commit. */
   [Symbol.dispose](): void {
     this.#close();
-    rmSync(this.#temporary, { force: true });
+    discard(this.#temporary);
   }
 
   #close(): void {
@@ -72,8 +73,7 @@ function writable<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    const reason = `'${path}' cannot be written (${String(error.code)}): check the directory, its permissions and the disk`;
-    throw new DomainError('unavailable', reason, { cause: error });
+    if (!isSystemError(error)) throw error;
+    throw new DomainError('unavailable', systemSentence(error, 'written', path), { cause: error });
   }
 }

@@ -20,7 +20,7 @@ import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
-import { draftOf, flush, writeNew } from './on-disk.ts';
+import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 
 /** No floor. */
 const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
@@ -102,7 +102,7 @@ export async function backUp(
     });
     return { directory: target, ...content };
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    discard(draft);
   }
 }
 

@@ -8,7 +8,7 @@ const WRITABLE = 0o222;
 const STICKY = 0o1000;
 
 /**
- * Throws DomainError 'unavailable', with the command that fixes it, if other users may write to a data directory: they could
+ * Throws DomainError 'invalid-parameter', with the command that fixes it, if other users may write to a data directory: they could
  * replace the archive or the key secret, or set links where this program writes. Root may write everywhere, so a directory of
  * root is accepted. The directories above it are not checked; one that does not exist yet is created for its owner only.
  */
@@ -19,18 +19,21 @@ export function refuseShared(directory: string): void {
   const isWritable = (found.mode & WRITABLE_BY_OTHERS) !== 0;
   const isOwn = found.uid === self;
   if (isWritable && isOwn && (found.mode & STICKY) === 0) {
-    throw new DomainError('unavailable', `other users may write to '${directory}': run 'chmod 700 ${directory}' first`);
+    throw new DomainError(
+      'invalid-parameter',
+      `other users may write to '${directory}': run 'chmod 700 ${directory}' first`,
+    );
   }
   if (isWritable) {
     const own = `${directory.replace(/\/+$/, '')}/bookreel`;
     throw new DomainError(
-      'unavailable',
+      'invalid-parameter',
       `other users may write to '${directory}': run 'mkdir -m 700 ${own}', and name that directory with --data`,
     );
   }
   if (!isOwn && found.uid !== 0) {
     throw new DomainError(
-      'unavailable',
+      'invalid-parameter',
       `'${directory}' belongs to the user ${found.uid}: run this as that user, or run 'chown -R ${self} ${directory}' first`,
     );
   }

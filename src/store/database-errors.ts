@@ -1,22 +1,50 @@
 import { SQLiteError } from 'bun:sqlite';
-import { DomainError } from '../domain/errors.ts';
+import { DomainError, type ErrorKind } from '../domain/errors.ts';
 
-/** Runs `work` and turns errors of SQLite and the file system into one sentence for the user. */
-export function explained<T>(path: string, work: () => T): T {
+/** Why a path cannot be used, with the remedy. The system's other errors have faults of the disk or the machine as their reason. */
+const WRONG_PATH: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no permission: change its permissions, or run this as another user',
+  EPERM: 'this user has no permission: change its permissions, or run this as another user',
+  EROFS: 'its file system is mounted read-only: name a path on another one',
+  EEXIST: 'there is something of this name already: name another path',
+  ENOENT: 'there is no such directory: create it, or name another path',
+  ENOTDIR: 'a part of the path is a file, not a directory: name another path',
+  EISDIR: 'it is a directory: name a file',
+  ENAMETOOLONG: 'its name is too long: name another path',
+  ELOOP: 'its links lead in a circle: name another path',
+};
+
+/**
+ * Runs `work` and turns errors of SQLite and the file system into one sentence for the user. They have the kind 'unavailable', but
+ * those of a path that cannot be used have `wrongPath`.
+ */
+export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind = 'unavailable'): T {
   try {
     return work();
   } catch (error) {
     if (error instanceof SQLiteError) throw new DomainError('unavailable', sentenceFor(error, path), { cause: error });
-    if (error instanceof Error && 'code' in error && 'syscall' in error) {
-      if (error.code === 'ENOSPC') throw new DomainError('unavailable', fullDisk(path), { cause: error });
-      throw new DomainError(
-        'unavailable',
-        `'${path}' cannot be opened (${String(error.code)}): check the directory and its permissions`,
-        { cause: error },
-      );
-    }
-    throw error;
+    if (!isSystemError(error)) throw error;
+    const kind = error.code in WRONG_PATH ? wrongPath : 'unavailable';
+    throw new DomainError(kind, systemSentence(error, 'opened', path), { cause: error });
   }
+}
+
+/** An error of a call of the operating system. */
+export interface SystemError extends Error {
+  readonly code: string;
+  readonly path?: string;
+}
+
+export function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && 'code' in error && 'syscall' in error && typeof error.code === 'string';
+}
+
+/** `verb`: what was done with the path, as in 'opened'. */
+export function systemSentence(error: SystemError, verb: string, path = error.path): string {
+  const { code, message } = error;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return fullDisk(path ?? message);
+  const reason = WRONG_PATH[code] ?? 'check the disk, and the log of the system';
+  return `${path === undefined ? message : `'${path}'`} cannot be ${verb} (${code}): ${reason}`;
 }
 
 export function sentenceFor(error: SQLiteError, path: string): string {

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { type Backup, backUp, type CopyOptions, isBackup } from './backup.ts';
 import { explained } from './database-errors.ts';
-import { draftOf, removeIfEmpty } from './on-disk.ts';
+import { discard, draftOf, removeIfEmpty } from './on-disk.ts';
 import { restore } from './restore.ts';
 
 export const KEPT_MAX = 10_000;
@@ -51,10 +51,10 @@ export async function backUpAndKeep(
   try {
     await restore(backup.directory, scratch, { ...options, force: false });
   } catch (error) {
-    rmSync(backup.directory, { recursive: true, force: true });
+    discard(backup.directory);
     throw error;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    discard(scratch);
   }
   return { ...backup, deleted: explained(directory, () => deleteOldest(directory, name, keep)) };
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { linkSync, lstatSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { isReadOnly } from './data-directory.ts';
 import { explained } from './database-errors.ts';
-import { draftOf, flush, writeNew } from './on-disk.ts';
+import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { refuseReadable } from './secret-file.ts';
 
 export const KEY_SECRET_FILE = 'key-secret';
@@ -30,7 +30,7 @@ export class KeySecret {
     const path = join(directory, KEY_SECRET_FILE);
     const stored = readSecret(path);
     // An archive that cannot be written has files of mode 444, and cannot be mended.
-    if (stored !== undefined && !isReadOnly(path)) refuseReadable(path, statSync(path));
+    if (stored !== undefined && !isReadOnly(path)) refuseReadable(path, statSync(path), 'unavailable');
     if (stored !== undefined) return new KeySecret(stored);
     if (!mayCreate()) {
       throw new DomainError(
@@ -104,7 +104,7 @@ function createSecret(path: string): Uint8Array {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   } finally {
-    rmSync(draft, { force: true });
+    discard(draft);
   }
   // The name is on disk before the first key that needs it.
   flush(dirname(path));

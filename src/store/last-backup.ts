@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { draftOf, writeNew } from './on-disk.ts';
+import { discard, draftOf, writeNew } from './on-disk.ts';
 
 export const LAST_BACKUP_FILE = 'last-backup.json';
 /** A daily backup is that old only if one was missed. */
@@ -40,7 +40,7 @@ export function recordBackup(data: string, change: LastBackup): void {
     writeNew(draft, `${JSON.stringify({ ...readLastBackup(data), ...change })}\n`);
     renameSync(draft, path);
   } catch (error) {
-    rmSync(draft, { force: true });
+    discard(draft);
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmdirSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { isSystemError } from './database-errors.ts';
 
 /** Syncs a file, or the names in a directory, to disk. */
 export function flush(path: string): void {
@@ -27,10 +28,19 @@ export function draftOf(target: string): string {
   return `${target}.partial-${randomBytes(6).toString('hex')}`;
 }
 
+/** Removes what work leaves, with its content, if that is possible: an error of the system would hide the one that ended the work. */
+export function discard(path: string): void {
+  ifPossible(() => rmSync(path, { recursive: true, force: true }));
+}
+
 export function removeIfEmpty(directory: string): void {
+  ifPossible(() => rmdirSync(directory));
+}
+
+function ifPossible(work: () => void): void {
   try {
-    rmdirSync(directory);
+    work();
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error;
+    if (!isSystemError(error)) throw error;
   }
 }

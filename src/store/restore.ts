@@ -9,7 +9,6 @@ import {
   mkdirSync,
   readdirSync,
   renameSync,
-  rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
@@ -19,7 +18,7 @@ import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
-import { draftOf, flush, removeIfEmpty } from './on-disk.ts';
+import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
@@ -65,12 +64,12 @@ export async function restore(source: string, directory: string, { force, check 
       if (isNew) flush(dirname(resolve(directory)));
       return { files, keptAs };
     } finally {
-      rmSync(draft, { recursive: true, force: true });
+      discard(draft);
     }
   } finally {
     lock.release();
     if (isNew && !installed) {
-      rmSync(join(directory, LOCK_FILE), { force: true });
+      discard(join(directory, LOCK_FILE));
       removeIfEmpty(directory);
     }
   }

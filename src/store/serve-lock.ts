@@ -20,27 +20,32 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another server uses the directory, 'unavailable' when it cannot be written, or others may write to it. */
+  /** Throws DomainError 'in-use' when another server uses the directory, 'invalid-parameter' when it cannot be
+   * written, or others may write to it. */
   static take(directory: string): ServeLock {
     const path = join(directory, LOCK_FILE);
-    return explained(path, () => {
-      refuseShared(directory);
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      const sqlite = new Database(path, { create: true, readwrite: true });
-      try {
-        sqlite.run(`PRAGMA busy_timeout = ${LOOK_MS_MAX}`);
-        sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
-        sqlite.run('BEGIN EXCLUSIVE');
-      } catch (error) {
-        sqlite.close();
-        if (!isBusy(error)) throw error;
-        throw new DomainError(
-          'in-use',
-          `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
-        );
-      }
-      return new ServeLock(sqlite);
-    });
+    return explained(
+      path,
+      () => {
+        refuseShared(directory);
+        mkdirSync(directory, { recursive: true, mode: 0o700 });
+        const sqlite = new Database(path, { create: true, readwrite: true });
+        try {
+          sqlite.run(`PRAGMA busy_timeout = ${LOOK_MS_MAX}`);
+          sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+          sqlite.run('BEGIN EXCLUSIVE');
+        } catch (error) {
+          sqlite.close();
+          if (!isBusy(error)) throw error;
+          throw new DomainError(
+            'in-use',
+            `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
+          );
+        }
+        return new ServeLock(sqlite);
+      },
+      'invalid-parameter',
+    );
   }
 
   /** Returns true if a server uses the directory. Creates nothing, and does not keep a server from starting. */

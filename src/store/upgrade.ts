@@ -3,7 +3,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { DatabaseFile } from './database-file.ts';
-import { flush, writeNew } from './on-disk.ts';
+import { discard, flush, writeNew } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
 
 /** A finished upgrade: the versions before and after it, and the path of the copy with the earlier version. */
@@ -53,7 +53,7 @@ export function keepCopy(target: string, write: (draft: string) => void): void {
     flush(draft);
     renameSync(draft, target);
   } finally {
-    rmSync(draft, { force: true });
+    discard(draft);
   }
   flush(dirname(target));
 }

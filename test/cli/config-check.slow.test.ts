@@ -143,7 +143,7 @@ test('the key of the commands that steer a replay is the first line of its file'
   const path = join(directory.path, 'key');
   const list = async () => await runCommand(['replay', 'list', '--key-file', path, '--url', 'http://127.0.0.1:1']);
   expect(await list()).toMatchObject({
-    code: 1,
+    code: 2,
     stderr: `bookreel: '${path}' cannot be read: check its path and permissions\n`,
   });
   writeFileSync(path, '\n', { mode: 0o600 });

@@ -38,7 +38,7 @@ describe('a data directory that others may write to', () => {
     using place = await workspace();
     const data = join(place.cwd, 'data');
     const refused = {
-      code: 1,
+      code: 2,
       stdout: '',
       stderr: "bookreel: other users may write to 'data': run 'chmod 700 data' first\n",
     };
@@ -62,7 +62,7 @@ describe('a data directory that others may write to', () => {
     mkdirSync(join(place.cwd, 'shared'));
     chmodSync(join(place.cwd, 'shared'), 0o1777);
     const { code, stderr } = await place.run('import light.ndjson', 'shared/');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain("run 'mkdir -m 700 shared/bookreel', and name that directory with --data");
     expect(await place.run('import light.ndjson', 'shared/bookreel')).toMatchObject({ code: 0 });
   });
@@ -71,7 +71,7 @@ describe('a data directory that others may write to', () => {
     using place = await workspace();
     chownSync(join(place.cwd, 'data'), NOBODY, NOBODY);
     const { code, stderr } = await place.run('verify');
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toBe(
       "bookreel: 'data' belongs to the user 65534: run this as that user, or run 'chown -R 0 data' first\n",
     );

@@ -53,7 +53,7 @@ describe('is refused before anything is read, in one sentence:', () => {
     [['--map', '$/my.toml', '$/rows.csv'], 2, "in the mapping '$/my.toml' time.zone is not stated"],
     [['--map', '$/my.toml', '$/rows.csv', '--set', 'time.zone'], 2, 'it must be a key, = and a text'],
     [['--map', '$/my.toml', '$/rows.csv', '--set', 'tme.zone=UTC'], 2, 'tme is not a key: did you mean time?'],
-    [['--map', '$/none.toml', '$/rows.csv'], 1, "'$/none.toml' cannot be read: check its path and permissions"],
+    [['--map', '$/none.toml', '$/rows.csv'], 2, "'$/none.toml' cannot be read: check its path and permissions"],
     [['--map', '$/broken.toml', '$/rows.csv'], 2, "'$/broken.toml' is not TOML, line 2"],
     [['--map', 'bid-ask-liquidty', '$/rows.csv'], 2, 'did you mean bid-ask-liquidity?'],
     [['$/rows.csv', '--set', 'time.zone=UTC'], 2, '--set states a key of a mapping: name the mapping with --map'],

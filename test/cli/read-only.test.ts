@@ -57,8 +57,8 @@ test('a server refuses a directory below a file in one sentence', async () => {
   const file = join(directory.path, 'file');
   writeFileSync(file, '');
   const terminal = captured(() => NOW_MS);
-  expect(await run(['serve', '--port', '0', '--data', `${file}/data`], terminal)).toBe(1);
+  expect(await run(['serve', '--port', '0', '--data', `${file}/data`], terminal)).toBe(2);
   expect(terminal.stderr()).toBe(
-    `bookreel: '${file}/data' cannot be opened (ENOTDIR): check the directory and its permissions\n`,
+    `bookreel: '${file}/data' cannot be opened (ENOTDIR): a part of the path is a file, not a directory: name another path\n`,
   );
 });

@@ -218,7 +218,7 @@ describe('a file that is wrong', () => {
   test('and cannot be read is a failure that names it', async () => {
     for (const path of [join(directory.path, 'missing.toml'), directory.path]) {
       const terminal = captured();
-      expect(await run(['key', 'list', '--config', path], terminal)).toBe(1);
+      expect(await run(['key', 'list', '--config', path], terminal)).toBe(2);
       expect(terminal.stderr()).toBe(`bookreel: '${path}' cannot be read: check its path and permissions\n`);
     }
   });

@@ -200,19 +200,19 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     [
       'with the key of another certificate',
       () => ['--tls-cert', pairs[0]!.certPath, '--tls-key', pairs[1]!.keyPath],
-      1,
+      2,
       /second\.key' is not the key of the first certificate in '.*first\.pem': name two files of one pair/,
     ],
     [
       'with a missing file',
       () => ['--tls-cert', pairs[0]!.certPath, '--tls-key', join(directory.path, 'none')],
-      1,
+      2,
       /none' cannot be read: check its path and permissions/,
     ],
     [
       'with the files in the wrong order',
       () => ['--tls-cert', pairs[0]!.keyPath, '--tls-key', pairs[0]!.certPath],
-      1,
+      2,
       /first\.key' has no certificate in PEM/,
     ],
   ])('serve %s is refused in one sentence, and creates nothing', async (_, args, code, sentence) => {
@@ -237,7 +237,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     chmodSync(locked, 0o600);
     const args = ['serve', '--data', data, '--port', '0', '--tls-cert', pairs[0]!.certPath, '--tls-key', locked];
     const { code, stderr } = await runCommand(args);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toMatch(/locked\.key' is encrypted: write the key without a passphrase/);
   });
 

@@ -185,7 +185,7 @@ describe('failures', () => {
       using directory = temporaryDirectory();
       await Bun.write(join(directory.path, 'data'), 'a file');
       const finished = await runCommand([...args, '--data', 'data'], { cwd: directory.path });
-      expect(finished.code).toBe(1);
+      expect(finished.code).toBe(args[0] === 'serve' ? 2 : 1);
       expectSentence(finished.stderr, finished.stdout);
       expect(finished.stderr).toContain("'data/");
     },
@@ -195,7 +195,7 @@ describe('failures', () => {
     using directory = temporaryDirectory();
     const args = ['serve', '--data', directory.path, '--host', '203.0.113.1', '--port', '0'];
     const finished = await runCommand(args);
-    expect(finished.code).toBe(1);
+    expect(finished.code).toBe(2);
     expectSentence(finished.stderr, finished.stdout);
     expect(finished.stderr).toContain('203.0.113.1');
   });

@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { open, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { discard } from '../../store/on-disk.ts';
 import { unreadable } from '../source.ts';
 
 /** The free space that a copy leaves on the disk. */
@@ -47,7 +48,7 @@ export class PrivateCopy implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.#directory, { recursive: true, force: true });
+    discard(this.#directory);
   }
 
   async #refuseFull(): Promise<void> {
