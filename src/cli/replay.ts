@@ -74,7 +74,7 @@ function declared() {
 function helpOf(words: string): string {
   return `
 One port serves the venue's WebSocket (/ws/market), RTDS (/rtds) and REST,
-Binance's trades (/ws/btcusdt@trade, /stream, /api/v3), the API as of the
+Binance's prices (/ws/btcusdt@trade, /stream, /api/v3), the API as of the
 clock's instant (/v1), and the replays themselves (/v1/replays), as the other
 replay commands do. Servers, imports and other replays may use the same data
 meanwhile. SIGTERM or SIGINT stops the process.

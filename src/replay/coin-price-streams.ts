@@ -5,39 +5,54 @@ import { type ClockedMessages, ClockedSender, type SessionDeps } from './clocked
 import { Lookahead } from './lookahead.ts';
 import type { Replay } from './replay.ts';
 
-/** The prices of a coin from one source, and the message about each. */
+/** A message of a stream. Without a text it is none: a stream that has to read earlier prices first yields such a one now and then. */
+export interface CoinMessage {
+  readonly timestampMs: InstantMs;
+  readonly text: string | undefined;
+}
+
+/** Messages about the prices of a coin. */
 export interface CoinPriceStream {
-  readonly coin: string;
-  readonly source: string;
-  /** Every time in it has `shiftMs` added. */
-  readonly messageOf: (price: PriceRecord, shiftMs: number) => string;
+  /** Those after an instant, in the order of time. They tell nothing of prices that are later than themselves. */
+  readonly messagesAfter: (instantMs: InstantMs) => Iterable<CoinMessage>;
+  /** The frame of a message, made when it is sent; by default its text. */
+  readonly framed?: (text: string) => string;
   /** The message with which the stream begins at an instant; undefined if it begins without one. */
   readonly openingAt?: (instantMs: InstantMs) => string | undefined;
 }
 
-/** A stream that the client is subscribed to; `atMs` is the time of its next price, Infinity after the last one. */
+/** A stream that the client is subscribed to; `atMs` is the time of its next message, Infinity after the last one. */
 interface Subscription extends Upcoming {
   readonly name: string;
   readonly stream: CoinPriceStream;
-  readonly prices: Lookahead<PriceRecord>;
+  readonly messages: Lookahead<CoinMessage>;
   atMs: InstantMs;
 }
 
-const PRICES_PER_CLOCK_CHECK = 64;
+const MESSAGES_PER_CLOCK_CHECK = 64;
+
+/** A message about each price of a coin from one source after an instant. Every time in it has the replay's shift added. */
+export function* priceMessages(
+  { archive, shiftMs }: Replay,
+  { coin, source }: { readonly coin: string; readonly source: string },
+  afterMs: InstantMs,
+  messageOf: (price: PriceRecord, shiftMs: number) => string,
+): Generator<CoinMessage> {
+  const slices = archive.prices.slicesOfSource(coin, source, afterMs + 1, INSTANT_MAX_MS);
+  for (const price of pricesIn(slices)) yield { timestampMs: price.timestampMs, text: messageOf(price, shiftMs) };
+}
 
 /**
- * The streams of coin prices that one client is subscribed to, each by a name. It sends their prices as the clock of the replay
- * reaches them: prices of one timestamp in the order of the subscriptions, those of one stream in the order of the archive.
+ * The streams of coin prices that one client is subscribed to, each by a name. It sends their messages as the clock of the replay
+ * reaches them: those of one timestamp in the order of the subscriptions, those of one stream in its order.
  */
 export class CoinPriceStreams implements ClockedMessages {
   readonly sender: ClockedSender;
-  readonly #replay: Replay;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #upcoming = new Agenda<Subscription>();
   #rank = 0;
 
   constructor(deps: SessionDeps) {
-    this.#replay = deps.replay;
     this.sender = new ClockedSender(deps, this);
   }
 
@@ -74,16 +89,17 @@ export class CoinPriceStreams implements ClockedMessages {
 
   sendSome(dueMs: InstantMs): boolean {
     const upcoming = this.#upcoming;
-    for (let i = 0; i < PRICES_PER_CLOCK_CHECK; i += 1) {
+    for (let i = 0; i < MESSAGES_PER_CLOCK_CHECK; i += 1) {
       if (upcoming.nextMs > dueMs) return true;
       const subscription = upcoming.take();
-      const { prices, stream } = subscription;
-      const price = prices.take();
-      subscription.atMs = prices.next?.timestampMs ?? Infinity;
+      const { messages, stream } = subscription;
+      const { timestampMs, text } = messages.take();
+      subscription.atMs = messages.next?.timestampMs ?? Infinity;
       upcoming.add(subscription);
-      this.sender.send(stream.messageOf(price, this.#replay.shiftMs));
-      // No other price of this time is left.
-      if (upcoming.nextMs > price.timestampMs) this.sender.moveTo(price.timestampMs);
+      if (text === undefined) continue;
+      this.sender.send(stream.framed?.(text) ?? text);
+      // No other message of this time is left.
+      if (upcoming.nextMs > timestampMs) this.sender.moveTo(timestampMs);
       if (this.sender.isBlocked) return false;
     }
     return false;
@@ -105,12 +121,10 @@ export class CoinPriceStreams implements ClockedMessages {
   }
 
   #open(name: string, stream: CoinPriceStream): void {
-    const { prices } = this.#replay.archive;
-    const fromMs = this.sender.positionMs + 1;
-    const ahead = new Lookahead(pricesIn(prices.slicesOfSource(stream.coin, stream.source, fromMs, INSTANT_MAX_MS)));
+    const messages = new Lookahead(stream.messagesAfter(this.sender.positionMs));
     this.#rank += 1;
-    const atMs = ahead.next?.timestampMs ?? Infinity;
-    const subscription = { name, stream, prices: ahead, atMs, rank: this.#rank };
+    const atMs = messages.next?.timestampMs ?? Infinity;
+    const subscription = { name, stream, messages, atMs, rank: this.#rank };
     this.#subscriptions.set(name, subscription);
     this.#upcoming.add(subscription);
   }

@@ -150,8 +150,9 @@ export class Prices {
     }));
   }
 
-  pageOfCoin(symbol: string, query: PageQuery): RecordPage<CoinPrice> {
-    const series = this.#series.ofCoin(symbol);
+  /** Prices of a coin from all sources, or from one. */
+  pageOfCoin(symbol: string, query: PageQuery, only?: string): RecordPage<CoinPrice> {
+    const series = this.#series.ofCoin(symbol).filter(({ source }) => only === undefined || source === only);
     return recordPage(this.#segments, series, query, priceCodec, (record, { source }) => ({ ...record, source }));
   }
 

@@ -144,7 +144,9 @@ describe('a client of Binance’s streams', () => {
     // Nothing of these was recorded.
     ...[
       'btcusdt@bookTicker',
-      'btcusdt@aggTrade',
+      'btcusdt@kline_1M',
+      'btcusdt@kline',
+      'btcusdt@aggTrade@100ms',
       'btcusdt@depth',
       'btcusdt@trade@100ms',
       'BTCUSDT@trade',

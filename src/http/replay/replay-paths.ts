@@ -64,7 +64,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
       refuseWithoutAccess(caller, scopeOf(replays.findFor(replayIn(params), keyIdOf(request)))),
     )
     .use(venueSocketController(socketDeps))
-    .use(binanceController(socketDeps))
+    .use(binanceController(socketDeps, archive))
     .use(venueRestController(venueDeps))
     .use(gammaController(venueDeps))
     .use(dataApiController(venueDeps))

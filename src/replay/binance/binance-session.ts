@@ -3,10 +3,10 @@ import { type CoinPriceStream, CoinPriceStreams } from '../coin-price-streams.ts
 import type { Connection } from '../connection.ts';
 import type { Replay } from '../replay.ts';
 import { BinanceError, type BinanceRequest, binanceRequest } from './binance-request.ts';
-import { tradeStream } from './coin-trades.ts';
+import { streamMessages, unknownStream } from './streams.ts';
 
 /**
- * One client of Binance's market streams on a replay: the recorded trades of the replay's coins at its clock. A raw connection
+ * One client of Binance's market streams on a replay: the recorded prices of the replay's coins at its clock. A raw connection
  * gets messages alone, a combined one each with the name of its stream.
  */
 export class BinanceSession {
@@ -73,22 +73,13 @@ export class BinanceSession {
 
   #subscribe(names: readonly string[]): void {
     const streams = names.flatMap((name) => {
-      const stream = tradeStream(this.#replay, name);
-      return stream === undefined ? [] : [[name, this.#wrapped(name, stream)] as const];
+      const messagesAfter = streamMessages(this.#replay, name);
+      return messagesAfter === undefined ? [] : [[name, { messagesAfter, framed: this.#framing(name) }] as const];
     });
     this.#streams.add(new Map(streams));
   }
 
-  #wrapped(name: string, stream: CoinPriceStream): CoinPriceStream {
-    const messageOf: CoinPriceStream['messageOf'] = (price, shiftMs) => {
-      const message = stream.messageOf(price, shiftMs);
-      return this.#isCombined ? `{"stream":"${name}","data":${message}}` : message;
-    };
-    return { ...stream, messageOf };
+  #framing(name: string): NonNullable<CoinPriceStream['framed']> {
+    return (text) => (this.#isCombined ? `{"stream":"${name}","data":${text}}` : text);
   }
-}
-
-/** The first of `names` that is not the name of a recorded stream; undefined if all are. */
-export function unknownStream(replay: Replay, names: readonly string[]): string | undefined {
-  return names.find((name) => tradeStream(replay, name) === undefined);
 }

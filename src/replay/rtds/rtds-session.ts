@@ -4,7 +4,7 @@ import { type PriceRecord, pricesIn } from '../../segment/price-segment.ts';
 import { type RtdsSubscription, rtdsRequest } from '../../venue/rtds-request-parser.ts';
 import { type RtdsTopic, rtdsHistory, rtdsRefusal, rtdsUpdate } from '../../venue/rtds-writer.ts';
 import type { SessionDeps } from '../clocked-sender.ts';
-import { type CoinPriceStream, CoinPriceStreams } from '../coin-price-streams.ts';
+import { type CoinPriceStream, CoinPriceStreams, priceMessages } from '../coin-price-streams.ts';
 import type { Connection } from '../connection.ts';
 import type { Replay } from '../replay.ts';
 
@@ -82,9 +82,10 @@ export class RtdsSession {
       const symbol = `${coin}${topic.quote}`;
       if (symbols !== undefined && !symbols.includes(symbol)) continue;
       streams.set(`${topic.name} ${symbol}`, {
-        coin,
-        source: topic.source,
-        messageOf: (price, shiftMs) => rtdsUpdate(topic, symbol, shifted(price, shiftMs)),
+        messagesAfter: (atMs) =>
+          priceMessages(this.#replay, { coin, source: topic.source }, atMs, (price, shiftMs) =>
+            rtdsUpdate(topic, symbol, shifted(price, shiftMs)),
+          ),
         ...(symbols !== undefined && { openingAt: (atMs) => this.#history(coin, topic, symbol, atMs) }),
       });
     }

@@ -142,6 +142,6 @@ test('A stream of Binance that no recording has is refused: in an address with 4
   };
   const answer = await replaying.ask('GET', '/ws/btcusdt@bookTicker', undefined, headers);
   expect(((await answer.json()) as { detail: string }).detail).toBe(
-    'recordings do not have this stream: use btcusdt@trade, ethusdt@trade',
+    'recordings do not have this stream: use @trade, @aggTrade or @kline_1m after one of btcusdt, ethusdt',
   );
 });
