@@ -26,6 +26,9 @@ const COLUMNS: readonly Column<MarketRow>[] = [
   { heading: 'OBSERVATIONS', cell: ({ notes }) => notes },
 ];
 
+/** Maximum number of rows of a table: all markets of a large archive do not fit in memory. */
+const ROWS_MAX = 10_000;
+
 export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('verify')
     .description('check the whole archive, and report what its recordings lack')
@@ -86,8 +89,16 @@ async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: 
 
 async function printText(terminal: Terminal, check: RunCheck): Promise<Verification> {
   const rows: MarketRow[] = [];
-  const verification = await check((market) => rows.push(...marketRows(market)));
-  if (rows.length > 0) terminal.out(table(terminal, COLUMNS, rows));
+  const print = () => {
+    if (rows.length === 0) return;
+    eraseLine(terminal);
+    terminal.out(table(terminal, COLUMNS, rows.splice(0)));
+  };
+  const verification = await check((market) => {
+    rows.push(...marketRows(market));
+    if (rows.length >= ROWS_MAX) print();
+  });
+  print();
   printProblems(terminal.out, verification);
   terminal.out(totalsLine(verification));
   return verification;

@@ -98,8 +98,9 @@ export class Deletion {
       firstKept: database.query<{ startMs: InstantMs | null }, [string, number]>(
         'SELECT MIN(start_ms) AS startMs FROM markets WHERE symbol = ? AND end_ms > ?',
       ),
-      rest: database.query<{ markets: number; prices: number }, []>(
-        `SELECT (SELECT COUNT(*) FROM markets) AS markets,
+      // At most one market more than `count` found.
+      rest: database.query<{ markets: number; prices: number }, [number]>(
+        `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM markets LIMIT ? + 1)) AS markets,
           (SELECT COUNT(*) FROM series WHERE symbol IS NOT NULL) AS prices`,
       ),
       ofMarket: [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET, KEEP_KEY].map((sql) =>
@@ -149,7 +150,7 @@ export class Deletion {
       if (isAll) emptied += 1;
       if (coinPrices > 0) add(coinIn(coins, symbol), { markets: 0, records: 0, coinPrices, bytes });
     }
-    const rest = this.#archive.database.read(() => this.#sql.rest.get()!);
+    const rest = this.#archive.database.read(() => this.#sql.rest.get(markets)!);
     const isEverything = markets === rest.markets && (markets > 0 || emptied === rest.prices);
     return { coins: [...coins.values()].sort((a, b) => (a.symbol < b.symbol ? -1 : 1)), isEverything };
   }

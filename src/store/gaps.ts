@@ -28,8 +28,9 @@ export class Gaps {
     this.#last = database.query<{ lastMs: InstantMs | null }, [number]>(
       'SELECT MAX(to_ms) AS lastMs FROM gaps WHERE market_key = ?',
     );
+    // Most markets have no gap: CROSS makes SQLite begin with the gaps.
     this.#byCoin = database.query<{ symbol: string; gaps: number }, []>(
-      'SELECT symbol, COUNT(*) AS gaps FROM gaps JOIN markets USING (market_key) GROUP BY symbol',
+      'SELECT symbol, COUNT(*) AS gaps FROM gaps CROSS JOIN markets USING (market_key) GROUP BY symbol',
     );
     this.#page = database.query<Gap, [number, number, number, string, number, number, number]>(
       `SELECT from_ms AS fromMs, to_ms AS toMs, reason FROM gaps

@@ -95,6 +95,11 @@ const FIND_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets WHERE market_key = ?`
 export const NEXT_MARKET_BY_KEY = `SELECT ${COLUMNS} FROM markets NOT INDEXED WHERE market_key > ?
   ORDER BY market_key LIMIT 1`;
 export const LIST_MARKETS_OF_SLUG = `SELECT ${COLUMNS} FROM markets WHERE slug = ? ORDER BY symbol, start_ms`;
+/** From each coin to the next by the index: DISTINCT would read all of it. */
+export const LIST_COINS = `WITH RECURSIVE coins (symbol) AS (
+    SELECT MIN(symbol) FROM markets
+    UNION ALL SELECT (SELECT MIN(symbol) FROM markets WHERE symbol > coins.symbol) FROM coins WHERE symbol IS NOT NULL
+  ) SELECT symbol FROM coins WHERE symbol IS NOT NULL`;
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
 /** A series' first record is in its first segment. */
@@ -174,7 +179,7 @@ export class Markets {
       findByUpAsset: database.query<MarketRow, [string]>(FIND_MARKET_BY_UP_ASSET),
       findByDownAsset: database.query<MarketRow, [string]>(FIND_MARKET_BY_DOWN_ASSET),
       next: database.query<MarketRow, [string, number, string]>(NEXT_MARKET),
-      coins: database.query<{ symbol: string }, []>('SELECT DISTINCT symbol FROM markets ORDER BY symbol'),
+      coins: database.query<{ symbol: string }, []>(LIST_COINS),
       nextByKey: database.query<MarketRow, [number]>(NEXT_MARKET_BY_KEY),
       listOfSlug: database.query<MarketRow, [string]>(LIST_MARKETS_OF_SLUG),
       count: database.query<{ count: number }, [string]>('SELECT COUNT(*) AS count FROM markets WHERE symbol = ?'),

@@ -162,6 +162,18 @@ test.each<[string, string, ...string[]]>([
   ['LIST_MARKETS_OF_SLUG', markets.LIST_MARKETS_OF_SLUG, `${MARKETS} INDEX markets_by_slug (`],
   ['NEXT_MARKET', markets.NEXT_MARKET, `${MARKETS} INDEX markets_by_coin (`],
   ['NEXT_MARKET_BY_KEY', markets.NEXT_MARKET_BY_KEY, `${MARKETS} INTEGER PRIMARY KEY (`],
+  [
+    'LIST_COINS',
+    markets.LIST_COINS,
+    'CO-ROUTINE coins',
+    'SETUP',
+    `SEARCH markets USING COVERING INDEX`,
+    'RECURSIVE STEP',
+    'SCAN coins',
+    'CORRELATED SCALAR SUBQUERY',
+    `SEARCH markets USING COVERING INDEX`,
+    'SCAN coins',
+  ],
   ['KNOWS_COIN', markets.KNOWS_COIN, `${MARKETS} COVERING INDEX`],
 ])('%s only searches, without sorting', (_, sql, ...steps) => {
   expectPlan(held.archive.database, sql, steps);
