@@ -1,3 +1,4 @@
+import { packageConfig } from './cli/config-file.ts';
 import { operatingUser } from './cli/operating-user.ts';
 import { hasJsonFlag, run } from './cli/program.ts';
 import { printError, type Terminal } from './cli/terminal.ts';
@@ -24,6 +25,12 @@ async function main(): Promise<void> {
     errColumns: () => process.stderr.columns || COLUMNS_ASSUMED,
     clock: () => Date.now(),
     operatingUser: operatingUser(process.env),
+    packageConfig: packageConfig(process.execPath),
+    becomeUser: (uid, gid) => {
+      process.setgroups?.([]);
+      process.setgid?.(gid);
+      process.setuid?.(uid);
+    },
   };
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // A reader that wants no more (`| head`) is not a failure.

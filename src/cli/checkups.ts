@@ -11,7 +11,7 @@ import { ApiKeys } from '../store/api-keys.ts';
 import { Audit } from '../store/audit.ts';
 import { keySecretFault } from '../store/backup.ts';
 import { Database } from '../store/database.ts';
-import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
+import { ACCOUNTS, DATABASES } from '../store/database-file.ts';
 import { lowDisk } from '../store/disk-floor.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
@@ -28,7 +28,6 @@ export interface Checkup {
   readonly findings: readonly string[];
 }
 
-const DATABASES = [RECORDINGS, ACCOUNTS, ACTIVITY];
 /** Other files of a data directory are left alone. */
 const OWN_FILES = [
   ...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]),

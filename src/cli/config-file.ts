@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../config.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
@@ -15,6 +16,13 @@ export interface ConfigFile {
 const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
   ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[0]), entry]),
 );
+
+/** The settings file of the Debian package, in the same root as its executable; undefined for an executable of another place. */
+export function packageConfig(executable: string): string | undefined {
+  const [, root] = /^(.*)\/usr\/bin\/bookreel$/.exec(executable) ?? [];
+  const path = `${root}/etc/bookreel/bookreel.toml`;
+  return root !== undefined && existsSync(path) ? path : undefined;
+}
 
 /** Reads a TOML file of settings. Throws 'invalid-parameter' if it cannot be read, or is not TOML. */
 export function readConfigFile(path: string): ConfigFile {

@@ -8,6 +8,7 @@ import {
   givenSettings,
   type Origin,
 } from './given-settings.ts';
+import { becomeOwner } from './operating-user.ts';
 import { examples, programCommand } from './program-command.ts';
 import { startProblems } from './start-checks.ts';
 import { type Column, table } from './table.ts';
@@ -38,7 +39,7 @@ Examples:
   $ bookreel config show --config /etc/bookreel/bookreel.toml --json`,
     )
     .action((_, command) => {
-      const given = givenSettings(command, process.env);
+      const given = givenSettings(command, process.env, terminal.packageConfig);
       show(terminal, command, given.settings);
       refuse(terminal, given.problems);
     });
@@ -57,7 +58,8 @@ Examples:
   $ bookreel config check --config /etc/bookreel/bookreel.toml`,
     )
     .action(async (_, command) => {
-      const given = givenSettings(command, process.env);
+      const given = givenSettings(command, process.env, terminal.packageConfig);
+      becomeOwner(given.values.data, terminal);
       const problems = await allProblems(given, terminal.clock());
       const isJson = command.optsWithGlobals().json === true;
       if (isJson) terminal.out(json({ ok: problems.length === 0, problems: problems.map(printable) }));

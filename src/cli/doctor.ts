@@ -3,6 +3,7 @@ import { countText } from '../domain/count-text.ts';
 import { checkups } from './checkups.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { addEverySetting, givenSettings } from './given-settings.ts';
+import { becomeOwner } from './operating-user.ts';
 import { programCommand } from './program-command.ts';
 import { json, printable, type Terminal } from './terminal.ts';
 
@@ -24,7 +25,9 @@ Examples:
   $ bookreel doctor --config /etc/bookreel/bookreel.toml --json`,
     )
     .action(async (_, command) => {
-      const found = await checkups(givenSettings(command, process.env), terminal.clock());
+      const given = givenSettings(command, process.env, terminal.packageConfig);
+      becomeOwner(given.values.data, terminal);
+      const found = await checkups(given, terminal.clock());
       const count = found.reduce((sum, { findings }) => sum + findings.length, 0);
       if (command.optsWithGlobals().json === true) {
         const checks = found.map(({ check, findings }) => ({ check, findings: findings.map(printable) }));

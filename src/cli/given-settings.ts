@@ -48,18 +48,25 @@ export function addEverySetting<Declared extends CommandUnknownOpts>(command: De
 
 const OF_PROGRAM: readonly SettingName[] = ['data', 'config'];
 
-/** All settings, with everything that is wrong in them. `command`: one that `addEverySetting` returned, parsed. */
-export function givenSettings(command: CommandUnknownOpts, environment: Environment): GivenSettings {
+/** All settings, with everything that is wrong in them. `command`: one that `addEverySetting` returned, parsed. `packaged`: see `applySettings`. */
+export function givenSettings(
+  command: CommandUnknownOpts,
+  environment: Environment,
+  packaged: string | undefined,
+): GivenSettings {
   const flags = command.optsWithGlobals() as Readonly<Record<string, string | undefined>>;
   const isFlag = (name: SettingName) => command.getOptionValueSourceWithGlobals(name) === 'cli';
-  const path = isFlag('config') ? flags.config : environment[variableOf('config')];
+  const isGiven = (name: SettingName) => isFlag(name) || environment[variableOf(name)] !== undefined;
+  // The parser makes an empty text of none.
+  const named = isFlag('config') ? flags.config || SETTINGS.config.fallback : environment[variableOf('config')];
+  const path = isGiven('config') || isGiven('data') ? named : packaged;
   const file = path === undefined || path === SETTINGS.config.fallback ? undefined : fileOrProblem(path);
   const problems = [...unknownVariables(environment), ...(file?.problems ?? [])];
   const refused = new Set<SettingName>();
   const settings = ALL_SETTINGS.map(([name, setting]): GivenSetting => {
     const key = keyOf(name);
     const origins: readonly (readonly [Origin, string, string | undefined])[] = [
-      ['flag', `--${key}`, isFlag(name) ? flags[name] : undefined],
+      ['flag', `--${key}`, isFlag(name) ? (name === 'config' ? named : flags[name]) : undefined],
       ['variable', variableOf(name), environment[variableOf(name)]],
       ['file', path ?? '', file?.texts.get(name)],
     ];
@@ -72,7 +79,8 @@ export function givenSettings(command: CommandUnknownOpts, environment: Environm
       }
       return { name, key, text, origin, from };
     }
-    return { name, key, text: setting.fallback, origin: 'default', from: undefined };
+    const text = name === 'config' ? (path ?? setting.fallback) : setting.fallback;
+    return { name, key, text, origin: 'default', from: undefined };
   });
   return { settings, problems, values: valuesOf(settings, refused) };
 }

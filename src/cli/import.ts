@@ -23,7 +23,7 @@ import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { type Column, table } from './table.ts';
 import { json, printable, printError, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { notingNew, withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
 export interface StoringOptions extends GlobalOptions {
@@ -108,10 +108,12 @@ export function importCommand(terminal: Terminal): CommandUnknownOpts {
         ? {}
         : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
     };
+    const nameNew = notingNew(terminal, options);
     const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
       importSources(terminal, options, archive, sources, request),
     );
     printReport(terminal, options, report);
+    if (options.dryRun !== true) nameNew();
     for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
     if (!isClean(report)) throw new ExitWith(EXIT.failure);
   });

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { type CommandUnknownOpts, InvalidArgumentError } from '@commander-js/extra-typings';
 import { changeKey, createKey, type KeyEdit, revokeKey, rotateKey } from '../account/account-keys.ts';
 import { revocationsOf } from '../account/revocations.ts';
@@ -9,10 +10,11 @@ import { formatInstant, type InstantMs, instantOrNull } from '../domain/instant.
 import { openActivity } from '../store/activity.ts';
 import type { IssuedKey } from '../store/api-keys.ts';
 import type { Registry } from '../store/registry.ts';
+import { ServeLock } from '../store/serve-lock.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { examples, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { json, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 
 const ID_ABOUT = "id of the key: see 'bookreel key list'";
 /** Words of `key set` that remove a value: the key then has its account's tier, its tier's number of requests, or no end. */
@@ -65,6 +67,9 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
       const { account = OPERATOR_EMAIL, name, tier, rpm, asOf: asOfMs, expires: expiresMs } = options;
       const request = { account, name, tier, requestsPerMinute: rpm, asOfMs, expiresMs };
       printIssued(terminal, options, registry, createKey(registry, nowMs, request, operatingUser), 'created');
+      if (options.json !== true && !ServeLock.isTaken(options.data)) {
+        terminal.err(`no server uses '${printable(resolve(options.data))}' now; one with other data refuses the key\n`);
+      }
     },
     { create: true, check: refuseNoTier },
   );

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
+import type { Terminal } from './terminal.ts';
 
 /** The characters of user names (useradd(8)), and a bound: the variable may have any text. */
 const USER_NAME = /^[\w.@$-]{1,64}$/;
@@ -10,6 +11,15 @@ export function operatingUser({ SUDO_USER = '' }: NodeJS.ProcessEnv): string {
   // Only root's environment is that of sudo.
   if (uid === 0 && USER_NAME.test(SUDO_USER)) return SUDO_USER;
   return nameOf(uid) ?? `uid ${uid}`;
+}
+
+/**
+ * Root becomes the owner of a data directory, with its group: the server could not open files of root, and links in the directory
+ * could lead root to other files.
+ */
+export function becomeOwner(directory: string, { becomeUser }: Pick<Terminal, 'becomeUser'>): void {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (process.getuid?.() === 0 && found !== undefined && found.uid !== 0) becomeUser?.(found.uid, found.gid);
 }
 
 /** passwd(5). Bun's `userInfo` returns the variable USER, which anybody can set and systemd does not. */

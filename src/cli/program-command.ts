@@ -2,6 +2,7 @@ import { Command, type CommandUnknownOpts, type OptionValues } from '@commander-
 import type { Change } from '../account/change.ts';
 import { openRegistry, type RegistryOptions } from '../store/registry.ts';
 import type { Terminal } from './terminal.ts';
+import { notingNew } from './with-archive.ts';
 
 /** Options that every command takes. */
 export type GlobalOptions = {
@@ -46,8 +47,10 @@ export function onRegistry<
   return command.action(async () => {
     const options = command.optsWithGlobals() as Own & Global;
     check?.(options, ...command.processedArgs);
+    const nameNew = create ? notingNew(terminal, options) : undefined;
     using registry = openRegistry(options.data, { ...options, create });
     const { clock, operatingUser } = terminal;
     await work({ registry, nowMs: clock(), operatingUser }, options, ...command.processedArgs);
+    nameNew?.();
   });
 }

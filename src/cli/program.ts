@@ -39,7 +39,7 @@ export function createProgram(terminal: Terminal): CommandUnknownOpts {
     .description('Import, keep, serve, replay and export recorded order books of up-or-down prediction markets.')
     .option('--json', 'print JSON')
     .version(`bookreel ${VERSION}`, '-V, --version', 'print the version')
-    .hook('preAction', (_, command) => applySettings(command, process.env))
+    .hook('preAction', (_, command) => applySettings(command, process.env, terminal))
     .addHelpText(
       'after',
       `
@@ -93,12 +93,13 @@ Examples:
 export async function run(argv: readonly string[], given: Terminal): Promise<ExitCode> {
   // Arguments that cannot be parsed are an error too.
   const terminal = { ...given, errorsAreJson: hasJsonFlag(argv) };
+  const user = process.getuid?.();
   try {
     await createProgram(terminal).parseAsync([...argv], { from: 'user' });
     return EXIT.ok;
   } catch (thrown) {
     const error = firstError(thrown);
-    if (error instanceof DomainError) printError(terminal, error.message, error.kind);
+    if (error instanceof DomainError) printError(terminal, `${error.message}${asWhom(error, user)}`, error.kind);
     else if (isSystemError(error)) printError(terminal, systemSentence(error, 'used'), 'unavailable');
     else if (!(error instanceof CommanderError) && !(error instanceof ExitWith)) {
       const trace = error instanceof Error ? error.stack : String(error);
@@ -111,6 +112,13 @@ export async function run(argv: readonly string[], given: Terminal): Promise<Exi
 /** The error that ended the work, not those of closing what it had open. */
 function firstError(error: unknown): unknown {
   return error instanceof SuppressedError ? firstError(error.suppressed) : error;
+}
+
+/** Root is surprised when it may not do something: names the user that it has become. */
+function asWhom({ cause }: DomainError, startedAs: number | undefined): string {
+  const user = process.getuid?.();
+  const isRefused = cause instanceof Error && 'code' in cause && cause.code === 'EACCES';
+  return user === startedAs || !isRefused ? '' : ` of the user ${user}, who owns the data directory and runs this`;
 }
 
 export function hasJsonFlag(argv: readonly string[]): boolean {

@@ -12,7 +12,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { importSources, isClean, printReport, type StoringOptions } from './import.ts';
 import { programCommand } from './program-command.ts';
 import type { Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { notingNew, withArchive } from './with-archive.ts';
 
 /** The simulated recordings inside the executable. */
 const FIXTURES: readonly Source[] = Object.entries({ btc, eth, sol, xrp }).map(([coin, path]) => ({
@@ -36,12 +36,14 @@ Examples:
     )
     .action(async (_, command) => {
       const options = command.optsWithGlobals();
+      const nameNew = notingNew(terminal, options);
       // Opening it adds the tier catalog, if that is missing.
       openRegistry(options.data, { create: true })[Symbol.dispose]();
       const report = await withArchive(terminal, options, { create: true }, (archive) =>
         seed(terminal, options, archive, options.fixtures),
       );
       printReport(terminal, options, report);
+      nameNew();
       if (!isClean(report)) throw new ExitWith(EXIT.failure);
     });
 }

@@ -23,6 +23,10 @@ export interface Terminal {
   readonly clock: () => number;
   /** The user of this machine who runs the command. */
   readonly operatingUser: string;
+  /** The settings file of the Debian package, if that installed this program. */
+  readonly packageConfig?: string | undefined;
+  /** Continues as another user for the rest of the process. Undefined: the process keeps its user. */
+  readonly becomeUser?: (uid: number, gid: number) => void;
 }
 
 const STYLES = { bold: [1, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const;

@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { type Archive, openArchive } from '../store/archive.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
+import { DATABASES } from '../store/database-file.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { printable, type Terminal } from './terminal.ts';
 
@@ -18,6 +21,18 @@ export async function withArchive<T>(
   } finally {
     archive.database.close();
   }
+}
+
+/**
+ * Notes whether the command creates an archive. The function that this returns names a new one, on a terminal and where the package is
+ * installed: the command may have been meant for another.
+ */
+export function notingNew({ err, errIsTerminal, packageConfig }: Terminal, { data }: GlobalOptions): () => void {
+  const isSaid = errIsTerminal || packageConfig !== undefined;
+  const isNew = isSaid && !DATABASES.some(({ name }) => existsSync(join(data, name)));
+  return () => {
+    if (isNew) err(`a new archive was created in '${printable(resolve(data))}'\n`);
+  };
 }
 
 /** Says that a database was upgraded when it was opened, and where its copy is. */

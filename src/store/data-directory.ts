@@ -34,7 +34,7 @@ export function refuseShared(directory: string): void {
   if (!isOwn && found.uid !== 0) {
     throw new DomainError(
       'invalid-parameter',
-      `'${directory}' belongs to the user ${found.uid}: run this as that user, or run 'chown -R ${self} ${directory}' first`,
+      `'${directory}' belongs to the user ${found.uid}: run this as that user (sudo -u '#${found.uid}'), or name another directory with --data`,
     );
   }
 }

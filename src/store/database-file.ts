@@ -62,3 +62,6 @@ export const ACTIVITY: DatabaseFile = {
   schema: activity,
   migrations: [{ sql: activityToVersion2 }],
 };
+
+/** The databases of a data directory. */
+export const DATABASES: readonly DatabaseFile[] = [RECORDINGS, ACCOUNTS, ACTIVITY];

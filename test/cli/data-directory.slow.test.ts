@@ -73,7 +73,7 @@ describe('a data directory that others may write to', () => {
     const { code, stderr } = await place.run('verify');
     expect(code).toBe(2);
     expect(stderr).toBe(
-      "bookreel: 'data' belongs to the user 65534: run this as that user, or run 'chown -R 0 data' first\n",
+      "bookreel: 'data' belongs to the user 65534: run this as that user (sudo -u '#65534'), or name another directory with --data\n",
     );
   });
 });

@@ -50,7 +50,7 @@ describe('key', () => {
     const { code, stdout, stderr } = await run('key', 'create', '--tier', 'free');
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^${KEY.source}\n$`));
-    expect(stderr).toMatch(/^key_[a-z2-7]{10} \(free, owner@localhost\) is created;.*\n$/);
+    expect(stderr).toMatch(/^key_[a-z2-7]{10} \(free, owner@localhost\) is created;.*\nno server uses '.*' now; .*\n$/);
     expect(stderr).not.toMatch(KEY);
   });
 
