@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { readPrivateFile } from '../store/secret-file.ts';
@@ -21,9 +22,12 @@ export interface Certificate {
   /** PEM. */
   readonly cert: string;
   readonly key: string;
+  readonly x509: X509Certificate;
   readonly validFromMs: number;
   readonly expiresMs: number;
 }
+
+const NEAR_END_MS = 14 * 86_400_000;
 
 /** The files of TLS; undefined if it is off. Throws 'invalid-parameter' if one of the two settings is missing. */
 export function certificateFiles({ tlsCert, tlsKey }: TlsOptions): CertificateFiles | undefined {
@@ -46,18 +50,49 @@ export function readCertificate({ certPath, keyPath }: CertificateFiles): Certif
   return {
     cert,
     key,
+    x509: certificate,
     validFromMs: Date.parse(certificate.validFrom),
     expiresMs: Date.parse(certificate.validTo),
   };
 }
 
-/** Why clients refuse the certificate at this time; undefined if they accept its dates. */
-export function dateWarning({ validFromMs, expiresMs }: Certificate, nowMs: number): string | undefined {
+/** Why clients refuse the certificate at this time; undefined if they accept it. `host`: the name that they use, undefined if not known. */
+export function certificateFault(
+  certificate: Certificate,
+  nowMs: number,
+  host: string | undefined,
+): string | undefined {
+  const { validFromMs, expiresMs, x509 } = certificate;
   if (nowMs >= expiresMs) {
     return `the certificate of --tls-cert expired at ${formatInstant(expiresMs)}, and clients refuse it: renew it, then send SIGHUP`;
   }
-  if (nowMs >= validFromMs) return undefined;
-  return `the certificate of --tls-cert is not valid before ${formatInstant(validFromMs)}, and clients refuse it: check the clock of this machine`;
+  if (nowMs < validFromMs) {
+    return `the certificate of --tls-cert is not valid before ${formatInstant(validFromMs)}, and clients refuse it: check the clock of this machine`;
+  }
+  const isFor = isIP(host ?? '') === 0 ? x509.checkHost : x509.checkIP;
+  if (host === undefined || isFor.call(x509, host) !== undefined) return undefined;
+  return `the certificate of --tls-cert is not for ${host}, the host of --public-url, and clients refuse it: get one with that name, then send SIGHUP`;
+}
+
+/** A fault, or the end of the certificate in less than two weeks, or than a third of its time. */
+export function certificateWarning(
+  certificate: Certificate,
+  nowMs: number,
+  host: string | undefined,
+): string | undefined {
+  const { validFromMs, expiresMs } = certificate;
+  const fault = certificateFault(certificate, nowMs, host);
+  if (fault !== undefined || expiresMs - nowMs >= Math.min(NEAR_END_MS, (expiresMs - validFromMs) / 3)) return fault;
+  return `the certificate of --tls-cert expires at ${formatInstant(expiresMs)}: renew it, then send SIGHUP`;
+}
+
+/** The name that clients use, if nothing before this server has a certificate of its own. */
+export function certifiedHost(
+  publicUrl: string | undefined,
+  trustedProxies: readonly unknown[] = [],
+): string | undefined {
+  if (publicUrl === undefined || trustedProxies.length > 0) return undefined;
+  return new URL(publicUrl).hostname.replace(/^\[|\]$/g, '');
 }
 
 function privateKey(pem: string, path: string): KeyObject {

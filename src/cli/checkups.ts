@@ -5,7 +5,7 @@ import type { SettingValues } from '../config.ts';
 import { DEMO_EMAIL } from '../domain/account.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
-import { type IpNetwork, isIpv4 } from '../http/plugins/ip-address.ts';
+import { containsAddress, type IpNetwork, isIpv4, parseIpAddress, parseIpNetwork } from '../http/plugins/ip-address.ts';
 import { Accounts } from '../store/accounts.ts';
 import { ApiKeys } from '../store/api-keys.ts';
 import { Audit } from '../store/audit.ts';
@@ -18,8 +18,9 @@ import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '
 import { readSecretFile } from '../store/secret-file.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
-import { certificateFiles, dateWarning, readCertificate } from './certificate.ts';
+import { certificateFiles, certificateWarning, certifiedHost, readCertificate } from './certificate.ts';
 import type { GivenSettings } from './given-settings.ts';
+import { isEveryAddress } from './metrics-listener.ts';
 import { certificateProblems, directoryProblems, fittingProblems, problemOf, secretProblems } from './start-checks.ts';
 
 /** The findings of one check: sentences that say what to do. */
@@ -42,6 +43,11 @@ const WAL_BYTES_MAX = 64e6;
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42];
 /** The largest private networks, 10.0.0.0/8 and fc00::/7. Shorter prefixes cover a large part of the internet. */
 const PREFIX_MIN = { ipv4: 96 + 8, ipv6: 7 };
+/** Loopback, private, shared (RFC 6598) and link-local networks. */
+const PRIVATE = [
+  ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16'],
+  ...['::1', 'fc00::/7', 'fe80::/10'],
+];
 /** Corrections of a clock in usual operation are smaller. */
 const CLOCK_SLACK_MS = 60_000;
 
@@ -57,6 +63,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   const clock = problemOf(() => refuseEarlyClock(nowMs));
   const secrets = [
     ...secretProblems(values),
+    ...certificateProblems(values),
     ...certificateFindings(values, nowMs),
     ...readablePayments(values),
     ...inDirectory(() => keySecretFindings(data)),
@@ -76,11 +83,17 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   ];
 }
 
-/** Reports TLS files that do not match each other, and a certificate that clients refuse now. */
+/** What does not keep a server from starting, but exposes it or keeps its clients away: sentences that say what to do. */
+export function exposures(values: SettingValues, nowMs: InstantMs): readonly string[] {
+  return [...certificateFindings(values, nowMs), ...proxyFindings(values)];
+}
+
+/** Reports a certificate that clients refuse, or will soon. */
 function certificateFindings(values: SettingValues, nowMs: InstantMs): string[] {
   const files = certificateProblems(values).length > 0 ? undefined : certificateFiles(values);
-  const warning = files && dateWarning(readCertificate(files), nowMs);
-  return warning === undefined ? certificateProblems(values) : [warning];
+  const host = certifiedHost(values.publicUrl, values.trustedProxies);
+  const warning = files && certificateWarning(readCertificate(files), nowMs, host);
+  return warning === undefined ? [] : [warning];
 }
 
 /** Files that are damaged, or belong to another program or another version of this one. */
@@ -111,19 +124,27 @@ function diskFindings({ data, diskFloor }: SettingValues): string[] {
   return low === undefined ? [] : [`${low}: free some space, 'du -x -d 1 ${data}' shows what takes it`];
 }
 
-/** Commands that were run as another user leave files that the server cannot open. */
+/**
+ * Commands that were run as another user leave files that the server cannot open. The server's user is the owner of the directory or, if
+ * that is root, of a database.
+ */
 function permissionFindings(directory: string): string[] {
-  const owner = statSync(directory).uid;
-  return OWN_FILES.map((name) => join(directory, name)).flatMap((path) => {
+  const owners = [directory, ...DATABASES.map(({ name }) => join(directory, name))].map(
+    (path) => statOf(path)?.uid ?? 0,
+  );
+  const owner = owners.find((uid) => uid !== 0) ?? 0;
+  return [directory, ...OWN_FILES.map((name) => join(directory, name))].flatMap((path) => {
     const found = statOf(path);
     if (found === undefined) return [];
-    const owned =
-      found.uid === owner
-        ? []
-        : [`'${path}' belongs to the user ${found.uid}, and its directory to ${owner}: run 'chown ${owner} ${path}'`];
-    return [...owned, ...forOthers(path, found.mode)];
+    const { uid, mode } = found;
+    const run = `run 'chown ${owner} ${path}'`;
+    return [
+      ...(uid === owner ? [] : [`'${path}' belongs to the user ${uid}, and the archive to ${owner}: ${run}`]),
+      ...(path === directory ? [] : forOthers(path, mode)),
+    ];
   });
 }
+
 /** Reports a file of payments that others may read: the URL of a node may have a password. It skips the file of another owner. */
 function readablePayments({ payments }: SettingValues): string[] {
   const found = payments === undefined ? undefined : statOf(payments);
@@ -182,8 +203,14 @@ function backupFindings(directory: string, nowMs: InstantMs): string[] {
   ];
 }
 
-function proxyFindings({ host, publicUrl, trustedProxies, tlsCert }: SettingValues): string[] {
+function proxyFindings({ host, publicUrl, trustedProxies, tlsCert, ...others }: SettingValues): string[] {
   const findings: string[] = [];
+  const { metricsHost, metricsPort } = others;
+  if (metricsPort !== undefined && isPublicAddress(metricsHost)) {
+    findings.push(
+      `everybody who may connect to ${metricsHost}:${metricsPort} reads the metrics: name a private address of this machine with --metrics-host`,
+    );
+  }
   const isPublic = !isLoopback(host);
   const isUnproxied = trustedProxies.length === 0 && tlsCert === undefined;
   if (publicUrl?.startsWith('https:') === true && isUnproxied) {
@@ -205,6 +232,13 @@ function proxyFindings({ host, publicUrl, trustedProxies, tlsCert }: SettingValu
     findings.push(`clients on other machines can bypass the proxy on this one: add '--host 127.0.0.1'`);
   }
   return findings;
+}
+
+/** Returns true for all addresses of this machine at once, and for an address that the internet may route. */
+function isPublicAddress(host: string): boolean {
+  const address = parseIpAddress(host);
+  if (isEveryAddress(host)) return true;
+  return address !== undefined && !PRIVATE.some((network) => containsAddress(parseIpNetwork(network)!, address));
 }
 
 function coversMostAddresses({ address, bits }: IpNetwork): boolean {

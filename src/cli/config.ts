@@ -1,5 +1,6 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { countText } from '../domain/count-text.ts';
+import { exposures } from './checkups.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import {
   addEverySetting,
@@ -51,7 +52,9 @@ Examples:
 Checks names, types and values, settings that need each other, the files that
 they name, the owner of the data directory and the clock. Nothing is created or
 changed, and no other machine is contacted. The exit code is 2 if serve would
-not start; stderr has a sentence for each reason.
+not start; stderr has a sentence for each reason. It warns of a certificate that
+clients refuse or that ends soon, of metrics that others may read, and of keys
+that cross the network in plain text.
 
 Examples:
   $ bookreel config check
@@ -61,9 +64,15 @@ Examples:
       const given = givenSettings(command, process.env, terminal.packageConfig);
       becomeOwner(given.values.data, terminal);
       const problems = await allProblems(given, terminal.clock());
+      const warnings = given.problems.length > 0 ? [] : exposures(given.values, terminal.clock());
       const isJson = command.optsWithGlobals().json === true;
-      if (isJson) terminal.out(json({ ok: problems.length === 0, problems: problems.map(printable) }));
-      else if (problems.length === 0) terminal.out(`${summaryOf(given.settings)}: no problem\n`);
+      if (isJson) {
+        const [listed, warned] = [problems, warnings].map((sentences) => sentences.map(printable));
+        terminal.out(json({ ok: problems.length === 0, problems: listed, warnings: warned }));
+      } else if (problems.length === 0) {
+        terminal.out(`${summaryOf(given.settings)}: no problem\n`);
+        for (const warning of warnings) terminal.err(`warning: ${printable(warning)}\n`);
+      }
       refuse(terminal, isJson ? [] : problems);
       if (problems.length > 0) throw new ExitWith(EXIT.usage);
     });

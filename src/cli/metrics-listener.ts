@@ -1,7 +1,13 @@
+import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { METRICS_TYPE, type Metrics } from '../http/metrics/metrics.ts';
 import { LOOPBACK_HOSTS } from '../http/plugins/request-checks.ts';
 import { cannotListen, originOf } from './listening.ts';
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
 
 const PATH = '/metrics';
 
@@ -10,6 +16,21 @@ export interface MetricsOptions {
   readonly metricsHost: string;
   /** Undefined: no metrics. */
   readonly metricsPort?: number | undefined;
+}
+
+/** Throws 'invalid-parameter' if the service and its metrics would listen on one port of one address. */
+export function refuseEqualPorts({ host, port, metricsHost, metricsPort }: MetricsOptions & ListenAddress): void {
+  const isOne = host === metricsHost || [host, metricsHost].some(isEveryAddress);
+  if (port === 0 || port !== metricsPort || !isOne) return;
+  throw new DomainError(
+    'invalid-parameter',
+    `--port and --metrics-port are both ${port}: choose another one for metrics`,
+  );
+}
+
+/** Returns true for the addresses that stand for all addresses of this machine. */
+export function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
 }
 
 /** Answers scrapes on an address of its own: metrics need no key, so clients of the service cannot read them. */

@@ -118,7 +118,7 @@ function firstError(error: unknown): unknown {
 function asWhom({ cause }: DomainError, startedAs: number | undefined): string {
   const user = process.getuid?.();
   const isRefused = cause instanceof Error && 'code' in cause && cause.code === 'EACCES';
-  return user === startedAs || !isRefused ? '' : ` of the user ${user}, who owns the data directory and runs this`;
+  return user === startedAs || !isRefused ? '' : ` (this ran as the user ${user}, who owns the data directory)`;
 }
 
 export function hasJsonFlag(argv: readonly string[]): boolean {

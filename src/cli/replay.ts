@@ -130,7 +130,7 @@ async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
     const listening = new Listener(app, { host, port, ...bounds, certificate: certificate?.current, log });
     using _ = renewOnHangup(certificate, () => listening, terminal, log);
     warnOfPlainText(log, options.host, certificate);
-    certificate?.checkDates(log);
+    certificate?.check(log);
     const origin = originOf(host, listening.port, certificate !== undefined);
     announce(terminal, options, origin, replays, replay, recipe);
     if (options.paused !== true) replay.resume();

@@ -28,12 +28,12 @@ import { viewSite } from '../web/view/view-site.ts';
 import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
-import { certificateFiles } from './certificate.ts';
+import { certificateFiles, certifiedHost } from './certificate.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { keepWatched } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { Listener, originOf } from './listening.ts';
-import { MetricsListener } from './metrics-listener.ts';
+import { MetricsListener, refuseEqualPorts } from './metrics-listener.ts';
 import { keepReconciled, openBilling } from './payments.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { seed } from './seed.ts';
@@ -122,8 +122,10 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const originAt = (port: number) => originOf(options.host, port, isSecure);
   const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
   const settings = accountSettings(options, local);
+  refuseEqualPorts(options);
   const files = certificateFiles(options);
-  const certificate = files && new ServedCertificate(files, terminal);
+  const certificate =
+    files && new ServedCertificate(files, terminal, certifiedHost(options.publicUrl, options.trustedProxies));
   await using log = openLog(terminal, options.logLevel);
   // Registered this early: a service manager may send the signal during a long start, for example for an upgrade.
   using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
@@ -240,7 +242,7 @@ async function listenUntilStopped(
   const listening = new Listener(app, { ...options, certificate: certificate?.current, log });
   warnOfPlainText(log, options.host, certificate, options.trustedProxies);
   warnOfSharedLimits(log, options);
-  certificate?.checkDates(log);
+  certificate?.check(log);
   onListening(listening);
   // On a terminal, stdout has shown the same sentence.
   const origin = originOf(options.host, listening.port, certificate !== undefined);

@@ -7,11 +7,13 @@ import { refuseShared } from '../store/data-directory.ts';
 import { Database } from '../store/database.ts';
 import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS } from '../store/database-file.ts';
+import { refuseLost } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { Tiers } from '../store/tiers.ts';
 import { accountProblems } from './account-settings.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, readCertificate } from './certificate.ts';
+import { refuseEqualPorts } from './metrics-listener.ts';
 import { unavailable } from './payments.ts';
 
 /**
@@ -33,6 +35,7 @@ export async function fittingProblems(settings: SettingValues): Promise<string[]
   const { data, publicUrl, newAccountTier, payments } = settings;
   return [
     ...accountProblems(settings, publicUrl !== undefined),
+    ...problemOf(() => refuseEqualPorts(settings)),
     ...(payments === undefined ? [] : await paymentProblems(payments)),
     // SQLite may create files, which would belong to this user.
     ...(directoryProblems(settings).length > 0 ? [] : problemOf(() => refuseUnknownTier(data, newAccountTier))),
@@ -96,6 +99,7 @@ async function paymentProblems(path: string): Promise<string[]> {
 
 /** Refuses an unknown tier as `openRegistry` does, without opening the database to write. */
 function refuseUnknownTier(directory: string, tier: string): void {
+  refuseLost(directory);
   const path = join(directory, ACCOUNTS.name);
   if (existsSync(path)) {
     using database = Database.openToRead(path, ACCOUNTS);

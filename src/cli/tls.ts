@@ -3,7 +3,13 @@ import { formatInstant } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log } from '../http/plugins/log.ts';
-import { type Certificate, type CertificateFiles, dateWarning, readCertificate } from './certificate.ts';
+import {
+  type Certificate,
+  type CertificateFiles,
+  certificateFault,
+  certificateWarning,
+  readCertificate,
+} from './certificate.ts';
 import type { Listener } from './listening.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -11,12 +17,14 @@ import type { Terminal } from './terminal.ts';
 export class ServedCertificate {
   readonly #files: CertificateFiles;
   readonly #clock: () => number;
+  readonly #host: string | undefined;
   #current: Certificate;
 
-  /** Throws 'invalid-parameter' for files that are not a certificate and its key. */
-  constructor(files: CertificateFiles, { clock }: Pick<Terminal, 'clock'>) {
+  /** `host`: see `certificateFault`. Throws 'invalid-parameter' for files that are not a certificate and its key. */
+  constructor(files: CertificateFiles, { clock }: Pick<Terminal, 'clock'>, host?: string) {
     this.#files = files;
     this.#clock = clock;
+    this.#host = host;
     this.#current = readCertificate(files);
   }
 
@@ -24,23 +32,30 @@ export class ServedCertificate {
     return this.#current;
   }
 
-  /** Warns of a certificate that clients refuse. */
-  checkDates(log: Log): void {
-    const warning = dateWarning(this.#current, this.#clock());
+  /** Warns of a certificate that clients refuse, or will soon. */
+  check(log: Log): void {
+    const warning = certificateWarning(this.#current, this.#clock(), this.#host);
     if (warning !== undefined) log.warn(warning);
   }
 
   /**
-   * Reads the files again, and presents their certificate from then on. The log says so, or why the earlier one stays. `listener`:
-   * undefined if the service does not listen yet.
+   * Reads the files again, and presents their certificate from then on, unless clients would refuse it and accept the earlier one.
+   * The log says so, or why the earlier one stays. `listener`: undefined if the service does not listen yet.
    */
   renew(listener: Listener | undefined, log: Log): void {
     try {
       const certificate = readCertificate(this.#files);
+      const [fault, present] = [certificate, this.#current].map((one) =>
+        certificateFault(one, this.#clock(), this.#host),
+      );
+      if (fault !== undefined && present === undefined) {
+        log.error(`the certificate was not replaced, and the earlier one stays: ${fault}`);
+        return;
+      }
       listener?.renew(certificate);
       this.#current = certificate;
       log.info(`new connections get the certificate that expires at ${formatInstant(certificate.expiresMs)}`);
-      this.checkDates(log);
+      this.check(log);
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       log.error(`the certificate was not replaced: ${error.message}`);

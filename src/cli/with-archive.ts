@@ -3,13 +3,12 @@ import { join, resolve } from 'node:path';
 import { type Archive, openArchive } from '../store/archive.ts';
 import type { Database, OpenOptions } from '../store/database.ts';
 import { DATABASES } from '../store/database-file.ts';
-import type { GlobalOptions } from './program-command.ts';
 import { printable, type Terminal } from './terminal.ts';
 
 /** Opens the data directory for one command, and closes it also when the command fails. `say`: for a message to the operator. */
 export async function withArchive<T>(
   terminal: Terminal,
-  { data }: GlobalOptions,
+  { data }: { readonly data: string },
   open: OpenOptions,
   work: (archive: Archive) => T | Promise<T>,
   say = (message: string) => terminal.err(`${printable(message)}\n`),
@@ -27,7 +26,10 @@ export async function withArchive<T>(
  * Notes whether the command creates an archive. The function that this returns names a new one, on a terminal and where the package is
  * installed: the command may have been meant for another.
  */
-export function notingNew({ err, errIsTerminal, packageConfig }: Terminal, { data }: GlobalOptions): () => void {
+export function notingNew(
+  { err, errIsTerminal, packageConfig }: Terminal,
+  { data }: { readonly data: string },
+): () => void {
   const isSaid = errIsTerminal || packageConfig !== undefined;
   const isNew = isSaid && !DATABASES.some(({ name }) => existsSync(join(data, name)));
   return () => {

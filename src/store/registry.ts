@@ -78,8 +78,8 @@ export function openRegistry(
   }
 }
 
-/** activity.db is created after accounts.db: an empty accounts.db would give its usage and sessions to no account, or to others. */
-function refuseLost(directory: string): void {
+/** Throws 'unavailable' if accounts.db was lost. activity.db is created after it: an empty accounts.db would give its usage and sessions to no account, or to others. */
+export function refuseLost(directory: string): void {
   const path = join(directory, ACCOUNTS.name);
   if (existsSync(path) || !existsSync(join(directory, ACTIVITY.name))) return;
   throw new DomainError(

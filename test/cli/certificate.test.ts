@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { dateWarning, readCertificate } from '../../src/cli/certificate.ts';
+import { certificateFault, certificateWarning, readCertificate } from '../../src/cli/certificate.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
 
@@ -15,13 +15,28 @@ test.skipIf(LACKS_OPENSSL !== undefined)(
     const { validFromMs, expiresMs } = certificate;
     expect(expiresMs - validFromMs).toBe(2 * DAY_MS);
     expect(Math.abs(validFromMs - Date.now())).toBeLessThan(DAY_MS);
-    expect(dateWarning(certificate, validFromMs)).toBeUndefined();
-    expect(dateWarning(certificate, expiresMs - 1)).toBeUndefined();
-    expect(dateWarning(certificate, expiresMs)).toBe(
+    const faultAt = (nowMs: number) => certificateFault(certificate, nowMs, undefined);
+    expect(faultAt(validFromMs)).toBeUndefined();
+    expect(faultAt(expiresMs - 1)).toBeUndefined();
+    expect(faultAt(expiresMs)).toBe(
       `the certificate of --tls-cert expired at ${new Date(expiresMs).toISOString()}, and clients refuse it: renew it, then send SIGHUP`,
     );
-    expect(dateWarning(certificate, validFromMs - 1)).toMatch(
-      / is not valid before .*: check the clock of this machine$/,
-    );
+    expect(faultAt(validFromMs - 1)).toMatch(/ is not valid before .*: check the clock of this machine$/);
   },
 );
+
+test.skipIf(LACKS_OPENSSL !== undefined).each([
+  [2, 2 / 3],
+  [30, 10],
+  [90, 14],
+  [365, 14],
+])('The warning of a certificate of %d days begins %d days before its end. (needs openssl)', async (days, before) => {
+  using directory = temporaryDirectory();
+  const { certPath, keyPath } = await createCertificate(directory.path, 'dated', ['-days', String(days)]);
+  const certificate = readCertificate({ certPath, keyPath });
+  const warningAt = (nowMs: number) => certificateWarning(certificate, nowMs, undefined);
+  const beginMs = certificate.expiresMs - before * DAY_MS;
+  expect(warningAt(beginMs)).toBeUndefined();
+  expect(warningAt(beginMs + 1)).toMatch(/^the certificate of --tls-cert expires at .*Z: renew it, then send SIGHUP$/);
+  expect(warningAt(certificate.expiresMs)).toContain(' expired at ');
+});

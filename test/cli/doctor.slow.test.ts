@@ -56,7 +56,7 @@ test.skipIf(ORDINARY_USER === undefined || process.getuid?.() !== 0)(
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
     const path = join(data, 'key-secret');
     expect(stdout.split('\n').filter((line) => line !== '' && !line.endsWith(': ok'))).toEqual([
-      `permissions: '${path}' belongs to the user 0, and its directory to ${NOBODY}: run 'chown ${NOBODY} ${path}'`,
+      `permissions: '${path}' belongs to the user 0, and the archive to ${NOBODY}: run 'chown ${NOBODY} ${path}'`,
       `secrets: '${secret}' cannot be read: check its path and permissions`,
       `secrets: '${path}' cannot be read: check its permissions`,
       '3 findings',

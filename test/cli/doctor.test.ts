@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { walFindings } from '../../src/cli/checkups.ts';
 import { run } from '../../src/cli/program.ts';
@@ -162,8 +162,15 @@ describe('permissions', () => {
       writeFileSync(path, '', { mode: 0o600 });
       chownSync(path, 1234, 1234);
       expect((await place.findings()).permissions).toEqual([
-        `'${path}' belongs to the user 1234, and its directory to 0: run 'chown 0 ${path}'`,
+        `'${path}' belongs to the user 1234, and the archive to 0: run 'chown 0 ${path}'`,
       ]);
+      rmSync(path);
+      // A service of another user would lose what is given to root.
+      chownSync(join(place.data, 'accounts.db'), 1234, 1234);
+      const run = ['', 'key-secret', 'last-backup.json'].map((name) => join(place.data, name).replace(/\/$/, ''));
+      expect((await place.findings()).permissions).toEqual(
+        run.map((of) => `'${of}' belongs to the user 0, and the archive to 1234: run 'chown 1234 ${of}'`),
+      );
       chownSync(place.data, 1234, 1234);
       const found = await place.findings();
       expect(found).toEqual({
@@ -188,6 +195,34 @@ describe('secrets', () => {
     const { code, stderr } = await command('config', 'check', '--tls-cert', pair.certPath, '--data', place.data);
     expect([code, stderr]).toEqual([2, 'bookreel: --tls-cert and --tls-key need each other: give both\n']);
   });
+
+  test.skipIf(LACKS_OPENSSL !== undefined)(
+    'doctor and config check find a certificate that ends soon or is not for the host of --public-url. (needs openssl)',
+    async () => {
+      using place = await installation();
+      const checked = async (days: string, ...args: string[]) => {
+        const { certPath, keyPath } = await createCertificate(place.directory, 'served', ['-days', days]);
+        const settings = ['--tls-cert', certPath, '--tls-key', keyPath, ...args];
+        const { secrets = [] } = await place.findings(...settings);
+        const { code, stderr } = await command('config', 'check', '--data', place.data, ...settings);
+        expect({ code, stderr }).toEqual({
+          code: 0,
+          stderr: secrets.map((finding) => `warning: ${finding}\n`).join(''),
+        });
+        return secrets;
+      };
+      const own = ['--public-url', 'https://localhost'];
+      expect(await checked('90', ...own)).toEqual([]);
+      expect(await checked('10')).toEqual([]);
+      expect(await checked('90', '--public-url', 'https://data.example.com')).toEqual([
+        'the certificate of --tls-cert is not for data.example.com, the host of --public-url, and clients refuse it: get one with that name, then send SIGHUP',
+      ]);
+      expect(await checked('90', '--public-url', 'https://127.0.0.1')).toEqual([]);
+      expect(await checked('90', '--public-url', 'https://127.0.0.2')).toHaveLength(1);
+      // A proxy has a certificate of its own.
+      expect(await checked('90', ...PUBLIC)).toEqual([]);
+    },
+  );
 
   test('of keys that are missing or damaged are findings', async () => {
     using place = await installation();
@@ -301,4 +336,45 @@ test('nothing is changed, also by a check of a damaged or foreign database', asy
   const found = await place.findings();
   expect(found).toEqual({ databases: [expect.stringContaining('is not a SQLite database')] });
   expect(state()).toEqual(damaged);
+});
+
+test.each([
+  ['0.0.0.0', true],
+  ['::', true],
+  ['192.0.2.1', true],
+  ['2001:db8::1', true],
+  ['172.32.0.1', true],
+  ['127.0.0.1', false],
+  ['localhost', false],
+  ['10.1.2.3', false],
+  ['172.31.0.1', false],
+  ['192.168.0.1', false],
+  ['fd00::1', false],
+])('Metrics on %s are public: %p.', async (host, isPublic) => {
+  using place = await installation();
+  const args = ['--metrics-host', host, '--metrics-port', '9464'];
+  const { proxy } = await place.findings(...args);
+  const finding = `everybody who may connect to ${host}:9464 reads the metrics: name a private address of this machine with --metrics-host`;
+  expect(proxy).toEqual(isPublic ? [finding] : undefined);
+  const { code, stderr } = await command('config', 'check', '--data', place.data, ...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: isPublic ? `warning: ${finding}\n` : '' });
+  // Without a port there are no metrics.
+  expect(await place.findings('--metrics-host', host)).toEqual({});
+});
+
+test('doctor and config check find a lost accounts.db, and one port for two listeners.', async () => {
+  using place = await installation();
+  expect((await command('key', 'list', '--data', place.data)).code).toBe(0);
+  rmSync(join(place.data, 'accounts.db'));
+  const lost = expect.stringMatching(/accounts\.db' is missing, and activity\.db has the usage of its keys: restore/);
+  expect((await place.findings()).settings).toEqual([lost]);
+  const both = ['--port', '9464', '--metrics-port', '9464'];
+  const equal = '--port and --metrics-port are both 9464: choose another one for metrics';
+  expect((await place.findings(...both)).settings).toEqual([equal, lost]);
+  for (const words of [['config', 'check'], ['serve']]) {
+    const { code, stderr } = await command(...words, '--data', place.data, ...both);
+    expect(code).toBe(2);
+    expect(stderr.split('\n')[0]).toBe(`bookreel: ${equal}`);
+  }
+  expect((await place.findings(...both, '--metrics-host', '127.0.0.2')).settings).toEqual([lost]);
 });

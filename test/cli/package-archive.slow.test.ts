@@ -82,13 +82,13 @@ describe.skipIf(!HAS_EXECUTABLE)('the program of a package', () => {
       writeFileSync(secret, lightNdjson(3), { mode: 0o600 });
       const refused = await ran(`import ${secret}`);
       expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain(` of the user ${NOBODY}, who owns the data directory and runs this\n`);
+      expect(refused.stderr).toContain(` (this ran as the user ${NOBODY}, who owns the data directory)\n`);
     },
   );
 
   test.skipIf(!IS_ROOT)('Root does not serve the data of another user. (needs root)', async () => {
     expect(await ran('serve')).toEqual({
-      code: 1,
+      code: 2,
       stdout: '',
       stderr: `bookreel: '${data}' belongs to the user ${NOBODY}: run this as that user (sudo -u '#${NOBODY}'), or name another directory with --data\n`,
     });

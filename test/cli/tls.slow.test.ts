@@ -5,7 +5,7 @@ import { connect } from 'node:tls';
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { BunSocket } from '../support/bun-socket.ts';
-import { type CertificatePair, createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
+import { type CertificatePair, createCertificate, expire, LACKS_OPENSSL } from '../support/certificates.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { outputOf, runCommand } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
@@ -180,6 +180,31 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('TLS (needs openssl)', () => {
     await renewed(server, 1);
     expect(await certificateName(port)).toBe('second');
     for (const { key } of pairs) expect(server.stderr()).not.toContain(key.split('\n')[1]!);
+  });
+
+  test('SIGHUP keeps a certificate that clients accept rather than take one that they refuse.', async () => {
+    const { server, port } = await serve('--public-url', 'https://localhost');
+    await using _ = server;
+    const expired = await createCertificate(directory.path, 'expired');
+    await expire(expired);
+    const foreign = await createCertificate(directory.path, 'foreign', ['-days', '2'], 'DNS:other');
+    const refused = [
+      [expired, / expired at /],
+      [foreign, /is not for localhost, the host of --public-url/],
+    ] as const;
+    const errors = () => messagesOf(server).filter(({ level }) => level === 'error');
+    for (const [index, [pair, reason]] of refused.entries()) {
+      use(pair);
+      server.kill('SIGHUP');
+      await until('the log says why', () => errors().length === index + 1);
+      expect(errors().at(-1)!.message).toMatch(/^the certificate was not replaced, and the earlier one stays: /);
+      expect(errors().at(-1)!.message).toMatch(reason);
+      expect(await certificateName(port)).toBe('first');
+    }
+    use(pairs[1]!);
+    server.kill('SIGHUP');
+    await renewed(server, 1);
+    expect(await certificateName(port)).toBe('second');
   });
 
   test('With TLS the port is shared by sockets of one process only: another program is refused.', async () => {

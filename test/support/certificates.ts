@@ -12,16 +12,24 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-/** Creates a certificate that signs itself for localhost and 127.0.0.1, with its key. `name`: of the subject and of the files. */
+/** Signs a certificate again so that it ended yesterday. */
+export async function expire({ certPath, keyPath }: CertificatePair): Promise<void> {
+  const command = ['openssl', 'x509', '-in', certPath, '-signkey', keyPath, '-days', '-1', '-out', certPath];
+  const { code, stderr } = await finished(command, { env: { PATH: process.env.PATH ?? '' } });
+  if (code !== 0) throw new Error(`openssl: ${stderr}`);
+}
+
+/** Creates a certificate that signs itself, with its key. `name`: of the subject and of the files. */
 export async function createCertificate(
   directory: string,
   name: string,
   options: readonly string[] = ['-days', '2'],
+  hosts = 'DNS:localhost,IP:127.0.0.1',
 ): Promise<CertificatePair> {
   const certPath = join(directory, `${name}.pem`);
   const keyPath = join(directory, `${name}.key`);
   const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const names = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${hosts}`];
   const command = ['openssl', 'req', '-x509', ...kind, ...names, '-keyout', keyPath, '-out', certPath, ...options];
   const { code, stderr } = await finished(command, { env: { PATH: process.env.PATH ?? '' } });
   if (code !== 0) throw new Error(`openssl: ${stderr}`);
