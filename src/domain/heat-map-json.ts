@@ -45,6 +45,11 @@ export function columnResource(column: HeatMapColumn, hasTrades: boolean): Colum
     tradedShares: traded?.shares ?? none,
     tradeLow: traded?.lowPrice ?? null,
     tradeHigh: traded?.highPrice ?? null,
+    tradeSides: hasTrades
+      ? (traded?.sides ?? []).map(({ side = null, count, shares, lowPrice, highPrice }) => {
+          return { side, trades: count, shares, low: lowPrice, high: highPrice };
+        })
+      : null,
   };
 }
 
@@ -76,7 +81,11 @@ function bookOf({ id, timestamp, bidPrice, askPrice, ...rows }: ColumnResource):
   };
 }
 
-function tradedIn({ trades, tradedShares, tradeLow, tradeHigh }: ColumnResource): TradedColumn | undefined {
+function tradedIn(column: ColumnResource): TradedColumn | undefined {
+  const { trades, tradedShares, tradeLow, tradeHigh, tradeSides } = column;
   if (trades === null || tradedShares === null || tradeLow === null || tradeHigh === null) return undefined;
-  return { count: trades, shares: tradedShares, lowPrice: tradeLow, highPrice: tradeHigh };
+  const sides = (tradeSides ?? []).map(({ side, trades: count, shares, low, high }) => {
+    return { side: side ?? undefined, count, shares, lowPrice: low, highPrice: high };
+  });
+  return { count: trades, shares: tradedShares, lowPrice: tradeLow, highPrice: tradeHigh, sides };
 }

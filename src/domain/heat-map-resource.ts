@@ -7,6 +7,7 @@ import { Slug } from './market.ts';
 import { AssetId, RecordId } from './numeric-id.ts';
 import { OutcomeName } from './outcome.ts';
 import { TimeframeName } from './timeframe.ts';
+import { TRADE_SIDES } from './trade.ts';
 
 const price = (description: string) =>
   Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], { description });
@@ -18,6 +19,16 @@ const sizes = (side: string) =>
   Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
     description: `The shares in each of these rows: the exact sum of the ${side} whose prices lie in it. A sum of more than 15 digits is the nearest double.`,
   });
+
+const SideTradesResource = Type.Object({
+  side: Type.Union([...TRADE_SIDES.map((side) => Type.Literal(side)), Type.Null()], {
+    description: 'The side of the taker’s order; null: not recorded.',
+  }),
+  trades: Type.Integer({ minimum: 1, description: 'Number of trades.' }),
+  shares: Type.Number({ minimum: 0, description: 'The sum of their shares, as in tradedShares.' }),
+  low: Type.Number({ minimum: 0, maximum: 1, description: 'Their lowest price.' }),
+  high: Type.Number({ minimum: 0, maximum: 1, description: 'Their highest price.' }),
+});
 
 const ColumnResource = Type.Object({
   from: instantText('Start of the column, inclusive.'),
@@ -39,7 +50,7 @@ const ColumnResource = Type.Object({
   askSizes: sizes('asks'),
   trades: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
     description:
-      'The number of recorded trades of the outcome in the column. This and the following fields are null if the tier does not grant prices.',
+      'The number of recorded trades of the outcome in the column. This and the following four fields are null if the tier does not grant prices.',
   }),
   tradedShares: Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
     description:
@@ -47,6 +58,9 @@ const ColumnResource = Type.Object({
   }),
   tradeLow: price('Their lowest price; null without trades.'),
   tradeHigh: price('Their highest price; null without trades.'),
+  tradeSides: Type.Union([Type.Array(SideTradesResource, { maxItems: TRADE_SIDES.length + 1 }), Type.Null()], {
+    description: 'The same by side: buy, sell, not recorded; sides without trades are left out.',
+  }),
 });
 export type ColumnResource = Static<typeof ColumnResource>;
 

@@ -1,5 +1,6 @@
 import type { InstantMs } from './instant.ts';
 import type { Outcome } from './outcome.ts';
+import type { TradeSide } from './trade.ts';
 
 /** The requested part of a market. */
 export interface HeatMapQuery {
@@ -32,7 +33,17 @@ export interface HeatMapColumn extends ColumnRange {
 }
 
 /** The trades of a column. There is at least one. */
-export interface TradedColumn {
+export interface TradedColumn extends SummedTrades {
+  /** The same by the side of the taker's order: buy, sell, not recorded. Sides without trades are left out. */
+  readonly sides: readonly SideTrades[];
+}
+
+interface SideTrades extends SummedTrades {
+  /** Undefined: not recorded. */
+  readonly side: TradeSide | undefined;
+}
+
+interface SummedTrades {
   readonly count: number;
   /** The exact sum, without trades whose size is not recorded. */
   readonly shares: number;

@@ -1,5 +1,5 @@
 /** The side of the taker's order. */
-const TRADE_SIDES = ['buy', 'sell'] as const;
+export const TRADE_SIDES = ['buy', 'sell'] as const;
 export type TradeSide = (typeof TRADE_SIDES)[number];
 
 /** A trade's fields besides its price; undefined when the recording does not have them. */

@@ -1,12 +1,14 @@
 import { DecimalSum } from '../domain/decimal.ts';
 import type { ColumnRange, HeatMapQuery, TradedColumn } from '../domain/heat-map.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
+import { TRADE_SIDES, type TradeSide } from '../domain/trade.ts';
 import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { StoredMarket } from './markets.ts';
 import type { Prices } from './prices.ts';
 
 /** The number of trades that are summed in one step, a few milliseconds. */
 const TRADES_AT_ONCE = 2000;
+const SIDES = [...TRADE_SIDES, undefined];
 
 /**
  * The recorded trades of one outcome in each of `columns`, which ascend without a break; undefined for a column without trades. Works in
@@ -33,6 +35,26 @@ export function* tradedColumns(
 }
 
 class ColumnTrades {
+  readonly #all = new TradeSum();
+  readonly #bySide = new Map<TradeSide | undefined, TradeSum>();
+
+  add(record: PriceRecord): void {
+    const side = record.trade?.side;
+    const sum = this.#bySide.get(side) ?? new TradeSum();
+    this.#bySide.set(side, sum);
+    for (const one of [this.#all, sum]) one.add(record);
+  }
+
+  get sum(): TradedColumn {
+    const sides = SIDES.flatMap((side) => {
+      const sum = this.#bySide.get(side)?.value;
+      return sum === undefined ? [] : [{ side, ...sum }];
+    });
+    return { ...this.#all.value, sides };
+  }
+}
+
+class TradeSum {
   readonly #shares = new DecimalSum();
   #count = 0;
   #low = Infinity;
@@ -45,7 +67,7 @@ class ColumnTrades {
     this.#high = Math.max(this.#high, price);
   }
 
-  get sum(): TradedColumn {
+  get value() {
     return { count: this.#count, shares: this.#shares.value, lowPrice: this.#low, highPrice: this.#high };
   }
 }

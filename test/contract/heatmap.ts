@@ -96,7 +96,7 @@ export function heatMapTests(suite: Suite): void {
       await suite.target.setTier('free', { routes: ['snapshots'] });
       for (let time = 0; time < 3; time += 1) {
         const { data } = (await free(path)).json<HeatMapDocument>();
-        const none = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null };
+        const none = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null, tradeSides: null };
         expect(data).toEqual({ ...whole, columns: whole.columns.map((column) => ({ ...column, ...none })) });
         expect((await get(path)).json<HeatMapDocument>().data).toEqual(whole);
       }

@@ -86,6 +86,14 @@ const HEAT_MAP_COLUMN: Shape = {
   tradedShares: 'number?',
   tradeLow: 'number?',
   tradeHigh: 'number?',
+  tradeSides: (value: unknown) =>
+    value === null ||
+    listOf((one) =>
+      hasShape(one, {
+        side: (side) => side === null || side === 'buy' || side === 'sell',
+        ...{ trades: 'number', shares: 'number', low: 'number', high: 'number' },
+      }),
+    )(value),
 };
 
 /** The records of the contract, field by field. The API document is compared with the same table. */

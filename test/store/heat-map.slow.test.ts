@@ -11,6 +11,7 @@ import {
   expectedTrades,
   type OracleGap,
   type OracleSnapshot,
+  type OracleTrade,
   type OracleWindow,
 } from '../support/heat-map-oracle.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../support/random-books.ts';
@@ -165,15 +166,25 @@ describe('a heat map', () => {
     }
   });
 
-  test('Columns of a heat map have the trades of the outcome itself, and a trade without a size is not in the sum of shares.', async () => {
+  test('Columns of a heat map have the trades of the outcome itself, and by side, and a trade without a size is not in the sum of shares.', async () => {
     const random = randomsOf(12);
     const trades = Array.from({ length: 9000 }, () => ({
       ms: START_MS + Math.floor(random() ** 2 * 60_000),
       price: Math.floor(random() * 1001) / 1000,
       size: random() < 0.1 ? undefined : Number(((1 + Math.floor(random() * 1e9)) / 1e6).toFixed(6)),
+      ...[{}, { side: 'buy' as const }, { side: 'sell' as const }][Math.floor(random() * 3)],
     })).sort((a, b) => a.ms - b.ms);
-    const records = trades.map(({ ms, price, size }, nth) => ({
-      ...{ type: 'price', kind: 'trade', conditionId: CONDITION_ID, outcome: 'up', id: String(nth + 1), price, size },
+    const records = trades.map(({ ms, price, size, side }: OracleTrade, nth) => ({
+      ...{
+        type: 'price',
+        kind: 'trade',
+        conditionId: CONDITION_ID,
+        outcome: 'up',
+        id: String(nth + 1),
+        price,
+        size,
+        side,
+      },
       timestamp: new Date(ms).toISOString(),
     }));
     using held = await archiveOf(records);
@@ -188,8 +199,11 @@ describe('a heat map', () => {
           tradedShares: traded?.shares ?? 0,
           tradeLow: traded?.lowPrice ?? null,
           tradeHigh: traded?.highPrice ?? null,
+          tradeSides: (traded?.sides ?? []).map(({ side = null, count, shares, lowPrice, highPrice }) => {
+            return { side, trades: count, shares, low: lowPrice, high: highPrice };
+          }),
         })),
-      ).toEqual(expectedTrades(trades, window));
+      ).toEqual<ReturnType<typeof expectedTrades>>(expectedTrades(trades, window));
     }
     const whole = { fromMs: START_MS, toMs: START_MS + 60_000, columns: 2 };
     expect(heatMapOf(held.archive, whole, { hasTrades: true }).steps).toBe(5);

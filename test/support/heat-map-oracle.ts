@@ -105,6 +105,8 @@ export interface OracleTrade {
   readonly ms: number;
   readonly price: number;
   readonly size: number | undefined;
+  /** Left out: it was not recorded. */
+  readonly side?: 'buy' | 'sell';
 }
 
 /** The trades of each column by brute force: every trade compared with every column. */
@@ -117,13 +119,26 @@ export function expectedTrades(
   const startOf = (column: number) => fromMs + Number((BigInt(column) * length) / BigInt(count));
   return Array.from({ length: count }, (_, i) => {
     const within = all.filter(({ ms }) => ms >= startOf(i) && ms < startOf(i + 1) && ms <= asOfMs);
-    const prices = within.map(({ price }) => price).sort((a, b) => a - b);
-    const shares = within.reduce((sum, { size = 0 }) => sum + units(size), 0n);
+    const { trades, shares, low, high } = summed(within);
     return {
-      trades: within.length,
-      tradedShares: Number(`${shares}e-12`),
-      tradeLow: prices[0] ?? null,
-      tradeHigh: prices.at(-1) ?? null,
+      trades,
+      tradedShares: shares,
+      tradeLow: low,
+      tradeHigh: high,
+      tradeSides: (['buy', 'sell', undefined] as const)
+        .map((side) => ({ side: side ?? null, ...summed(within.filter((trade) => trade.side === side)) }))
+        .filter((one) => one.trades > 0),
     };
   });
+}
+
+function summed(trades: readonly OracleTrade[]) {
+  const prices = trades.map(({ price }) => price).sort((a, b) => a - b);
+  const shares = trades.reduce((sum, { size = 0 }) => sum + units(size), 0n);
+  return {
+    trades: trades.length,
+    shares: Number(`${shares}e-12`),
+    low: prices[0] ?? null,
+    high: prices.at(-1) ?? null,
+  };
 }

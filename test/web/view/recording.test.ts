@@ -14,7 +14,7 @@ const LABELS = {
   outcome: 'up',
   timeframe: '5m',
 } as const;
-const WITHOUT_TRADES = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null };
+const WITHOUT_TRADES = { trades: null, tradedShares: null, tradeLow: null, tradeHigh: null, tradeSides: null };
 const levels = (prices: readonly number[], sizes: readonly number[]) =>
   prices.map((price, i) => ({ price, size: sizes[i]! }));
 
@@ -85,13 +85,23 @@ describe('a recording in the browser', () => {
   });
 
   test('a heat map with trades is read and written as the API has it', () => {
-    const traded = { count: 2, shares: 12.5, lowPrice: 0.49, highPrice: 0.51 };
+    const sides = [
+      { side: 'sell' as const, count: 1, shares: 12.5, lowPrice: 0.49, highPrice: 0.49 },
+      { side: undefined, count: 1, shares: 0, lowPrice: 0.51, highPrice: 0.51 },
+    ];
+    const traded = { count: 2, shares: 12.5, lowPrice: 0.49, highPrice: 0.51, sides };
     const column = { fromMs: START_MS, toMs: START_MS + 9, hasGap: false, book: undefined };
     const map = { prices: [0, 0.01], columns: [{ ...column, traded }, column] };
     const written = heatMapResource(map, LABELS, true);
     expect(written.columns).toMatchObject([
-      { trades: 2, tradedShares: 12.5, tradeLow: 0.49, tradeHigh: 0.51 },
-      { trades: 0, tradedShares: 0, tradeLow: null, tradeHigh: null },
+      {
+        ...{ trades: 2, tradedShares: 12.5, tradeLow: 0.49, tradeHigh: 0.51 },
+        tradeSides: [
+          { side: 'sell', trades: 1, shares: 12.5, low: 0.49, high: 0.49 },
+          { side: null, trades: 1, shares: 0, low: 0.51, high: 0.51 },
+        ],
+      },
+      { trades: 0, tradedShares: 0, tradeLow: null, tradeHigh: null, tradeSides: [] },
     ]);
     expect(heatMapOf(written).columns[0]!.traded).toEqual(traded);
   });
