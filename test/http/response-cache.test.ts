@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Metrics } from '../../src/http/metrics/metrics.ts';
 import { ResponseCache } from '../../src/http/response/response-cache.ts';
 import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { marketStatement } from '../support/markets.ts';
@@ -15,16 +16,16 @@ describe('cached responses', () => {
     const cache = new ResponseCache(database, 10_000);
     database.readShared(() => {
       expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
-      expect(cache.find('a')).toBeUndefined();
+      expect(cache.find('a', cache.state)).toBeUndefined();
       const given = cache.offer('a', bytesOf(10), true, cache.state);
       expect(given).toMatchObject({ packed: true });
       expect(given?.body.size).toBe(10);
-      expect(cache.find('a')).toBe(given!);
-      expect(cache.find('b')).toBeUndefined();
+      expect(cache.find('a', cache.state)).toBe(given!);
+      expect(cache.find('b', cache.state)).toBeUndefined();
     });
     database.write(() => markets.put(marketStatement(1), NOW_MS));
     database.readShared(() => {
-      expect(cache.find('a')).toBeUndefined();
+      expect(cache.find('a', cache.state)).toBeUndefined();
       // Requests before the change do not count.
       expect(cache.offer('a', bytesOf(10), false, cache.state)).toBeUndefined();
     });
@@ -42,20 +43,20 @@ describe('cached responses', () => {
     database.readShared(() => {
       for (let i = 0; i < 12; i += 1) hold(`q${i}`, 9000);
       expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
-      expect(cache.find('q1')).toBeUndefined();
-      expect(cache.find('q3')).toBeDefined();
+      expect(cache.find('q1', cache.state)).toBeUndefined();
+      expect(cache.find('q3', cache.state)).toBeDefined();
       hold('new', 9000);
       expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
       expect(cache.bytes).toBeGreaterThan(90_000);
-      expect(cache.find('q3')).toBeDefined();
-      expect(cache.find('q2')).toBeUndefined();
+      expect(cache.find('q3', cache.state)).toBeDefined();
+      expect(cache.find('q2', cache.state)).toBeUndefined();
       expect(hold('large', bytesMax / 8)).toBeUndefined();
       expect(hold('x'.repeat(513), 1)).toBeUndefined();
       // Empty bodies count too, with their overhead.
       for (let i = 0; i < 1000; i += 1) hold(`${'e'.repeat(400)}${i}`, 0);
       expect(cache.bytes).toBeLessThanOrEqual(bytesMax);
-      expect(cache.find(`${'e'.repeat(400)}900`)).toBeUndefined();
-      expect(cache.find(`${'e'.repeat(400)}999`)).toBeDefined();
+      expect(cache.find(`${'e'.repeat(400)}900`, cache.state)).toBeUndefined();
+      expect(cache.find(`${'e'.repeat(400)}999`, cache.state)).toBeDefined();
     });
   });
 
@@ -70,20 +71,22 @@ describe('cached responses', () => {
       cache.offer('other', bytesOf(10_000), true, cache.state);
       cache.offer('other', bytesOf(10_000), true, cache.state);
       expect(cache.bytes).toBeLessThan(3 * bytes);
-      expect(cache.find('q')).toBeDefined();
-      expect(cache.find('other')).toBeDefined();
+      expect(cache.find('q', cache.state)).toBeDefined();
+      expect(cache.find('other', cache.state)).toBeDefined();
     });
   });
 
-  test('of an earlier state are not cached', () => {
+  test('of an earlier state are not found, and those of several are not cached', () => {
     using place = temporaryArchive();
     const { database } = place.archive;
     const cache = new ResponseCache(database, 1000);
     const { state } = cache;
     database.readShared(() => cache.offer('a', bytesOf(1), false, cache.state));
     database.write(() => undefined);
-    expect(cache.offer('a', bytesOf(1), false, state)).toBeUndefined();
-    database.readShared(() => expect(cache.find('a')).toBeUndefined());
+    cache.offer('a', bytesOf(1), false, state);
+    database.readShared(() => expect(cache.find('a', cache.state)).toBeUndefined());
+    expect(cache.offer('b', bytesOf(1), false, Number.NaN)).toBeUndefined();
+    expect(cache.offer('b', bytesOf(1), false, Number.NaN)).toBeUndefined();
   });
 });
 
@@ -121,6 +124,33 @@ test('An answer that is requested twice is cached until the archive changes, up 
       expect((await ask({ authorization: 'Bearer nobody' })).status).toBe(401);
     }
   }
+});
+
+test('A commit forgets the cached answers about the markets that it changed, and lists; those about other markets stay.', async () => {
+  using place = temporaryArchive();
+  const other = { conditionId: `0x${'22'.repeat(32)}`, slug: 'btc-updown-5m-other', clobTokenIds: ['21', '22'] };
+  await importRecords(place.archive, [
+    ...[sampleMarket(), sampleSnapshot({ timestamp: START_MS })],
+    ...[sampleMarket(other), sampleSnapshot({ ...other, timestamp: START_MS })],
+  ]);
+  const metrics = new Metrics((name, error) => {
+    throw new Error(name, { cause: error });
+  });
+  const { get } = serviceOf(place.archive, undefined, metrics);
+  const hits = () => Number(/^bookreel_response_cache_lookups_total\{result="hit"\} (\d+)$/m.exec(metrics.text())![1]);
+  const [changed, unchanged, list] = ['btc-updown-5m-1776323400/snapshots', `${other.slug}/snapshots`, ''].map((path) =>
+    `/btc/markets/${path}`.replace(/\/$/, ''),
+  ) as [string, string, string];
+  const hitsOf = async (path: string) => {
+    const before = hits();
+    expect((await get(path)).status).toBe(200);
+    return hits() - before;
+  };
+  for (const path of [changed, unchanged, list]) for (let again = 0; again < 2; again += 1) await get(path);
+  for (const path of [changed, unchanged, list]) expect([path, await hitsOf(path)]).toEqual([path, 1]);
+  await importRecords(place.archive, [sampleSnapshot({ timestamp: START_MS + 1 })]);
+  for (const path of [changed, list]) expect([path, await hitsOf(path)]).toEqual([path, 0]);
+  expect(await hitsOf(unchanged)).toBe(1);
 });
 
 test('the first request after an import gets no cached response', async () => {

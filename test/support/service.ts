@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { createApp } from '../../src/http/app.ts';
+import type { Metrics } from '../../src/http/metrics/metrics.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
 import { NOW_MS } from './archive.ts';
@@ -13,11 +14,12 @@ export interface Service {
   get(path: string): Promise<Response>;
 }
 
-export function serviceOf(archive: Archive, registry: Registry = registryOf(archive)): Service {
+export function serviceOf(archive: Archive, registry: Registry = registryOf(archive), metrics?: Metrics): Service {
   const app = createApp({
     archive,
     registry,
     version: '0.0.0',
+    metrics,
     clocks: () => ({ monotonicMs: performance.now(), wallMs: NOW_MS }),
     isDraining: () => false,
     logError: (line) => {

@@ -34,9 +34,12 @@ export interface Negotiated extends Exchange {
   readonly encoding: Encoding;
   /** Target, format, encoding, limit and variant. Requests with the same key have the same answer until the archive changes. */
   readonly requestKey: string;
+  /** The revision of the market that the answer is about; undefined: any commit may change it. */
+  readonly revision?: number | undefined;
 }
 
-export function negotiate(exchange: Exchange): Negotiated {
+/** `market`: the one that the answer is about, if nothing else of the archive changes it. */
+export function negotiate(exchange: Exchange, market?: Pick<StoredMarket, 'revision'>): Negotiated {
   const { request, latestMs, variant } = exchange;
   const format = prefersMsgpack(request.headers.get('accept') ?? '') ? 'msgpack' : 'json';
   const encoding = encodingOf(request.headers.get('accept-encoding') ?? '');
@@ -44,7 +47,7 @@ export function negotiate(exchange: Exchange): Negotiated {
   const until = latestMs === undefined ? '' : ` until ${latestMs}`;
   const kind = variant === undefined ? '' : ` ${variant}`;
   const requestKey = `${format} ${encoding} ${targetOf(request)}${until}${kind}`;
-  return { ...exchange, format, encoding, requestKey };
+  return { ...exchange, format, encoding, requestKey, revision: market?.revision };
 }
 
 /** Makes responses from documents and from bytes, with format, compression and entity tags. */
@@ -107,27 +110,27 @@ export class Responder {
 
   /** The cached response, or 304 for it; undefined if there is none. Call it within `Database.readShared`. */
   cached(negotiated: Negotiated, etag?: EntityTag): Response | undefined {
-    const cached = this.#cache.find(negotiated.requestKey);
+    const cached = this.#cache.find(negotiated.requestKey, this.#versionOf(negotiated));
     if (cached === undefined) return undefined;
     const tag = etag === HASH_OF_BODY ? tagOf(cached.hash, cached.body.size) : etag;
     return this.notModified(negotiated, tag) ?? send(cached.body, cached.packed, negotiated, tag);
   }
 
   /**
-   * A response with bytes that are valid until the next call; offered to the cache. Call it within `Database.readShared`. `state`
-   * is the state of the archive when the answer was begun, if that was in an earlier view.
+   * A response with bytes that are valid until the next call; offered to the cache. Call it within `Database.readShared`. `version`
+   * is what the answer was made from, see ResponseCache, if it was begun in an earlier view.
    */
   respond(
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
     etag?: EntityTag,
-    state: number = this.#cache.state,
+    version: number = this.#versionOf(negotiated),
   ): Response | Promise<Response> {
     const isSlow = negotiated.encoding === 'gzip' && body.length > GZIP_HERE_BYTES_MAX;
     // Copied: the next answer overwrites the bytes.
     return isSlow
-      ? this.giveLarge(body.slice(), negotiated, etag, state)
-      : this.#respond(body, compress(body, negotiated.encoding), negotiated, etag, state);
+      ? this.giveLarge(body.slice(), negotiated, etag, version)
+      : this.#respond(body, compress(body, negotiated.encoding), negotiated, etag, version);
   }
 
   /** `respond` for bytes that do not change: another thread compresses them. */
@@ -135,10 +138,10 @@ export class Responder {
     body: Uint8Array<ArrayBuffer>,
     negotiated: Negotiated,
     etag: EntityTag | undefined,
-    state: number,
+    version: number,
   ): Promise<Response> {
     const packed = await compressElsewhere(body, negotiated.encoding);
-    return this.#respond(body, packed, negotiated, etag, state);
+    return this.#respond(body, packed, negotiated, etag, version);
   }
 
   #respond(
@@ -146,12 +149,16 @@ export class Responder {
     packed: Uint8Array<ArrayBuffer> | undefined,
     negotiated: Negotiated,
     etag: EntityTag | undefined,
-    state: number,
+    version: number,
   ): Response {
     const bytes = packed ?? body;
     const tag = etag === HASH_OF_BODY ? tagOf(Bun.hash.xxHash3(bytes), bytes.length) : etag;
-    const cached = this.#cache.offer(negotiated.requestKey, bytes, packed !== undefined, state);
+    const cached = this.#cache.offer(negotiated.requestKey, bytes, packed !== undefined, version);
     return this.notModified(negotiated, tag) ?? send(cached?.body ?? bytes, packed !== undefined, negotiated, tag);
+  }
+
+  #versionOf({ revision }: Negotiated): number {
+    return revision ?? this.#cache.state;
   }
 
   /** `respond` for a document. */

@@ -16,12 +16,15 @@ export interface CachedResponse {
   readonly packed: boolean;
   /** Hash of the body. */
   readonly hash: bigint;
+  /** What it was made from, see ResponseCache. */
+  readonly version: number;
 }
 
 /**
- * Bodies of responses to repeated requests, until the archive changes: popular lists and pages. They take at most `bytesMax`; the
- * least recently used body is dropped first. A body of more than an eighth of that is not cached. Call it within
- * `Database.readShared`.
+ * Bodies of responses to repeated requests: popular lists and pages. Each is valid for one version of what it was made from: the revision
+ * of its market, or else the state of the archive, so that a commit forgets only answers about the markets that it changed, and lists. They
+ * take at most `bytesMax`, outdated ones included; the least recently used body is dropped first. A body of more than an eighth of that is
+ * not cached. Call it within `Database.readShared`.
  */
 export class ResponseCache {
   readonly #database: Database;
@@ -36,17 +39,16 @@ export class ResponseCache {
   #bytes = 0;
   #hits = 0;
   #misses = 0;
-  #state: number | undefined;
 
   constructor(database: Database, bytesMax: number) {
     this.#database = database;
     this.#bytesMax = bytesMax;
   }
 
-  find(requestKey: string): CachedResponse | undefined {
-    this.#dropOutdated();
+  /** The cached response to a request, if it was made from `version`. */
+  find(requestKey: string, version: number): CachedResponse | undefined {
     const cached = this.#cached.get(requestKey);
-    if (cached === undefined) {
+    if (cached?.version !== version) {
       this.#misses += 1;
       return undefined;
     }
@@ -62,24 +64,30 @@ export class ResponseCache {
   }
 
   /**
-   * Offers a response that was made from `state` of the archive. Returns the cached response, to be sent without another copy, or
-   * undefined if it is not cached. A response of an earlier state is not cached.
+   * Offers a response that was made from `version`; NaN: from several, so it is not cached. Returns the cached response, to be sent without
+   * another copy, or undefined if it is not cached.
    */
-  offer(requestKey: string, body: Uint8Array<ArrayBuffer>, packed: boolean, state: number): CachedResponse | undefined {
-    if (state !== this.state || requestKey.length > REQUEST_KEY_CHARS_MAX) return undefined;
-    this.#dropOutdated();
+  offer(
+    requestKey: string,
+    body: Uint8Array<ArrayBuffer>,
+    packed: boolean,
+    version: number,
+  ): CachedResponse | undefined {
+    if (Number.isNaN(version) || requestKey.length > REQUEST_KEY_CHARS_MAX) return undefined;
     // Another request with the same key may have been answered since.
     const cached = this.#cached.get(requestKey);
-    if (cached !== undefined) return cached;
-    const hash = Bun.hash.crc32(requestKey);
+    if (cached?.version === version) return cached;
+    // Requests for other versions do not count.
+    const hash = (Bun.hash.crc32(requestKey) ^ version) >>> 0;
     const slot = hash % SEEN_ONCE;
     const wasSeen = this.#seenOnce[slot] === hash;
     this.#seenOnce[slot] = wasSeen ? 0 : hash;
     const bytes = body.length + 2 * requestKey.length + OVERHEAD_BYTES;
     if (!wasSeen || bytes > this.#bytesMax / 8) return undefined;
-    const response = { body: new Blob([body]), bytes, packed, hash: Bun.hash.xxHash3(body) };
+    const response = { body: new Blob([body]), bytes, packed, hash: Bun.hash.xxHash3(body), version };
+    this.#cached.delete(requestKey);
     this.#cached.set(requestKey, response);
-    this.#bytes += bytes;
+    this.#bytes += bytes - (cached?.bytes ?? 0);
     for (const [oldest, { bytes: freed }] of this.#cached) {
       if (this.#bytes <= this.#bytesMax) break;
       this.#cached.delete(oldest);
@@ -103,14 +111,5 @@ export class ResponseCache {
 
   get misses(): number {
     return this.#misses;
-  }
-
-  #dropOutdated(): void {
-    const { state } = this;
-    if (state === this.#state) return;
-    this.#state = state;
-    this.#cached.clear();
-    this.#seenOnce.fill(0);
-    this.#bytes = 0;
   }
 }

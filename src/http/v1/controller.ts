@@ -50,7 +50,7 @@ export function answerAboutMarket(
   return archive.database.readShared(() => {
     const market = lookup.market(params.coin, params.conditionId, asOfMs);
     const answer = prepare(market);
-    const negotiated = negotiate(exchange);
+    const negotiated = negotiate(exchange, market);
     // With asOf there is no tag: it would change with changes after that instant too.
     const etag = asOfMs === undefined ? responder.entityTag(market, negotiated) : undefined;
     return responder.notModified(exchange, etag) ?? responder.cached(negotiated, etag) ?? answer({ negotiated, etag });

@@ -78,7 +78,6 @@ export function heatmapController(deps: ControllerDeps) {
             };
             return responder.respondDocument({ data }, negotiated, etag);
           }
-          const { state } = archive.database;
           const release = slots.take(exchange.keyId, exchange.set.headers);
           return madeInTurns(market, requested, negotiated)
             .finally(release)
@@ -86,7 +85,7 @@ export function heatmapController(deps: ControllerDeps) {
               // An import may have changed the market since: the tag is that of the state that is shown.
               const isSame = shown.revision === market.revision;
               const tag = asOfMs === undefined ? responder.entityTag(shown, negotiated) : undefined;
-              return responder.giveLarge(body, negotiated, tag, isSame ? state : Number.NaN);
+              return responder.giveLarge(body, negotiated, tag, isSame ? market.revision : Number.NaN);
             });
         };
       });
