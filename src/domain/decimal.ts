@@ -154,6 +154,26 @@ export function smallestUnits(value: number): bigint {
   return BigInt(`${whole}${fraction.padEnd(DECIMAL_PLACES_MAX, '0')}`);
 }
 
+/** a - b in digits, without rounding: the difference of the shortest decimals of two doubles. */
+export function differenceText(a: number, b: number): string {
+  const [first, second] = [unitsOf(a), unitsOf(b)];
+  const places = Math.max(first.places, second.places, 0);
+  const scaled = ({ units, places: own }: typeof first) => units * 10n ** BigInt(places - own);
+  const difference = scaled(first) - scaled(second);
+  const digits = String(difference)
+    .replace('-', '')
+    .padStart(places + 1, '0');
+  const whole = digits.slice(0, digits.length - places);
+  const fraction = digits.slice(whole.length).replace(/0+$/, '');
+  return `${difference < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+function unitsOf(value: number): { readonly units: bigint; readonly places: number } {
+  const [mantissa = '', exponent = '0'] = String(value).split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { units: BigInt(whole + fraction), places: fraction.length - Number(exponent) };
+}
+
 const WRITTEN = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /**

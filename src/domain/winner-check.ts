@@ -31,6 +31,12 @@ export type TickVerdict =
 export const SETTLEMENT_SOURCE = 'chainlink';
 /** Markets that settle by these prices; the others settle by another exchange's candles. */
 const SETTLED_BY_TICKS: readonly Timeframe[] = ['5m', '15m', '4h'];
+
+/** The source of the prices that decide markets of a timeframe, as recordings name it. */
+export function settlementSource(timeframe: Timeframe): string {
+  return SETTLED_BY_TICKS.includes(timeframe) ? SETTLEMENT_SOURCE : 'binance';
+}
+
 /** From 2026-08-07 on the venue settles by averages over the last seconds, which single ticks do not give. */
 const AVERAGES_SINCE_MS = Date.UTC(2026, 7, 7);
 /** Maximum age of a tick that is used as the price at an instant. */
@@ -39,7 +45,7 @@ export const TICK_AGE_MAX_MS = 5000;
 const TICK_AGE_SURE_MS = 1000;
 
 /** Up wins when the end price is at or above the start price. */
-function directionOf(priceStart: number, priceEnd: number): Outcome {
+export function directionOf(priceStart: number, priceEnd: number): Outcome {
   return priceEnd >= priceStart ? 'up' : 'down';
 }
 

@@ -67,3 +67,66 @@ test.skipIf(!HAS_CHROMIUM)(
     expect(await complaintsOf(watched)).toEqual([]);
   },
 );
+
+/** The difference of two decimals with up to 12 places, by integers. */
+function distanceOf(price: number, strike: number): string {
+  const units = (value: number) => {
+    const [whole = '', fraction = ''] = String(value).split('.');
+    return BigInt(whole + fraction.padEnd(12, '0'));
+  };
+  const difference = units(price) - units(strike);
+  if (difference === 0n) return 'at the strike';
+  const digits = String(difference).replace('-', '').padStart(13, '0');
+  const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, '');
+  return `${text} ${difference < 0n ? 'below' : 'above'}`;
+}
+
+test.skipIf(!HAS_CHROMIUM)(
+  'The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer (needs Chromium, test/judges).',
+  async () => {
+    using directory = temporaryDirectory();
+    await using server = await startServer(directory.path, ['--demo']);
+    const { key } = await issueKey(directory.path);
+    const get = async <T>(path: string) => {
+      const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      return ((await answer.json()) as { data: T }).data;
+    };
+    const market = await get<{ startTime: string; endTime: string; priceStart: number; priceEnd: number }>(
+      '/v1/btc/markets/simulated-btc-updown-5m-1767867900',
+    );
+    const { priceStart: strike, priceEnd: final } = market;
+    const window = `from=${Date.parse(market.startTime) - 60_000}&to=${market.endTime}`;
+    const ticks = await get<{ timestamp: string; price: number }[]>(`/v1/btc/prices?${window}&limit=1000`);
+    const lastAt = (time: string) =>
+      ticks.filter(({ timestamp }) => timestamp <= time).toSorted((a, b) => (a.timestamp < b.timestamp ? 1 : -1))[0]!;
+    const random = randomsOf(34);
+    await using watched = await openPage();
+    const { page } = watched;
+    const texts = async (selector: string) =>
+      (await page.locator(selector).allInnerTexts()).map((text) =>
+        text.replaceAll(',', '').replace(/\s+/g, ' ').trim(),
+      );
+    for (let round = 0; round < 2; round += 1) {
+      const at = new Date(Date.parse(market.startTime) + Math.floor(random() * 300_000)).toISOString();
+      await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900?at=${at}`, 'worker');
+      await page.locator('.sign.sides').waitFor();
+      const { timestamp, price } = lastAt(at);
+      expect(await texts('.figures > div')).toEqual([
+        `Strike ${strike}`,
+        `BTC simulated ${timestamp.slice(11, 23)} ${price} ${distanceOf(price, strike)}`,
+        `Final price ${final} ${distanceOf(final, strike)}`,
+      ]);
+      const area = await page.evaluate<{ left: number; top: number; width: number }>(
+        "document.querySelector('.u-over').getBoundingClientRect().toJSON()",
+      );
+      await page.mouse.move(Math.round(area.left + random() * area.width), Math.round(area.top + 200));
+      await page.locator('.pointer-tip').waitFor();
+      const [tip] = await texts('.pointer-tip');
+      const pointed = /^Up (\S+)/.exec(tip!)![1]!;
+      const tick = lastAt(`${at.slice(0, 11)}${pointed}Z`);
+      expect(tip).toEndWith(`BTC simulated ${tick.price} Strike ${distanceOf(tick.price, strike)}`);
+      expect(await texts('.axis-label.time')).toEqual([pointed]);
+    }
+    expect(await complaintsOf(watched)).toEqual([]);
+  },
+);

@@ -7,6 +7,9 @@ export interface PageColours {
   readonly sunken: string;
   readonly accent: string;
   readonly reference: string;
+  /** Up, bids and purchases; down, asks and sales. */
+  readonly bid: string;
+  readonly ask: string;
   readonly font: string;
 }
 
@@ -19,6 +22,8 @@ export function pageColours(): PageColours {
     sunken: colourOf('--sunken'),
     accent: colourOf('--accent'),
     reference: colourOf('--series-4'),
+    bid: colourOf('--bid'),
+    ask: colourOf('--ask'),
     font: `12px ${getComputedStyle(document.body).fontFamily}`,
   };
 }

@@ -1,20 +1,97 @@
-import { expect, test } from 'bun:test';
-import { strikeText } from '../../../src/web/browser/view/market-texts.ts';
-import { preferredReference } from '../../../src/web/browser/view/reference-prices.ts';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { differenceText } from '../../../src/domain/decimal.ts';
+import { TIMEFRAMES } from '../../../src/domain/timeframe.ts';
+import { settlementSource } from '../../../src/domain/winner-check.ts';
+import { clockText, distanceText, marketTitle, priceText } from '../../../src/web/browser/view/market-texts.ts';
+import { priceAt, shownReference } from '../../../src/web/browser/view/reference-prices.ts';
 
-test.each([
-  [{ priceStart: 90460.21, priceEnd: 90352.31 }, 'strike 90,460.21, final price 90,352.31'],
-  [{ priceStart: 0.00001234, priceEnd: null }, 'strike 0.00001234'],
-  [{ priceStart: null, priceEnd: null }, ''],
-])('a market shows the prices that decide it, with all digits (%j)', (prices, text) => {
-  expect(strikeText(prices)).toBe(text);
+test('a price of a coin is shown with all digits', () => {
+  expect([90460.21, 0.00001234, 77643.36752000001].map(priceText)).toEqual([
+    '90,460.21',
+    '0.00001234',
+    '77,643.36752000001',
+  ]);
 });
 
-test('The reference price is that of the publisher that decides markets, or else has the most points.', () => {
-  const of = (source: string, count: number) => ({ source, times: new Array<number>(count).fill(1), prices: [] });
-  const [binance, chainlink, coinbase] = [of('binance', 9), of('chainlink', 2), of('coinbase', 9)];
-  expect(preferredReference([binance, chainlink, coinbase])).toBe(chainlink);
-  expect(preferredReference([coinbase, binance])).toBe(binance);
-  expect(preferredReference([of('pyth', 1), coinbase])).toBe(coinbase);
-  expect(preferredReference([])).toBeUndefined();
+test('an instant and a title have the date where the day differs from that of the start', () => {
+  const startMs = Date.UTC(2026, 0, 8, 23, 55);
+  expect([startMs + 1, startMs + 300_000, startMs - 86_400_000].map((ms) => clockText(ms, startMs))).toEqual([
+    '23:55:00.001',
+    '9 Jan 00:00:00.000',
+    '7 Jan 23:55:00.000',
+  ]);
+  const market = { symbol: 'btc', timeframe: '5m', startTime: new Date(startMs).toISOString() } as const;
+  const titles = [60_000, 300_000].map((ms) => {
+    return marketTitle({ ...market, endTime: new Date(startMs + ms).toISOString() });
+  });
+  expect(titles).toEqual(['BTC 5m, 8 Jan 2026, 23:55–23:56 UTC', 'BTC 5m, 8 Jan 2026, 23:55–9 Jan 00:00 UTC']);
+});
+
+describe('the distance to the strike', () => {
+  test.each([
+    [90363.46, 90460.21, '96.75 below'],
+    [77644.65, 77643.36752, '1.28248 above'],
+    [0.30000000000000004, 0.1, '0.20000000000000004 above'],
+    [1e-7, 3e-9, '0.000000097 above'],
+    [1234567.5, 1, '1,234,566.5 above'],
+    [76211.80016560019, 76211.80016560019, 'at the strike'],
+  ])('of %d to %d is %s', (price, strike, text) => {
+    expect(distanceText(price, strike)).toBe(text);
+  });
+
+  test('is the difference of both decimals, without rounding', () => {
+    const digits = fc.bigInt({ min: 0n, max: 10n ** 15n - 1n });
+    fc.assert(
+      fc.property(digits, digits, fc.nat(12), (a, b, places) => {
+        const [first, second] = [a, b].map((units) => Number(`${units}e-${places}`));
+        const text = differenceText(first!, second!);
+        // The oracle counts in units of the last place.
+        const [whole = '', fraction = ''] = text.replace('-', '').split('.');
+        const units = BigInt(whole + fraction.padEnd(places, '0')) * (text.startsWith('-') ? -1n : 1n);
+        expect(units).toBe(a - b);
+        expect(text).not.toMatch(/\.\d*0$|^-0$|^-?0\d/);
+      }),
+    );
+  });
+});
+
+describe('the reference price', () => {
+  const ticks = fc.array(fc.tuple(fc.nat(300), fc.nat(99)), { maxLength: 60 });
+
+  test('at an instant is the last one at or before it', () => {
+    fc.assert(
+      fc.property(ticks, fc.integer({ min: -5, max: 305 }), (unsorted, ms) => {
+        const sorted = unsorted.toSorted(([a], [b]) => a - b);
+        const [times, prices] = [sorted.map(([time]) => time), sorted.map(([, price]) => price)];
+        let expected: { timestampMs: number; price: number } | undefined;
+        for (const [timestampMs, price] of sorted) if (timestampMs <= ms) expected = { timestampMs, price };
+        expect(priceAt({ source: 'a', times, prices }, ms)).toEqual(expected);
+      }),
+    );
+  });
+
+  test('is of the chosen publisher, else of the one that decides the market, else of the one with the most points', () => {
+    const name = fc.constantFrom('binance', 'chainlink', 'coinbase', 'pyth');
+    const publishers = fc.uniqueArray(fc.tuple(name, fc.nat(2)), { selector: ([source]) => source });
+    fc.assert(
+      fc.property(publishers, fc.option(name, { nil: undefined }), name, (given, chosen, settlement) => {
+        const all = given.map(([source, count]) => ({ source, times: new Array<number>(count).fill(1), prices: [] }));
+        const rank = (source: string, count: number) => (source === settlement ? 10 : count);
+        const [best] = given.toSorted(([a, m], [b, n]) => rank(b, n) - rank(a, m) || Number(a > b) - Number(a < b));
+        const expected = chosen === undefined ? best?.[0] : given.find(([source]) => source === chosen)?.[0];
+        expect(shownReference(all, chosen, settlement)?.source).toBe(expected);
+      }),
+    );
+  });
+
+  test('of Chainlink decides markets of 5 and 15 minutes and 4 hours, of Binance those of an hour and a day', () => {
+    expect(Object.fromEntries(TIMEFRAMES.map((timeframe) => [timeframe, settlementSource(timeframe)]))).toEqual({
+      '5m': 'chainlink',
+      '15m': 'chainlink',
+      '1h': 'binance',
+      '4h': 'chainlink',
+      '24h': 'binance',
+    });
+  });
 });

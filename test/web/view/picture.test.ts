@@ -11,7 +11,7 @@ import {
   timeLabel,
 } from '../../../src/domain/heat-map-picture.ts';
 import { cssColour, paletteOf, picturedBands, SHADES } from '../../../src/web/browser/view/heat-map-cells.ts';
-import { imbalanceLines, priceLines, spreadLines } from '../../../src/web/browser/view/plot-lines.ts';
+import { imbalanceLines, midLines, spreadLines } from '../../../src/web/browser/view/plot-lines.ts';
 import { clamped, moved, wholeSpan, zoomed } from '../../../src/web/browser/view/span.ts';
 
 const START_MS = Date.UTC(2026, 0, 8, 10, 30);
@@ -206,6 +206,8 @@ describe('lines over a heat map', () => {
   const times = [0, 9.999, 10, 19.999, 20, 29.999];
 
   test('have the value of each column from its start to its end, and gaps', () => {
+    expect(midLines(map)).toEqual([times, [0.45, 0.45, null, null, 0.55, 0.55]]);
+    expect(midLines(undefined)).toEqual([[], []]);
     expect(spreadLines(map)).toEqual([times, [0.1, 0.1, null, null, -0.1, -0.1]]);
     expect(imbalanceLines(map)).toEqual([
       times,
@@ -216,15 +218,5 @@ describe('lines over a heat map', () => {
       [0, 1],
       [2, 3],
     ]);
-  });
-
-  test('of midpoints and reference prices share their instants', () => {
-    const reference = { source: 'a', times: [5, 10], prices: [90, 91] };
-    expect(priceLines(map, reference)).toEqual([
-      [0, 5, 9.999, 10, 19.999, 20, 29.999],
-      [undefined, 90, undefined, 91, undefined, undefined, undefined],
-      [0.45, undefined, 0.45, null, null, 0.55, 0.55],
-    ]);
-    expect(priceLines(undefined, undefined)).toEqual([[], [], []]);
   });
 });

@@ -7,22 +7,24 @@ const AT_FIRST: ViewLink = {
   outcome: 'up',
   scale: 'log',
   contrast: 50,
+  reference: undefined,
   time: undefined,
   prices: undefined,
   atMs: undefined,
 };
 
-test('a link has the window, the prices, the instant, the outcome, the scale and the contrast', () => {
+test('a link has the window, the prices, the instant, the outcome, the scale, the contrast and the source of the reference price', () => {
   const link: ViewLink = {
     outcome: 'both',
     scale: 'sqrt',
     contrast: 70,
+    reference: 'binance',
     time: { from: START_MS, to: START_MS + 1000 },
     prices: { from: 0.25, to: 0.5 },
     atMs: START_MS + 10,
   };
   expect(searchOf(link)).toBe(
-    '?outcome=both&scale=sqrt&contrast=70&from=2026-01-08T10:30:00.000Z&to=2026-01-08T10:30:00.999Z&low=0.25&high=0.5&at=2026-01-08T10:30:00.010Z',
+    '?outcome=both&scale=sqrt&contrast=70&reference=binance&from=2026-01-08T10:30:00.000Z&to=2026-01-08T10:30:00.999Z&low=0.25&high=0.5&at=2026-01-08T10:30:00.010Z',
   );
   expect(viewLinkOf(searchOf(link))).toEqual(link);
   expect(searchOf(AT_FIRST)).toBe('');
@@ -42,6 +44,7 @@ test('The address of the page of a market has what is shown, never a key, and wh
         outcome: fc.constantFrom('up', 'down', 'both'),
         scale: fc.constantFrom('log', 'sqrt'),
         contrast: fc.integer({ min: 0, max: 100 }),
+        reference: fc.option(fc.string({ minLength: 1, maxLength: 40 }), { nil: undefined }),
         time: fc.option(span(instant, 1), { nil: undefined }),
         prices: fc.option(span(price, 0.0001), { nil: undefined }),
         atMs: fc.option(instant, { nil: undefined }),
@@ -54,6 +57,8 @@ test('The address of the page of a market has what is shown, never a key, and wh
 test.each([
   '?outcome=UP&scale=cubic&at=yesterday',
   '?contrast=101',
+  '?reference=',
+  `?reference=br_live_${'a'.repeat(40)}`,
   '?contrast=-1',
   '?contrast=5e1',
   '?from=2026-01-08T10:30:00.000Z',

@@ -1,14 +1,16 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal, untracked } from '@preact/signals';
 import type { Outcome } from '../../../domain/outcome.ts';
+import { settlementSource } from '../../../domain/winner-check.ts';
+import type { CoinPrices } from './coin-strip.ts';
 import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
-import { exportedSegments, LocalRecording } from './local-recording.ts';
+import { exportedRecording, LocalRecording } from './local-recording.ts';
 import { MarketReader, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
-import { ReferenceFeed } from './reference-prices.ts';
+import { ReferenceFeed, type ReferencePrices, shownReference } from './reference-prices.ts';
 import type { ReplayClock } from './replay-clock.ts';
 import { type Notice, RequestRefused } from './request-refused.ts';
 import { ServerSource } from './server-source.ts';
@@ -91,12 +93,22 @@ export class Explorer {
     this.#reader = new MarketReader(connection, `/v1/${coin}/markets/${market}`);
     this.#recording = new LocalRecording(connection, workerUrl);
     this.#reference = new ReferenceFeed(connection, coin);
-    this.reference = this.#reference.prices;
   }
 
   readonly shown: ReadonlySignal<ShownMarket | undefined> = this.#shown;
   readonly notice: ReadonlySignal<Notice | undefined> = this.#notice;
-  readonly reference: ReferenceFeed['prices'];
+
+  /** The publishers of reference prices in the window. */
+  readonly sources: ReadonlySignal<readonly string[]> = computed(
+    () => this.#reference.prices.value?.map(({ source }) => source) ?? [],
+  );
+
+  /** The reference prices that are shown; undefined before they are loaded, and if the publisher has none. */
+  readonly reference: ReadonlySignal<ReferencePrices | undefined> = computed(() => {
+    const [shown, all] = [this.#shown.value, this.#reference.prices.value];
+    if (shown === undefined || all === undefined) return undefined;
+    return shownReference(all, shown.state.reference.value, settlementSource(shown.market.timeframe));
+  });
 
   /** What the tier lacks of a market, without its books or with them as a sample; undefined: it grants them. */
   readonly tierNotice: ReadonlySignal<Notice | undefined> = computed(() => {
@@ -128,6 +140,23 @@ export class Explorer {
       [Date.parse(market.startTime), 'start'],
       [Date.parse(market.endTime), end],
     ];
+  });
+
+  readonly coin: ReadonlySignal<CoinPrices> = computed(() => {
+    const { reference } = this;
+    const { market, state } = this.#shown.value ?? {};
+    const source = reference.value?.source ?? state?.reference.value;
+    const [strike, final] = [market?.priceStart ?? undefined, market?.priceEnd ?? undefined];
+    // The band has room before its prices are there.
+    const isAwaited = this.connection.grants('prices') && this.#reference.prices.value === undefined;
+    return {
+      isKnown: isAwaited || (source ?? strike ?? final) !== undefined,
+      name: `${this.#settings.coin.toUpperCase()}${source === undefined ? '' : `, ${source}`}`,
+      reference: reference.value,
+      strike,
+      final,
+      window: state?.home ?? { from: 0, to: 0 },
+    };
   });
 
   readonly #server: ReadonlySignal<ServerSource | undefined> = computed(() => {
@@ -170,10 +199,10 @@ export class Explorer {
   }
 
   /** The whole recording of the market; undefined if it cannot be loaded, which the notice explains. */
-  async segments(): Promise<Blob | undefined> {
+  async recording(format: Parameters<typeof exportedRecording>[2]): Promise<Blob | undefined> {
     const { signal } = this.#work;
     try {
-      return await (await exportedSegments(this.connection, this.marketPath.value!, signal)).blob();
+      return await (await exportedRecording(this.connection, this.marketPath.value!, format, signal)).blob();
     } catch (error) {
       this.#explain(error);
       return undefined;

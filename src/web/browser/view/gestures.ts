@@ -66,7 +66,7 @@ export function listenToGestures(element: HTMLElement, actions: GestureActions):
     },
     pointermove(event: PointerEvent) {
       const place = placeOf(event);
-      if (event.pointerType !== 'touch') point(place);
+      if (event.pointerType !== 'touch' || isDragged) point(event.pointerType === 'touch' ? undefined : place);
       if (!pointers.has(event.pointerId)) return;
       pointers.set(event.pointerId, place);
       if (begun !== undefined && Math.hypot(place.x - begun.x, place.y - begun.y) > PRESS_PIXELS_MAX) isDragged = true;
@@ -81,8 +81,9 @@ export function listenToGestures(element: HTMLElement, actions: GestureActions):
       pointers.delete(event.pointerId);
       before = handOf([...pointers.values()]);
     },
-    pointerleave() {
-      point(undefined);
+    pointerleave(event: PointerEvent) {
+      // What a tap showed stays.
+      if (event.pointerType !== 'touch') point(undefined);
     },
     wheel(event: WheelEvent) {
       event.preventDefault();

@@ -27,8 +27,13 @@ export interface CellFigures {
   readonly askSize: number;
 }
 
+/** The column of an instant, which may have fractions of a millisecond. */
+export function columnAt({ columns }: HeatMap, ms: number): HeatMapColumn | undefined {
+  return columns.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs + 1);
+}
+
 export function cellAt(map: HeatMap, ms: number, price: number): CellFigures | undefined {
-  const column = map.columns.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs + 1);
+  const column = columnAt(map, ms);
   if (column === undefined) return undefined;
   const row = map.prices.findIndex((_, nth) => {
     const { from, to } = drawnPrices(map.prices, nth);

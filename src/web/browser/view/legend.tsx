@@ -1,35 +1,88 @@
-import { roundedSize, type SizeRange, type SizeScale, sizeOfShade } from '../../../domain/heat-map-picture.ts';
+import {
+  CONTRAST,
+  roundedSize,
+  type SizeRange,
+  type SizeScale,
+  sizeOfShade,
+} from '../../../domain/heat-map-picture.ts';
+import { Choices } from '../choices.tsx';
+import type { CoinPrices } from './coin-strip.ts';
 import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
+import type { ViewState } from './view-state.ts';
+
+const CONTRAST_STEP = 10;
 
 interface LegendContent {
+  readonly state: ViewState;
   readonly palette: Palette;
-  readonly scale: SizeScale;
   /** The sizes of the first and the last colour; undefined: no books. */
   readonly range: SizeRange | undefined;
-  /** The publisher of the reference price, if it is drawn. */
-  readonly reference: string | undefined;
+  /** The prices of the coin, if they are drawn. */
+  readonly coin: CoinPrices | undefined;
 }
 
 const STOPS = 9;
 const NUMBERS = 5;
 
 /** The colours and their sizes, and what else is drawn. */
-export function Legend({ palette, scale, range, reference }: LegendContent) {
+export function Legend({ state, palette, range, coin }: LegendContent) {
+  const scale = state.scale.value;
   return (
     <div class="picture-legend small">
       {range !== undefined && (
         <>
           <Ramp name="Bids" colours={palette.bids} scale={scale} range={range} />
           <Ramp name="Asks" colours={palette.asks} scale={scale} range={range} />
+          <ColourTools state={state} />
         </>
       )}
       <ul class="signs">
         <li class="sign mid">midpoint</li>
-        {reference !== undefined && <li class="sign reference">reference price ({reference})</li>}
-        <li class="sign trade">trades</li>
-        <li class="sign gap">gap in the recording</li>
+        {coin?.reference !== undefined && (
+          <li class={coin.strike === undefined ? 'sign reference' : 'sign reference sides'}>
+            reference price ({coin.reference.source})
+          </li>
+        )}
+        {coin?.strike !== undefined && <li class="sign strike">strike</li>}
+        {coin?.final !== undefined && <li class="sign final">final price</li>}
+        <li class="sign trade bought">bought</li>
+        <li class="sign trade sold">sold</li>
+        <li class="sign trade">side not recorded</li>
+        <li class="sign gap">gap</li>
         <li class="sign none">no book known</li>
       </ul>
+    </div>
+  );
+}
+
+/** The choices of how sizes become colours. */
+function ColourTools({ state }: { readonly state: ViewState }) {
+  return (
+    <div class="row">
+      <Choices
+        label="Colours"
+        options={[
+          ['log', 'Log'],
+          ['sqrt', 'Square root'],
+        ]}
+        chosen={state.scale.value}
+        choose={(scale) => {
+          state.scale.value = scale;
+        }}
+      />
+      <label class="small">
+        Contrast{' '}
+        <input
+          type="range"
+          min={CONTRAST.least}
+          max={CONTRAST.most}
+          step={CONTRAST_STEP}
+          value={state.contrast.value}
+          onInput={({ currentTarget }) => {
+            state.contrast.value = Number(currentTarget.value);
+          }}
+        />
+      </label>
     </div>
   );
 }

@@ -27,7 +27,7 @@ export class LocalRecording {
     if (coverage === undefined || hasAsOf || !this.#connection.grants('export')) return;
     const isSmall = market.snapshotCount > 0 && market.snapshotCount <= SNAPSHOTS_MAX;
     if (!isSmall || coverage.gapCount > coverage.gaps.length) return;
-    const answer = await exportedSegments(this.#connection, marketPath, signal);
+    const answer = await exportedRecording(this.#connection, marketPath, 'segments', signal);
     const segments = new Uint8Array(await answer.arrayBuffer());
     const gaps = coverage.gaps.map(({ from, to }) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) }));
     const recording = new RecordingSource(this.#workerUrl);
@@ -42,11 +42,12 @@ export class LocalRecording {
   }
 }
 
-/** The whole recording of a market as a file of segments. */
-export async function exportedSegments(
+/** The whole recording of a market as a file. */
+export async function exportedRecording(
   connection: Connection,
   marketPath: string,
+  format: 'segments' | 'csv' | 'parquet',
   signal: AbortSignal,
 ): Promise<Response> {
-  return await connection.response(`${marketPath}/export?format=segments`, { signal, accept: '*/*' });
+  return await connection.response(`${marketPath}/export?format=${format}`, { signal, accept: '*/*' });
 }

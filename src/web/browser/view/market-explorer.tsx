@@ -2,11 +2,12 @@ import { useSignal } from '@preact/signals';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';
+import { MarketFigures } from './market-figures.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import { hasBooks } from './market-reader.ts';
 import { MarketStatus } from './market-status.tsx';
-import { coverageText, marketTitle, strikeText } from './market-texts.ts';
+import { coverageText, marketTitle } from './market-texts.ts';
 import { NoticeText } from './notice-text.tsx';
 import { PictureTools } from './picture-tools.tsx';
 import { PLOT_KEYS } from './plot-keys.ts';
@@ -30,7 +31,7 @@ export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
 
 function Market({ explorer, shown }: MarketContent) {
   const plot = useSignal<MarketPlot | undefined>(undefined);
-  const { market, coverage, state } = shown;
+  const { market, coverage } = shown;
   return (
     <>
       <div class="row spread market-head">
@@ -41,14 +42,14 @@ function Market({ explorer, shown }: MarketContent) {
             {coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}
             {explorer.isLocal.value && ', read in this browser'}
           </p>
-          {strikeText(market) !== '' && <p class="quiet small">{strikeText(market)}</p>}
         </div>
         <MarketStatus explorer={explorer} shown={shown} />
       </div>
+      <MarketFigures explorer={explorer} shown={shown} />
       <div class="market-view">
         <div>
           <div class="card picture">
-            <PictureTools state={state} />
+            <PictureTools explorer={explorer} shown={shown} />
             <MarketPicture
               explorer={explorer}
               shown={shown}

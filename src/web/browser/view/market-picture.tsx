@@ -5,8 +5,9 @@ import { listenToGestures } from './gestures.ts';
 import { Legend } from './legend.tsx';
 import { MarketPlot } from './market-plot.ts';
 import { hasBooks } from './market-reader.ts';
-import { coverageText, marketTitle, pointedText } from './market-texts.ts';
+import { coverageText, marketTitle } from './market-texts.ts';
 import { pressKey } from './plot-keys.ts';
+import { PointerTip } from './pointer-tip.tsx';
 import { PRICE_LIMITS } from './view-state.ts';
 
 interface PictureContent extends MarketContent {
@@ -22,8 +23,8 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const { state, playback } = shown;
   useEffect(() => {
     const element = area.current!;
-    const { loader, trades, reference, events } = explorer;
-    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, reference, events });
+    const { loader, trades, coin, events } = explorer;
+    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events });
     made.value = plot;
     onPlot(plot);
     const stopMeasuring = effect(() => {
@@ -41,6 +42,7 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
         element.focus({ preventScroll: true });
         explorer.isFollowing.value = false;
         if (plot.covers(x, y)) state.scrubTo(plot.msAt(x));
+        plot.pointAt({ x, y });
       },
       point: (place) => plot.pointAt(place),
     });
@@ -67,7 +69,6 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const pointed = plot?.pointed.value;
   const { market, coverage } = shown;
   const summary = `Order books of ${marketTitle(market)} over time: ${coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
-  const isReferenceShown = state.layers.value.has('reference') && explorer.reference.value !== undefined;
   return (
     <>
       <section
@@ -80,14 +81,22 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
         onKeyDown={onKeyDown}
       >
         <div ref={picture} class="picture-area" role="img" aria-label={summary} />
+        {pointed !== undefined && (
+          <PointerTip
+            pointed={pointed}
+            coin={state.layers.value.has('reference') ? explorer.coin.value : undefined}
+            trades={state.layers.value.has('trades') ? plot!.tradedAt(pointed) : undefined}
+            startMs={state.home.from}
+            width={plot!.areaWidth.value}
+          />
+        )}
       </section>
-      <p class="pointed small quiet">{pointed === undefined ? ' ' : pointedText(pointed)}</p>
       {plot !== undefined && (
         <Legend
+          state={state}
           palette={plot.style.value.palette}
-          scale={state.scale.value}
           range={plot.range.value}
-          reference={isReferenceShown ? explorer.reference.value!.source : undefined}
+          coin={state.layers.value.has('reference') ? explorer.coin.value : undefined}
         />
       )}
     </>

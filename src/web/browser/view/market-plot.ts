@@ -1,19 +1,19 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type uPlot from 'uplot';
-import type { HeatMap } from '../../../domain/heat-map.ts';
-import { type SizeRange, sizeRange } from '../../../domain/heat-map-picture.ts';
+import type { HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
+import { type SizeRange, sizeRange, timeLabel } from '../../../domain/heat-map-picture.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { type PageColours, pageColours } from '../page-colours.ts';
 import { BookPanel } from './book-panel.ts';
 import { CellCanvas } from './cell-canvas.ts';
+import { axisText, type CoinPrices, coinStrip } from './coin-strip.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
-import { type CellFigures, cellAt } from './heat-map-figures.ts';
+import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_PADDING, type BandFrame, type PlotEvent } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
 import { imbalanceStrip, spreadStrip } from './quote-strips.ts';
-import type { ReferencePrices } from './reference-prices.ts';
 import type { Span } from './span.ts';
 import { outcomesOf } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
@@ -24,13 +24,20 @@ export interface PlotContent {
   /** Books and trades. */
   readonly heatMaps: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
   readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
-  readonly reference: ReadonlySignal<ReferencePrices | undefined>;
+  readonly coin: ReadonlySignal<CoinPrices>;
   readonly events: ReadonlySignal<readonly PlotEvent[]>;
 }
 
-export interface PointedCell extends CellFigures {
-  readonly outcome: Outcome;
+/** What is at the pointer. Its place is in CSS pixels of the plot. */
+export interface Pointed {
+  readonly x: number;
+  readonly y: number;
   readonly ms: number;
+  readonly outcome: Outcome;
+  /** Undefined: nothing is loaded there. */
+  readonly column: HeatMapColumn | undefined;
+  /** Undefined: the pointer is not over books. */
+  readonly cell: CellFigures | undefined;
 }
 
 /** The colours of the present scheme, light or dark. */
@@ -56,6 +63,8 @@ interface Panel extends Band {
 const NARROW = 560;
 const PANEL_HEIGHTS = { wide: [400, 250], narrow: [300, 200] } as const;
 const STRIP_HEIGHT = 40;
+const LABEL_DECIMALS = 3;
+const COIN_HEIGHTS = { wide: 110, narrow: 90 } as const;
 
 /** Without books nothing is shaded. */
 const NO_RANGE: SizeRange = { low: 1, high: 1 };
@@ -69,13 +78,15 @@ const REST_MS = 150;
 export class MarketPlot {
   readonly #element: HTMLElement;
   readonly #content: PlotContent;
-  readonly #instant = document.createElement('div');
+  readonly #instant = elementOf('instant-line');
+  /** The values at the pointer, on the axes. */
+  readonly #labels = { time: elementOf('axis-label time'), value: elementOf('axis-label') };
   readonly #scheme = matchMedia('(prefers-color-scheme: dark)');
   readonly #resized = new ResizeObserver(() => this.#measure());
   readonly #stops: (() => void)[];
   readonly #width = signal(0);
   readonly #style = signal(styleOf(this.#scheme));
-  readonly #pointed = signal<PointedCell | undefined>(undefined);
+  readonly #pointed = signal<Pointed | undefined>(undefined);
   readonly #range = signal<SizeRange | undefined>(undefined);
   /** The heat maps and the view that the range is of. */
   #ranged: readonly unknown[] = [];
@@ -83,19 +94,19 @@ export class MarketPlot {
   /** The width of what is beside the plotting area, in CSS pixels. */
   readonly #gutters = computed(() => {
     const isNarrow = this.#width.value < NARROW;
-    // The axis has room before its prices are there: the columns of the heat map stay the same.
-    const hasReference = this.#content.state.layers.value.has('reference');
-    return { left: isNarrow ? 34 : 44, right: hasReference ? (isNarrow ? 50 : 62) : 10 };
+    return isNarrow ? { left: 34, right: 54 } : { left: 44, right: 70 };
   });
   #isBuilt = false;
   #panels: readonly Panel[] = [];
+  #coin: Band | undefined;
   #strips: readonly Band[] = [];
-  /** The heat map that the strips show. */
+  /** What the strips show. */
   #striped: HeatMap | undefined;
+  #priced: CoinPrices['reference'];
 
   readonly style: ReadonlySignal<PlotStyle> = this.#style;
-  /** The cell under the pointer. */
-  readonly pointed: ReadonlySignal<PointedCell | undefined> = this.#pointed;
+  /** Undefined: the pointer is elsewhere. */
+  readonly pointed: ReadonlySignal<Pointed | undefined> = this.#pointed;
   /** The sizes of the first and the last colour; undefined without books. */
   readonly range: ReadonlySignal<SizeRange | undefined> = this.#range;
   /** The width of the plotting area in CSS pixels; 0 before it is measured. */
@@ -107,19 +118,19 @@ export class MarketPlot {
   constructor(element: HTMLElement, content: PlotContent) {
     this.#element = element;
     this.#content = content;
-    this.#instant.className = 'instant-line';
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
-    const { state, heatMaps, trades, reference, events } = content;
+    const { state, heatMaps, trades, coin, events } = content;
+    const hasCoin = computed(() => state.layers.value.has('reference') && coin.value.isKnown);
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
       effect(() => {
-        void [this.areaWidth.value, this.#style.value, state.outcome.value];
+        void [this.areaWidth.value, this.#style.value, state.outcome.value, hasCoin.value];
         this.#isBuilt = false;
         draw();
       }),
       effect(() => {
-        void [heatMaps.value, trades.value, reference.value, events.value];
+        void [heatMaps.value, trades.value, coin.value, events.value];
         void [state.time.value, state.prices.value, state.scale.value, state.layers.value, state.contrast.value];
         draw();
         // The colours stay while the view moves: to find the range takes longer than to draw.
@@ -162,15 +173,22 @@ export class MarketPlot {
   pointAt(pointer: { readonly x: number; readonly y: number } | undefined): void {
     const { x, y } = pointer ?? { x: -1, y: -1 };
     const left = x - this.#gutters.peek().left;
-    for (const band of [...this.#panels, ...this.#strips]) {
+    for (const band of this.#bands) {
       // uPlot hides a line outside of its area.
       band.plot.setCursor({ left, top: isInside(band, y) ? y - band.top : -1 }, false);
     }
-    this.#pointed.value = this.#cellAt(x, y);
+    this.#pointed.value = this.#pointedAt(x, y);
+    this.#label(x, y);
   }
 
-  /** The picture as PNG, without the pointer. */
-  async png(): Promise<Blob> {
+  /** The column of the heat map with trades that the pointer is at. */
+  tradedAt({ ms, outcome }: Pointed): HeatMapColumn | undefined {
+    const heatMap = finest(this.#content.trades.peek().get(outcome), this.#content.state.time.peek());
+    return heatMap && columnAt(heatMap, ms);
+  }
+
+  /** A copy of what is drawn, without the pointer. */
+  copy(): OffscreenCanvas {
     const ratio = devicePixelRatio;
     const { left, top, width, height } = this.#element.getBoundingClientRect();
     const copy = new OffscreenCanvas(Math.round(width * ratio), Math.round(height * ratio));
@@ -185,7 +203,7 @@ export class MarketPlot {
     const line = this.#instant.getBoundingClientRect();
     context.fillStyle = accent;
     context.fillRect((line.left - left) * ratio, 0, line.width * ratio, line.height * ratio);
-    return await copy.convertToBlob({ type: 'image/png' });
+    return copy;
   }
 
   remove(): void {
@@ -206,22 +224,24 @@ export class MarketPlot {
   };
 
   #clear(): void {
-    for (const { plot } of [...this.#panels, ...this.#strips]) plot.destroy();
-    [this.#panels, this.#strips, this.#striped] = [[], [], undefined];
+    for (const { plot } of this.#bands) plot.destroy();
+    [this.#panels, this.#coin, this.#strips] = [[], undefined, []];
+    [this.#striped, this.#priced] = [undefined, undefined];
   }
 
   #build(): void {
     this.#isBuilt = true;
     this.#clear();
-    const { state, events } = this.#content;
+    const { state, events, coin } = this.#content;
     const width = this.#width.peek();
     const { colours, palette } = this.#style.peek();
     const frame: BandFrame = {
       ...{ width, ...this.#gutters.peek(), colours },
-      ...{ time: () => state.time.peek(), events: () => events.peek() },
+      ...{ time: () => state.time.peek(), dayMs: state.home.from, events: () => events.peek() },
     };
     const outcomes = outcomesOf(state.outcome.peek());
-    const height = PANEL_HEIGHTS[width < NARROW ? 'narrow' : 'wide'][outcomes.length - 1]!;
+    const size = width < NARROW ? 'narrow' : 'wide';
+    const height = PANEL_HEIGHTS[size][outcomes.length - 1]!;
     let top = BAND_PADDING;
     const placed = (plot: uPlot, bandHeight: number): Band => {
       const band = { plot, top, height: bandHeight };
@@ -234,10 +254,17 @@ export class MarketPlot {
       const cells = new CellCanvas(books.plot.under, this.areaWidth.peek(), height);
       return { ...placed(books.plot, height), outcome, books, cells };
     });
+    if (state.layers.peek().has('reference') && coin.peek().isKnown) {
+      const coinHeight = COIN_HEIGHTS[size];
+      this.#coin = placed(
+        coinStrip(this.#element, frame, coinHeight, () => coin.peek()),
+        coinHeight,
+      );
+    }
     const spread = spreadStrip(this.#element, frame, STRIP_HEIGHT);
     const imbalance = imbalanceStrip(this.#element, frame, STRIP_HEIGHT, palette);
     this.#strips = [placed(spread, STRIP_HEIGHT), placed(imbalance, STRIP_HEIGHT)];
-    this.#element.append(this.#instant);
+    this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
   }
 
   #draw(): void {
@@ -246,23 +273,22 @@ export class MarketPlot {
     const [first] = this.#panels;
     // The plot was removed before this frame.
     if (first === undefined) return;
-    const { state, heatMaps, trades, reference } = this.#content;
+    const { state, heatMaps, trades, coin } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
     this.#findRange(this.#panels.flatMap(({ outcome }) => finest(loadedOf(outcome), time) ?? []));
     const shading = { scale: state.scale.peek(), shades: SHADES, ...(this.#range.peek() ?? NO_RANGE) };
-    for (const [nth, { outcome, books, cells }] of this.#panels.entries()) {
+    for (const { outcome, books, cells } of this.#panels) {
       const loaded = loadedOf(outcome);
       const drawn = [loaded?.whole, loaded?.window].filter((heatMap) => heatMap !== undefined);
       cells.draw(drawn, time, prices, { ...this.#style.peek(), shading });
       books.lines = {
         midpoints: layers.has('mid') ? finest(loaded, time) : undefined,
         trades: layers.has('trades') ? finest(trades.peek().get(outcome), time) : undefined,
-        reference: nth === 0 && layers.has('reference') ? reference.peek() : undefined,
       };
     }
-    this.#drawStrips(finest(loadedOf(first.outcome), time));
-    for (const { plot } of [...this.#panels, ...this.#strips]) plot.setScale('x', { min: time.from, max: time.to });
+    this.#drawStrips(finest(loadedOf(first.outcome), time), coin.peek().reference);
+    for (const { plot } of this.#bands) plot.setScale('x', { min: time.from, max: time.to });
   }
 
   /** Finds the range of the cells in view, those of the market's window if there are any, unless it is known already. */
@@ -275,7 +301,15 @@ export class MarketPlot {
     this.#range.value = sizeRange({ heatMaps, fromMs, toMs, prices: state.prices.peek() }, state.contrast.peek());
   }
 
-  #drawStrips(heatMap: HeatMap | undefined): void {
+  get #bands(): readonly Band[] {
+    return [...this.#panels, ...(this.#coin === undefined ? [] : [this.#coin]), ...this.#strips];
+  }
+
+  #drawStrips(heatMap: HeatMap | undefined, reference: CoinPrices['reference']): void {
+    if (reference !== this.#priced) {
+      this.#priced = reference;
+      this.#coin?.plot.setData([[...(reference?.times ?? [])], [...(reference?.prices ?? [])]], false);
+    }
     if (heatMap === this.#striped) return;
     this.#striped = heatMap;
     const [spread, imbalance] = this.#strips;
@@ -291,14 +325,41 @@ export class MarketPlot {
     this.#instant.style.transform = `translateX(${this.#gutters.value.left + part * this.areaWidth.value}px)`;
   }
 
-  #cellAt(x: number, y: number): PointedCell | undefined {
-    const [price, outcome] = [this.priceAt(y), this.#panels.find((panel) => isInside(panel, y))?.outcome];
-    if (price === undefined || outcome === undefined || !this.covers(x, y)) return undefined;
-    const ms = this.msAt(x);
+  #pointedAt(x: number, y: number): Pointed | undefined {
+    if (!this.covers(x, y)) return undefined;
+    const { outcome } = this.#panels.find((panel) => isInside(panel, y)) ?? this.#panels[0]!;
+    const [ms, price] = [this.msAt(x), this.priceAt(y)];
     const heatMap = finest(this.#content.heatMaps.peek().get(outcome), this.#content.state.time.peek());
-    const cell = heatMap && cellAt(heatMap, ms, price);
-    return cell && { ...cell, outcome, ms };
+    const cell = price === undefined ? undefined : heatMap && cellAt(heatMap, ms, price);
+    return { x, y, ms, outcome, column: heatMap && columnAt(heatMap, ms), cell };
   }
+
+  /** Writes the instant at the pointer on the time axis, and its price on the axis beside it. */
+  #label(x: number, y: number): void {
+    const { time, value } = this.#labels;
+    const lowest = this.#strips.at(-1);
+    const isShown = this.#pointed.peek() !== undefined;
+    time.hidden = !isShown;
+    const [price, coin] = [this.priceAt(y), this.#coin];
+    const isCoin = coin !== undefined && isInside(coin, y);
+    value.hidden = !isShown || (price === undefined && !isCoin);
+    if (!isShown) return;
+    time.textContent = timeLabel(this.msAt(x), 1);
+    time.style.transform = `translate(calc(${x}px - 50%), ${lowest!.top + lowest!.height + 3}px)`;
+    const { left } = this.#gutters.peek();
+    const place = isCoin ? `${left + this.areaWidth.peek()}px` : `calc(${left}px - 100%)`;
+    value.textContent = isCoin
+      ? axisText(coin.plot.posToVal(y - coin.top, 'coin'))
+      : (price?.toFixed(LABEL_DECIMALS) ?? '');
+    value.style.transform = `translate(${place}, calc(${y}px - 50%))`;
+  }
+}
+
+function elementOf(className: string): HTMLElement {
+  const element = document.createElement('div');
+  element.className = className;
+  element.hidden = true;
+  return element;
 }
 
 function styleOf({ matches: isDark }: MediaQueryList): PlotStyle {

@@ -8,7 +8,7 @@ export function MarketStatus({ explorer, shown }: MarketContent) {
   return (
     <div class="row">
       {winner !== null ? (
-        <span class="badge accent">{winner} won</span>
+        <span class={`badge ${winner}`}>{winner} won</span>
       ) : (
         <span class="badge">{closed ? 'closed' : 'open'}</span>
       )}
@@ -17,7 +17,7 @@ export function MarketStatus({ explorer, shown }: MarketContent) {
         <>
           <span class="badge warn">
             replay {clock.state}, {clock.speed === 'max' ? 'as fast as read' : `${clock.speed}×`},{' '}
-            {clockText(Date.parse(clock.now))}
+            {clockText(Date.parse(clock.now), shown.state.home.from)}
           </span>
           <label class="small">
             <input

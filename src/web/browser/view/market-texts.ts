@@ -1,28 +1,37 @@
 import type { CoverageResource } from '../../../domain/coverage.ts';
+import { differenceText } from '../../../domain/decimal.ts';
 import type { MarketResource } from '../../../domain/market.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
-import type { PointedCell } from './market-plot.ts';
+import type { Span } from './span.ts';
 import { countText } from './view-texts.ts';
+
+type TitledMarket = Pick<MarketResource, 'symbol' | 'timeframe' | 'startTime' | 'endTime'>;
 
 const COUNT = new Intl.NumberFormat('en-US');
 /** All digits of a price. */
 const PRICE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 20 });
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const SHORT_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`. */
-export function marketTitle({ symbol, timeframe, startTime, endTime }: MarketResource): string {
-  const times = `${startTime.slice(11, 16)}–${endTime.slice(11, 16)}`;
-  return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(Date.parse(startTime))}, ${times} UTC`;
+/** `BTC 5m, 8 Jan 2026, 10:30–10:35 UTC`; with the day of the end if it differs. */
+export function marketTitle({ symbol, timeframe, startTime, endTime }: TitledMarket): string {
+  const [startMs, endMs] = [startTime, endTime].map((time) => Date.parse(time)) as [number, number];
+  const end = `${dateText(endMs, startMs)} ${endTime.slice(11, 16)}`.trim();
+  return `${symbol.toUpperCase()} ${timeframe}, ${DAY.format(startMs)}, ${startTime.slice(11, 16)}–${end} UTC`;
 }
 
-/** The prices that decide a market: `strike 90,460.21, final price 90,352.31`; empty while none is known. */
-export function strikeText({ priceStart, priceEnd }: Pick<MarketResource, 'priceStart' | 'priceEnd'>): string {
-  const prices = [
-    ['strike', priceStart],
-    ['final price', priceEnd],
-  ] as const;
-  return prices.flatMap(([name, price]) => (price === null ? [] : [`${name} ${PRICE.format(price)}`])).join(', ');
+/** The price of a coin, with all digits: `90,460.21`. */
+export function priceText(price: number): string {
+  return PRICE.format(price);
+}
+
+/** The side of the strike that a price is on, and how far from it: `3.25 below`. At the strike up wins. */
+export function distanceText(price: number, strike: number): string {
+  const distance = differenceText(price, strike);
+  if (distance === '0') return 'at the strike';
+  const isBelow = distance.startsWith('-');
+  return `${PRICE.format(distance.replace('-', '') as `${number}`)} ${isBelow ? 'below' : 'above'}`;
 }
 
 /** The recorded part of a market, in one line. */
@@ -51,23 +60,23 @@ function lastTime({ outcomes }: CoverageResource): string {
   return outcomes.reduce((last, outcome) => ((outcome.last ?? '') > last ? outcome.last! : last), '');
 }
 
-/** The time of day in UTC, to the millisecond. */
-export function clockText(ms: number): string {
-  return new Date(ms).toISOString().slice(11, 23);
+/** The day of an instant in UTC, `25 Apr`; empty if it is also that of another instant. */
+export function dateText(ms: number, otherMs: number): string {
+  const [day, other] = [ms, otherMs].map((at) => SHORT_DAY.format(at));
+  return day === other ? '' : day!;
 }
 
-/** The cell under the pointer, in one line. */
-export function pointedText({ outcome, ms, price, column, bidSize, askSize }: PointedCell): string {
-  const parts = [`${outcome} ${price} at ${clockText(ms)}`];
-  if (column.book === undefined) parts.push(column.hasGap ? 'gap in the recording' : 'no book known');
-  else if (bidSize === 0 && askSize === 0) parts.push('no shares');
-  if (bidSize > 0) parts.push(`bids for ${SHARES.format(bidSize)} shares`);
-  if (askSize > 0) parts.push(`asks for ${SHARES.format(askSize)} shares`);
-  if (column.traded !== undefined) {
-    const { count, shares } = column.traded;
-    parts.push(
-      shares === 0 ? countText(count, 'trade') : `${countText(count, 'trade')} of ${SHARES.format(shares)} shares`,
-    );
-  }
-  return parts.join(' · ');
+/** The time of day in UTC, to the millisecond, after the date if it is not that of the market's start. */
+export function clockText(ms: number, startMs: number): string {
+  return `${dateText(ms, startMs)} ${new Date(ms).toISOString().slice(11, 23)}`.trim();
+}
+
+/** The first and the last instant of a span, with their dates where they differ. */
+export function spanText({ from, to }: Span): string {
+  return `${clockText(from, from)} – ${clockText(to - 1, from)} UTC`;
+}
+
+/** `53.45 shares`. */
+export function sharesText(shares: number): string {
+  return `${SHARES.format(shares)} shares`;
 }

@@ -1,5 +1,6 @@
-import { CONTRAST } from '../../../domain/heat-map-picture.ts';
+import { settlementSource } from '../../../domain/winner-check.ts';
 import { Choices } from '../choices.tsx';
+import type { Explorer, MarketContent } from './explorer.ts';
 import { ToolButton } from './tool-button.tsx';
 import { LAYERS, type Layer } from './view-choices.ts';
 import type { ViewState } from './view-state.ts';
@@ -10,10 +11,9 @@ const LAYER_NAMES: Readonly<Record<Layer, string>> = {
   reference: 'reference price',
 };
 
-const CONTRAST_STEP = 10;
-
 /** The choices of what the picture shows, and how. */
-export function PictureTools({ state }: { readonly state: ViewState }) {
+export function PictureTools({ explorer, shown }: MarketContent) {
+  const { state, market } = shown;
   return (
     <div class="row spread">
       <Choices
@@ -29,30 +29,9 @@ export function PictureTools({ state }: { readonly state: ViewState }) {
         }}
       />
       <Layers state={state} />
-      <Choices
-        label="Colours"
-        options={[
-          ['log', 'Log'],
-          ['sqrt', 'Square root'],
-        ]}
-        chosen={state.scale.value}
-        choose={(scale) => {
-          state.scale.value = scale;
-        }}
-      />
-      <label class="small">
-        Contrast{' '}
-        <input
-          type="range"
-          min={CONTRAST.least}
-          max={CONTRAST.most}
-          step={CONTRAST_STEP}
-          value={state.contrast.value}
-          onInput={({ currentTarget }) => {
-            state.contrast.value = Number(currentTarget.value);
-          }}
-        />
-      </label>
+      {state.layers.value.has('reference') && (
+        <ReferenceSource explorer={explorer} state={state} settlement={settlementSource(market.timeframe)} />
+      )}
       <div class="row zoom">
         <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +
@@ -65,6 +44,36 @@ export function PictureTools({ state }: { readonly state: ViewState }) {
         </ToolButton>
       </div>
     </div>
+  );
+}
+
+interface ReferenceSourceContent {
+  readonly explorer: Explorer;
+  readonly state: ViewState;
+  /** The publisher that decides the market. */
+  readonly settlement: string;
+}
+
+/** The choice of the publisher of the reference price, once there is one. */
+function ReferenceSource({ explorer, state, settlement }: ReferenceSourceContent) {
+  const shown = explorer.reference.value?.source ?? state.reference.value;
+  const sources = new Set([...explorer.sources.value, ...(shown === undefined ? [] : [shown])]);
+  if (sources.size === 0) return null;
+  return (
+    <select
+      class="input"
+      aria-label="Source of the reference price"
+      value={shown}
+      onChange={({ currentTarget: { value } }) => {
+        state.reference.value = value === settlement ? undefined : value;
+      }}
+    >
+      {[...sources].map((source) => (
+        <option key={source} value={source}>
+          {source === settlement ? `${source}, decides` : source}
+        </option>
+      ))}
+    </select>
   );
 }
 

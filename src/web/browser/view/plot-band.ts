@@ -1,6 +1,7 @@
 import uPlot from 'uplot';
 import { timeLabel } from '../../../domain/heat-map-picture.ts';
 import type { PageColours } from '../page-colours.ts';
+import { dateText } from './market-texts.ts';
 import type { Span } from './span.ts';
 
 /** An instant with a name: the start of the window, its end with the winner. */
@@ -15,11 +16,13 @@ export interface BandFrame {
   readonly right: number;
   readonly colours: PageColours;
   readonly time: () => Span;
+  /** An instant of the day whose date the axis does not need. */
+  readonly dayMs: number;
   readonly events: () => readonly PlotEvent[];
 }
 
 export interface BandContent {
-  readonly name: string;
+  readonly name: string | (() => string);
   /** The height of the plotting area in CSS pixels. */
   readonly height: number;
   readonly scales: uPlot.Scales;
@@ -30,11 +33,15 @@ export interface BandContent {
   readonly hasEventNames?: boolean;
   /** True: the time axis is below this band. */
   readonly hasTimeAxis?: boolean;
+  /** Draws over the series. */
+  readonly drawOver?: (plot: uPlot) => void;
 }
 
 /** Above and below a plotting area: half of a label. */
 export const BAND_PADDING = 8;
-const TIME_AXIS_HEIGHT = 24;
+/** Two lines: the date is below the time. */
+const TIME_AXIS_HEIGHT = 36;
+const DAY_MS = 86_400_000;
 const PIXELS_PER_TIME = 92;
 const PIXELS_PER_CHARACTER = 7;
 /** Axes take their place from the padding: the areas of all bands begin and end at the same pixels. */
@@ -43,7 +50,7 @@ const AXIS = { size: 0, grid: { show: false }, ticks: { show: false } } as const
 /** Makes a part of the plot: lines over time, with an axis of its own and the marks of events. */
 export function plotBand(element: HTMLElement, frame: BandFrame, content: BandContent): uPlot {
   const { width, left, right, colours, time } = frame;
-  const { name, height, scales, series, data, hasEventNames = false, hasTimeAxis = false } = content;
+  const { name, height, scales, series, data, hasEventNames = false, hasTimeAxis = false, drawOver } = content;
   const below = hasTimeAxis ? TIME_AXIS_HEIGHT : BAND_PADDING;
   const text = { ...AXIS, stroke: colours.quiet, font: colours.font };
   const options: uPlot.Options = {
@@ -63,10 +70,11 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
         gap: 3,
         ticks: { show: true, stroke: colours.line, width: 1, size: 5 },
         values: (plot, instants, _, __, stepMs) =>
-          instants.map((ms) => {
+          instants.map((ms, nth) => {
             const label = timeLabel(ms, stepMs);
+            const date = dateText(ms, nth === 0 ? frame.dayMs : instants[nth - 1]!);
             const end = left + plot.valToPos(ms, 'x') + (label.length * PIXELS_PER_CHARACTER) / 2;
-            return end > width ? null : label;
+            return end > width ? null : `${label}${date === '' || stepMs >= DAY_MS ? '' : `\n${date}`}`;
           }),
       },
       {
@@ -94,7 +102,8 @@ export function plotBand(element: HTMLElement, frame: BandFrame, content: BandCo
       ],
       draw: [
         (plot) => {
-          writeLabel(plot, colours, name, 8, 13);
+          drawOver?.(plot);
+          writeLabel(plot, colours, typeof name === 'string' ? name : name(), 8, 13);
           if (!hasEventNames) return;
           for (const [ms, event] of shownEvents(frame)) {
             writeLabel(plot, colours, event, plot.valToPos(ms, 'x') + 8, height - 14);
@@ -133,5 +142,28 @@ function writeLabel(
   ctx.globalAlpha = 1;
   ctx.fillStyle = ink;
   ctx.fillText(text, left, y);
+  ctx.restore();
+}
+
+/** A value at the right axis, on its colour. `y` in CSS pixels of the plotting area. */
+export function writeTag(
+  { ctx, bbox }: uPlot,
+  { surface, font }: PageColours,
+  { text, colour, y }: { readonly text: string; readonly colour: string; readonly y: number },
+): void {
+  ctx.save();
+  ctx.translate(bbox.left + bbox.width, bbox.top);
+  ctx.scale(uPlot.pxRatio, uPlot.pxRatio);
+  ctx.font = font;
+  ctx.textAlign = 'right';
+  ctx.textBaseline = 'middle';
+  const right = ctx.canvas.width / uPlot.pxRatio - (bbox.left + bbox.width) / uPlot.pxRatio - 1;
+  const { width } = ctx.measureText(text);
+  ctx.fillStyle = colour;
+  ctx.beginPath();
+  ctx.roundRect(right - width - 8, y - 8, width + 8, 16, 3);
+  ctx.fill();
+  ctx.fillStyle = surface;
+  ctx.fillText(text, right - 4, y);
   ctx.restore();
 }

@@ -1,8 +1,7 @@
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import type { HeatMap, HeatMapColumn } from '../../../domain/heat-map.ts';
 import { midOf, spreadOf } from '../../../domain/quote.ts';
 import { imbalanceOf } from './heat-map-figures.ts';
-import type { ReferencePrices } from './reference-prices.ts';
 
 /** A line as uPlot takes it: ascending instants, and a value or a gap at each. */
 type Line = [times: number[], values: (number | null)[]];
@@ -10,10 +9,9 @@ type Line = [times: number[], values: (number | null)[]];
 /** A column ends this long before the next one begins: uPlot joins lines by their instants. */
 const COLUMN_END_MS = 1e-3;
 
-/** The reference prices and the midpoints, as the data of a uPlot. Its instants are those of both. */
-export function priceLines(heatMap: HeatMap | undefined, reference: ReferencePrices | undefined): uPlot.AlignedData {
-  const prices: Line = [[...(reference?.times ?? [])], [...(reference?.prices ?? [])]];
-  return uPlot.join([prices, columnLine(heatMap, ({ book }) => book && midOf(book))]);
+/** The midpoints of the columns, as the data of a uPlot. */
+export function midLines(heatMap: HeatMap | undefined): Line {
+  return columnLine(heatMap, ({ book }) => book && midOf(book));
 }
 
 /** The spreads of the columns, as the data of a uPlot. */

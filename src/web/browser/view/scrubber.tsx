@@ -55,14 +55,14 @@ export function Scrubber({ explorer, shown }: MarketContent) {
       <input
         type="range"
         aria-label="Instant"
-        aria-valuetext={`${clockText(atMs)} UTC`}
+        aria-valuetext={`${clockText(atMs, state.home.from)} UTC`}
         min={from}
         max={to - 1}
         step={Math.max(1, Math.round((to - from) / 1000))}
         value={atMs}
         onInput={({ currentTarget }) => move(currentTarget.valueAsNumber)}
       />
-      <output class="instant">{clockText(atMs)}</output>
+      <output class="instant">{clockText(atMs, state.home.from)}</output>
     </div>
   );
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { heatMapResource } from '../../../domain/heat-map-json.ts';
 import type { MarketContent } from './explorer.ts';
 import type { MarketPlot } from './market-plot.ts';
+import { savedPicture } from './saved-picture.ts';
 import { shownHeatMap, shownRequests } from './shown-data.ts';
 import { ToolButton } from './tool-button.tsx';
 import { linkSearch } from './view-address.ts';
@@ -10,6 +11,13 @@ import { outcomesOf } from './view-choices.ts';
 interface ShareContent extends MarketContent {
   readonly plot: MarketPlot;
 }
+
+/** The files of a whole recording. */
+const FORMATS = [
+  ['segments', 'Save recording'],
+  ['csv', 'Save CSV'],
+  ['parquet', 'Save Parquet'],
+] as const;
 
 /** Links, commands and files of what is shown. */
 export function Share({ explorer, shown, plot }: ShareContent) {
@@ -38,11 +46,11 @@ export function Share({ explorer, shown, plot }: ShareContent) {
     const text = JSON.stringify({ data: data.length === 1 ? data[0] : data });
     download(`${market.slug}-heat-map.json`, new Blob([text], { type: 'application/json' }));
   };
-  const saveRecording = async () => {
+  const saveRecording = async (format: (typeof FORMATS)[number][0]) => {
     message.value = 'Loading the recording …';
-    const segments = await explorer.segments();
+    const file = await explorer.recording(format);
     message.value = '';
-    if (segments !== undefined) download(`${market.slug}.segments`, segments);
+    if (file !== undefined) download(`${market.slug}.${format}`, file);
   };
   return (
     <div class="row share">
@@ -53,15 +61,20 @@ export function Share({ explorer, shown, plot }: ShareContent) {
       <ToolButton onClick={() => void copy(curlOf(shownRequests(explorer, shown).ladders))}>
         Copy ladder as curl
       </ToolButton>
-      <ToolButton onClick={() => void plot.png().then((png) => download(`${market.slug}.png`, png))}>
+      <ToolButton
+        onClick={() => void savedPicture(plot, explorer, shown).then((png) => download(`${market.slug}.png`, png))}
+      >
         Save picture
       </ToolButton>
       <ToolButton isDisabled={!hasBooks} onClick={saveData}>
         Save data
       </ToolButton>
-      {explorer.connection.grants('export') && (
-        <ToolButton onClick={() => void saveRecording()}>Save recording</ToolButton>
-      )}
+      {explorer.connection.grants('export') &&
+        FORMATS.map(([format, name]) => (
+          <ToolButton key={format} onClick={() => void saveRecording(format)}>
+            {name}
+          </ToolButton>
+        ))}
       <output class="quiet small">{message.value}</output>
     </div>
   );

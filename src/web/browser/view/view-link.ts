@@ -8,6 +8,8 @@ export interface ViewLink {
   readonly scale: SizeScale;
   /** From 0 to 100: domain/heat-map-picture.ts. */
   readonly contrast: number;
+  /** The publisher of the reference price. Undefined: the one that decides the market. */
+  readonly reference: string | undefined;
   /** Undefined: the whole market. */
   readonly time: Span | undefined;
   /** Undefined: 0 to 1. */
@@ -19,6 +21,8 @@ export interface ViewLink {
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const PRICE = /^(?:0(?:\.\d{1,4})?|1)$/;
 const PRICE_DECIMALS = 4;
+/** Keys are longer. */
+const SOURCE_CHARS_MAX = 40;
 
 /** Reads the query of the page's address. Unknown and malformed values count as left out. */
 export function viewLinkOf(search: string): ViewLink {
@@ -29,6 +33,7 @@ export function viewLinkOf(search: string): ViewLink {
     outcome: OUTCOME_CHOICES.find((choice) => choice === query.get('outcome')) ?? 'up',
     scale: SIZE_SCALES.find((scale) => scale === query.get('scale')) ?? 'log',
     contrast: contrastIn(query.get('contrast')),
+    reference: sourceIn(query.get('reference')),
     time: from === undefined || to === undefined || to < from ? undefined : { from, to: to + 1 },
     prices: low === undefined || high === undefined || high <= low ? undefined : { from: low, to: high },
     atMs: instantIn(query.get('at')),
@@ -36,11 +41,12 @@ export function viewLinkOf(search: string): ViewLink {
 }
 
 /** The query with `?`, or an empty text for the initial view. from and to are inclusive, as those of the API. */
-export function searchOf({ outcome, scale, contrast, time, prices, atMs }: ViewLink): string {
+export function searchOf({ outcome, scale, contrast, reference, time, prices, atMs }: ViewLink): string {
   const query = new URLSearchParams();
   if (outcome !== 'up') query.set('outcome', outcome);
   if (scale !== 'log') query.set('scale', scale);
   if (contrast !== CONTRAST.usual) query.set('contrast', String(contrast));
+  if (sourceIn(reference ?? '') !== undefined) query.set('reference', reference!);
   if (time !== undefined) {
     query.set('from', isoText(time.from));
     query.set('to', isoText(time.to - 1));
@@ -58,6 +64,10 @@ export function searchOf({ outcome, scale, contrast, time, prices, atMs }: ViewL
 function contrastIn(text: string | null): number {
   const contrast = /^\d{1,3}$/.test(text ?? '') ? Number(text) : CONTRAST.usual;
   return contrast <= CONTRAST.most ? contrast : CONTRAST.usual;
+}
+
+function sourceIn(text: string | null): string | undefined {
+  return text === null || text === '' || text.length > SOURCE_CHARS_MAX ? undefined : text;
 }
 
 function instantIn(text: string | null): number | undefined {

@@ -13,6 +13,7 @@ export class ViewState {
   readonly outcome: Signal<OutcomeChoice>;
   readonly scale: Signal<SizeScale>;
   readonly contrast: Signal<number>;
+  readonly reference: Signal<string | undefined>;
   readonly layers: Signal<ReadonlySet<Layer>> = signal(new Set<Layer>(['mid', 'trades', 'reference']));
   readonly depth: Signal<number> = signal(10);
   readonly limits: ReadonlySignal<SpanLimits>;
@@ -34,6 +35,7 @@ export class ViewState {
     this.outcome = signal(link.outcome);
     this.scale = signal(link.scale);
     this.contrast = signal(link.contrast);
+    this.reference = signal(link.reference);
     this.time = this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
     this.prices = this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
     this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
@@ -52,6 +54,7 @@ export class ViewState {
       outcome: this.outcome.value,
       scale: this.scale.value,
       contrast: this.contrast.value,
+      reference: this.reference.value,
       time: time.from === from && time.to === to ? undefined : time,
       prices: this.#hasAllPrices ? undefined : prices,
       atMs: this.#atMs.value,
