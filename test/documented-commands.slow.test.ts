@@ -36,7 +36,28 @@ describe.skipIf(Bun.which('curl') === null)('every command (needs curl)', () => 
     mkdirSync(join(clone, 'dist'));
     cpSync(EXECUTABLE, join(clone, 'dist', 'bookreel'), { preserveTimestamps: true });
     const readme = readFileSync(join(clone, 'README.md'), 'utf8');
+    const git = (...args: readonly string[]) => {
+      const { stdout: lines } = Bun.spawnSync(['git', ...args], { cwd: clone });
+      return lines.toString().split('\n').filter(Boolean);
+    };
+    git('init');
+    git('add', '.');
     expect(await runBlocks(readme, await placeIn(clone))).toBeGreaterThan(6);
+    // The demo is one person, and 'git add' takes nothing that it wrote.
+    const keys = JSON.parse(await printed(['key', 'list', '--json', '--data', join(clone, 'bookreel-data')]));
+    expect(keys).toMatchObject([
+      { account: 'demo@localhost', name: 'demo' },
+      { account: 'demo@localhost', name: 'laptop' },
+    ]);
+    const written = git('ls-files', '--others', '--exclude-standard');
+    expect(written.filter((path) => !['.curlrc', '.variables'].includes(path))).toEqual([]);
+    expect(git('ls-files', '--others')).toContain('monday.backup/key-secret');
+    // The two commands about one instant give the same book.
+    const at = JSON.parse(blocksOf(readme).find(({ language }) => language === 'json')!.text).data[0];
+    const market = /MARKET=(\S+)/.exec(readme)![1]!;
+    const command = /dist\/bookreel (show .*)/.exec(readme)![1]!.replace('$MARKET', market);
+    const shown = await printed([...command.split(' '), '--data', join(clone, 'bookreel-data')]);
+    expect(shown).toContain(`up at ${at.timestamp}, snapshot ${at.id}\n`);
   });
 
   const pageOf = (name: string) => manualPages(manualInserts()).find((page) => page.name === name)!.text;

@@ -1,4 +1,5 @@
-import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { extname } from 'node:path';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { instant, integerFrom, outcome } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain/heat-map.ts';
@@ -33,7 +34,7 @@ function declared() {
       integerFrom(1, HEAT_MAP_COLUMNS_MAX),
       COLUMNS_DEFAULT,
     )
-    .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
+    .option('-o, --output <file>', 'file to write, .svg; - is standard output', svgFile, STDOUT)
     .option('--force', 'replace the file if it exists')
     .addHelpText(
       'after',
@@ -46,6 +47,12 @@ Examples:
   $ bookreel plot btc-updown-5m-1776323400 -o book.svg
   $ bookreel plot btc-updown-5m-1776323400 --outcome down --from 2026-04-16T07:12:00Z -o end.svg`,
     );
+}
+
+/** Refuses a name that promises another format. */
+function svgFile(path: string): string {
+  if (['', '.svg'].includes(extname(path).toLowerCase())) return path;
+  throw new InvalidArgumentError('It must end with .svg; the page of a market in a browser (/view) saves a PNG.');
 }
 
 export function plotCommand(terminal: Terminal): CommandUnknownOpts {

@@ -132,7 +132,7 @@ export function createApp(appDeps: AppDeps) {
   };
   const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
   const answerOf = (error: unknown, { request, set }: RequestContext) =>
-    errorResponse(error, { request, set }, { rateLimit, paths, logError });
+    errorResponse(error, { request, set }, { rateLimit, paths, hasAccounts, logError });
   callAtOnce(v1, answerOf);
   const replayed =
     replay === undefined

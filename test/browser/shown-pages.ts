@@ -73,6 +73,7 @@ const PAYMENT_PAGES: readonly ShownPage[] = [
 export const SHOWN_PAGES: readonly ShownPage[] = [
   byAnyone('start', '/'),
   byAnyone('pricing', '/pricing'),
+  byAnyone('not-found', '/no-such-page'),
   byAnyone('manual', '/docs/manual'),
   byAnyone('manual-accounts', '/docs/accounts'),
   byAnyone('reference', '/docs', { isForeign: true }),

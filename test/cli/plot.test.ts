@@ -189,6 +189,7 @@ describe('bookreel plot', () => {
     [[SLUG, '--columns', '1501'], 2, 'It must be an integer from 1 to 1500'],
     [[SLUG, '--from', '2026-04-16T07:15:01Z'], 2, 'the picture would begin at 2026-04-16T07:15:01.000Z, after its end'],
     [[SLUG, '--from', '9007199254740991'], 2, 'up to the year 9999'],
+    [[SLUG, '-o', 'picture.png'], 2, 'it must end with .svg; the page of a market in a browser (/view) saves a PNG'],
     [[SLUG, '--outcome', 'left'], 2, 'it must be up or down'],
   ] as const)('%p is refused', async (words, code, sentence) => {
     const file = join(held.path, 'refused.svg');

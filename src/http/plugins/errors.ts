@@ -1,7 +1,10 @@
 import { ValidationError } from 'elysia';
 import { DomainError } from '../../domain/errors.ts';
+import { publicPageHeaders } from '../pages/page-headers.ts';
+import { refusalPage } from '../pages/refusal-page.tsx';
 import { pathOf } from '../request-target.ts';
-import { isServerFault, problemResponse } from '../response/problem.ts';
+import { prefersHtml } from '../response/accept.ts';
+import { isServerFault, type Problem, problemResponse } from '../response/problem.ts';
 import { type ResponseSettings, respond } from '../response/response.ts';
 import { ALLOWED_METHODS, type MountedPaths } from './mounted-paths.ts';
 import { parameterRefusal } from './parameter-refusal.ts';
@@ -11,11 +14,13 @@ import { maskedTarget } from './secret-mask.ts';
 export interface ErrorDeps {
   readonly rateLimit: RateLimit;
   readonly paths: MountedPaths;
+  /** True if pages link to those of accounts. */
+  readonly hasAccounts: boolean;
   /** Takes a line about a defect or a fault of the installation. */
   readonly logError: (line: string) => void;
 }
 
-/** The response to any thrown error: a problem, or the methods of a path for OPTIONS. */
+/** The response to any thrown error: a problem, as a page where a browser asks for one; or the methods of a path for OPTIONS. */
 export function errorResponse(error: unknown, context: RequestContext, deps: ErrorDeps): Response {
   const { request, set } = context;
   const problem = problemOf(error, context, deps);
@@ -24,7 +29,16 @@ export function errorResponse(error: unknown, context: RequestContext, deps: Err
   if (isServerFault(problem)) {
     deps.logError(`${requestId} ${request.method} ${maskedTarget(pathOf(request))}: ${causeOf(problem)}`);
   }
-  return problemResponse(problem, requestId, set);
+  const pageOf = (body: Problem) => ({ html: refusalPage(body, deps.hasAccounts), headers: publicPageHeaders() });
+  return problemResponse(problem, requestId, set, isForPeople(request) ? pageOf : undefined);
+}
+
+/** Paths of the API, also of a replay's. Their answers are documents, also for browsers. */
+const API = /^(?:\/replays\/[^/]*)?\/v1(?:\/|$)/;
+
+/** Returns true if a browser asks for a page. */
+function isForPeople(request: Request): boolean {
+  return prefersHtml(request.headers.get('accept') ?? '') && !API.test(pathOf(request));
 }
 
 /** The problem of an error; undefined for OPTIONS on a path that exists. Counts a request against its address if it was not counted yet. */
@@ -49,7 +63,10 @@ function problemOf(error: unknown, context: RequestContext, { rateLimit, paths }
 function unrouted(request: Request, set: ResponseSettings, paths: MountedPaths): DomainError | undefined {
   const methods = paths.methodsAt(pathOf(request));
   if (methods === undefined) {
-    return new DomainError('not-found', 'there is no such path: /openapi.json lists all paths');
+    const sentence = isForPeople(request)
+      ? 'there is no page at this address'
+      : 'there is no such path: /openapi.json lists all paths';
+    return new DomainError('not-found', sentence);
   }
   if (request.method === 'OPTIONS') return undefined;
   set.headers.allow = methods;

@@ -88,8 +88,22 @@ export function statusOf(error: unknown): number {
   return kindOf(error).status;
 }
 
-/** The one place that turns an error into an answer. Only the message of a DomainError is shown. */
-export function problemResponse(error: unknown, requestId: string, set: ResponseSettings): Response {
+/** A page in place of the document: its text and its headers. */
+export interface ProblemPage {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * The one place that turns an error into an answer: a document, or the page of it for a browser. Only the message of a DomainError is
+ * shown.
+ */
+export function problemResponse(
+  error: unknown,
+  requestId: string,
+  set: ResponseSettings,
+  pageOf?: (problem: Problem) => ProblemPage,
+): Response {
   const kind = kindOf(error);
   const detail = kind.detail ?? (error instanceof DomainError ? error.message : kind.title);
   const name = error instanceof DomainError && kind !== INTERNAL ? error.kind : 'internal';
@@ -104,6 +118,10 @@ export function problemResponse(error: unknown, requestId: string, set: Response
   if (error instanceof DomainError && error.issues !== undefined) body.issues = [...error.issues];
   const headers = { 'content-type': 'application/problem+json', ...NO_STORE };
   set.observer?.refused(name);
+  if (pageOf !== undefined) {
+    const page = pageOf(body);
+    return respond(set, page.html, { ...page.headers, ...NO_STORE }, kind.status);
+  }
   return respond(set, JSON.stringify(body), headers, kind.status);
 }
 

@@ -1,0 +1,26 @@
+import type { Problem } from '../response/problem.ts';
+import { htmlDocument } from './document.tsx';
+
+/** A path of this service in a sentence. */
+const PATH = /((?<= )\/[a-z][\w/-]*)/;
+
+/** Why a request of a browser was not served. Paths that the sentence names are links. */
+export function refusalPage({ title, status, detail, requestId }: Problem, hasAccounts: boolean): string {
+  const children = (
+    <>
+      <h1>{title}</h1>
+      <p class="lead">
+        {`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`
+          .split(PATH)
+          .map((part, nth) => (nth % 2 === 1 ? <a href={part}>{part}</a> : part))}
+      </p>
+      <p>
+        <a href="/">Go to the start page</a>
+      </p>
+      <p class="quiet small">
+        Status {status}, request <code>{requestId}</code>
+      </p>
+    </>
+  );
+  return htmlDocument({ title, hasAccounts, width: 'prose', children });
+}
