@@ -1,6 +1,6 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, extname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
@@ -8,7 +8,7 @@ import { DomainError } from '../domain/errors.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
 import type { Mapping } from '../import/mapping/mapping-schema.ts';
 import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
-import type { FileReport, ImportReport, RecordResult, Rejection } from '../import/report.ts';
+import type { ImportReport, Rejection } from '../import/report.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import type { Archive } from '../store/archive.ts';
 import { explained } from '../store/database-errors.ts';
@@ -16,17 +16,16 @@ import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { discard } from '../store/on-disk.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { isClean, printReport, type ReportOptions } from './import-report.ts';
 import { mappingChange, readMapping } from './mapping-file.ts';
-import type { GlobalOptions } from './program-command.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { type Column, table } from './table.ts';
-import { json, printable, printError, type Terminal } from './terminal.ts';
+import { printable, type Terminal } from './terminal.ts';
 import { notingNew, withArchive } from './with-archive.ts';
 
 /** Options of all commands that import. */
-export interface StoringOptions extends GlobalOptions {
+export interface StoringOptions extends ReportOptions {
   readonly diskFloor: DiskFloor;
 }
 
@@ -34,13 +33,6 @@ type ImportCommandOptions = OptionsOf<typeof declared>;
 
 /** The options of an import, without its sources. */
 type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReject' | 'signal' | 'mapping'>;
-
-const MISSING_SHOWN = 20;
-const EXAMPLES_NAMED = 3;
-const KINDS_SHOWN = 10;
-const PACKED = /\.(?:gz|zst|xz)$/i;
-const MISSING_HINT =
-  "; --missing FILE writes their condition ids, and 'bookreel manual recordings' says where to get them";
 
 function declared() {
   return addSettings(programCommand('import'), 'diskFloor')
@@ -63,6 +55,7 @@ function declared() {
     .option('--mirror', "derive the books of an outcome from the other outcome's, up to the first one of its own")
     .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
     .option('--missing <file>', 'write the condition ids of unknown markets to this new file, one a line')
+    .option('--files', 'list every file: many are summed up by folder and format')
     .option('--dry-run', 'validate without storing')
     .addHelpText(
       'after',
@@ -228,164 +221,6 @@ export async function importSources(
   } finally {
     archive.database.checkpoint();
   }
-}
-
-export function printReport(terminal: Terminal, options: GlobalOptions, report: ImportReport): void {
-  if (options.json === true) terminal.out(json(report));
-  else printText(terminal, report);
-  for (const failure of failuresOf(report)) printError(terminal, failure, 'failed');
-}
-
-function printText(terminal: Terminal, report: ImportReport): void {
-  const { total, files, reasons, missingMarkets, skipped, elapsedMs } = report;
-  const rate = Math.round((total.read / Math.max(1, elapsedMs)) * 1000);
-  const word = report.dryRun ? 'would be stored' : 'stored';
-  const contradicted = total.contradicted === 0 ? '' : `${total.contradicted} contradicted, `;
-  terminal.out(
-    `${countText(total.read, 'record')} read from ${countText(files.length, 'file')}: ${total.stored} ${word}, ${total.duplicate} duplicate, ${contradicted}${total.rejected} rejected, ${countText(total.gaps, 'gap')} opened (${rate} records/s)\n`,
-  );
-  if (files.length > 0) terminal.out(table(terminal, itemColumns(total), files.flatMap(itemRowsOf)));
-  const made = files.filter(hasOtherRecords).flatMap(recordRowsOf);
-  if (made.length > 0) terminal.out(`\n${table(terminal, recordColumns(total), made)}`);
-  if (report.dryRun) terminal.err('dry run: nothing was stored\n');
-  if (report.mirrored > 0) terminal.err(`${countText(report.mirrored, 'snapshot')} derived from the other outcome\n`);
-  if (total.droppedLevels > 0) terminal.err(`left out ${countText(total.droppedLevels, 'level')} of size 0\n`);
-  for (const note of report.notes) terminal.err(`${printable(note)}\n`);
-  if (files.length > 0 && skipped.length > 0) terminal.err(`${skippedText(skipped)}\n`);
-  for (const { reason, count, examples } of reasons) {
-    const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
-    const rest = count > examples.length ? ', …' : '';
-    const also = others.length === 0 ? '' : ` (${countText(count, 'record')}, also ${others.join(', ')}${rest})`;
-    terminal.err(`${first}: ${printable(reason)}${also}\n`);
-  }
-  for (const conditionId of missingMarkets.slice(0, MISSING_SHOWN)) terminal.err(`unknown market ${conditionId}\n`);
-  const unlisted = missingMarkets.length - MISSING_SHOWN;
-  if (unlisted > 0) terminal.err(`… and ${countText(unlisted, 'more unknown market')}\n`);
-}
-
-/** Why an import is not complete, in sentences that say what to do. */
-function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }: ImportReport): string[] {
-  const { read, stored, duplicate, contradicted, rejected } = total;
-  const unread = files.flatMap((file) =>
-    file.error === undefined
-      ? []
-      : [`${printable(file.error)}${file.read > 0 ? '; the records before the damage are stored' : ''}`],
-  );
-  const listed = reasons.reduce((count, { examples }) => count + examples.length, 0);
-  const remedy = listed < rejected ? '--rejects FILE writes them all' : 'correct them and import them again';
-  const notStored = read - stored - duplicate - contradicted - rejected;
-  return [
-    ...(files.length === 0 ? [nothingFound(skipped)] : []),
-    ...unread,
-    ...(rejected > 0 ? [`${rejected} of ${countText(read, 'record')} rejected: ${remedy}`] : []),
-    ...(missingMarkets.length > 0
-      ? [
-          `${countText(missingMarkets.length, 'market')} unknown: import their market records, then this again${MISSING_HINT}`,
-        ]
-      : []),
-    ...(stopped ? ['the import was stopped: run the same command again to import the rest'] : []),
-    ...(!stopped && notStored > 0
-      ? [`${countText(notStored, 'record')} read and not stored: run the same command again`]
-      : []),
-  ];
-}
-
-function skippedText(skipped: readonly string[]): string {
-  const [first] = skipped;
-  return skipped.length === 1
-    ? `${printable(first!)}: skipped, not a recording`
-    : `skipped ${kindsText(skipped)}: they are not recordings`;
-}
-
-function nothingFound(skipped: readonly string[]): string {
-  const formats = "'bookreel manual recordings' lists the formats";
-  if (skipped.length === 0) return `no recording was found, because there is no file: ${formats}`;
-  return `no recording was found in ${kindsText(skipped)}: ${formats}`;
-}
-
-/** The number of files of each kind, the most frequent first, and the first of them. */
-function kindsText(skipped: readonly string[]): string {
-  const kinds = Map.groupBy(skipped, (path) => extname(path.replace(PACKED, '')).toLowerCase() || 'no extension');
-  const counts = [...kinds]
-    .sort(([, a], [, b]) => b.length - a.length)
-    .map(([kind, { length }]) => `${length} ${printable(kind)}`);
-  const examples = skipped
-    .slice(0, EXAMPLES_NAMED)
-    .map((path) => printable(path))
-    .join(', ');
-  return `${countText(skipped.length, 'file')} (${counts.slice(0, KINDS_SHOWN).join(', ')}; for example ${examples})`;
-}
-
-type Total = ImportReport['total'];
-type Result = 'read' | 'stored' | 'duplicate' | 'contradicted' | 'rejected' | 'ignored';
-
-/** The counts of a row. Few imports have contradicted messages: the others have no column for them. */
-function resultsOf({ contradicted }: Total): readonly Result[] {
-  return [
-    'read',
-    'stored',
-    'duplicate',
-    ...(contradicted > 0 ? (['contradicted'] as const) : []),
-    'rejected',
-    'ignored',
-  ];
-}
-
-type ItemRow = { readonly kind: string } & Readonly<Record<Result, number>> &
-  Partial<Pick<FileReport, 'path' | 'format' | 'gaps'>>;
-
-function itemColumns(total: Total): readonly Column<ItemRow>[] {
-  return [
-    { heading: 'file', cell: ({ path }) => path, cut: 'front' },
-    { heading: 'format', cell: ({ format }) => format },
-    { heading: 'kind', cell: ({ kind }) => kind },
-    ...resultsOf(total).map((result) => ({ heading: result, cell: (row: ItemRow) => row[result] })),
-    { heading: 'gaps', cell: ({ gaps }) => gaps },
-  ];
-}
-
-/** One row per kind; the first one names the file. */
-function itemRowsOf({ path, format, kinds, gaps }: FileReport): ItemRow[] {
-  const none = { kind: '', read: 0, stored: 0, duplicate: 0, contradicted: 0, rejected: 0, ignored: 0 };
-  const [first = none, ...others] = kinds;
-  return [{ ...first, path, format, gaps }, ...others];
-}
-
-/** Returns true unless each item of a file became one record: then counts of items do not show how many records are stored. */
-function hasOtherRecords({ types, ...items }: FileReport): boolean {
-  const made = types.reduce((sum, type) => sum + type.made, 0);
-  const stored = types.reduce((sum, type) => sum + type.stored, 0);
-  return made !== items.read - items.rejected || stored !== items.stored;
-}
-
-function recordResultsOf({ types }: Total): readonly RecordResult[] {
-  const isContradicted = types.some(({ contradicted }) => contradicted > 0);
-  return ['stored', 'duplicate', ...(isContradicted ? (['contradicted'] as const) : []), 'rejected'];
-}
-
-type RecordRow = FileReport['types'][number] & { readonly path: string };
-
-function recordColumns(total: Total): readonly Column<RecordRow>[] {
-  return [
-    { heading: 'file', cell: ({ path }) => path, cut: 'front' },
-    { heading: 'records', cell: ({ type }) => type },
-    { heading: 'made', cell: ({ made }) => made },
-    ...recordResultsOf(total).map((result) => ({ heading: result, cell: (row: RecordRow) => row[result] })),
-  ];
-}
-
-/** One row per type of the records that were made of a file's items; the first one names the file. */
-function recordRowsOf({ path, types }: FileReport): RecordRow[] {
-  return types.map((type, index) => ({ ...type, path: index === 0 ? path : '' }));
-}
-
-export function isClean(report: ImportReport): boolean {
-  return (
-    report.files.length > 0 &&
-    report.total.rejected === 0 &&
-    !report.stopped &&
-    report.files.every((file) => file.error === undefined)
-  );
 }
 
 /** The most important figures come first: a narrow terminal cuts the end off. */

@@ -188,6 +188,15 @@ export function totalOf(files: readonly FileReport[]): ImportReport['total'] {
   };
 }
 
+/** The sums of files, by kind and by type. */
+export function summedUp(files: readonly FileReport[]): Omit<FileReport, 'path' | 'format' | 'error'> {
+  const byKind = Map.groupBy(
+    files.flatMap(({ kinds }) => kinds),
+    ({ kind }) => kind,
+  );
+  return { ...totalOf(files), kinds: [...byKind].map(([kind, counts]) => ({ kind, ...sumOf(counts) })) };
+}
+
 function typesOf(files: readonly FileReport[]): TypeReport[] {
   const byType = Map.groupBy(
     files.flatMap(({ types }) => types),
