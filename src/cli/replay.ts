@@ -175,7 +175,7 @@ function announce(
     terminal.out(json({ ...addresses, recipe, curl }));
     return;
   }
-  const { markets, coins, standIns, from, to, speed, state, now } = resource;
+  const { markets, coins, simulated, standIns, from, to, speed, state, now } = resource;
   terminal.out(
     `bookreel ${VERSION} replays ${countText(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
@@ -183,7 +183,7 @@ WebSocket   ${socket}
 REST        ${origin}
 RTDS        ${rtds}
 Binance     ${binance}
-${recipeLines(recipe)}${standInsLine(standIns)}${curl}
+${recipeLines(recipe)}${simulatedLine(simulated)}${standInsLine(standIns)}${curl}
 `,
   );
 }
@@ -194,6 +194,10 @@ function recipeLines(recipe: TlsRecipe | undefined): string {
   return `Hosts       add the line of '${hostsPath}' to /etc/hosts of the program
 Trust       set NODE_EXTRA_CA_CERTS or SSL_CERT_FILE of the program to '${authorityPath}'
 `;
+}
+
+function simulatedLine(coins: readonly string[]): string {
+  return coins.length === 0 ? '' : `Simulated   markets and prices of ${coins.join(', ')}\n`;
 }
 
 function standInsLine(standIns: number): string {

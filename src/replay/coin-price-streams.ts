@@ -31,10 +31,15 @@ interface Subscription extends Upcoming {
 
 const MESSAGES_PER_CLOCK_CHECK = 64;
 
+export interface CoinSource {
+  readonly coin: string;
+  readonly source: string;
+}
+
 /** A message about each price of a coin from one source after an instant. Every time in it has the replay's shift added. */
 export function* priceMessages(
   { archive, shiftMs }: Replay,
-  { coin, source }: { readonly coin: string; readonly source: string },
+  { coin, source }: CoinSource,
   afterMs: InstantMs,
   messageOf: (price: PriceRecord, shiftMs: number) => string,
 ): Generator<CoinMessage> {

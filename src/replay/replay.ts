@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { firstIndex } from '../domain/first-index.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
+import { isSimulated, SIMULATED } from '../domain/publisher.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -81,6 +82,8 @@ export class Replay {
   readonly prices = new PriceTexts();
   /** The coins of its markets, each once. */
   readonly coins: readonly string[];
+  /** Those of which all its markets are simulated. */
+  readonly simulatedCoins: readonly string[];
   /** The number of its markets with a stand-in for an asset id that was not recorded. */
   readonly standIns: number;
   /** By market key, in the order of their windows' starts. */
@@ -114,6 +117,8 @@ export class Replay {
       );
     }
     this.coins = [...new Set(markets.map(({ symbol }) => symbol))].sort();
+    const real = new Set(markets.filter((market) => !isSimulated(market)).map(({ symbol }) => symbol));
+    this.simulatedCoins = this.coins.filter((coin) => !real.has(coin));
     this.standIns = markets.filter((market) => !hasAssetIds(market)).length;
     const announcements: Announcement[] = [];
     archive.database.read(() => {
@@ -182,6 +187,11 @@ export class Replay {
   /** Returns true if this replay has the market and it is listed at `instantMs`. */
   hasListed(market: Pick<StoredMarket, 'key'>, instantMs: InstantMs): boolean {
     return this.listedMsOf(market) <= instantMs;
+  }
+
+  /** The source of a coin's prices that are sent as those of `publisher`: simulated markets have simulated prices. */
+  priceSource(coin: string, publisher: string): string {
+    return this.simulatedCoins.includes(coin) ? SIMULATED : publisher;
   }
 
   /** When a market of this replay is listed, see `replayedListingMs`. Infinity for any other market. */

@@ -1,4 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
+import { isSimulated, SIMULATED } from '../domain/publisher.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import type { Archive } from './archive.ts';
 import type { StoredMarket } from './markets.ts';
@@ -50,8 +51,6 @@ interface Size {
 }
 
 /** Limits of one transaction, about 30 ms: markets examined, and bytes of segments deleted. A market is never split between two. */
-/** The source of the simulated prices, and the beginning of every slug of the simulated markets. */
-const SIMULATED = 'simulated';
 const MARKETS_PER_STEP = 100;
 const BYTES_PER_STEP = 4 * 1024 * 1024;
 /** Maximum number of segments of coin prices that one transaction deletes: no more bytes than for markets. */
@@ -226,8 +225,7 @@ export class Deletion {
   #matches(market: StoredMarket): boolean {
     const { coins, sources, beforeMs } = this.#filter;
     if (coins !== undefined && !coins.includes(market.symbol)) return false;
-    if (sources !== undefined && !(sources.includes(SIMULATED) && market.slug.startsWith(`${SIMULATED}-`)))
-      return false;
+    if (sources !== undefined && !(sources.includes(SIMULATED) && isSimulated(market))) return false;
     return beforeMs === undefined || market.endMs <= beforeMs;
   }
 

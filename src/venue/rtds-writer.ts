@@ -15,20 +15,26 @@ export interface RtdsTopic {
   readonly windowSeconds?: number;
 }
 
-/** The venue names a connection in each update; all connections to a replay have this name, since all get the same bytes. */
-const CONNECTION_ID = 'replay';
 /** The first messages have this topic, whatever topic the client has subscribed to. */
 const HISTORY_TOPIC = 'crypto_prices';
 
-/** An update as RTDS sends it, but without `full_accuracy_value`: recordings are kept as the number `value`. */
-export function rtdsUpdate({ name, windowSeconds }: RtdsTopic, symbol: string, price: RtdsPrice): string {
+/**
+ * An update as RTDS sends it, but without `full_accuracy_value`: recordings are kept as the number `value`. The venue names a connection
+ * in each update; all connections to a replay have the same name, since all get the same bytes, and another one if prices are simulated.
+ */
+export function rtdsUpdate(
+  { name, windowSeconds }: RtdsTopic,
+  symbol: string,
+  price: RtdsPrice,
+  connection: 'replay' | 'simulated',
+): string {
   const payload = {
     symbol,
     timestamp: price.timestampMs,
     value: price.price,
     ...(windowSeconds === undefined ? {} : { window_s: windowSeconds }),
   };
-  const update = { connection_id: CONNECTION_ID, payload, timestamp: price.timestampMs, topic: name, type: 'update' };
+  const update = { connection_id: connection, payload, timestamp: price.timestampMs, topic: name, type: 'update' };
   return JSON.stringify(update);
 }
 

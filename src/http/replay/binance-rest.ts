@@ -20,7 +20,7 @@ export function* klines(question: VenueQuestion, candles: Candles, limitMax: num
   const asked = new BinanceQuery(query, ['symbol', 'interval', 'startTime', 'endTime', 'limit']);
   const { shiftMs } = replay;
   const coin = knownCoin(replay, asked.symbol());
-  const series = { coin, source: BINANCE, intervalMs: asked.interval(), phaseMs: shiftMs };
+  const series = { coin, source: replay.priceSource(coin, BINANCE), intervalMs: asked.interval(), phaseMs: shiftMs };
   const limit = asked.limit(limitMax);
   const { fromMs, toMs } = spanOf(asked, question);
   // The span is one of beginnings: its last candle has later prices too, up to the clock.
@@ -42,7 +42,7 @@ export function trades(question: VenueQuestion): object {
   const { fromMs, toMs } = spanOf(asked, question);
   const order = fromMs === undefined ? 'desc' : 'asc';
   const page = { fromMs: fromMs ?? 0, toMs, order, after: undefined, limit } as const;
-  const { records } = replay.archive.prices.pageOfCoin(coin, page, BINANCE);
+  const { records } = replay.archive.prices.pageOfCoin(coin, page, replay.priceSource(coin, BINANCE));
   return (order === 'asc' ? records : records.toReversed()).map((record) => tradeFields(record, replay.shiftMs));
 }
 
@@ -63,7 +63,7 @@ export function dayTickers(question: VenueQuestion, candles: Candles): Steps<obj
   const { replay, nowMs } = question;
   const fromMs = nowMs - DAY_MS + 1;
   return perCoin(question, function* (coin) {
-    const series = { coin, source: BINANCE, intervalMs: DAY_MS, phaseMs: -fromMs };
+    const series = { coin, source: replay.priceSource(coin, BINANCE), intervalMs: DAY_MS, phaseMs: -fromMs };
     const [day] = yield* candles.first(series, fromMs, nowMs);
     return day && dayTicker(coin, day, latestPrice(replay, coin, nowMs)?.trade?.size, replay.shiftMs);
   });
@@ -104,8 +104,8 @@ function* perCoin<T>({ replay, query }: VenueQuestion, of: (coin: string) => Ste
   return query.has('symbol') ? found[0]! : found;
 }
 
-function latestPrice({ archive }: Replay, coin: string, nowMs: InstantMs): PriceRecord | undefined {
-  return archive.prices.latestOfSource(coin, BINANCE, nowMs);
+function latestPrice(replay: Replay, coin: string, nowMs: InstantMs): PriceRecord | undefined {
+  return replay.archive.prices.latestOfSource(coin, replay.priceSource(coin, BINANCE), nowMs);
 }
 
 function knownCoin(replay: Replay, symbol: string): string {

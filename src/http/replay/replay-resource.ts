@@ -53,6 +53,9 @@ export const ReplayResource = Type.Object(
     rebase: Rebase,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
+    simulated: Type.Array(Type.String(), {
+      description: 'Those of its coins whose markets are simulated: their prices are simulated too, under every name.',
+    }),
     standIns: Type.Integer({
       minimum: 0,
       description:
@@ -126,7 +129,7 @@ export const ReplayChange = Type.Partial(
 );
 
 export function replayResource(replays: Replays, replay: Replay): ReplayResource {
-  const { id, clock, options, coins, marketCount, standIns } = replay;
+  const { id, clock, options, coins, marketCount, simulatedCoins, standIns } = replay;
   return {
     id,
     isFirst: replays.list()[0] === replay,
@@ -141,6 +144,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     rebase: options.rebase ? 'now' : null,
     coins: [...coins],
     markets: marketCount,
+    simulated: [...simulatedCoins],
     standIns,
     clients: replay.clients,
     paths: {

@@ -2,12 +2,11 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { pricesIn } from '../../segment/price-segment.ts';
 import type { Archive } from '../../store/archive.ts';
 import { VersionedCache } from '../../store/versioned-cache.ts';
+import type { CoinSource } from '../coin-price-streams.ts';
 import { Candle } from './candle.ts';
 
 /** Prices of one source of a coin, in intervals that begin at multiples of `intervalMs` less `phaseMs`. */
-export interface CandleSeries {
-  readonly coin: string;
-  readonly source: string;
+export interface CandleSeries extends CoinSource {
   /** Less than a minute, or whole minutes. */
   readonly intervalMs: number;
   readonly phaseMs: number;

@@ -11,7 +11,7 @@ export function streamMessages(replay: Replay, name: string): CoinPriceStream['m
   const [symbol = '', kind = '', ...more] = name.split('@');
   const coin = symbol === symbol.toLowerCase() ? coinOf(replay, symbol.toUpperCase()) : undefined;
   if (coin === undefined || more.length > 0) return undefined;
-  const recorded = { coin, source: BINANCE };
+  const recorded = { coin, source: replay.priceSource(coin, BINANCE) };
   if (kind === 'trade' || kind === 'aggTrade') {
     return (afterMs) =>
       priceMessages(replay, recorded, afterMs, (price, shiftMs) => tradeMessage(kind, symbolOf(coin), price, shiftMs));

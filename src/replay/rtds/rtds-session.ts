@@ -4,7 +4,7 @@ import { type PriceRecord, pricesIn } from '../../segment/price-segment.ts';
 import { type RtdsSubscription, rtdsRequest } from '../../venue/rtds-request-parser.ts';
 import { type RtdsTopic, rtdsHistory, rtdsRefusal, rtdsUpdate } from '../../venue/rtds-writer.ts';
 import type { SessionDeps } from '../clocked-sender.ts';
-import { type CoinPriceStream, CoinPriceStreams, priceMessages } from '../coin-price-streams.ts';
+import { type CoinPriceStream, CoinPriceStreams, type CoinSource, priceMessages } from '../coin-price-streams.ts';
 import type { Connection } from '../connection.ts';
 import type { Replay } from '../replay.ts';
 
@@ -81,18 +81,21 @@ export class RtdsSession {
     for (const coin of this.#replay.coins) {
       const symbol = `${coin}${topic.quote}`;
       if (symbols !== undefined && !symbols.includes(symbol)) continue;
+      // No averages are simulated.
+      const source = topic.windowSeconds === undefined ? this.#replay.priceSource(coin, topic.source) : topic.source;
+      const connection = source === topic.source ? 'replay' : 'simulated';
       streams.set(`${topic.name} ${symbol}`, {
         messagesAfter: (atMs) =>
-          priceMessages(this.#replay, { coin, source: topic.source }, atMs, (price, shiftMs) =>
-            rtdsUpdate(topic, symbol, shifted(price, shiftMs)),
+          priceMessages(this.#replay, { coin, source }, atMs, (price, shiftMs) =>
+            rtdsUpdate(topic, symbol, shifted(price, shiftMs), connection),
           ),
-        ...(symbols !== undefined && { openingAt: (atMs) => this.#history(coin, topic, symbol, atMs) }),
+        ...(symbols !== undefined && { openingAt: (atMs) => this.#history({ coin, source }, symbol, atMs) }),
       });
     }
     return streams;
   }
 
-  #history(coin: string, { source }: RecordedTopic, symbol: string, atMs: InstantMs): string | undefined {
+  #history({ coin, source }: CoinSource, symbol: string, atMs: InstantMs): string | undefined {
     const { archive, shiftMs } = this.#replay;
     const slices = archive.prices.slicesOfSource(coin, source, atMs - HISTORY_MS + 1, atMs);
     const prices = [...pricesIn(slices)].slice(-HISTORY_PRICES_MAX).map((price) => shifted(price, shiftMs));
