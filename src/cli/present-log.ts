@@ -68,7 +68,7 @@ export class PresentLog implements Disposable {
   }
 
   #nameStart(replay: Replay, nowMs: InstantMs): void {
-    const { id, shiftMs, aheadMs } = replay;
+    const { id, shiftMs, aheadMs, waitMs } = replay;
     this.#log.info(`replay ${id}: ${formatInstant(nowMs)} is moved to ${formatInstant(nowMs + shiftMs)}`);
     if (aheadMs !== 0) {
       const seconds = `${Math.abs(aheadMs) / 1000} s ${aheadMs < 0 ? 'before' : 'after'}`;
@@ -76,6 +76,7 @@ export class PresentLog implements Disposable {
         `replay ${id}: its clock is ${seconds} the present: the recording does not have the present's place in its window`,
       );
     }
+    if (waitMs > 0) this.#log.info(`replay ${id}: it begins in ${waitMs / 1000} s, with the window`);
     for (const [timeframe, count] of replay.misplacedWindows()) {
       this.#log.warn(
         `replay ${id}: the windows of ${countText(count, 'market')} of ${timeframe} do not start when the venue's windows start now: bots cannot find them by their clock`,

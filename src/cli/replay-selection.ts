@@ -38,12 +38,13 @@ export function addSelectionFlags<Own extends OptionValues>(command: Command<[],
         'now: move times and slugs so that the market of the present is open at the start',
       ).choices(['now']),
     )
+    .option('--loop', 'with --rebase now: begin again with the next window when the replay ends')
     .option('--strict', 'refuse what the venue refuses: a second opening frame, PING before a subscription')
     .option('--paused', 'start with a paused clock');
 }
 
 /** The body of a POST to /v1/replays for these flags. */
 export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
-  const { from, to, speed, gaps, mirror, strict, rebase, paused } = flags;
-  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, strict, rebase, paused };
+  const { from, to, speed, gaps, mirror, strict, rebase, loop, paused } = flags;
+  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, strict, rebase, loop, paused };
 }

@@ -13,6 +13,8 @@ export interface RecordedWindow extends Pick<Market, 'timeframe' | 'startMs' | '
 interface PresentStart {
   readonly instantMs: InstantMs;
   readonly shiftMs: number;
+  /** Until the present is at the moved instant; undefined: the clock runs at once. */
+  readonly waitMs?: number;
 }
 
 /** A rating of a start: lower is better, and each field decides only if those before it are equal. */
@@ -24,6 +26,9 @@ interface Rating {
 }
 
 const HOUR_MS = WINDOW_MS['1h'];
+/** A start waits for a window at most this long, and takes one that has begun if it is late by less than LATE_MS. */
+const WAIT_MS_MAX = WINDOW_MS['15m'];
+const LATE_MS = 2000;
 
 /**
  * The start of a replay in the present, `wallMs`: an instant of `span` with the present's place in its window, so that moved
@@ -35,6 +40,9 @@ const HOUR_MS = WINDOW_MS['1h'];
  *   2. a shift that gives more of the open markets the window of the present, and then puts more of all markets on the grid. All
  *      of them may be impossible if the recording is short, or if clocks change in it or while it is replayed;
  *   3. the earliest instant.
+ *
+ * With several timeframes, a start that has a market out of place, or leaves less of `span` than its longest window, gives way to the
+ * beginning of a window that has fewer, or leaves more: see `windowBeginning`.
  *
  * If no market is open at any of these instants, the start is where the first one is open, and that market has the window of the
  * present: then the replay's clock is up to a window before or after the present.
@@ -66,13 +74,52 @@ export function presentStart(windows: readonly RecordedWindow[], span: Span, wal
     const rated = { instantMs, shiftMs, open, misplacedOpen, misplaced };
     if (best === undefined || isBetter(rated, best)) best = rated;
   }
-  if (best !== undefined && best.open < TIMEFRAMES.length) return best;
+  if (best !== undefined && best.open < TIMEFRAMES.length) {
+    const longestMs = Math.max(...lengths);
+    const next = longestMs > Math.min(...lengths) ? windowBeginning(windows, span, wallMs) : undefined;
+    if (next === undefined || next.misplacedOpen > best.misplacedOpen) return best;
+    const isLast = span.toMs - best.instantMs < longestMs && next.instantMs < best.instantMs;
+    return next.misplacedOpen < best.misplacedOpen || isLast ? next : best;
+  }
   const openAtFirst = near.filter((window) => isOpen(window, firstMs));
   const first = openAtFirst.find(({ timeframe }) => timeframe === TIMEFRAMES[shortestOf(openAtFirst)]);
   if (first !== undefined) {
     return { instantMs: firstMs, shiftMs: currentMs[first.timeframe]! - first.startMs };
   }
   return best ?? { instantMs: firstMs, shiftMs: wallMs - firstMs - untilNextMs };
+}
+
+/**
+ * The start of a replay at the beginning of a window of the shortest timeframe, when the next window of the venue begins: it waits until
+ * then. Of the beginnings that give most of their markets the window of the present, the one with the least time of waiting and of the
+ * recording that is left out. Undefined if no window with a record begins within `span`.
+ */
+export function windowBeginning(windows: readonly RecordedWindow[], span: Span, wallMs: InstantMs) {
+  const recorded = windows.filter(({ startMs, endMs, firstMs }) => {
+    return startMs >= span.fromMs && startMs < span.toMs && firstMs < endMs;
+  });
+  const timeframe = TIMEFRAMES[shortestOf(recorded)];
+  if (timeframe === undefined) return undefined;
+  const firstStartMs = Math.min(...recorded.map(({ startMs }) => startMs));
+  const starts = recorded.filter(
+    (window) => window.timeframe === timeframe && window.startMs <= firstStartMs + HOUR_MS,
+  );
+  let best: (Required<PresentStart> & { misplacedOpen: number; costMs: number }) | undefined;
+  const stepMs = Math.min(WINDOW_MS[timeframe], HOUR_MS);
+  const earliestMs = windowStartBefore(timeframe, wallMs - LATE_MS) + stepMs;
+  for (let beginMs = earliestMs; beginMs <= wallMs + Math.max(WAIT_MS_MAX, stepMs); beginMs += stepMs) {
+    if (!isWindowStart(timeframe, beginMs)) continue;
+    for (const { startMs, firstMs } of starts) {
+      const shiftMs = beginMs - startMs;
+      const open = windows.filter((window) => window.startMs <= startMs && startMs < window.endMs);
+      const misplacedOpen = open.filter((each) => !isWindowStart(each.timeframe, each.startMs + shiftMs)).length;
+      const waitMs = Math.max(0, beginMs - wallMs);
+      const costMs = waitMs + Math.max(startMs, firstMs) - firstStartMs;
+      if (best !== undefined && (misplacedOpen - best.misplacedOpen || costMs - best.costMs) >= 0) continue;
+      best = { instantMs: startMs + Math.max(0, wallMs - beginMs), shiftMs, waitMs, misplacedOpen, costMs };
+    }
+  }
+  return best;
 }
 
 /** The first instant of a span at which a market is open; its beginning if there is none. */

@@ -44,7 +44,7 @@ export class ReplayClock {
   readonly #positions = new Map<Follower, InstantMs>();
   #speed: Speed;
   #isPaused = true;
-  /** The instant at the last change, and the monotonic clock at that time. */
+  /** The instant at the last change, and the monotonic clock at that time, or when the clock begins to run. */
   #anchorMs: number;
   #anchoredAtMs: number;
 
@@ -83,7 +83,8 @@ export class ReplayClock {
   /** Real milliseconds until the clock is at `instantMs`; undefined while it is paused, at 'max', or if it ends earlier. */
   realMsUntil(instantMs: InstantMs): number | undefined {
     if (this.#isPaused || this.#speed === 'max' || instantMs > this.span.toMs) return undefined;
-    return Math.max(0, (instantMs - this.#exactMs()) / this.#speed);
+    const untilRunningMs = Math.max(0, this.#anchoredAtMs - this.#monotonicMs());
+    return untilRunningMs + Math.max(0, (instantMs - this.#exactMs()) / this.#speed);
   }
 
   pause(): void {
@@ -106,11 +107,14 @@ export class ReplayClock {
     throw new DomainError('invalid-parameter', `the instant is outside the replay: choose one ${range}`);
   }
 
-  /** Jumps to an instant of the span, forwards or backwards. Throws as `checkWithin`. */
-  seek(instantMs: InstantMs): void {
+  /**
+   * Jumps to an instant of the span, forwards or backwards, and stands there for `waitMs`, unless its speed is 'max'. Throws as
+   * `checkWithin`.
+   */
+  seek(instantMs: InstantMs, waitMs = 0): void {
     this.checkWithin(instantMs);
     for (const follower of this.#positions.keys()) this.#positions.set(follower, instantMs);
-    this.#set('jump', { instantMs });
+    this.#set('jump', { instantMs, waitMs });
   }
 
   /** Moves forwards to an instant, at most to the end, as if time had passed, and pauses there. It never moves back. */
@@ -145,7 +149,8 @@ export class ReplayClock {
     const { toMs } = this.span;
     if (this.#isPaused) return this.#anchorMs;
     if (this.#speed !== 'max') {
-      return Math.min(toMs, this.#anchorMs + (this.#monotonicMs() - this.#anchoredAtMs) * this.#speed);
+      const passedMs = Math.max(0, this.#monotonicMs() - this.#anchoredAtMs);
+      return Math.min(toMs, this.#anchorMs + passedMs * this.#speed);
     }
     if (this.#positions.size === 0) return this.#anchorMs;
     let slowestMs = toMs;
@@ -155,12 +160,15 @@ export class ReplayClock {
 
   #anchorHere(): void {
     this.#anchorMs = this.#exactMs();
-    this.#anchoredAtMs = this.#monotonicMs();
+    this.#anchoredAtMs = Math.max(this.#anchoredAtMs, this.#monotonicMs());
   }
 
-  #set(change: ClockChange, to: { instantMs?: InstantMs; isPaused?: boolean; speed?: Speed }): void {
-    this.#anchorMs = to.instantMs ?? this.#exactMs();
-    this.#anchoredAtMs = this.#monotonicMs();
+  #set(change: ClockChange, to: { instantMs?: InstantMs; waitMs?: number; isPaused?: boolean; speed?: Speed }): void {
+    this.#anchorHere();
+    if (to.instantMs !== undefined) {
+      this.#anchorMs = to.instantMs;
+      this.#anchoredAtMs = this.#monotonicMs() + (to.waitMs ?? 0);
+    }
     this.#isPaused = to.isPaused ?? this.#isPaused;
     this.#speed = to.speed ?? this.#speed;
     for (const listener of [...this.#listeners]) listener(change);

@@ -14,7 +14,7 @@ import { MarketPlayback } from './market-playback.ts';
 import { bookAt, type KnownBook, type MirrorMode } from './market-state.ts';
 import { compareStarts, marketsByStart } from './markets-by-start.ts';
 import { type NamedWindow, presentSlugs } from './present-slugs.ts';
-import { misplacedWindows, presentStart } from './present-start.ts';
+import { misplacedWindows, presentStart, windowBeginning } from './present-start.ts';
 import { ReplayClock, type Span, type Speed } from './replay-clock.ts';
 import { findByAsset, hasAssetIds, withAssetIds } from './stand-in-assets.ts';
 import { TickSizes } from './tick-sizes.ts';
@@ -42,6 +42,8 @@ export interface ReplayOptions {
   readonly mirror: MirrorMode;
   /** True if sockets refuse all that the venue refuses, also requests that could be answered. */
   readonly strict: boolean;
+  /** True if a rebased replay begins again at its end, with the next window of the present. */
+  readonly loop: boolean;
   /** True if times and slugs are moved to the present when the replay starts or jumps, see presentStart. */
   readonly rebase: boolean;
 }
@@ -69,6 +71,8 @@ export interface Announcement {
 const AFTER_WINDOW_MS = 86_400_000;
 const BEFORE_WINDOW_MS = 7 * 86_400_000;
 const ID_BYTES = 6;
+/** A replay of no length must not begin again all the time, and a timer takes no longer time than a day. */
+const [LOOP_MS_MIN, LOOP_MS_MAX] = [100, 86_400_000];
 
 /** A selection of markets, the clock that drives them, and the announcements to its clients. */
 export class Replay {
@@ -98,6 +102,8 @@ export class Replay {
   readonly #wallMs: () => number;
   #shiftMs = 0;
   #aheadMs = 0;
+  #waitMs = 0;
+  #loopTimer: ReturnType<typeof setTimeout> | undefined;
   /** The slugs of a rebased replay by market key; undefined until they are needed after a shift. */
   #slugs: ReadonlyMap<number, string> | undefined;
   /** The instant requested since the replay last ran; undefined if none was. A rebased replay starts there or later. */
@@ -137,6 +143,7 @@ export class Replay {
     this.#wallMs = clocks.wallMs;
     this.#wantedMs = span.fromMs;
     this.#moveToPresent();
+    if (options.loop) this.clock.onChange(() => this.#awaitEnd());
   }
 
   /** Milliseconds from recorded timestamps to sent ones. */
@@ -147,6 +154,11 @@ export class Replay {
   /** Milliseconds from the present to the moved time of the clock when a rebased replay last started or jumped, see presentStart. */
   get aheadMs(): number {
     return this.#aheadMs;
+  }
+
+  /** Milliseconds that the clock stood still, or stands, when a rebased replay last started or jumped, see presentStart. */
+  get waitMs(): number {
+    return this.#waitMs;
   }
 
   /** The windows that start after `afterMs` up to `untilMs`, inclusive, by start. */
@@ -271,15 +283,32 @@ export class Replay {
   }
 
   /** Moves a rebased replay to the present: it starts at the wanted instant or later. Does nothing without a wanted instant. */
-  #moveToPresent(): void {
+  #moveToPresent(startOf: typeof presentStart = presentStart): void {
     if (!this.options.rebase || this.#wantedMs === undefined) return;
     const span = { fromMs: this.#wantedMs, toMs: this.clock.span.toMs };
     const wallMs = Math.round(this.#wallMs());
-    const { instantMs, shiftMs } = presentStart(this.#windows, span, wallMs);
+    const { instantMs, shiftMs, waitMs = 0 } = startOf(this.#windows, span, wallMs);
     this.#shiftMs = shiftMs;
-    this.#aheadMs = instantMs + shiftMs - wallMs;
+    this.#waitMs = waitMs;
+    this.#aheadMs = instantMs + shiftMs - wallMs - waitMs;
     this.#slugs = undefined;
-    this.clock.seek(instantMs);
+    this.clock.seek(instantMs, waitMs);
+  }
+
+  /** Begins again at the end of the clock's span, while it runs. */
+  #awaitEnd(): void {
+    clearTimeout(this.#loopTimer);
+    const waitMs = this.clock.realMsUntil(this.clock.span.toMs);
+    if (waitMs === undefined) return;
+    this.#loopTimer = setTimeout(
+      () => {
+        if (this.clock.state !== 'ended') return this.#awaitEnd();
+        this.#wantedMs = this.clock.span.fromMs;
+        this.#moveToPresent((...given) => windowBeginning(...given) ?? presentStart(...given));
+        this.#wantedMs = undefined;
+      },
+      Math.min(Math.max(LOOP_MS_MIN, waitMs), LOOP_MS_MAX),
+    );
   }
 }
 
@@ -333,13 +362,17 @@ function spanOf(
   archive: Archive,
   markets: readonly StoredMarket[],
   times: ReadonlyMap<number, MarketTimes>,
-  options: Pick<ReplayOptions, 'fromMs' | 'toMs'>,
+  options: Pick<ReplayOptions, 'fromMs' | 'toMs' | 'rebase'>,
 ): Span {
   let toMs = 0;
   for (const { key, endMs, resolvedMs = 0 } of markets)
     toMs = Math.max(toMs, endMs, resolvedMs, times.get(key)!.lastMs);
   toMs = options.toMs ?? toMs;
-  return { fromMs: options.fromMs ?? defaultStartMs(toMs, archive, markets, times), toMs };
+  const firstMs = options.fromMs ?? defaultStartMs(toMs, archive, markets, times);
+  if (!options.rebase || options.fromMs !== undefined) return { fromMs: firstMs, toMs };
+  // A rebased replay may start at the beginning of the window of the first book.
+  const open = markets.filter(({ startMs, endMs }) => startMs <= firstMs && firstMs < endMs);
+  return { fromMs: open.length === 0 ? firstMs : Math.max(...open.map(({ startMs }) => startMs)), toMs };
 }
 
 /** The first book, unless it is later than `toMs`; else the first record, likewise; else the first window's start. */

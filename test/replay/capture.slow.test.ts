@@ -50,6 +50,7 @@ test.skipIf(CAPTURE === undefined)(
       gaps: 'disconnect',
       mirror: 'fresh',
       strict: false,
+      loop: false,
       rebase: false,
     } as const;
     const replay = new Replay(place.archive, options, clocks);

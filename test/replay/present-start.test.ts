@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { TIMEFRAMES, type Timeframe } from '../../src/domain/timeframe.ts';
 import { presentSlugs } from '../../src/replay/present-slugs.ts';
-import { misplacedWindows, presentStart, type RecordedWindow } from '../../src/replay/present-start.ts';
+import {
+  misplacedWindows,
+  presentStart,
+  type RecordedWindow,
+  windowBeginning,
+} from '../../src/replay/present-start.ts';
 import { isWindowStart, WINDOW_MS } from '../../src/venue/slug.ts';
 import { botSlug } from '../venue/bot-slug.ts';
 
@@ -137,11 +142,51 @@ describe('a replay starts in the present', () => {
       ...window,
       firstMs: Math.max(window.firstMs, startMs),
     }));
+    // An hour later at the same place the recording has nothing left, so it waits for a window instead.
     const start = found(windows, startMs, startMs + 900_000, at('01:07:00'));
-    expect(new Date(start.instantMs).toISOString()).toBe('2026-04-16T10:37:00.000Z');
-    expect(start).toMatchObject({ aheadMs: 0, open: TIMEFRAMES, found: ['5m', '15m', '1h', '24h'] });
+    expect(new Date(start.instantMs).toISOString()).toBe('2026-04-16T10:25:00.000Z');
+    expect(start).toMatchObject({ aheadMs: 180_000, open: TIMEFRAMES, found: ['5m', '15m', '1h', '24h'] });
     const { shiftMs } = presentStart(windows, { fromMs: startMs, toMs: startMs + 900_000 }, at('01:07:00'));
     expect([...misplacedWindows(windows, shiftMs).keys()]).toEqual(['1h', '4h', '24h']);
+  });
+
+  test('A rebased replay of several timeframes waits for the next window if it would start near the end of the recording.', () => {
+    // As the simulated markets: 5m only in the last quarter of an hour of 15m.
+    const startMs = Date.parse('2026-01-08T10:00:00Z');
+    const short = venueWindows(['5m'], startMs + 1_500_000, startMs + 2_400_000);
+    const long = venueWindows(['15m'], startMs, startMs + 2_700_000);
+    const windows = [...long, ...short].map((window) => ({ ...window, firstMs: window.startMs + 353 }));
+    const span = { fromMs: startMs, toMs: startMs + 2_700_000 };
+    for (const [present, start, wait] of [
+      ['00:08:37', '10:25:00', 83_000],
+      ['00:02:30', '10:25:00', 450_000],
+      ['00:11:00', '10:26:00', undefined],
+      ['00:00:01', '10:30:01', undefined],
+    ] as const) {
+      const found = presentStart(windows, span, at(present));
+      expect([present, new Date(found.instantMs).toISOString().slice(11, 19), found.waitMs]).toEqual([
+        present,
+        start,
+        wait,
+      ]);
+      expect(found.instantMs + found.shiftMs).toBe(at(present) + (wait ?? 0));
+      expect(misplacedWindows(windows, found.shiftMs)).toEqual(new Map());
+    }
+    // A window that began a second ago is not left out.
+    for (const [present, instantMs, waitMs] of [
+      ['00:09:59', startMs + 1_500_000, 1000],
+      ['00:10:01', startMs + 1_501_000, 0],
+      ['00:10:02', startMs + 1_800_000, 298_000],
+    ] as const) {
+      expect([present, windowBeginning(windows, span, at(present))]).toMatchObject([present, { instantMs, waitMs }]);
+    }
+    expect(windowBeginning(windows, { fromMs: startMs + 2_100_001, toMs: span.toMs }, at('00:10:00'))).toBeUndefined();
+    // One timeframe never waits, and a long recording has enough left.
+    expect(presentStart(short, span, at('00:08:37')).waitMs).toBeUndefined();
+    const hours = venueWindows(['5m', '15m'], startMs, startMs + 6 * HOUR_MS);
+    expect(presentStart(hours, { ...span, toMs: startMs + 6 * HOUR_MS }, at('00:08:37'))).toMatchObject({
+      instantMs: startMs + 517_000,
+    });
   });
 
   test('windows that were recorded off the venue’s grid are moved onto it', () => {

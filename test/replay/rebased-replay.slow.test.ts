@@ -161,6 +161,37 @@ test('starts when a market is open, at the earliest', async () => {
   expect(started({ fromMs: startMs + 90_000 })).toBe(90_000);
 });
 
+test('A replay that loops begins again at its end, with the next window of the present at the beginning of a recorded one.', async () => {
+  const startMs = Date.parse('2026-04-15T16:00:00Z');
+  using held = temporaryArchive();
+  const records = [0, 1].flatMap((i) => fiveMinutes(startMs + i * 300_000, i));
+  // The first book comes after the beginning of its window.
+  await importRecords(held.archive, [records[0]!, { ...records[1], timestamp: startMs + 500 }, ...records.slice(2)]);
+  const at = (time: string) => Date.parse(`2026-11-23T${time}Z`);
+  const clocks = { wall: at('10:31:00'), monotonicMs: () => performance.now(), wallMs: () => clocks.wall };
+  const options = { ...EVERYTHING, rebase: true, loop: true, speed: 1000 };
+  const replay = new Replay(held.archive, options, clocks);
+  expect([replay.clock.span.fromMs, replay.clock.nowMs]).toEqual([startMs, startMs + 60_000]);
+  const jumps: unknown[] = [];
+  replay.clock.onChange((change) => {
+    if (change === 'jump') jumps.push([replay.shiftMs + startMs, replay.waitMs]);
+    // The next end comes in time for a window, and the one after it a second too late, which is made up for.
+    clocks.wall = jumps.length === 1 ? at('10:39:59.900') : at('10:45:01');
+  });
+  replay.resume();
+  while (jumps.length < 4) await Bun.sleep(5);
+  replay.stop();
+  expect(jumps.slice(1, 3)).toEqual([
+    [at('10:40:00'), 100],
+    [at('10:45:00'), 0],
+  ]);
+  const shown = replay.asSent(replay.marketByKey(replay.windowsStarting(0, startMs)[0]!.key)!);
+  expect(shown.slug).toBe(`btc-updown-5m-${at('10:45:00') / 1000}`);
+  const stopped = jumps.length;
+  await Bun.sleep(300);
+  expect(jumps.length).toBe(stopped);
+});
+
 test('new_market has the slug and the time of the present', async () => {
   const startMs = Date.parse('2026-04-15T16:00:00Z');
   using held = temporaryArchive();

@@ -30,6 +30,22 @@ describe('a clock with a number as its speed', () => {
     expect([clock.nowMs, clock.state]).toEqual([SPAN.toMs, 'ended']);
   });
 
+  test('stands where it jumps for as long as it is asked to, also if it is paused meanwhile', () => {
+    const { real, clock } = driven(4);
+    clock.seek(SPAN.fromMs + 100, 1000);
+    clock.resume();
+    real.ms += 400;
+    expect([clock.nowMs, clock.realMsUntil(SPAN.fromMs + 500)]).toEqual([SPAN.fromMs + 100, 700]);
+    clock.pause();
+    clock.setSpeed(2);
+    clock.resume();
+    real.ms += 700;
+    expect([clock.nowMs, clock.realMsUntil(SPAN.fromMs + 500)]).toEqual([SPAN.fromMs + 300, 100]);
+    clock.seek(SPAN.fromMs);
+    real.ms += 10;
+    expect(clock.nowMs).toBe(SPAN.fromMs + 20);
+  });
+
   test('computes the time to an instant, and none while it is paused', () => {
     const { real, clock } = driven(4);
     expect(clock.realMsUntil(SPAN.fromMs + 400)).toBeUndefined();

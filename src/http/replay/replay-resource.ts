@@ -35,6 +35,9 @@ const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
   description:
     'now: moves times, slugs and titles so that the market of the present is open when the replay starts; null: they are the recorded ones.',
 });
+const Loop = Type.Boolean({
+  description: 'true: a rebased replay begins again with the next window when it ends; false: it stays at its end.',
+});
 
 export const ReplayResource = Type.Object(
   {
@@ -51,6 +54,7 @@ export const ReplayResource = Type.Object(
     mirror: Mirror,
     strict: Strict,
     rebase: Rebase,
+    loop: Loop,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
     simulated: Type.Array(Type.String(), {
@@ -100,6 +104,7 @@ export const ReplayRequest = Type.Partial(
     mirror: Mirror,
     strict: Strict,
     rebase: Rebase,
+    loop: Loop,
     paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
   }),
   { $id: 'ReplayRequest', additionalProperties: false, description: 'The selection and the clock of a new replay.' },
@@ -142,6 +147,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     mirror: options.mirror,
     strict: options.strict,
     rebase: options.rebase ? 'now' : null,
+    loop: options.loop,
     coins: [...coins],
     markets: marketCount,
     simulated: [...simulatedCoins],
@@ -165,6 +171,12 @@ export function replayRequestIn(text: string): { readonly options: ReplayOptions
 
 /** A replay's options. Throws 'invalid-parameter'. */
 export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): ReplayOptions {
+  if (asked.loop === true && asked.rebase !== 'now') {
+    throw new DomainError(
+      'invalid-parameter',
+      'a replay that begins again must be in the present: use loop with rebase now',
+    );
+  }
   return {
     selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
     fromMs: instantIn('from', asked.from),
@@ -174,6 +186,7 @@ export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...
     mirror: asked.mirror ?? 'fresh',
     strict: asked.strict ?? false,
     rebase: asked.rebase === 'now',
+    loop: asked.loop ?? false,
   };
 }
 

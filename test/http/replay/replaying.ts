@@ -18,6 +18,7 @@ export const EVERYTHING: ReplayOptions = {
   gaps: 'ignore',
   mirror: 'fresh',
   strict: false,
+  loop: false,
   rebase: false,
 };
 

@@ -87,6 +87,8 @@ describe('a replay', () => {
       gaps: 'disconnect',
       mirror: 'fresh',
       strict: false,
+      simulated: [],
+      loop: false,
       rebase: null,
       coins: ['btc', 'eth'],
       markets: 2,
@@ -372,6 +374,7 @@ describe('an invalid body is refused in one sentence', () => {
     ['a word for strict', { strict: 'yes' }, "'strict' is invalid"],
     ['another mode of books', { mirror: 'both' }, "'mirror' is invalid"],
     ['another instant', { rebase: 'yesterday' }, "'rebase' is invalid"],
+    ['a loop of recorded times', { loop: true }, 'use loop with rebase now'],
     ['an end before the beginning', { from: START_MS + 2, to: START_MS + 1 }, 'a replay must end after its beginning'],
   ])('%s', async (_, body, sentence) => {
     const response = await replaying.ask('POST', REPLAYS, body);
