@@ -1,5 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { isListed, LISTED_AHEAD_MS_MAX } from '../domain/market-as-of.ts';
+import type { MarketSort } from '../domain/market-sort.ts';
 import {
   afterStatement,
   compareRank,
@@ -9,6 +10,7 @@ import {
   type StatedMarket,
   withDefaults,
 } from '../domain/market-statement.ts';
+import type { Outcome } from '../domain/outcome.ts';
 import { isStandIn, standInConditionId } from '../domain/stand-in-id.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Database } from './database.ts';
@@ -65,10 +67,13 @@ const SKIP = `AND (start_ms, condition_id) < (?, ?) ${LATEST_FIRST}`;
 export const SKIP_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets WHERE symbol = ? ${SKIP}`;
 export const SKIP_MARKETS_OF_TIMEFRAME = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets
   WHERE symbol = ? AND timeframe = ? ${SKIP}`;
+export const SKIP_RECORDED_MARKETS = `SELECT start_ms AS startMs, condition_id AS conditionId FROM markets
+  INDEXED BY recorded_markets_by_coin WHERE symbol = ? AND first_snapshot_ms IS NOT NULL ${SKIP}`;
 /**
  * The columns of a walk through a list: each market, and whether the filter takes it. ?5: earliest end; ?6: known until; ?7 and
  * ?8: minimum and maximum of `recorded`, ?9 and ?10 of `closed`, each 0 or 1; ?11: resolution time of a closed market that has
- * none; ?12: timeframe, or NULL; ?13: searched text in lower case, or NULL.
+ * none; ?12: timeframe, or NULL; ?13: searched text in lower case, or NULL; ?15: winner, or NULL; ?16 and ?17 of `gaps`; ?18: minimum
+ * of the volume, or NULL.
  */
 const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditionId, (
     end_ms >= ?5 AND (start_ms <= ?6 OR created_ms <= ?6)
@@ -76,6 +81,12 @@ const WALKED = `market_key AS key, start_ms AS startMs, condition_id AS conditio
     AND (closed IS 1 AND IFNULL(resolved_ms, ?11) <= ?6) BETWEEN ?9 AND ?10
     AND timeframe = IFNULL(?12, timeframe)
     AND (?13 IS NULL OR INSTR(slug, ?13) > 0 OR INSTR(condition_id, ?13) = 1)
+    AND (?15 IS NULL OR (winner IS ?15 AND IFNULL(resolved_ms, ?11) <= ?6))
+    AND (?16 < ?17 OR ?16 = EXISTS (
+      SELECT 1 FROM gaps
+      WHERE gaps.market_key = markets.market_key AND from_ms <= end_ms AND to_ms >= start_ms AND to_ms <= ?6
+    ))
+    AND (?18 IS NULL OR volume >= ?18)
   ) AS isTaken`;
 const WALK = `(start_ms, condition_id) < (?2, ?3) AND start_ms >= ?4 ORDER BY start_ms DESC, condition_id DESC LIMIT ?14`;
 export const WALK_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1 AND ${WALK}`;
@@ -83,6 +94,42 @@ export const WALK_MARKETS_OF_TIMEFRAME = `SELECT ${WALKED} FROM markets INDEXED 
   WHERE symbol = ?1 AND timeframe = ?12 AND ${WALK}`;
 export const WALK_RECORDED_MARKETS = `SELECT ${WALKED} FROM markets INDEXED BY recorded_markets_by_coin
   WHERE symbol = ?1 AND first_snapshot_ms IS NOT NULL AND ${WALK}`;
+export const WALK_EARLIEST_MARKETS = `SELECT ${WALKED} FROM markets WHERE symbol = ?1
+  AND (start_ms, condition_id) > (?2, ?3) AND start_ms >= ?4 AND start_ms <= ?19 ORDER BY start_ms, condition_id LIMIT ?14`;
+/** The values by which lists are sorted, each with the index that has it, and a bound below all. Unknown ones sort below all others. */
+const SORTED_VALUES = {
+  slug: ['slug', 'markets_by_name', ''],
+  winner: ["IFNULL(winner, '')", 'markets_by_winner', -Infinity],
+  recorded: ['recorded_ms', 'markets_by_recorded_time', -Infinity],
+  snapshots: ['snapshot_count', 'markets_by_snapshots', -Infinity],
+  volume: ['IFNULL(volume, -1)', 'markets_by_volume', -Infinity],
+} as const;
+type SortedBy = keyof typeof SORTED_VALUES;
+/** A blob is above all numbers and texts. */
+const ABOVE_ALL = Uint8Array.of(0xff);
+
+/**
+ * The markets after a position in a sorted list: those of its value, or those beyond it. Two statements, since an index of an expression
+ * finds no pair of values. ?2, ?20 and ?21: its start, value and key; ?4 and ?19: earliest and latest start.
+ */
+function sortedWalk(by: SortedBy, isDescending: boolean, isOfValue: boolean): string {
+  const [value, index] = SORTED_VALUES[by];
+  const [sign, direction] = isDescending ? ['<', 'DESC'] : ['>', 'ASC'];
+  const after = isOfValue ? `= ?20 AND (start_ms, market_key) ${sign} (?2, ?21)` : `${sign} ?20`;
+  const first = isOfValue ? '' : `${value} ${direction}, `;
+  return `SELECT ${WALKED.replace('end_ms >=', 'start_ms BETWEEN ?4 AND ?19 AND end_ms >=')}, ${value} AS value
+    FROM markets INDEXED BY ${index} WHERE symbol = ?1 AND ${value} ${after}
+    ORDER BY ${first}start_ms ${direction}, market_key ${direction} LIMIT ?14`;
+}
+/** By `slug`, `-slug` and so on: the statements for the markets of the same value, and for those beyond. */
+export const SORTED_WALKS: Readonly<Record<string, readonly [ofValue: string, beyond: string]>> = Object.fromEntries(
+  (Object.keys(SORTED_VALUES) as SortedBy[]).flatMap((by) =>
+    [true, false].map((isDescending) => [
+      `${isDescending ? '-' : ''}${by}`,
+      [sortedWalk(by, isDescending, true), sortedWalk(by, isDescending, false)],
+    ]),
+  ),
+);
 export const LONGEST_WINDOW = `SELECT end_ms - start_ms AS lengthMs FROM markets WHERE symbol = ?
   ORDER BY end_ms - start_ms DESC LIMIT 1`;
 export const FIND_MARKET = `SELECT ${COLUMNS} FROM markets WHERE condition_id = ?`;
@@ -123,6 +170,8 @@ const WHOLE_CONDITION_ID = /^0x[0-9a-f]{64}$/;
 export interface ListPosition {
   readonly startMs: number;
   readonly conditionId: string;
+  /** Of sorted lists only. */
+  readonly sorted?: { readonly value: string | number; readonly key: number };
 }
 
 /** The markets of a coin's list that a walk takes; an undefined field does not restrict. */
@@ -137,18 +186,31 @@ export interface MarketFilter {
   /** The range that a market's window must overlap, both ends inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
+  /** The range in which a market's window must begin, both ends inclusive. */
+  readonly begins?: { readonly fromMs: InstantMs; readonly toMs: InstantMs } | undefined;
+  /** As known at `asOfMs`. */
+  readonly winner?: Outcome | undefined;
+  /** True for markets with a gap that touches their window. */
+  readonly gaps?: boolean | undefined;
+  /** Markets of unknown volume do not have it. */
+  readonly volumeMin?: number | undefined;
+  /** `-window` by default. */
+  readonly sort?: MarketSort | undefined;
 }
 
-/** ?1 to ?14 of WALKED and WALK. */
+/** ?1 to ?21 of WALKED and the walks. */
 type WalkBounds = [
   ...[symbol: string, startMs: number, conditionId: string, sinceMs: number, fromMs: number, knownToMs: number],
   ...[recordedMin: number, recordedMax: number, closedMin: number, closedMax: number, unresolvedMs: number],
-  ...[timeframe: Timeframe | null, search: string | null, count: number],
+  ...[timeframe: Timeframe | null, search: string | null, count: number, winner: Outcome | null],
+  ...[gapsMin: number, gapsMax: number, volumeMin: number | null],
 ];
+type SortedBounds = [...WalkBounds, toMs: number, value: string | number | Uint8Array, ...key: number[]];
 
 interface WalkedRow extends ListPosition {
   readonly key: number;
   readonly isTaken: number;
+  readonly value?: string | number;
 }
 
 const WALKED_AT_ONCE = 1000;
@@ -158,10 +220,12 @@ const LIST_START: ListPosition = { startMs: Number.MAX_SAFE_INTEGER, conditionId
 
 export class Markets {
   readonly details: StoredDetails;
+  readonly #database: Database;
   readonly #sql;
 
   constructor(database: Database) {
     this.details = new StoredDetails(database);
+    this.#database = database;
     type Listed = [number, string, number, number, number, number];
     this.#sql = {
       list: database.query<MarketRow, [string, ...Listed]>(LIST_MARKETS),
@@ -170,9 +234,11 @@ export class Markets {
       skipOfTimeframe: database.query<ListPosition, [string, Timeframe, number, string, number, number]>(
         SKIP_MARKETS_OF_TIMEFRAME,
       ),
+      skipRecorded: database.query<ListPosition, [string, number, string, number, number]>(SKIP_RECORDED_MARKETS),
       walk: database.query<WalkedRow, WalkBounds>(WALK_MARKETS),
       walkOfTimeframe: database.query<WalkedRow, WalkBounds>(WALK_MARKETS_OF_TIMEFRAME),
       walkRecorded: database.query<WalkedRow, WalkBounds>(WALK_RECORDED_MARKETS),
+      walkEarliest: database.query<WalkedRow, [...WalkBounds, toMs: number]>(WALK_EARLIEST_MARKETS),
       longest: database.query<{ lengthMs: number }, [string]>(LONGEST_WINDOW),
       find: database.query<MarketRow, [string]>(FIND_MARKET),
       byKey: database.query<MarketRow, [number]>(FIND_MARKET_BY_KEY),
@@ -226,6 +292,15 @@ export class Markets {
     return marketOrNone(this.#sql.byKey.get(key));
   }
 
+  /** The position of the `count`th recorded market of a coin after `from`, undefined when the list has fewer. */
+  skipRecorded(
+    symbol: string,
+    count: number,
+    { startMs, conditionId }: ListPosition = LIST_START,
+  ): ListPosition | undefined {
+    return this.#sql.skipRecorded.get(symbol, startMs, conditionId, 1, count - 1) ?? undefined;
+  }
+
   /** The position of the `count`th market of such a list, undefined when the list has fewer. */
   skip(
     symbol: string,
@@ -245,32 +320,67 @@ export class Markets {
 
   /**
    * Looks at the next `count` markets of a coin's list after `from`. Returns the keys of those that the filter takes, in the
-   * list's order, and the position of the last one, undefined if the list ends here. For `asOfMs` see `list`.
+   * list's order, and the position of the last one, undefined if the list ends here. Ties of a sorted list are in the order of windows.
+   * For `asOfMs` see `list`.
    */
   walk(
     symbol: string,
-    { timeframe, search: text, recorded, closed, fromMs, toMs }: MarketFilter,
+    filter: MarketFilter,
     count: number,
-    from: ListPosition = LIST_START,
+    from?: ListPosition,
     asOfMs?: InstantMs,
   ): { readonly keys: readonly number[]; readonly last: ListPosition | undefined } {
+    const { timeframe, search: text, recorded, closed, fromMs, winner, gaps, volumeMin, sort = '-window' } = filter;
     const knownToMs = asOfMs ?? Number.MAX_SAFE_INTEGER;
     const search = text?.toLowerCase();
     // A whole conditionId finds its market by the index.
     const only = search !== undefined && WHOLE_CONDITION_ID.test(search) ? this.findByConditionId(search) : undefined;
-    const before = Math.min(from.startMs, toMs + 1, knownToMs + LISTED_AHEAD_MS_MAX, (only?.startMs ?? Infinity) + 1);
-    const sinceMs = Math.max(fromMs - (this.#sql.longest.get(symbol)?.lengthMs ?? 0), only?.startMs ?? 0);
-    const statement =
-      recorded === true ? this.#sql.walkRecorded : timeframe === undefined ? this.#sql.walk : this.#sql.walkOfTimeframe;
-    const bounds: WalkBounds = [
-      ...([symbol, before, before === from.startMs ? from.conditionId : '', sinceMs, fromMs, knownToMs] as const),
+    const lastMs = Math.min(filter.toMs, filter.begins?.toMs ?? Infinity, only?.startMs ?? Infinity);
+    const beforeMs = Math.min(LIST_START.startMs, lastMs + 1, knownToMs + LISTED_AHEAD_MS_MAX);
+    const longestMs = this.#sql.longest.get(symbol)?.lengthMs ?? 0;
+    const sinceMs = Math.max(fromMs - longestMs, filter.begins?.fromMs ?? 0, only?.startMs ?? 0);
+    const bounds = (startMs: number, conditionId: string, limit: number): WalkBounds => [
+      ...([symbol, startMs, conditionId, sinceMs, fromMs, knownToMs] as const),
       ...boundsOf(recorded),
       ...boundsOf(closed),
-      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, count] as const),
+      ...([asOfMs === undefined ? 0 : Infinity, timeframe ?? null, search ?? null, limit, winner ?? null] as const),
+      ...boundsOf(gaps),
+      volumeMin ?? null,
     ];
-    const rows = statement.all(...bounds);
+    let rows: WalkedRow[];
+    if (sort === '-window') {
+      const { startMs, conditionId } = from ?? LIST_START;
+      const before = Math.min(startMs, beforeMs);
+      const statement =
+        recorded === true
+          ? this.#sql.walkRecorded
+          : timeframe === undefined
+            ? this.#sql.walk
+            : this.#sql.walkOfTimeframe;
+      rows = statement.all(...bounds(before, before === startMs ? conditionId : '', count));
+    } else if (sort === 'window') {
+      const { startMs, conditionId } = from ?? { startMs: sinceMs, conditionId: '' };
+      rows = this.#sql.walkEarliest.all(...bounds(startMs, conditionId, count), beforeMs - 1);
+    } else rows = this.#walkSorted(sort, bounds, count, beforeMs - 1, from);
     const keys = rows.flatMap(({ key, isTaken }) => (isTaken === 1 ? key : []));
-    return { keys, last: rows.length < count ? undefined : rows.at(-1) };
+    const last = rows.length < count ? undefined : rows.at(-1)!;
+    const sorted = last?.value === undefined ? {} : { sorted: { value: last.value, key: last.key } };
+    return { keys, last: last && { startMs: last.startMs, conditionId: last.conditionId, ...sorted } };
+  }
+
+  /** First the markets of the value at which the walk stopped, then those beyond it. */
+  #walkSorted(
+    sort: keyof typeof SORTED_WALKS,
+    bounds: (startMs: number, conditionId: string, limit: number) => WalkBounds,
+    count: number,
+    toMs: InstantMs,
+    from: ListPosition | undefined,
+  ): WalkedRow[] {
+    const [ofValue, beyond] = SORTED_WALKS[sort]!.map((sql) => this.#database.query<WalkedRow, SortedBounds>(sql));
+    const { value, key } = from?.sorted ?? { value: startOf(sort), key: 0 };
+    const same = from === undefined ? [] : ofValue!.all(...bounds(from.startMs, '', count), toMs, value, key);
+    if (same.length === count) return same;
+    return [...same, ...beyond!.all(...bounds(0, '', count - same.length), toMs, value)];
   }
 
   /** The markets of a coin's list that the filter takes, see `walk`. */
@@ -423,6 +533,11 @@ function valuesOf(market: StatedMarket): (string | number | null)[] {
     market.updatedMs,
     market.statedUpdatedMs ?? null,
   ];
+}
+
+/** A bound before all values of a sorted list. */
+function startOf(sort: string): string | number | Uint8Array {
+  return sort.startsWith('-') ? ABOVE_ALL : SORTED_VALUES[sort as SortedBy][2];
 }
 
 /** The minimum and maximum of a flag in SQL that a filter accepts: 0 and 1 if it accepts both. */

@@ -40,6 +40,20 @@ const SPELLINGS: readonly string[] = [
   ...['2026-106', '2026-W16-4', '+002026-04-16', '1969-12-31', '1970-01-01', '1970-01-01T00:00:00+01:00'],
   ...['9999-12-31', '9999-12-31T23:59:59-01:00', '10000-01-01', '0000-01-01', 'now'],
   ...['Thu, 16 Apr 2026 07:10:04 GMT'],
+  // Months and orders.
+  ...[
+    '2026-04',
+    '2026-00',
+    '2026-13',
+    '2026-4',
+    '1969-12',
+    'window',
+    '-window',
+    '+window',
+    '-volume',
+    'Volume',
+    '--volume',
+  ],
   // Texts that resemble cursors.
   ...['AAAAAAAAAAAAAAAAAAAAAAAAAAAA', 'AAAA', 'not a cursor'],
 ];
@@ -98,6 +112,8 @@ function hasForm(text: string, form: string): boolean {
   return [...text].every((char, index) => (form[index] === '0' ? DIGITS.includes(char) : char === form[index]));
 }
 
+const isDayOrMonth = (text: string) =>
+  (hasForm(text, '0000-00-00') && isIsoTime(text)) || (hasForm(text, '0000-00') && isIsoTime(`${text}-01`));
 const isTime = (text: string) => isInteger(text) || isIsoTime(text);
 const snapshots = `/v1/btc/markets/${BOOKS.conditionId}/snapshots`;
 const exported = `/v1/btc/markets/${BOOKS.conditionId}/export`;
@@ -150,6 +166,11 @@ const PARAMETERS: readonly Parameter[] = [
   ),
   inQuery('recorded', '/v1/btc/markets', oneOf('true', 'false')),
   inQuery('closed', '/v1/btc/markets', oneOf('true', 'false')),
+  inQuery('date', '/v1/btc/markets', isDayOrMonth),
+  inQuery('winner', '/v1/btc/markets', oneOf('up', 'down')),
+  inQuery('gaps', '/v1/btc/markets', oneOf('true', 'false')),
+  inQuery('volumeMin', '/v1/btc/markets', isInteger),
+  inQuery('sort', '/v1/btc/markets', oneOf('window', '-window', 'slug', 'winner', 'recorded', '-snapshots', '-volume')),
   inQuery('include', '/v1/btc/markets', oneOf('counts')),
   inQuery('include', `/v1/btc/markets/${BOOKS.conditionId}`, oneOf('counts'), 'include of one market'),
   inQuery('from', '/v1/btc/markets', isTime, 'from of markets'),
@@ -182,7 +203,21 @@ const PARAMETERS: readonly Parameter[] = [
 
 /** Parameters with all spellings: the first of each kind. Of the others, any that are accepted and every fifth. */
 const TRIED_IN_FULL = [
-  ...['limit', 'skip', 'search', 'markets', 'points', 'from', 'to', 'depth', 'maxDistance', 'speed', 'cursor', 'ts'],
+  ...[
+    'limit',
+    'skip',
+    'search',
+    'markets',
+    'points',
+    'from',
+    'to',
+    'depth',
+    'maxDistance',
+    'date',
+    'speed',
+    'cursor',
+    'ts',
+  ],
 ];
 
 export const PARAMETER_ROWS: readonly ParameterRow[] = PARAMETERS.flatMap(({ name, accepts, pathOf }) =>

@@ -103,9 +103,36 @@ test.each<[string, string, ...string[]]>([
     markets.SKIP_MARKETS_OF_TIMEFRAME,
     `${MARKETS} COVERING INDEX markets_by_coin_and_timeframe (`,
   ],
-  ['WALK_MARKETS', markets.WALK_MARKETS, `${MARKETS} INDEX markets_by_coin (`],
-  ['WALK_MARKETS_OF_TIMEFRAME', markets.WALK_MARKETS_OF_TIMEFRAME, `${MARKETS} INDEX markets_by_coin_and_timeframe (`],
-  ['WALK_RECORDED_MARKETS', markets.WALK_RECORDED_MARKETS, `${MARKETS} INDEX recorded_markets_by_coin (`],
+  ['WALK_MARKETS', markets.WALK_MARKETS, `${MARKETS} INDEX markets_by_coin (`, 'CORRELATED SCALAR SUBQUERY', GAPS],
+  [
+    'WALK_MARKETS_OF_TIMEFRAME',
+    markets.WALK_MARKETS_OF_TIMEFRAME,
+    `${MARKETS} INDEX markets_by_coin_and_timeframe (`,
+    'CORRELATED SCALAR SUBQUERY',
+    GAPS,
+  ],
+  [
+    'WALK_RECORDED_MARKETS',
+    markets.WALK_RECORDED_MARKETS,
+    `${MARKETS} INDEX recorded_markets_by_coin (`,
+    'CORRELATED SCALAR SUBQUERY',
+    GAPS,
+  ],
+  [
+    'WALK_EARLIEST_MARKETS',
+    markets.WALK_EARLIEST_MARKETS,
+    `${MARKETS} INDEX markets_by_coin (`,
+    'CORRELATED SCALAR SUBQUERY',
+    GAPS,
+  ],
+  ['SKIP_RECORDED_MARKETS', markets.SKIP_RECORDED_MARKETS, `${MARKETS} COVERING INDEX recorded_markets_by_coin (`],
+  ...Object.entries(markets.SORTED_WALKS).flatMap(([sort, [ofValue, beyond]]): [string, string, ...string[]][] => {
+    const steps = ['CORRELATED SCALAR SUBQUERY', GAPS];
+    return [
+      [`SORTED_WALKS[${sort}] of a value`, ofValue, `${MARKETS} INDEX markets_by_`, ...steps],
+      [`SORTED_WALKS[${sort}] beyond`, beyond, `${MARKETS} INDEX markets_by_`, ...steps],
+    ];
+  }),
   ['COUNT_DAYS', COUNT_DAYS, `${MARKETS} INDEX markets_by_coin (`, 'CORRELATED SCALAR SUBQUERY', GAPS],
   [
     'COUNT_DAYS_OF_TIMEFRAME',

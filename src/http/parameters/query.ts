@@ -1,6 +1,7 @@
 import { HEAT_MAP_COLUMNS_DEFAULT, HEAT_MAP_COLUMNS_MAX } from '../../domain/heat-map.ts';
 import { type InstantMs, isInstant, parseInstant, parsePlainInteger } from '../../domain/instant.ts';
 import { INTERVAL_FORM, INTERVAL_MS_MAX, INTERVAL_MS_MIN, parseInterval } from '../../domain/interval.ts';
+import { MARKET_SORTS } from '../../domain/market-sort.ts';
 import { MIDPOINT_MARKETS_MAX, MIDPOINTS_DEFAULT, MIDPOINTS_MAX } from '../../domain/midpoints.ts';
 import { LEVELS_MAX } from '../../domain/orderbook.ts';
 import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
@@ -9,7 +10,7 @@ import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS } from '../../export/format.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern } from './duration.ts';
-import { ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
+import { DATE_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
 import { optional, type ParameterType, parameter, queryIn, Refused } from './parameter.ts';
 
 /** Maximum number of instants in one request. */
@@ -65,6 +66,19 @@ const INSTANT: ParameterType<number> = {
   schema: { anyOf: [integer(0, Number.MAX_SAFE_INTEGER).schema, matching(ISO_PATTERN)] },
 };
 
+/** The first and the last instant of a day or a month. */
+function readDate(text: string): { readonly fromMs: InstantMs; readonly toMs: InstantMs } | undefined {
+  if (!/^\d{4}-\d{2}(?:-\d{2})?$/.test(text)) return undefined;
+  const fromMs = parseInstant(text.length === 'YYYY-MM'.length ? `${text}-01` : text);
+  if (fromMs === undefined) return undefined;
+  const date = new Date(fromMs);
+  const toMs =
+    text.length === 'YYYY-MM'.length
+      ? date.setUTCMonth(date.getUTCMonth() + 1)
+      : date.setUTCDate(date.getUTCDate() + 1);
+  return { fromMs, toMs: toMs - 1 };
+}
+
 /** Every query parameter, by name. Routes choose from these. */
 export const QUERY = {
   tf: optional(word(TIMEFRAMES), 'Only markets of this timeframe.'),
@@ -101,6 +115,27 @@ export const QUERY = {
     },
     'Only markets whose slug contains this text, or whose conditionId begins with it; a whole conditionId finds that market only. Case is ignored.',
     'btc-updown',
+  ),
+  date: optional(
+    {
+      read: readDate,
+      refusal: 'must be a day or a month that exists, like 2026-01-08 or 2026-01',
+      schema: matching(DATE_PATTERN),
+    },
+    'Only markets whose window starts on this day, or in this month, of UTC.',
+    '2026-01-08',
+  ),
+  winner: optional(word(OUTCOMES), 'Only resolved markets with this winner.'),
+  gaps: optional(FLAG, 'true: only markets with a recorded gap that touches their window; false: only those without.'),
+  volumeMin: optional(
+    integer(0, Number.MAX_SAFE_INTEGER),
+    'Only markets whose known volume is at least this many USDC.',
+    1000,
+  ),
+  sort: parameter(
+    word(MARKET_SORTS),
+    'The order: by the start of the window, the slug, the winner, the recorded time, the number of snapshots or the volume; with a hyphen descending. Markets of one value are by their windows; unknown values are below all others. With asOf only by the window: other values at that instant are not known.',
+    { default: '-window' },
   ),
   closed: optional(FLAG, 'true: only markets whose trading has ended; false: only open markets.', 'true'),
   include: optional(

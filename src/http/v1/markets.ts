@@ -15,9 +15,10 @@ import { type Format, negotiate } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
 import { answerAboutMarket, COIN_PATH, type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { MarketList, type MarketListQuery } from './market-list.ts';
-import { windowOf } from './pagination.ts';
+import { refused, windowOf } from './pagination.ts';
 
-const { tf, limit, skip, search, recorded, closed, from, to, include, asOf } = QUERY;
+const { tf, limit, skip, search, recorded, closed, from, to, date, winner, gaps, volumeMin, sort, include, asOf } =
+  QUERY;
 
 const MarketOfEither = Type.Union([MarketResource, MarketWithCounts], {
   description: 'With snapshotCount, recordedSeconds and windowSeconds if the request has include=counts.',
@@ -95,9 +96,12 @@ export function marketsController(deps: ControllerDeps) {
         return responder.respond(responder.encode(document, format), negotiated, undefined, state);
       };
       let { left, after } = walked;
-      if (isWhole && left > 0) {
+      const isOfRecorded = asOfMs === undefined && isOfRecordedOnly(filter);
+      if ((isWhole || isOfRecorded) && left > 0) {
         const count = Math.min(left, asOfMs === undefined ? SKIPPED_AT_ONCE_MAX : SKIPPED_AT_ONCE_AS_OF);
-        after = markets.skip(coin, timeframe, count, after, asOfMs);
+        after = isOfRecorded
+          ? markets.skipRecorded(coin, count, after ?? endOf(filter))
+          : markets.skip(coin, timeframe, count, after, asOfMs);
         left -= count;
         // The list is shorter than the skip.
         if (after === undefined) return answer([]);
@@ -119,25 +123,69 @@ export function marketsController(deps: ControllerDeps) {
     .get(
       '/v1/:coin/markets',
       ({ params, query, exchange, asOfMs }) => {
-        const { limit, skip, tf: timeframe, search, recorded, closed, include } = query;
-        const filter = { timeframe, search, recorded, closed, ...windowOf(query) };
+        const {
+          limit,
+          skip,
+          tf: timeframe,
+          search,
+          recorded,
+          closed,
+          date: begins,
+          winner,
+          gaps,
+          volumeMin,
+          sort,
+          include,
+        } = query;
+        if (asOfMs !== undefined && !sort.endsWith('window'))
+          throw refused('sort', 'must be window or -window with asOf');
+        if (asOfMs !== undefined && volumeMin !== undefined) throw refused('volumeMin', 'cannot be used with asOf');
+        const filter = {
+          timeframe,
+          search,
+          recorded,
+          closed,
+          begins,
+          winner,
+          gaps,
+          volumeMin,
+          sort,
+          ...windowOf(query),
+        };
         const requested = { limit, skip, filter, hasCounts: include === 'counts', asOfMs };
         return answerList(exchange, params.coin, requested);
       },
       {
         grant: 'markets',
         params: COIN_PATH,
-        query: parameters({ tf, limit, skip, search, recorded, closed, from, to, include, asOf }),
+        query: parameters({
+          tf,
+          limit,
+          skip,
+          search,
+          recorded,
+          closed,
+          from,
+          to,
+          date,
+          winner,
+          gaps,
+          volumeMin,
+          sort,
+          include,
+          asOf,
+        }),
         detail: described('markets', {
           summary: 'Markets of a coin',
           description:
-            'The latest window is first; markets with equal windows are by conditionId, descending. tf, search, recorded, closed, from and to are filters: from and to, both inclusive, keep the markets whose window overlaps this range.',
+            'By default the latest window is first; markets with equal windows are by conditionId, descending. sort has other orders. tf, search, recorded, closed, date, winner, gaps, volumeMin, from and to are filters: from and to, both inclusive, keep the markets whose window overlaps this range.',
           answer: MarketListAnswer,
           examples: {
             list: '/v1/btc/markets?tf=5m&limit=1&skip=1',
             asOf: '/v1/btc/markets?limit=1&asOf=2026-01-08T10:31:40Z',
             recorded: '/v1/btc/markets?limit=1&recorded=true&closed=true&include=counts',
             search: '/v1/btc/markets?limit=1&search=5m-1767868',
+            sorted: '/v1/btc/markets?limit=1&date=2026-01&winner=up&gaps=false&volumeMin=1000&sort=-snapshots',
           },
         }),
       },
@@ -164,10 +212,21 @@ export function marketsController(deps: ControllerDeps) {
     );
 }
 
-/** Returns true if the filter has more than a timeframe. */
-function isFiltered({ search, recorded, closed, fromMs, toMs }: MarketFilter): boolean {
+/** Returns true if the list differs from that of all markets of a timeframe, the latest first. */
+function isFiltered({ fromMs, toMs, timeframe: _, sort, ...others }: MarketFilter): boolean {
   const isOfAnyTime = fromMs === 0 && toMs === Number.MAX_SAFE_INTEGER;
-  return (search ?? recorded ?? closed) !== undefined || !isOfAnyTime;
+  return !isOfAnyTime || sort !== '-window' || Object.values(others).some((value) => value !== undefined);
+}
+
+/** Returns true for the recorded markets of all timeframes, also of one day, the latest first: an index has them alone. */
+function isOfRecordedOnly(filter: MarketFilter): boolean {
+  const isOfAll = !isFiltered({ ...filter, recorded: undefined, begins: undefined });
+  return filter.recorded === true && filter.timeframe === undefined && isOfAll;
+}
+
+/** The position before the latest window that the filter takes. */
+function endOf({ begins }: MarketFilter): ListPosition | undefined {
+  return begins && { startMs: begins.toMs + 1, conditionId: '' };
 }
 
 function resourceOf(

@@ -6,11 +6,15 @@ import { ManualTimers } from './manual-timers.ts';
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = Date.UTC(2026, 0, 1);
-const QUERY: BrowseQuery = { coin: undefined, timeframe: undefined, date: '', search: '', replay: undefined };
+const QUERY: BrowseQuery = {
+  ...{ coin: undefined, timeframe: undefined, date: '', search: '', recorded: undefined, winner: undefined },
+  ...{ gaps: undefined, volumeMin: undefined, sort: '-window', replay: undefined },
+};
 /** More than a request of midpoints may have. */
 const SHOWN = 60;
 
 interface ServedMarket {
+  readonly symbol: string;
   readonly conditionId: string;
   readonly startTime: string;
   readonly snapshotCount: number;
@@ -19,6 +23,7 @@ interface ServedMarket {
 /** Markets every hour for three days, the latest first; every fifth has no snapshots. */
 function marketsOf(coin: string, count = 72): ServedMarket[] {
   return Array.from({ length: count }, (_, i) => ({
+    symbol: coin,
     conditionId: `${coin}-${i}`,
     startTime: new Date(FIRST_MS + i * (DAY_MS / 24)).toISOString(),
     snapshotCount: i % 5 === 0 ? 0 : i,
@@ -34,7 +39,8 @@ function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes
   const answer = (path: string): unknown => {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     const [, , coin = '', resource] = pathname.split('/');
-    if (coin === 'coins') return { data: Object.keys(served).map((symbol) => ({ symbol, timeframes: ['1h'] })) };
+    if (coin === 'coins')
+      return { data: Object.keys(served).map((symbol) => ({ symbol, timeframes: ['1h'], recordedMarkets: 1 })) };
     const all = served[coin]!;
     if (resource === 'days') {
       const days = Object.groupBy(all.toReversed(), ({ startTime }) => startTime.slice(0, 10));
@@ -48,7 +54,8 @@ function started(query: Partial<BrowseQuery> = {}, granted = ['markets', 'quotes
       const markets = searchParams.get('markets')!.split(',');
       return { data: markets.map((conditionId) => ({ conditionId, mids: [0.5, markets.indexOf(conditionId)] })) };
     }
-    const found = all.filter(({ conditionId }) => conditionId.includes(searchParams.get('search') ?? ''));
+    const [text, date] = [searchParams.get('search') ?? '', searchParams.get('date') ?? ''];
+    const found = all.filter(({ conditionId, startTime }) => conditionId.includes(text) && startTime.startsWith(date));
     const [skip, limit] = [Number(searchParams.get('skip')), Number(searchParams.get('limit'))];
     return { data: found.slice(skip, skip + limit), pagination: { hasMore: skip + limit < found.length } };
   };
@@ -96,12 +103,12 @@ test('shows the first coin: its days, and its markets with midpoints of those th
   ]);
   expect(rows()).toEqual(served.btc!.map(({ conditionId }) => conditionId));
   const shown = served.btc!.slice(0, SHOWN).filter(({ snapshotCount }) => snapshotCount > 0);
-  expect(shown.map(({ conditionId }) => recordings.midpoints(conditionId)?.[0])).toEqual(shown.map(() => 0.5));
-  expect(recordings.midpoints('btc-0')).toBeUndefined();
-  expect(asked.map((path) => path.replace(/(markets=).*/, '$1…'))).toEqual([
+  expect(shown.map((market) => recordings.midpoints(market as never)?.[0])).toEqual(shown.map(() => 0.5));
+  expect(recordings.midpoints(served.btc!.at(-1) as never)).toBeUndefined();
+  expect(asked.map((path) => path.replace(/(&markets=).*/, '$1…'))).toEqual([
     '/v1/coins',
     '/v1/btc/days',
-    '/v1/btc/markets?include=counts&limit=72&skip=0',
+    '/v1/btc/markets?include=counts&recorded=true&limit=72&skip=0',
     '/v1/btc/midpoints?points=48&markets=…',
   ]);
 });
@@ -125,6 +132,11 @@ test('a search lists what the service finds, and what is chosen next replaces it
   recordings.choose({ search: 'btc-7' });
   await settle();
   expect(rows()).toEqual(['btc-71', 'btc-70', 'btc-7']);
+  // Of every coin, that of the page first.
+  expect(asked.filter((path) => path.includes('search=')).map((path) => path.split('/')[2])).toEqual(['btc', 'eth']);
+  recordings.choose({ search: '-7' });
+  await settle();
+  expect(rows()).toEqual(['btc-71', 'btc-70', 'btc-7', 'eth-71', 'eth-70', 'eth-7']);
   expect(asked.filter((path) => path.endsWith('/days')).length).toBe(1);
   recordings.choose({ search: '', coin: 'eth', date: '2026-01-01' });
   await settle();
@@ -150,13 +162,13 @@ test('rows that wait for midpoints are not asked for at another coin', async () 
 test('When rows show that a market was added, the days are counted again, at most every 30 s.', async () => {
   const { recordings, served, settle, rows, asked } = started();
   await settle();
-  served.btc!.unshift({ conditionId: 'new', startTime: '2026-01-04T00:00:00.000Z', snapshotCount: 1 });
-  recordings.choose({ date: '2026-01-03' });
+  served.btc!.unshift({ symbol: 'btc', conditionId: 'new', startTime: '2026-01-04T00:00:00.000Z', snapshotCount: 1 });
+  recordings.choose({ sort: 'window' });
   await settle();
-  expect(rows()[0]).toBe('btc-71');
+  expect(rows().length).toBe(73);
   expect(recordings.days.value!.at(-1)!.day).toBe('2026-01-04');
-  served.btc!.unshift({ conditionId: 'newer', startTime: '2026-01-04T01:00:00.000Z', snapshotCount: 1 });
-  recordings.choose({ date: '2026-01-02' });
+  served.btc!.unshift({ symbol: 'btc', conditionId: 'newer', startTime: '2026-01-04T01:00:00.000Z', snapshotCount: 1 });
+  recordings.choose({ sort: '-window' });
   await settle();
   expect(asked.filter((path) => path.endsWith('/days')).length).toBe(2);
 });
@@ -212,4 +224,19 @@ test('an archive without coins asks for nothing more', async () => {
   delete served.eth;
   await settle();
   expect([recordings.coin, recordings.coins.value, asked]).toEqual([undefined, [], ['/v1/coins']]);
+});
+
+test('Filters and the order are sent with the list, and the recorded markets of a date come first, if it has any.', async () => {
+  const { recordings, asked, settle } = started();
+  await settle();
+  recordings.choose({ winner: 'up', gaps: false, volumeMin: 1000, sort: '-volume', date: '2026-01-02' });
+  await settle();
+  expect(asked.findLast((path) => path.includes('/markets?'))).toBe(
+    '/v1/btc/markets?include=counts&recorded=true&date=2026-01-02&winner=up&gaps=false&volumeMin=1000&sort=-volume&limit=100&skip=0',
+  );
+  // Nothing is recorded there.
+  recordings.choose({ ...QUERY, date: '2025-12' });
+  expect(recordings.recorded).toBe('all');
+  recordings.choose({ recorded: 'no', date: '' });
+  expect(recordings.recorded).toBe('no');
 });

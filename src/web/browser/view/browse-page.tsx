@@ -1,3 +1,4 @@
+import type { MarketSort } from '../../../domain/market-sort.ts';
 import { numberText } from '../../texts.ts';
 import { Choices } from '../choices.tsx';
 import type { BrowseQuery } from './browse-query.ts';
@@ -10,6 +11,7 @@ import { MarketList, type MarketListContent } from './market-list.tsx';
 import { NoticeText } from './notice-text.tsx';
 import type { Recordings } from './recordings.ts';
 import { SearchField } from './search-field.tsx';
+import { Select } from './select.tsx';
 import { tierNotes } from './tier-notes.ts';
 import { ToolButton } from './tool-button.tsx';
 import { countText, dateText } from './view-texts.ts';
@@ -37,7 +39,7 @@ export function BrowsePage({ connection, recordings, later }: BrowsePageContent)
         <NoticeText key={notice.sentence} notice={notice} />
       ))}
       <Failure recordings={recordings} />
-      <RecordedMarkets recordings={recordings} later={later} />
+      <RecordedMarkets connection={connection} recordings={recordings} later={later} />
     </>
   );
 }
@@ -57,7 +59,8 @@ function Failure({ recordings }: { readonly recordings: Recordings }) {
   );
 }
 
-function RecordedMarkets({ recordings, later }: Omit<BrowsePageContent, 'connection'>) {
+function RecordedMarkets({ connection, recordings, later }: BrowsePageContent) {
+  const isReplay = connection.settings.prefix !== '';
   const { value: coins } = recordings.coins;
   const { value: days } = recordings.days;
   const { value: list } = recordings.markets;
@@ -88,19 +91,22 @@ function RecordedMarkets({ recordings, later }: Omit<BrowsePageContent, 'connect
         />
         <SearchField search={search} choose={(text) => recordings.choose({ search: text, date: '' })} later={later} />
       </div>
-      <div class="browse">
-        <aside class="card" aria-label="Calendar">
-          {days !== undefined && days.length > 0 ? (
-            <CalendarView
-              key={`${coin} ${timeframe}`}
-              days={days}
-              chosen={date}
-              choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
-            />
-          ) : (
-            <p class="quiet">{days === undefined ? 'Loading the days …' : 'No day has markets.'}</p>
-          )}
-        </aside>
+      <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
+      <div class={search === '' ? 'browse' : ''}>
+        {search === '' && (
+          <aside class="card" aria-label="Calendar">
+            {days !== undefined && days.length > 0 ? (
+              <CalendarView
+                key={`${coin} ${timeframe}`}
+                days={days}
+                chosen={date}
+                choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
+              />
+            ) : (
+              <p class="quiet">{days === undefined ? 'Loading the days …' : 'No day has markets.'}</p>
+            )}
+          </aside>
+        )}
         <section aria-labelledby="list-title">
           <div class="row spread">
             <h2 id="list-title" aria-live="polite">
@@ -128,7 +134,7 @@ function Listed(content: MarketListContent) {
 
 function titleOf({ query, days }: Recordings): string {
   const { date, search } = query.value;
-  if (search !== '') return `Markets that match “${search}”`;
+  if (search !== '') return `Markets of all coins that match “${search}”`;
   const when = date === '' ? 'All days' : dateText(date);
   if (days.value === undefined) return when;
   const { markets, recordedMarkets } = totalsOf(days.value, date);
@@ -136,7 +142,95 @@ function titleOf({ query, days }: Recordings): string {
   return `${when}: ${countText(markets, 'market')}, ${recorded} recorded`;
 }
 
-function nothingText({ search, date }: BrowseQuery): string {
+const NO_FILTERS = { recorded: undefined, winner: undefined, gaps: undefined, volumeMin: undefined } as const;
+const VOLUMES = [1000, 10_000, 100_000, 1_000_000];
+const SORTS: readonly (readonly [MarketSort, string])[] = [
+  ...([
+    ['-window', 'latest first'],
+    ['window', 'earliest first'],
+    ['slug', 'market, A to Z'],
+    ['-slug', 'market, Z to A'],
+  ] as const),
+  ...([
+    ['winner', 'winner, down first'],
+    ['-winner', 'winner, up first'],
+  ] as const),
+  ...([
+    ['-snapshots', 'most snapshots'],
+    ['snapshots', 'fewest snapshots'],
+  ] as const),
+  ...([
+    ['-recorded', 'longest recorded'],
+    ['recorded', 'shortest recorded'],
+  ] as const),
+  ...([
+    ['-volume', 'largest volume'],
+    ['volume', 'smallest volume'],
+  ] as const),
+];
+
+/** The filters of the list, and its order. */
+function Filters({ recordings, canSort }: { readonly recordings: Recordings; readonly canSort: boolean }) {
+  const query = recordings.query.value;
+  const { winner, gaps, volumeMin, sort } = query;
+  return (
+    <div class="row filters small">
+      <Select
+        label="Books"
+        options={[
+          ['yes', 'recorded'],
+          ['no', 'without'],
+          ['all', 'all'],
+        ]}
+        chosen={recordings.recorded}
+        choose={(recorded) => recordings.choose({ recorded })}
+      />
+      <Select
+        label="Winner"
+        options={[
+          ['', 'any'],
+          ['up', 'up'],
+          ['down', 'down'],
+        ]}
+        chosen={winner ?? ''}
+        choose={(name) => recordings.choose({ winner: name === '' ? undefined : name })}
+      />
+      <Select
+        label="Gaps"
+        options={[
+          ['', 'any'],
+          ['false', 'none'],
+          ['true', 'with gaps'],
+        ]}
+        chosen={gaps === undefined ? '' : `${gaps}`}
+        choose={(text) => recordings.choose({ gaps: text === '' ? undefined : text === 'true' })}
+      />
+      {canSort && (
+        <>
+          <Select
+            label="Volume"
+            options={[
+              ['', 'any'],
+              ...VOLUMES.map((least) => [String(least), `at least $${numberText(least)}`] as const),
+            ]}
+            chosen={String(volumeMin ?? '')}
+            choose={(text) => recordings.choose({ volumeMin: text === '' ? undefined : Number(text) })}
+          />
+          <Select label="Sort" options={SORTS} chosen={sort} choose={(order) => recordings.choose({ sort: order })} />
+        </>
+      )}
+      {Object.keys(NO_FILTERS).some((name) => query[name as keyof typeof NO_FILTERS] !== undefined) && (
+        <ToolButton onClick={() => recordings.choose(NO_FILTERS)}>Clear filters</ToolButton>
+      )}
+    </div>
+  );
+}
+
+function nothingText(query: BrowseQuery): string {
+  const { search, date, recorded, winner, gaps, volumeMin } = query;
+  if (recorded !== undefined || winner !== undefined || gaps !== undefined || volumeMin !== undefined) {
+    return 'No market matches these filters: clear them, or choose other ones.';
+  }
   if (search !== '') {
     return `No market has “${search}” in its slug, or a conditionId that begins with it: search for a shorter text.`;
   }

@@ -15,12 +15,6 @@ export type DayTotals = Readonly<Omit<DayResource, 'day'>>;
 export const NOTHING: DayTotals = { markets: 0, recordedMarkets: 0, marketsWithGaps: 0, snapshots: 0 };
 const COUNTS = ['markets', 'recordedMarkets', 'marketsWithGaps', 'snapshots'] as const;
 
-/** The part of a list of markets, latest first, that begins on the days of a date. */
-export interface ListPart {
-  readonly skip: number;
-  readonly count: number;
-}
-
 /** Says whether a day or a month is part of a date: a year, a month or a day, `2026`, `2026-01`, `2026-01-08`; every day is part of ''. */
 export function isIn(day: string, date: string): boolean {
   return day === date || date === '' || day.startsWith(`${date}-`);
@@ -34,13 +28,6 @@ export function totalsOf(days: readonly DayResource[], date: string): DayTotals 
     for (const count of COUNTS) totals[count] += counts[count];
   }
   return totals;
-}
-
-/** `days` in any order. */
-export function listPart(days: readonly DayResource[], date: string): ListPart {
-  let skip = 0;
-  for (const { day, markets } of days) if (day > date && !isIn(day, date)) skip += markets;
-  return { skip, count: totalsOf(days, date).markets };
 }
 
 /** Returns 0 if nothing is recorded, else 1 to LEVELS, in proportion to `most`. */

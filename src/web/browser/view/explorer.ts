@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { HeatMapLoader, type LoadedHeatMaps } from './heat-map-loader.ts';
 import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
-import { MarketReader, type ReadMarket, recordedSpans } from './market-reader.ts';
+import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
@@ -95,6 +95,8 @@ export class Explorer {
     this.#reference = new ReferenceFeed(connection, coin);
   }
 
+  readonly #neighbours = signal<Neighbours>({ previous: undefined, next: undefined });
+  readonly neighbours: ReadonlySignal<Neighbours> = this.#neighbours;
   readonly shown: ReadonlySignal<ShownMarket | undefined> = this.#shown;
   readonly notice: ReadonlySignal<Notice | undefined> = this.#notice;
 
@@ -238,6 +240,9 @@ export class Explorer {
       this.#shown.value = { ...read, state, playback: before?.playback ?? this.#playbackOf(state) };
       this.#epoch.value += 1;
     });
+    void this.#reader.neighbours(read.market, signal).then((found) => {
+      this.#neighbours.value = found;
+    }, this.#explain);
     if (this.clock !== undefined) {
       await this.clock.follow(this.#explain, signal);
       return;

@@ -34,6 +34,7 @@ function Market({ explorer, shown }: MarketContent) {
   const { market, coverage } = shown;
   return (
     <>
+      <MarketNav explorer={explorer} shown={shown} />
       <div class="row spread market-head">
         <div>
           <h1>{marketTitle(market)}</h1>
@@ -67,6 +68,28 @@ function Market({ explorer, shown }: MarketContent) {
         </div>
       </div>
     </>
+  );
+}
+
+/** Links to the list at the market's day, and to the recorded markets before and after it. */
+function MarketNav({ explorer, shown: { market } }: MarketContent) {
+  const { previous, next } = explorer.neighbours.value;
+  const replay = new URLSearchParams(location.search).get('replay');
+  const kept = replay === null ? '' : `replay=${encodeURIComponent(replay)}`;
+  const linkTo = (to: typeof previous, text: string) =>
+    to && (
+      <a href={`/view/${to.symbol}/${to.slug}${kept && `?${kept}`}`} title={marketTitle(to)}>
+        {text}
+      </a>
+    );
+  const list = `/view?coin=${market.symbol}&tf=${market.timeframe}&date=${market.startTime.slice(0, 'YYYY-MM-DD'.length)}`;
+  return (
+    <nav class="row spread small market-nav" aria-label="Markets">
+      <a href={`${list}${kept && `&${kept}`}`}>All recordings of the day</a>
+      <span class="row">
+        {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
+      </span>
+    </nav>
   );
 }
 

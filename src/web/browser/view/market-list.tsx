@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { MarketSort } from '../../../domain/market-sort.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
 import { numberText } from '../../texts.ts';
 import type { PagedRows } from './paged-rows.ts';
@@ -11,15 +12,15 @@ import { windowText } from './view-texts.ts';
 
 /** Rows in the document above and below those that are visible. */
 const AROUND = 6;
-/** The classes and the headings of columns. */
+/** The classes and the headings of columns, and the value that each is sorted by. A picture has no order. */
 const COLUMNS = [
-  ['window', 'Window (UTC)'],
-  ['slug', 'Market'],
-  ['mid', 'Midpoint of up'],
-  ['winner', 'Winner'],
-  ['number', 'Snapshots'],
-  ['number part', 'Recorded'],
-  ['number volume', 'Volume ($)'],
+  ['window', 'Window (UTC)', 'window'],
+  ['slug', 'Market', 'slug'],
+  ['mid', 'Midpoint of up', undefined],
+  ['winner', 'Winner', 'winner'],
+  ['number', 'Snapshots', 'snapshots'],
+  ['number part', 'Recorded', 'recorded'],
+  ['number volume', 'Volume ($)', 'volume'],
 ] as const;
 
 export interface MarketListContent {
@@ -46,6 +47,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
   const size: ListSize = { count: list.count ?? 0, ...sizes.value };
   const { first, end, topPx } = rowWindow(scrollTop.value, size, AROUND);
   const { rowPx, viewPx } = size;
+  const { sort } = recordings.query.value;
   /** At least as many as are in the document at once. */
   const pool = Math.ceil(viewPx / rowPx) + 1 + 2 * AROUND;
 
@@ -111,9 +113,17 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
       >
         <thead ref={head}>
           <tr class="market" aria-rowindex={1}>
-            {COLUMNS.map(([name, text]) => (
-              <th key={name} scope="col" class={name}>
-                {text}
+            {COLUMNS.map(([name, text, by]) => (
+              <th key={name} scope="col" class={name} aria-sort={orderBy(sort, by)}>
+                {by === undefined ? (
+                  text
+                ) : (
+                  // The filters have the same choice for the keyboard.
+                  <button type="button" tabIndex={-1} onClick={() => recordings.choose({ sort: nextSort(sort, by) })}>
+                    {text}
+                    {sort.endsWith(by) && <span aria-hidden="true">{sort.startsWith('-') ? ' ↓' : ' ↑'}</span>}
+                  </button>
+                )}
               </th>
             ))}
           </tr>
@@ -127,7 +137,7 @@ export function MarketList({ recordings, list, href }: MarketListContent) {
               topPx={topPx + (index - first) * rowPx}
               isAt={index === at.value}
               market={list.row(index)}
-              midpoints={recordings.midpoints(list.row(index)?.conditionId ?? '')}
+              midpoints={list.row(index) && recordings.midpoints(list.row(index)!)}
               href={href}
             />
           ))}
@@ -181,6 +191,18 @@ function MarketRow({ index, topPx, isAt, market, midpoints, href }: MarketRowCon
       <td class="number volume">{market.volume === null ? '' : numberText(Math.round(market.volume))}</td>
     </tr>
   );
+}
+
+type Column = Exclude<(typeof COLUMNS)[number][2], undefined>;
+
+function orderBy(sort: MarketSort, by: Column | undefined): 'ascending' | 'descending' | undefined {
+  if (by === undefined || !sort.endsWith(by)) return undefined;
+  return sort.startsWith('-') ? 'descending' : 'ascending';
+}
+
+/** The largest and the latest first, at the second press the other way round. */
+function nextSort(sort: MarketSort, by: Column): MarketSort {
+  return sort === `-${by}` ? by : `-${by}`;
 }
 
 /** An arrow and a word: colour is not needed to read it. */

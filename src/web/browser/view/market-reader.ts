@@ -1,5 +1,5 @@
 import type { CoverageResource } from '../../../domain/coverage.ts';
-import type { MarketWithCounts } from '../../../domain/market.ts';
+import type { MarketResource, MarketWithCounts } from '../../../domain/market.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
 import type { Span } from './span.ts';
@@ -14,6 +14,12 @@ export interface ReadMarket {
 /** False where no book is recorded, or the tier lacks books: nothing can be played. */
 export function hasBooks({ coverage }: ReadMarket): boolean {
   return coverage?.outcomes.some(({ count }) => count > 0) ?? false;
+}
+
+/** The markets before and after a market. */
+export interface Neighbours {
+  readonly previous: MarketResource | undefined;
+  readonly next: MarketResource | undefined;
 }
 
 const LOOK_MS = 20_000;
@@ -41,6 +47,20 @@ export class MarketReader {
     const path = `/v1/${market.symbol}/markets/${market.conditionId}/coverage`;
     const coverage = await this.#connection.get<{ data: CoverageResource }>(path, { signal });
     return { market, coverage: coverage.data };
+  }
+
+  /** The recorded markets of the timeframe before and after a market; undefined at the ends. */
+  async neighbours(
+    { symbol, timeframe, startTime, endTime }: MarketResource,
+    signal: AbortSignal,
+  ): Promise<Neighbours> {
+    const first = async (query: string) => {
+      const path = `/v1/${symbol}/markets?tf=${timeframe}&recorded=true&limit=1&${query}`;
+      return (await this.#connection.get<{ data: readonly MarketResource[] }>(path, { signal })).data[0];
+    };
+    const [beforeMs, afterMs] = [Date.parse(startTime) - 1, Date.parse(endTime) + 1];
+    const [previous, next] = await Promise.all([first(`to=${beforeMs}`), first(`from=${afterMs}&sort=window`)]);
+    return { previous, next };
   }
 
   /** Settles when the market, or its records, are not as they were read. While requests fail, `onError` gets the reasons. */

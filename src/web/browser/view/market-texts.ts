@@ -42,11 +42,9 @@ export function coverageText(coverage: CoverageResource): string {
   const last = lastTime(coverage);
   const before =
     recordedSeconds === 0 && last < startTime ? `: only until ${last.slice(0, 16).replace('T', ' ')} UTC` : '';
-  const parts = [
-    `recorded ${recordedText(coverage)}${before}`,
-    countText(count, 'snapshot'),
-    gapCount === 0 ? 'no gaps' : countText(gapCount, 'gap'),
-  ];
+  const parts = [`recorded ${recordedText(coverage)}${before}`, countText(count, 'snapshot')];
+  if (gapCount > 0) parts.push(countText(gapCount, 'gap'));
+  else if (coverage.windowSeconds - recordedSeconds < 1) parts.push('no gaps');
   const [oneSided, crossed] = (['oneSided', 'crossed'] as const).map((kind) =>
     outcomes.reduce((sum, outcome) => sum + outcome[kind], 0),
   );

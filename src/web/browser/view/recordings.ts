@@ -4,10 +4,10 @@ import type { MidpointsResource } from '../../../domain/midpoints.ts';
 import type { CoinResource } from '../../../domain/recorded-coin.ts';
 import type { DayResource } from '../../../domain/recorded-day.ts';
 import type { BrowseQuery } from './browse-query.ts';
-import { isIn, listPart } from './calendar.ts';
+import { totalsOf } from './calendar.ts';
 import type { Connection } from './connection.ts';
 import type { Later } from './later.ts';
-import { PAGE_ROWS, PagedRows } from './paged-rows.ts';
+import { PAGE_ROWS, PagedRows, type RowPage } from './paged-rows.ts';
 import { RequestRefused } from './request-refused.ts';
 import { ShownValues } from './shown-values.ts';
 
@@ -24,7 +24,7 @@ const RECOUNT_MS = 30_000;
 export type Midpoints = readonly (number | null)[];
 
 /** The fields of a coin that the page shows. */
-export type ListedCoin = Pick<CoinResource, 'symbol' | 'timeframes'>;
+export type ListedCoin = Pick<CoinResource, 'symbol' | 'timeframes' | 'recordedMarkets'>;
 
 /** The fields of a market that the page shows. */
 export type ListedMarket = Pick<
@@ -78,9 +78,16 @@ export class Recordings {
     return this.#query.value.coin ?? this.#coins.value?.[0]?.symbol;
   }
 
+  /** The markets that the list has: of a date without any recorded one it has all. */
+  get recorded(): 'yes' | 'no' | 'all' {
+    const { recorded, date, search } = this.#query.value;
+    if (recorded !== undefined) return recorded;
+    return search === '' && totalsOf(this.#days.value ?? [], date).recordedMarkets > 0 ? 'yes' : 'all';
+  }
+
   /** Midpoints of a shown market; undefined while they are not known. */
-  midpoints(conditionId: string): Midpoints | undefined {
-    return this.#midpoints.value(conditionId);
+  midpoints(market: ListedMarket): Midpoints | undefined {
+    return this.#midpoints.value(nameOf(market));
   }
 
   /** Loads all again: with another key, or after a failure. */
@@ -120,7 +127,7 @@ export class Recordings {
     const shown: string[] = [];
     for (let index = first; index < end; index += 1) {
       const market = markets.row(index);
-      if (market !== undefined && market.snapshotCount > 0) shown.push(market.conditionId);
+      if (market !== undefined && market.snapshotCount > 0) shown.push(nameOf(market));
     }
     this.#midpoints.show(shown);
   }
@@ -134,7 +141,7 @@ export class Recordings {
     this.#markets.value = undefined;
     this.#midpoints.show([]);
     try {
-      this.#coins.value ??= await this.#data('/v1/coins', aborted);
+      this.#coins.value ??= recordedFirst(await this.#data<readonly ListedCoin[]>('/v1/coins', aborted));
       if (this.coin === undefined) return;
       if (this.#days.peek() === undefined) {
         const days = await this.#data<readonly DayResource[]>(`/v1/${this.coin}/days${this.#timeframe('?')}`, aborted);
@@ -147,20 +154,54 @@ export class Recordings {
   }
 
   #list(): void {
-    const { date, search } = this.#query.peek();
-    const { skip: before, count } = search === '' ? listPart(this.#days.peek() ?? [], date) : { skip: 0 };
-    const path = `/v1/${this.coin}/markets?include=counts${this.#timeframe('&')}${search && `&search=${encodeURIComponent(search)}`}`;
+    const { search } = this.#query.peek();
+    const count = search === '' ? this.#count() : undefined;
+    const load = async (coin: string, skip: number, limit: number, aborted: AbortSignal) =>
+      await this.#deps.connection.get<MarketPage>(
+        `/v1/${coin}/markets?include=counts${this.#filters()}&limit=${limit}&skip=${skip}`,
+        { signal: aborted },
+      );
     this.#markets.value = new PagedRows<ListedMarket>({
       ...{ count, later: this.#deps.later },
       loadPage: async (skip, aborted) => {
+        if (search !== '') return await this.#found(skip, async (coin) => await load(coin, 0, PAGE_ROWS, aborted));
         const limit = Math.min(PAGE_ROWS, (count ?? Infinity) - skip);
-        const url = `${path}&limit=${limit}&skip=${before + skip}`;
-        const { data, pagination } = await this.#deps.connection.get<MarketPage>(url, { signal: aborted });
-        if (search === '' && data.some(({ startTime }) => !isIn(startTime.slice(0, 10), date))) this.#recount();
+        const { data, pagination } = await load(this.coin!, skip, limit, aborted);
+        // Markets were added or deleted since the days were counted.
+        const isOther = count !== undefined && (data.length < limit || (pagination.hasMore && skip + limit >= count));
+        if (isOther) this.#recount();
         return { rows: data, hasMore: pagination.hasMore && skip + limit < (count ?? Infinity) };
       },
       onChange: () => this.#changed(),
     });
+  }
+
+  /** The first matches of every coin, those of the chosen one first: one page. */
+  async #found(skip: number, load: (coin: string) => Promise<MarketPage>): Promise<RowPage<ListedMarket>> {
+    if (skip > 0) return { rows: [], hasMore: false };
+    const coins = this.#coins.peek()!.map(({ symbol }) => symbol);
+    const first = coins.toSorted((a, b) => Number(b === this.coin) - Number(a === this.coin));
+    const pages = await Promise.all(first.map(load));
+    return { rows: pages.flatMap(({ data }) => data).slice(0, PAGE_ROWS), hasMore: false };
+  }
+
+  /** The number of markets in the list; undefined if the days do not say it. */
+  #count(): number | undefined {
+    const { date, winner, gaps, volumeMin } = this.#query.peek();
+    if (winner !== undefined || gaps !== undefined || volumeMin !== undefined) return undefined;
+    const { markets, recordedMarkets } = totalsOf(this.#days.peek() ?? [], date);
+    return { yes: recordedMarkets, no: markets - recordedMarkets, all: markets }[this.recorded];
+  }
+
+  /** The parameters of the list. */
+  #filters(): string {
+    const { date, search, winner, gaps, volumeMin, sort } = this.#query.peek();
+    const recorded = { yes: true, no: false, all: undefined }[this.recorded];
+    const values = { recorded, search, date, winner, gaps, volumeMin, sort: sort === '-window' ? '' : sort };
+    const given = Object.entries(values).flatMap(([name, value]) =>
+      value === undefined || value === '' ? [] : `&${name}=${encodeURIComponent(value)}`,
+    );
+    return `${this.#timeframe('&')}${given.join('')}`;
   }
 
   /** The list does not begin where the days say: a market was added since they were counted. */
@@ -173,10 +214,15 @@ export class Recordings {
     void this.#loadAll();
   }
 
-  async #loadMidpoints(markets: readonly string[], aborted: AbortSignal): Promise<ReadonlyMap<string, Midpoints>> {
-    const path = `/v1/${this.coin}/midpoints?points=${POINTS}&markets=${markets.join()}`;
-    const data = await this.#data<readonly MidpointsResource[]>(path, aborted);
-    return new Map(data.map(({ conditionId, mids }) => [conditionId, mids]));
+  async #loadMidpoints(names: readonly string[], aborted: AbortSignal): Promise<ReadonlyMap<string, Midpoints>> {
+    const byCoin = Map.groupBy(names, (name) => name.split('/')[0]!);
+    const loaded = [...byCoin].map(async ([coin, ofCoin]) => {
+      const markets = ofCoin.map((name) => name.slice(coin.length + 1)).join();
+      const path = `/v1/${coin}/midpoints?points=${POINTS}&markets=${markets}`;
+      const data = await this.#data<readonly MidpointsResource[]>(path, aborted);
+      return data.map(({ conditionId, mids }) => [`${coin}/${conditionId}`, mids] as const);
+    });
+    return new Map((await Promise.all(loaded)).flat());
   }
 
   async #data<T>(path: string, aborted: AbortSignal): Promise<T> {
@@ -210,4 +256,14 @@ export class Recordings {
 interface MarketPage {
   readonly data: readonly ListedMarket[];
   readonly pagination: { readonly hasMore: boolean };
+}
+
+/** The coins with recorded markets, then the others; each by name. */
+function recordedFirst(coins: readonly ListedCoin[]): readonly ListedCoin[] {
+  return coins.toSorted((a, b) => Number(b.recordedMarkets > 0) - Number(a.recordedMarkets > 0));
+}
+
+/** The name of a market's midpoints. */
+function nameOf({ symbol, conditionId }: Pick<ListedMarket, 'symbol' | 'conditionId'>): string {
+  return `${symbol}/${conditionId}`;
 }

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { MARKET_SORTS, type MarketSort } from '../../src/domain/market-sort.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { marketStatement } from '../support/markets.ts';
+import { type Service, serviceOf } from '../support/service.ts';
+
+/** More than a step looks at, so that a walk stops within equal values. */
+const MARKETS = 2600;
+const DAY_MS = 86_400_000;
+
+interface Made {
+  readonly number: number;
+  readonly startMs: number;
+  readonly slug: string;
+  readonly winner: 'up' | 'down' | null;
+  readonly volume: number | null;
+  readonly hasGap: boolean;
+  readonly snapshots: number;
+  readonly recordedMs: number;
+}
+
+/** Few different values: ties are long. Markets are stored in another order than that of their windows. */
+const made: readonly Made[] = Array.from({ length: MARKETS }, (_, index) => {
+  const number = (index * 701) % MARKETS;
+  const { startMs } = marketStatement(number);
+  const snapshots = number % 13 === 0 ? (number % 3) + 1 : 0;
+  return {
+    number,
+    startMs,
+    slug: `btc-${(number * 31) % 97}-${number}`,
+    winner: number % 3 === 0 ? 'up' : number % 7 === 0 ? 'down' : null,
+    volume: number % 2 === 0 ? null : (number % 5) * 100.5,
+    hasGap: number % 11 === 0,
+    snapshots,
+    recordedMs: snapshots === 0 ? 0 : (snapshots - 1) * 1000,
+  };
+});
+
+const held = temporaryArchive();
+let service: Service;
+beforeAll(() => {
+  const { database, markets, snapshots, gaps, recordedTimes, givenIds } = held.archive;
+  database.write(() => {
+    givenIds.load();
+    for (const { number, startMs, slug, winner, volume, hasGap, snapshots: count } of made) {
+      const stated = { slug, closed: winner !== null, ...(winner && { winner }), ...(volume !== null && { volume }) };
+      const { market } = markets.put(marketStatement(number, stated), NOW_MS);
+      // The last one ends as the window begins.
+      if (hasGap) gaps.add(market.key, { fromMs: startMs - 5000, toMs: startMs, reason: 'recorder restarted' });
+      const books = Array.from({ length: count }, (_, i) => ({
+        timestampMs: startMs + i * 1000,
+        id: givenIds.take(undefined),
+        book: { bidPrices: [0.5], bidSizes: [i + 1], askPrices: [], askSizes: [] },
+      }));
+      if (count > 0) snapshots.add(market, 'up', books);
+      recordedTimes.update(market.key);
+    }
+    givenIds.save();
+  });
+  service = serviceOf(held.archive);
+});
+afterAll(() => held[Symbol.dispose]());
+
+const VALUES: Readonly<Record<string, (market: Made) => string | number>> = {
+  window: ({ startMs }) => startMs,
+  slug: ({ slug }) => slug,
+  winner: ({ winner }) => winner ?? '',
+  recorded: ({ recordedMs }) => recordedMs,
+  snapshots: ({ snapshots }) => snapshots,
+  volume: ({ volume }) => volume ?? -1,
+};
+
+/** The whole list, sorted; no two markets have one window. */
+function sorted(sort: MarketSort): readonly Made[] {
+  const value = VALUES[sort.replace('-', '')]!;
+  const sign = sort.startsWith('-') ? -1 : 1;
+  const compare = (a: string | number, b: string | number) => (a < b ? -sign : a > b ? sign : 0);
+  return made.toSorted((a, b) => compare(value(a), value(b)) || compare(a.startMs, b.startMs));
+}
+
+const days = [...new Set(made.map(({ startMs }) => new Date(startMs).toISOString().slice(0, 10)))];
+const filters = fc.record(
+  {
+    winner: fc.constantFrom('up' as const, 'down' as const),
+    gaps: fc.boolean(),
+    recorded: fc.boolean(),
+    volumeMin: fc.constantFrom(0, 1, 300),
+    date: fc.constantFrom(...days, days[0]!.slice(0, 7), '2020-01'),
+    search: fc.constantFrom('btc-5', '1'),
+  },
+  { requiredKeys: [] },
+);
+
+test('A list sorted by any value, with any filters, from any start, equals a sorted scan: unknown values are below all others.', async () => {
+  const asked = fc.record({
+    sort: fc.constantFrom(...MARKET_SORTS),
+    filter: filters,
+    skip: fc.nat(2700),
+    limit: fc.integer({ min: 1, max: 40 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(asked, async ({ sort, filter, skip, limit }) => {
+      const { winner, gaps, recorded, volumeMin, date, search } = filter;
+      const expected = sorted(sort).filter(
+        (market) =>
+          (winner === undefined || market.winner === winner) &&
+          (gaps === undefined || market.hasGap === gaps) &&
+          (recorded === undefined || market.snapshots > 0 === recorded) &&
+          (volumeMin === undefined || (market.volume !== null && market.volume >= volumeMin)) &&
+          (date === undefined || new Date(market.startMs).toISOString().startsWith(date)) &&
+          (search === undefined || market.slug.includes(search)),
+      );
+      const from = expected.length === 0 ? skip : skip % (expected.length + 2);
+      const query = new URLSearchParams({ sort, skip: String(from), limit: String(limit), include: 'counts' });
+      for (const [name, value] of Object.entries(filter)) query.set(name, String(value));
+      const { data, pagination } = (await (await service.get(`/btc/markets?${query}`)).json()) as {
+        data: { slug: string }[];
+        pagination: object;
+      };
+      const page = expected.slice(from, from + limit);
+      expect(data.map(({ slug }) => slug)).toEqual(page.map(({ slug }) => slug));
+      expect(pagination).toEqual({ limit, skip: from, count: page.length, hasMore: expected.length > from + limit });
+    }),
+    { numRuns: 150 },
+  );
+  expect(days.length * DAY_MS).toBeGreaterThan(8 * DAY_MS);
+});
+
+test('A date that does not exist is refused, and so is a sort by values that were not known at asOf.', async () => {
+  for (const date of ['2026-02-30', '2026-13', '2026', '2026-1', '']) {
+    expect((await service.get(`/btc/markets?date=${date}`)).status, date).toBe(400);
+  }
+  const asOf = made[0]!.startMs;
+  expect((await service.get(`/btc/markets?sort=-volume&asOf=${asOf}`)).status).toBe(400);
+  expect((await service.get(`/btc/markets?volumeMin=1&asOf=${asOf}`)).status).toBe(400);
+  expect((await service.get(`/btc/markets?sort=window&asOf=${asOf}`)).status).toBe(200);
+});
