@@ -119,6 +119,9 @@ describe('a bot with fixed addresses', () => {
     expect((await got('polymarket.com', '/event/none')).status).toBe(404);
     expect((await got('clob.polymarket.com', '/markets')).body).toContain('next_cursor');
     expect((await got('gamma-api.polymarket.com', '/markets?next_cursor=')).body).not.toContain('next_cursor');
+    // The venue has no such socket; at Binance's name it has.
+    await expect(socketOf('clob.polymarket.com', '/ws')).rejects.toThrow('404');
+    (await socketOf('stream.binance.com', '/ws')).leave();
     const orders = await socketOf('ws-subscriptions-clob.polymarket.com', '/ws/user');
     orders.send('{"auth":{},"type":"user","markets":[]}');
     orders.send('PING');

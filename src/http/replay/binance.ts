@@ -7,10 +7,11 @@ import { unknownStream } from '../../replay/binance/streams.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Archive } from '../../store/archive.ts';
 import { replayIn } from '../plugins/access.ts';
+import { hostNameIn } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { dayTickers, klines, prices, trades } from './binance-rest.ts';
 import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
-import { refusePlainGet, type SocketContext } from './socket.ts';
+import { missingSocket, refusePlainGet, type SocketContext } from './socket.ts';
 import { answerAsVenue, answerInTurns, type VenueContext, type VenueQuestion } from './venue-answer.ts';
 
 /** The streams of one raw socket are in its path, those of a combined one in its query; further ones come in its frames. */
@@ -18,6 +19,8 @@ const RAW_PATHS = ['/ws', '/ws/:stream'] as const;
 const COMBINED_PATH = '/stream';
 /** Binance's maximum for one connection (binance-spot-api-docs, web-socket-streams.md), repetitions included. */
 const STREAMS_MAX = 1024;
+/** The venue's hosts. A bot that tries one of these paths there must learn that the venue has no such socket. */
+const VENUE_HOST = /(^|\.)polymarket\.com$/;
 /** The spot market and futures in USDT. Recordings have one price of Binance, which both show. */
 const REST_MARKETS = [
   { prefix: '/api/v3', klinesMax: 1000, isTimed: false },
@@ -38,8 +41,10 @@ export function binanceController(deps: ReplaySocketDeps, archive: Archive) {
     );
     return {
       ...hooks,
-      beforeHandle: (context: SocketContext) =>
-        refuseUnknown(replays.find(replayIn(context.params)), streamsIn(context)),
+      beforeHandle: (context: SocketContext) => {
+        if (VENUE_HOST.test(hostNameIn(context.request.headers.get('host') ?? ''))) throw missingSocket();
+        refuseUnknown(replays.find(replayIn(context.params)), streamsIn(context));
+      },
     };
   };
   const app = new Elysia({ name: 'binance' });

@@ -88,8 +88,11 @@ export function lowerUpgrade({ request: { headers } }: Pick<SocketContext, 'requ
  */
 export function refuseMissingSocket(request: Request, paths: MountedPaths): void {
   const wantsSocket = request.headers.get('upgrade')?.toLowerCase() === WEBSOCKET;
-  if (!wantsSocket || paths.hasSocketAt(pathOf(request))) return;
-  throw new DomainError(
+  if (wantsSocket && !paths.hasSocketAt(pathOf(request))) throw missingSocket();
+}
+
+export function missingSocket(): DomainError {
+  return new DomainError(
     'not-found',
     'there is no WebSocket at this path: /ws/market, /rtds, /ws/btcusdt@trade and /stream are some; see /docs/bots',
   );
