@@ -134,6 +134,47 @@ function ReplayItem({ replay }: { readonly replay: ShownReplay }) {
           .
         </>
       )}
+      <div class="row">
+        <Steer id={id} name="paused" value={String(state === 'running')}>
+          {state === 'running' ? 'Pause' : 'Resume'}
+        </Steer>
+        <Steer id={id} name="step" value="true">
+          Step
+        </Steer>
+        <Steer id={id} name="speed" label="Speed" field={String(speed)}>
+          Set
+        </Steer>
+        <Steer id={id} name="now" label="Instant" field={now}>
+          Go
+        </Steer>
+      </div>
     </li>
+  );
+}
+
+interface SteerContent {
+  readonly id: string;
+  /** A field of the change of a clock, with its value or with a field that has one. */
+  readonly name: string;
+  readonly value?: string;
+  readonly label?: string;
+  readonly field?: string;
+  readonly children: string;
+}
+
+/** A button that changes the clock of a replay. */
+function Steer({ id, name, value, label, field, children }: SteerContent) {
+  return (
+    <form method="post" action="/" class="row">
+      <input type="hidden" name="replay" value={id} />
+      {field !== undefined && (
+        <label class="row small">
+          {label} <input class="input" name={name} value={field} size={field.length + 1} required />
+        </label>
+      )}
+      <button class="button small" type="submit" {...(value !== undefined && { name, value })}>
+        {children}
+      </button>
+    </form>
   );
 }

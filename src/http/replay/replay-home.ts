@@ -67,7 +67,8 @@ export function replayHome(version: string, replays: Replays, needsKeys: boolean
         shown,
         commands,
       });
-      return respond(set, page, { ...publicPageHeaders(), ...headers });
+      // With no-referrer, forms would send the origin null.
+      return respond(set, page, { ...publicPageHeaders("'self'"), 'referrer-policy': 'same-origin', ...headers });
     }
     const authentication = needsKeys
       ? "Every address needs the header 'Authorization: Bearer <API_KEY>' with a key whose tier grants replay."

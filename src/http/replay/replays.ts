@@ -23,6 +23,8 @@ import {
 const REPLAYS = '/v1/replays';
 /** A body is JSON whatever its content type, and an empty one is an empty object. The framework reads it as its type says. */
 const JSON_BODY = { parse: 'none' } as const;
+/** A field of a form that is not a text. */
+const LITERAL = /^(?:true|false|\d+(?:\.\d+)?)$/;
 const REPLAY_PATH = t.Object({ replay: PATH.replay });
 
 const ReplayList = dataOf(
@@ -141,6 +143,15 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         }),
       },
     )
+    .post(
+      '/',
+      async ({ caller, request, set }) => {
+        const { replay, change } = formIn(await request.text());
+        steer(owned(caller, replay), replayChangeIn(JSON.stringify(change)));
+        return respond(set, null, { ...NO_STORE, location: '/' }, 303);
+      },
+      { ...JSON_BODY, detail: { hide: true } },
+    )
     .delete(
       `${REPLAYS}/:replay`,
       ({ caller, params, set }) => {
@@ -158,6 +169,13 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
         }),
       },
     );
+}
+
+/** Reads a form of the page at `/`, which is for people where no key is needed: a replay, and fields of a ReplayChange. */
+function formIn(text: string): { readonly replay: string; readonly change: object } {
+  const { replay = '', ...fields } = Object.fromEntries(new URLSearchParams(text));
+  const change = Object.entries(fields).map(([name, value]) => [name, LITERAL.test(value) ? JSON.parse(value) : value]);
+  return { replay, change: Object.fromEntries(change) };
 }
 
 function steer(replay: Replay, { nowMs, speed, paused, step }: ClockChange): void {

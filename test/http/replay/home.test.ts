@@ -78,3 +78,50 @@ test('The page / of a replay shows its replays, clocks and markets, or only addr
     expect(text).toContain(`${replaying.origin}/gamma`);
   }
 });
+
+test('the page of a process that replays steers its clocks with forms, which no other site may send', async () => {
+  await using replaying = await startReplaying(fill);
+  const replay = replaying.replays.create({ ...EVERYTHING, speed: 20 });
+  const send = async (fields: Readonly<Record<string, string>>, origin = replaying.origin) =>
+    await fetch(`${replaying.origin}/`, {
+      method: 'POST',
+      body: new URLSearchParams({ replay: replay.id, ...fields }),
+      headers: { origin },
+      redirect: 'manual',
+    });
+  const page = await replaying.ask('GET', '/', undefined, PAGE);
+  expect(page.headers.get('content-security-policy')).toContain("form-action 'self'");
+  expect(page.headers.get('referrer-policy')).toBe('same-origin');
+  const names = [...(await page.text()).matchAll(/ name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [
+    name,
+    value,
+  ]);
+  expect(names.filter(([name]) => name !== 'replay')).toEqual([
+    ['paused', 'false'],
+    ['step', 'true'],
+    ['speed', '20'],
+    ['now', formatInstant(BOOK_MS)],
+  ]);
+  const sent = await send({ speed: 'max' });
+  expect([sent.status, sent.headers.get('location'), replay.clock.speed]).toEqual([303, '/', 'max']);
+  await send({ speed: '2.5' });
+  await send({ now: formatInstant(START_MS + 650_000) });
+  expect([replay.clock.speed, replay.clock.nowMs]).toEqual([2.5, START_MS + 650_000]);
+  await send({ paused: 'false' });
+  expect(replay.clock.state).toBe('running');
+  await send({ paused: 'true' });
+  expect(replay.clock.state).toBe('paused');
+  expect((await send({ paused: 'false' }, 'http://elsewhere.example')).status).toBe(403);
+  expect((await send({ speed: 'fast' })).status).toBe(400);
+  expect((await send({})).status).toBe(400);
+  expect((await send({ replay: '0123456789ab', step: 'true' })).status).toBe(404);
+  expect([replay.clock.state, replay.clock.speed]).toEqual(['paused', 2.5]);
+});
+
+test('where keys are needed, no form steers a clock', async () => {
+  await using replaying = await startReplaying(fill, { needsKeys: true });
+  const replay = replaying.replays.create(EVERYTHING);
+  const body = new URLSearchParams({ replay: replay.id, paused: 'false' });
+  expect((await fetch(`${replaying.origin}/`, { method: 'POST', body })).status).toBe(401);
+  expect(replay.clock.state).toBe('paused');
+});
