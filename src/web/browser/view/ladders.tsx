@@ -28,11 +28,7 @@ export function Ladders({ explorer, shown }: MarketContent) {
           </select>
         </label>
       </div>
-      {!hasBooks(shown) ? (
-        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'No book is recorded.'}</p>
-      ) : ladders === undefined ? (
-        <p class="quiet">Loading the book …</p>
-      ) : (
+      {ladders !== undefined ? (
         outcomesOf(ladders.query.choice).map((outcome) => (
           <Ladder
             key={outcome}
@@ -40,6 +36,10 @@ export function Ladders({ explorer, shown }: MarketContent) {
             snapshot={ladders.snapshots.find((snapshot) => snapshot.outcome === outcome)}
           />
         ))
+      ) : hasBooks(shown) ? (
+        <p class="quiet">Loading the book …</p>
+      ) : (
+        <p class="quiet">{coverage === undefined ? 'Your tier does not include books.' : 'No book is recorded.'}</p>
       )}
     </div>
   );

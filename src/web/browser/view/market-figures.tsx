@@ -12,12 +12,13 @@ export function MarketFigures({ explorer, shown: { state } }: MarketContent) {
     [tick && `${name}, ${clockText(tick.timestampMs, state.home.from)}`, tick?.price],
     ['Final price', final],
   ] as const;
+  if (figures.every(([, price]) => price === undefined)) return null;
   return (
-    <dl class="figures">
+    <dl class="row figures">
       {figures.map(
         ([title, price], nth) =>
           price !== undefined && (
-            <div key={nth}>
+            <div key={nth} class="figure">
               <dt>{title}</dt>
               <dd>
                 {priceText(price)}{' '}
