@@ -11,6 +11,7 @@ export const REPLAYED_HOSTS = [
   ...['stream', 'api', 'fstream', 'fapi'].map((name) => `${name}.binance.com`),
   ...['data-stream', 'data-api'].map((name) => `${name}.binance.vision`),
 ];
+const HOSTS_LINE = `127.0.0.1 ${REPLAYED_HOSTS.join(' ')}\n`;
 
 /** Clients refuse certificates that are valid for more than 398 days; a replay needs one for a while. */
 const DAY_MS = 86_400_000;
@@ -28,9 +29,10 @@ export interface TlsRecipe extends CertificateFiles {
 }
 
 /**
- * Writes a recipe into a directory, unless it has one that is valid for a day more: `ca.pem`, `replay.pem` with `replay.key`, and `hosts`. The authority signs one
- * certificate, and its key is then gone: nobody can make another one that these programs would trust. Both have the extensions that strict
- * clients demand (RFC 5280, 4.2.1: key usage, basic constraints, key identifiers).
+ * Writes a recipe into a directory, unless it has one for these hosts that is valid for a day more: `ca.pem`, `replay.pem` with
+ * `replay.key`, and `hosts`. The authority signs one certificate, and its key is then gone: nobody can make another one that these
+ * programs would trust. Both have the extensions that strict clients demand (RFC 5280, 4.2.1: key usage, basic constraints, key
+ * identifiers).
  */
 export async function tlsRecipe(directory: string, nowMs: number): Promise<TlsRecipe> {
   const pathOf = (name: string) => join(resolve(directory), name);
@@ -44,12 +46,14 @@ export async function tlsRecipe(directory: string, nowMs: number): Promise<TlsRe
   writeFileSync(recipe.keyPath, key, { mode: 0o600 });
   writeFileSync(recipe.certPath, certificate);
   writeFileSync(recipe.authorityPath, authority);
-  writeFileSync(recipe.hostsPath, `127.0.0.1 ${REPLAYED_HOSTS.join(' ')}\n`);
+  writeFileSync(recipe.hostsPath, HOSTS_LINE);
   return recipe;
 }
 
-function isValid({ certPath }: TlsRecipe, nowMs: number): boolean {
-  return Date.parse(new X509Certificate(readFileSync(certPath)).validTo) > nowMs + DAY_MS;
+function isValid({ certPath, hostsPath }: TlsRecipe, nowMs: number): boolean {
+  const expiresMs = Date.parse(new X509Certificate(readFileSync(certPath)).validTo);
+  // An earlier version may have known fewer hosts.
+  return expiresMs > nowMs + DAY_MS && readFileSync(hostsPath, 'utf8') === HOSTS_LINE;
 }
 
 /** A certificate for REPLAYED_HOSTS with its key and its authority's certificate, all in PEM. */
