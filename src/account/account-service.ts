@@ -5,6 +5,7 @@ import type { AuditActor } from '../store/audit.ts';
 import { PaymentMails } from '../store/payment-mails.ts';
 import type { Registry } from '../store/registry.ts';
 import { readSecretFile } from '../store/secret-file.ts';
+import { WaitingMails } from '../store/waiting-mails.ts';
 import { adminChangesMail, buyerMail } from './account-mails.ts';
 import { AccountPasskeys } from './account-passkeys.ts';
 import { AccountSessions } from './account-sessions.ts';
@@ -56,7 +57,13 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
   const outbox =
     server === undefined
       ? undefined
-      : new Outbox({ deliver: (message) => server.deliver(message), wait, clock, logError });
+      : new Outbox({
+          deliver: (message) => server.deliver(message),
+          wait,
+          clock,
+          logError,
+          stored: new WaitingMails(activity.database, registry.secret),
+        });
   const sessions = new AccountSessions(stores, clock);
   const signInDeps = { stores, clock, publicUrl, signUp, outbox };
   const signIn = new SignIn({ ...signInDeps, sessions });
@@ -96,10 +103,17 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     sendsMail: outbox !== undefined,
     oidc: new OidcSignIn({ ...signInDeps, sessions }, signIn, linkedProviders, oidcProviders),
     linkedProviders,
+    /** Tries mails again that the mail server did not take. */
+    retryMails: async () => await outbox?.retry(),
     /** Mails that wait for the mail server. */
     waitingMails: () => outbox?.waiting ?? 0,
+    /** What became of mails since the start. */
+    mailCounts: (): Readonly<Record<string, number>> => outbox?.counts ?? {},
     /** Settles when no mail waits any more. */
     drained: async () => outbox?.drained(),
-    close: async () => server?.close(),
+    close: async () => {
+      outbox?.close();
+      await server?.close();
+    },
   };
 }

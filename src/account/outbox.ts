@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
+import { DAY_MS } from '../domain/usage.ts';
+import type { WaitingMails } from '../store/waiting-mails.ts';
 import type { Mail } from './mail.ts';
 import { CONNECTIONS_MAX } from './mail-server.ts';
 
@@ -8,33 +10,51 @@ const WAITING_MAX = 1000;
 /** Mails to addresses without an account, of all networks and of one. */
 const STRANGERS_MAX = 200;
 const STRANGERS_PER_NETWORK_MAX = 20;
-/** Pauses before the second try and later ones. */
+/** Pauses before the second try and later ones. Then the mail is stored. */
 const PAUSES_MS = [2_000, 15_000, 60_000];
+/** The pause before the next one. */
+const STORED_PAUSE_MS = 5 * 60_000;
 /** The first try begins so long after the request, at random: the requests after it do not show whether a mail is sent. */
 const [DELAY_MS_MIN, DELAY_MS_MAX] = [500, 1500];
+
+/** Mails to people go first. */
+type Lane = 'people' | 'others';
+
+/** Undefined: nothing is sent, after the same time. */
+interface Sending {
+  readonly mail: Mail | undefined;
+  readonly untilMs: number;
+}
 
 export interface OutboxDeps {
   /** Throws an error of nodemailer's. */
   readonly deliver: (mail: Mail) => Promise<void>;
   readonly wait: (ms: number) => Promise<void>;
   readonly clock: () => number;
+  readonly stored: WaitingMails;
   /** Gets no address, link or code. */
   readonly logError: (line: string) => void;
 }
 
 /**
  * A queue of mails for the mail server. No request waits for it. Mails to people with accounts go first, and have places of their own:
- * mails to strangers for which there is none are dropped. A mail that is not sent after four tries is logged and dropped.
+ * mails to strangers for which there is none are dropped. A mail that is not sent after four tries is logged and stored, and `retry` tries
+ * it with growing pauses for 24 hours, unless it is too late before.
  */
 export class Outbox {
   readonly #deps: OutboxDeps;
-  readonly #sending = new Set<Promise<void>>();
+  readonly #sending = new Map<Sending, Promise<void>>();
+  /** `failed`: tries after which a mail waits; `refused`: mails that the mail server refused for good; `expired`: given up. */
+  readonly counts = { sent: 0, failed: 0, refused: 0, expired: 0 };
+  #isRetrying = false;
+  /** The last failure. */
+  #cause = '';
   /** The number of mails to people, and that of mails to strangers by network. */
   #people = 0;
   readonly #strangers = new Map<string, number>();
   #connections = 0;
   /** Tries that wait for a connection. */
-  readonly #turns: Record<'people' | 'strangers', (() => void)[]> = { people: [], strangers: [] };
+  readonly #turns: Record<Lane, (() => void)[]> = { people: [], others: [] };
 
   constructor(deps: OutboxDeps) {
     this.#deps = deps;
@@ -53,21 +73,47 @@ export class Outbox {
   send(mail: Mail | undefined, untilMs: number, stranger?: string): void {
     const sent = stranger !== undefined && !this.#hasPlaceFor(stranger) ? undefined : mail;
     if (sent !== undefined) this.#count(stranger, 1);
-    const sending = this.#deliver(sent, untilMs, stranger).finally(() => {
-      this.#sending.delete(sending);
-      if (sent !== undefined) this.#count(stranger, -1);
-    });
-    this.#sending.add(sending);
+    const key = { mail: sent, untilMs: Math.min(untilMs, this.#deps.clock() + DAY_MS) };
+    const sending = this.#deliver(key, stranger)
+      .catch((error) => this.#giveUp(causeOf(error)))
+      .finally(() => {
+        this.#sending.delete(key);
+        if (sent !== undefined) this.#count(stranger, -1);
+      });
+    this.#sending.set(key, sending);
   }
 
   /** Mails that wait or are being sent. */
   get waiting(): number {
-    return this.#people + this.#strangersWaiting;
+    return this.#people + this.#strangersWaiting + this.#deps.stored.count;
   }
 
-  /** Settles when no mail waits. */
+  /** Settles when no mail waits, except stored ones. */
   async drained(): Promise<void> {
-    await Promise.all(this.#sending);
+    await Promise.all(this.#sending.values());
+  }
+
+  /** Tries the stored mails that are due, unless it still does. Called every minute. Settles when all were tried. */
+  async retry(): Promise<void> {
+    const { stored, clock } = this.#deps;
+    if (this.#isRetrying) return;
+    this.#isRetrying = true;
+    try {
+      const tried = stored.take(clock()).map(async ({ id, text, untilMs }) => {
+        if (await this.#try(JSON.parse(text) as Mail, untilMs, 'others')) stored.remove(id);
+      });
+      await Promise.all(tried);
+    } finally {
+      this.#isRetrying = false;
+    }
+  }
+
+  /** Stores the mails that wait: the process ends. One that is being sent may be sent again. */
+  close(): void {
+    for (const { mail, untilMs } of this.#sending.keys()) {
+      if (mail !== undefined) this.#deps.stored.add(JSON.stringify(mail), untilMs, this.#deps.clock());
+    }
+    this.#sending.clear();
   }
 
   get #strangersWaiting(): number {
@@ -88,41 +134,62 @@ export class Outbox {
     else this.#strangers.delete(stranger);
   }
 
-  async #deliver(mail: Mail | undefined, untilMs: number, stranger: string | undefined): Promise<void> {
-    const { deliver, wait, clock, logError } = this.#deps;
-    let tries = 0;
-    let cause = 'too late';
+  async #deliver(sending: Sending, stranger: string | undefined): Promise<void> {
+    const { mail, untilMs } = sending;
+    const { wait, stored, clock, logError } = this.#deps;
     for (const pauseMs of [randomInt(DELAY_MS_MIN, DELAY_MS_MAX), ...PAUSES_MS]) {
       await wait(pauseMs);
-      if (mail === undefined) return;
-      await this.#connection(stranger === undefined ? 'people' : 'strangers');
-      try {
-        if (clock() >= untilMs) break;
-        tries += 1;
-        await deliver(mail);
-        return;
-      } catch (error) {
-        cause = causeOf(error);
-        if (isFinal(error)) break;
-      } finally {
-        const next = this.#turns.people.shift() ?? this.#turns.strangers.shift();
-        if (next === undefined) this.#connections -= 1;
-        else next();
-      }
+      // It is stored if the process ends.
+      if (mail === undefined || !this.#sending.has(sending)) return;
+      if (await this.#try(mail, untilMs, stranger === undefined ? 'people' : 'others')) return;
     }
-    logError(`a mail was not sent (${cause}, ${tries} of ${PAUSES_MS.length + 1} tries): check the mail server`);
+    if (!stored.add(JSON.stringify(mail), untilMs, clock() + STORED_PAUSE_MS)) this.#giveUp('too many wait');
+    else logError(`a mail waits (${this.#cause}) and is tried again for up to 24 hours: check the mail server`);
+  }
+
+  /** Tries to send a mail. Returns false if it is to be tried again. */
+  async #try(mail: Mail, untilMs: number, lane: Lane): Promise<boolean> {
+    const { deliver, clock } = this.#deps;
+    await this.#connection(lane);
+    try {
+      if (clock() >= untilMs) {
+        this.#giveUp('too late');
+        return true;
+      }
+      await deliver(mail);
+      this.counts.sent += 1;
+      return true;
+    } catch (error) {
+      this.#cause = causeOf(error);
+      if (isFinal(error)) this.#giveUp(this.#cause, 'refused');
+      else this.counts.failed += 1;
+      return isFinal(error);
+    } finally {
+      const next = this.#turns.people.shift() ?? this.#turns.others.shift();
+      if (next === undefined) this.#connections -= 1;
+      else next();
+    }
+  }
+
+  #giveUp(cause: string, end: 'expired' | 'refused' = 'expired'): void {
+    this.counts[end] += 1;
+    this.#deps.logError(`a mail was not sent (${cause}): check the mail server`);
   }
 
   /** Settles when one of the connections is free, and takes it. */
-  async #connection(lane: 'people' | 'strangers'): Promise<void> {
+  async #connection(lane: Lane): Promise<void> {
     if (this.#connections < CONNECTIONS_MAX) this.#connections += 1;
     else await new Promise<void>((resolve) => this.#turns[lane].push(resolve));
   }
 }
 
-/** RFC 5321, 4.2.1: replies of 500 and above are final. */
+/**
+ * RFC 5321, 4.2.1: replies of 500 and above are final. Only those about the mail: a server that refuses the password, or the connection,
+ * refuses every mail until somebody mends it.
+ */
 function isFinal(error: unknown): boolean {
-  return error instanceof Error && 'responseCode' in error && Number(error.responseCode) >= 500;
+  if (!(error instanceof Error && 'responseCode' in error && 'code' in error)) return false;
+  return Number(error.responseCode) >= 500 && (error.code === 'EENVELOPE' || error.code === 'EMESSAGE');
 }
 
 /** Codes only: the server's text may repeat the address or the mail. */

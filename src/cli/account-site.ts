@@ -19,13 +19,12 @@ export async function openAccountSite(
     import('../web/site.tsx'),
   ]);
   const service = createAccountService(settings, { ...served, clock, wait: Bun.sleep, logError });
-  const { createLink, sendsMail, waitingMails, drained, close } = service;
+  const { createLink, sendsMail, drained, close } = service;
   return {
     pages: (addresses: ClientAddresses) => accountSite({ ...served, service, nowMs: clock, addresses }),
     service,
     createLink,
     sendsMail,
-    waitingMails,
     drained,
     close,
   };

@@ -231,6 +231,9 @@ async function listenUntilStopped(
       deleteOldAttempts(served.activity.database, terminal.clock());
       deleted.forget(terminal.clock());
       site?.service.mailBuyers();
+      site?.service
+        .retryMails()
+        .catch((error) => log.error(`mails wait, because they cannot be read: ${causeOf(error)}`));
     } catch (error) {
       // The counts are kept: the next flush stores them.
       log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);

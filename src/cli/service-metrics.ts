@@ -125,7 +125,10 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
       certificate === undefined ? [] : [{ value: certificate.current.expiresMs / 1000 }],
     ),
     metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
-      site?.sendsMail === true ? [{ value: site.waitingMails() }] : [],
+      site?.sendsMail === true ? [{ value: site.service.waitingMails() }] : [],
+    ),
+    metric('counter', 'bookreel_mails_total', 'Mails that were sent, refused or given up, and tries that failed.', () =>
+      Object.entries(site?.service.mailCounts() ?? {}).map(([result, value]) => ({ labels: { result }, value })),
     ),
     metric('gauge', 'bookreel_payments_pending', 'Payments that their chain has not confirmed yet.', () =>
       billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],

@@ -1,4 +1,5 @@
 -- From version 1: attempts count for networks, devices and bases of addresses. Those of version 1 have none.
+-- Mails that the mail server did not take are stored.
 -- Sessions have the time of the proof. One of version 1 began with it, except at a provider, which may have signed the person in long before.
 
 CREATE TABLE former_attempts AS SELECT * FROM sign_in_attempts;
@@ -69,3 +70,13 @@ DROP TABLE former_sessions;
 
 CREATE INDEX sessions_by_account ON sessions (account_id);
 CREATE INDEX sessions_by_last_use ON sessions (last_used_ms);
+
+CREATE TABLE waiting_mails (
+  mail_id INTEGER PRIMARY KEY,
+  sealed BLOB NOT NULL,
+  tries INTEGER NOT NULL,
+  next_ms INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX waiting_mails_by_next_try ON waiting_mails (next_ms);

@@ -71,6 +71,17 @@ CREATE TABLE devices (
 CREATE INDEX devices_by_digest ON devices (digest);
 CREATE INDEX devices_by_last_use ON devices (last_used_ms);
 
+-- Mails that the mail server did not take, encrypted. They are tried again.
+CREATE TABLE waiting_mails (
+  mail_id INTEGER PRIMARY KEY,
+  sealed BLOB NOT NULL,
+  tries INTEGER NOT NULL,
+  next_ms INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX waiting_mails_by_next_try ON waiting_mails (next_ms);
+
 -- Each request is counted in a row of its hour and in one of its day.
 CREATE TABLE usage (
   -- 'deleted': all keys of deleted accounts.

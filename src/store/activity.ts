@@ -27,12 +27,13 @@ export function openServedActivity(directory: string): Activity {
   return isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
 }
 
-/** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in. */
+/** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in, and the mails that wait. */
 export function endSignIns({ database }: Activity): void {
   database.write(() => {
     database.query('DELETE FROM sessions').run();
     database.query('DELETE FROM sign_in_attempts').run();
     database.query('DELETE FROM devices').run();
+    database.query('DELETE FROM waiting_mails').run();
   });
 }
 

@@ -9,6 +9,7 @@ import { createLink } from '../../src/account/sign-in-link.ts';
 import { signInStores } from '../../src/account/sign-in-stores.ts';
 import { UndoableChanges } from '../../src/account/undoable-changes.ts';
 import { DomainError } from '../../src/domain/errors.ts';
+import { WaitingMails } from '../../src/store/waiting-mails.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { PUBLIC_URL, people } from './accounts.ts';
 
@@ -490,7 +491,8 @@ test('Any order of requests, links, codes, visits, sign-outs and times does what
       const clock = () => real.clockMs;
       const sessions = new AccountSessions(stores, clock);
       const deliver = async (mail: Mail) => void mails.push(mail);
-      const outbox = new Outbox({ deliver, wait: () => Promise.resolve(), clock, logError: () => undefined });
+      const stored = new WaitingMails(held.activity, held.registry.secret);
+      const outbox = new Outbox({ deliver, wait: () => Promise.resolve(), clock, stored, logError: () => undefined });
       const signUp = { policy: 'invited', domains: new Set(['example.com']) } as const;
       const deps = { stores, clock, publicUrl: () => PUBLIC_URL, signUp, outbox };
       const { accounts, accountsDatabase } = stores;

@@ -34,6 +34,23 @@ const CASES: Readonly<Record<string, Case>> = {
       [2 * DAY + 2, ['BookreelBackupOld']],
     ],
   },
+  'mails that fail are reported if none is sent, however few they are': {
+    series: {
+      'bookreel_mails_total{result="failed"}': '0x60 4x200',
+      'bookreel_mails_total{result="sent"}': '0x150 1x110',
+      'bookreel_mails_total{result="expired"}': '0x80 1x200',
+    },
+    active: [
+      [60, []],
+      [70, ['BookreelMailsFail']],
+      [85, ['BookreelMailsFail', 'BookreelMailsLost']],
+      [200, []],
+    ],
+  },
+  'mails that fail while others are sent, as those of a server that asks for a second try, are no alert': {
+    series: { 'bookreel_mails_total{result="failed"}': '0+1x60', 'bookreel_mails_total{result="sent"}': '0+1x60' },
+    active: [[60, []]],
+  },
 };
 
 test.skipIf(Bun.which('promtool') === null).each(Object.entries(CASES))(

@@ -30,6 +30,7 @@ import {
 } from '../../src/store/snapshot-totals.ts';
 import * as undoLinks from '../../src/store/undo-links.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
+import { TAKE_MAILS } from '../../src/store/waiting-mails.ts';
 import { temporaryArchive } from '../support/archive.ts';
 
 const held = temporaryArchive();
@@ -379,6 +380,7 @@ test.each<[string, string, ...string[]]>([
     'SEARCH sessions USING INDEX sqlite_autoindex_sessions_2 (',
   ],
   ['DELETE_IDLE_SESSIONS', sessions.DELETE_IDLE_SESSIONS, 'SEARCH sessions USING INDEX sessions_by_last_use ('],
+  ['TAKE_MAILS', TAKE_MAILS, 'SEARCH waiting_mails USING INDEX waiting_mails_by_next_try ('],
   ['FIND_ATTEMPT_BY_LINK', attempts.FIND_ATTEMPT_BY_LINK, `${ATTEMPTS} INDEX sqlite_autoindex_sign_in_attempts_2 (`],
   [
     'FIND_ATTEMPT_BY_BROWSER',
