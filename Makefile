@@ -20,7 +20,7 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
 BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace --minify-syntax --no-compile-autoload-dotenv --no-compile-autoload-bunfig --define SOURCE_DATE_EPOCH=$(or $(SOURCE_DATE_EPOCH),0)
 
 # src/package and the picture of the README are not in the executable.
-SOURCES := $(shell find src fixtures -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
+SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help install build run sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean

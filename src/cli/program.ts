@@ -16,6 +16,7 @@ import { healthCommand } from './health.ts';
 import { importCommand } from './import.ts';
 import { inspectCommand } from './inspect.ts';
 import { keyCommand } from './key.ts';
+import { licensesCommand } from './licenses.ts';
 import { manualCommand } from './manual.ts';
 import { marketsCommand } from './markets.ts';
 import { metricsCommand } from './metrics.ts';
@@ -72,7 +73,7 @@ Examples:
       replayCommand,
     ],
     ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],
-    ...[completionCommand, manualCommand, openapiCommand, versionCommand],
+    ...[completionCommand, manualCommand, openapiCommand, licensesCommand, versionCommand],
   ];
   for (const commandOf of nouns) program.addCommand(commandOf(terminal));
   for (const command of withDescendants(program)) {

@@ -31,6 +31,7 @@ mkdir -p "$doc" "$tree/usr/share/man/man1"
 "$here/completion.sh" "$tree/usr/share"
 "$bun" "$here/man-page.ts" "$(date -u -d "@$SOURCE_DATE_EPOCH" +%F)" | gzip -9n >"$tree/usr/share/man/man1/bookreel.1.gz"
 gzip -9nc "$root/CHANGELOG.md" >"$doc/changelog.gz"
+"$bun" "$root/src/main.ts" licenses | gzip -9n >"$doc/licenses.gz"
 gzip -9n >"$doc/changelog.Debian.gz" <<CHANGES
 bookreel ($version) stable; urgency=medium
 

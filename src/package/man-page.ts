@@ -1,6 +1,38 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { EXIT } from '../cli/exit.ts';
 import { createProgram } from '../cli/program.ts';
 import { VERSION } from '../cli/version.ts';
+import { ALL_SETTINGS, variableOf } from '../config.ts';
+
+const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: 'Success.',
+  failure: 'Failure; for health: the server is not ready.',
+  usage: 'Wrong usage, or a setting that is wrong. The service is not started again.',
+  verification: 'verify, backup, restore, doctor or config check found problems.',
+  inUse: 'Another process uses the data directory.',
+};
+/** Paths of the package, and names in the data directory. */
+const FILES: readonly (readonly [path: string, about: string])[] = [
+  ['/etc/bookreel/bookreel.toml', 'Settings of the service, named by --config.'],
+  [
+    '/etc/bookreel/secrets/',
+    'Files that only root reads. The service finds them in $CREDENTIALS_DIRECTORY/secret_NAME.',
+  ],
+  ['/var/lib/bookreel/', 'Data directory of the service.'],
+  [
+    'bookreel.db, accounts.db, activity.db',
+    'Recordings; tiers, accounts and keys; sessions, usage and mails that wait.',
+  ],
+  ['*.db-wal, *.db-shm', 'Parts of these databases: copy them together, or better with backup.'],
+  ['*.db.schema-N', 'A copy from before an upgrade.'],
+  ['*.before-restore-N', 'What restore replaced.'],
+  ['key-secret', 'Without it no key is valid.'],
+  ['last-backup.json', 'How the last backups ended.'],
+  ['serve.lock', 'Locked by the server.'],
+  ['/var/backups/bookreel/', 'Backups of bookreel-backup.service.'],
+  ['/usr/share/bookreel/', 'Alert rules for Prometheus, and a dashboard for Grafana.'],
+  ['/usr/share/doc/bookreel/licenses.gz', 'The licences of everything in the program.'],
+];
 
 /** The page bookreel(1): every command with its options and examples, as `--help` has them. */
 export function manPage(program: CommandUnknownOpts, version: string, date: string): string {
@@ -22,6 +54,17 @@ export function manPage(program: CommandUnknownOpts, version: string, date: stri
       ...optionsOf(command),
       ...textAfter(command),
     ]),
+    '.SH EXIT STATUS',
+    ...listOf(Object.entries(EXIT).map(([name, code]) => [String(code), EXIT_MEANINGS[name as keyof typeof EXIT]])),
+    '.SH ENVIRONMENT',
+    'A flag wins over its variable, a variable over the settings file.',
+    ...listOf(ALL_SETTINGS.map(([name, { about }]) => [variableOf(name), sentence(about)])),
+    ...listOf([
+      ['NO_COLOR', 'If it is not empty, nothing is coloured.'],
+      ['TMPDIR', 'Where import and export keep temporary files.'],
+    ]),
+    '.SH FILES',
+    ...listOf(FILES),
     '.SH SEE ALSO',
     "The manual: run 'bookreel manual'.",
     '',
@@ -36,6 +79,10 @@ function optionsOf(command: CommandUnknownOpts): string[] {
       .map((argument) => [help.argumentTerm(argument), help.argumentDescription(argument)]),
     ...help.visibleOptions(command).map((option) => [help.optionTerm(option), help.optionDescription(option)]),
   ];
+  return listOf(items);
+}
+
+function listOf(items: readonly (readonly string[])[]): string[] {
   return items.flatMap(([term = '', about = '']) => ['.TP', `.B ${roff(term)}`, roff(about)]);
 }
 

@@ -19,6 +19,7 @@ rm -rf "$output"
 mkdir -p "$output"
 "$here/completion.sh" "$work/share"
 "$bun" "$here/man-page.ts" "$(date -u -d "@$SOURCE_DATE_EPOCH" +%F)" >"$work/bookreel.1"
+"$bun" "$root/src/main.ts" licenses >"$work/licenses.txt"
 
 while read -r name target runtime arch; do
   # The name of the file becomes a part of the executable, its directory does not.
@@ -29,7 +30,7 @@ while read -r name target runtime arch; do
     src/main.ts --outfile "$executable")
   tree=$work/bookreel-$version-linux-$name
   mkdir -p "$tree/completion"
-  cp "$executable" "$root/LICENSE" "$root/CHANGELOG.md" "$work/bookreel.1" "$here/bookreel.service" \
+  cp "$executable" "$root/LICENSE" "$root/CHANGELOG.md" "$work/bookreel.1" "$work/licenses.txt" "$here/bookreel.service" \
     "$here/bookreel-backup.service" "$here/bookreel-backup-failed.service" "$here/bookreel-backup.timer" "$here/bookreel.toml" \
     "$root/src/monitoring/alerts.yml" "$root/src/monitoring/dashboard.json" "$tree"
   cp "$work/share/bash-completion/completions/bookreel" "$tree/completion/bookreel.bash"

@@ -61,7 +61,7 @@ const COMMANDS: readonly (readonly [command: string, ...args: string[]])[] = [
 ];
 /** Commands without a database, those of a running replay, and those whose statements other tests plan: of serving, and of payments. */
 const OTHERS =
-  /^(?:serve|replay \w+|inspect|billing \w+|account unlink|config show|health|metrics|completion|manual|openapi|version)$/;
+  /^(?:serve|replay \w+|inspect|billing \w+|account unlink|config show|health|metrics|completion|licenses|manual|openapi|version)$/;
 
 /** Statements that sort what an index finds, by their beginning, and how few rows that is. */
 const SORTING: readonly (readonly [begins: string, why: string])[] = [

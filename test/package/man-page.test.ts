@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'bun:test';
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
+import { EXIT } from '../../src/cli/exit.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { ALL_SETTINGS, variableOf } from '../../src/config.ts';
 import { manPage } from '../../src/package/man-page.ts';
+import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../../src/store/database-file.ts';
+import { KEY_SECRET_FILE } from '../../src/store/key-secret.ts';
+import { LAST_BACKUP_FILE } from '../../src/store/last-backup.ts';
+import { LOCK_FILE } from '../../src/store/serve-lock.ts';
 import { captured } from '../support/captured.ts';
 
 function wordsOf(command: CommandUnknownOpts): string {
@@ -23,6 +29,22 @@ describe('the page bookreel(1)', () => {
     }
     expect(lines).toContain('  $ bookreel backup /mnt/backups/bookreel-monday');
     expect(lines[0]).toBe('.TH BOOKREEL 1 "2026-01-02" "bookreel 9.8.7" "User Commands"');
+  });
+
+  test('has the exit codes, every variable, and the files of the data directory and of the package', () => {
+    const sections = Object.fromEntries(
+      page
+        .replaceAll('\\-', '-')
+        .split(/^\.SH /m)
+        .map((section) => [section.split('\n', 1)[0], section]),
+    );
+    const codes = [...sections['EXIT STATUS']!.matchAll(/^\.B (\d)$/gm)].map(([, code]) => Number(code));
+    expect(codes).toEqual(Object.values(EXIT));
+    for (const [name] of ALL_SETTINGS) expect(sections.ENVIRONMENT).toContain(`\n.B ${variableOf(name)}\n`);
+    const names = [RECORDINGS.name, ACCOUNTS.name, ACTIVITY.name, KEY_SECRET_FILE, LOCK_FILE, LAST_BACKUP_FILE];
+    for (const name of [...names, '/etc/bookreel/bookreel.toml', '/var/lib/bookreel/', '/var/backups/bookreel/']) {
+      expect(sections.FILES).toContain(name);
+    }
   });
 
   test('shows text that looks like a command of roff as text', () => {
