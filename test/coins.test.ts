@@ -89,11 +89,11 @@ const COMPARED: Readonly<Record<string, (word: string) => Promise<readonly strin
     answered(`/${word}/markets/0x${String(RECORDED.indexOf(parseCoin(word) ?? '') + 1).repeat(64)}`),
   'tier add --coins': async (word) => {
     const args = ['--name', 'Gold', '--rpm', '60', '--coins', word, '--json'];
-    const [tier] = JSON.parse(await command('tier', 'add', newTier().id, ...args)) as { coins: string[] }[];
+    const tier = JSON.parse(await command('tier', 'add', newTier().id, ...args)) as { coins: string[] };
     return tier!.coins;
   },
   'tier set --coins': async (word) => {
-    const [tier] = JSON.parse(await command('tier', 'set', 'free', '--coins', word, '--json'));
+    const tier = JSON.parse(await command('tier', 'set', 'free', '--coins', word, '--json'));
     return tier.coins;
   },
   'the form of a tier': async (word) => {

@@ -42,6 +42,6 @@ export function printPasskeys(terminal: Terminal, named: Named, options: Passkey
     { heading: 'ADDED', cell: ({ createdAt }) => createdAt },
     { heading: 'LAST USED', cell: ({ lastUsedAt }) => lastUsedAt },
   ];
-  terminal.out(options.json === true ? json({ passkeys, recoveryCodesLeft }) : table(terminal, columns, passkeys));
+  terminal.out(options.json === true ? json(passkeys) : table(terminal, columns, passkeys));
   terminal.err(`${countText(recoveryCodesLeft, 'recovery code')} left; sessions continue until they are ended\n`);
 }

@@ -102,7 +102,9 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
     if (Object.keys(edit).length === 0) {
       throw new DomainError('invalid-parameter', 'nothing to change: add --tier, --name, --rpm or --expires');
     }
-    printKeys(terminal, options, change.registry, [changeKey(change, id, edit)]);
+    const changed = changeKey(change, id, edit);
+    if (options.json === true) terminal.out(json(keyDocument(change.registry, change.nowMs, changed)));
+    else printKeys(terminal, options, change.registry, [changed]);
   });
   const rotate = key
     .command('rotate')

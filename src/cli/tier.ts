@@ -66,7 +66,11 @@ export function tierCommand(terminal: Terminal): CommandUnknownOpts {
     );
   const adding = (change: Change, options: TierOptions, id: string) => {
     const added = { ...editOf(options), id, ...requiredOf(options) };
-    printTiers(terminal, options, [createTier(change, added, () => coinsIn(terminal, options))]);
+    printTiers(
+      terminal,
+      options,
+      createTier(change, added, () => coinsIn(terminal, options)),
+    );
   };
   onRegistry(terminal, add, adding, { create: true, check: requiredOf });
   const set = withFields(tier.command('set'))
@@ -77,7 +81,11 @@ export function tierCommand(terminal: Terminal): CommandUnknownOpts {
       examples('tier set starter --rpm 120 --price 29', 'tier set pro --coins btc,eth,sol,xrp,doge --routes all'),
     );
   const setting = (change: Change, options: TierOptions, id: string) =>
-    printTiers(terminal, options, [changeTier(change, id, editOf(options), () => coinsIn(terminal, options))]);
+    printTiers(
+      terminal,
+      options,
+      changeTier(change, id, editOf(options), () => coinsIn(terminal, options)),
+    );
   onRegistry(terminal, set, setting, { create: true, check: refuseNoEdit });
   const show = addSettings(tier.command('show'), 'newAccountTier')
     .argument('<id>', ID_ABOUT)
@@ -159,7 +167,7 @@ function printAffected(terminal: Terminal, options: GlobalOptions, { registry, n
     terminal.out(json({ ...tierResource(tier), retiredAt, isOfNewAccounts, accounts: granted, keys: pinned }));
     return;
   }
-  printTiers(terminal, options, [tier]);
+  printTiers(terminal, options, tier);
   if (tier.retiredMs !== undefined) terminal.out(`\nretired ${formatInstant(tier.retiredMs)}\n`);
   if (isOfNewAccounts) terminal.out('\nall accounts without a grant have this tier\n');
   if (accounts.length > 0) terminal.out(`\n${table(terminal, GRANTED_COLUMNS, accounts)}`);
@@ -167,6 +175,9 @@ function printAffected(terminal: Terminal, options: GlobalOptions, { registry, n
   if (keys.length > 0) printKeys(terminal, options, registry, keys);
 }
 
-function printTiers(terminal: Terminal, options: GlobalOptions, tiers: readonly Tier[]): void {
-  terminal.out(options.json === true ? json(tiers.map(tierResource)) : table(terminal, TIER_COLUMNS, tiers));
+/** Prints a list, or one tier. */
+function printTiers(terminal: Terminal, options: GlobalOptions, shown: readonly Tier[] | Tier): void {
+  const tiers = [shown].flat();
+  const document = 'id' in shown ? tierResource(shown) : tiers.map(tierResource);
+  terminal.out(options.json === true ? json(document) : table(terminal, TIER_COLUMNS, tiers));
 }

@@ -16,8 +16,7 @@ test('The operator lists and removes the passkeys of an account, and the audit h
     const code = await run(['account', 'passkeys', ADA, '--data', directory.path, ...args], terminal);
     return { code, stdout: terminal.stdout() };
   };
-  const listed = async () =>
-    (JSON.parse((await passkeys('--json')).stdout) as { passkeys: { id: string }[] }).passkeys.map(({ id }) => id);
+  const listed = async () => (JSON.parse((await passkeys('--json')).stdout) as { id: string }[]).map(({ id }) => id);
   expect((await passkeys()).stdout).toMatch(/^PASSKEY +NAME +ADDED +LAST USED\npk_\w+ +key 0 +2026-/);
   expect(await listed()).toEqual(ids);
   expect(await passkeys('--remove', ids[1]!)).toMatchObject({ code: 0 });

@@ -196,7 +196,7 @@ describe('key', () => {
       });
       return [status, headers.get('x-ratelimit-limit')];
     };
-    const set = async (...args: string[]) => (await json<object[]>('key', 'set', id, ...args))[0];
+    const set = async (...args: string[]) => await json<object>('key', 'set', id, ...args);
     expect(await answer()).toEqual([403, '10']);
     expect(await set('--tier', 'pro', '--rpm', '77', '--name', 'laptop')).toMatchObject({
       ...{ id, tier: 'pro', pinned: true, requestsPerMinute: 77, name: 'laptop', expiresAt: null },
@@ -243,10 +243,10 @@ describe('tier', () => {
   test('a tier is added, shown with those who have it, and retired', async () => {
     using directory = temporaryDirectory();
     const { run, json } = commandsOn(directory.path);
-    const added = await json<TierDocument[]>(
+    const added = await json<TierDocument>(
       ...['tier', 'add', 'gold', '--name', 'Gold', '--rpm', '600', '--coins', 'btc', '--price', '99', '--place', '4'],
     );
-    expect(added).toMatchObject([{ id: 'gold', coins: ['btc'], routes: null, monthlyPriceUsd: 99, priceNote: null }]);
+    expect(added).toMatchObject({ id: 'gold', coins: ['btc'], routes: null, monthlyPriceUsd: 99, priceNote: null });
     const ids = async (...args: string[]) => (await json<TierDocument[]>('tier', 'list', ...args)).map(({ id }) => id);
     expect(await ids()).toEqual(['free', 'starter', 'pro', 'gold', 'enterprise']);
     await run('account', 'create', 'ann@example.com');
@@ -328,7 +328,7 @@ describe('tier', () => {
     await run('key', 'create', '--tier', 'free');
     const before = await json<TierDocument[]>('tier', 'list');
     const expected = before.map((tier) => (tier.id === 'starter' ? { ...tier, ...change } : tier));
-    expect(await json<TierDocument[]>('tier', 'set', 'starter', ...args)).toEqual([expected[1]!]);
+    expect(await json<TierDocument>('tier', 'set', 'starter', ...args)).toEqual(expected[1]!);
     expect(await json<TierDocument[]>('tier', 'list')).toEqual(expected);
   });
 

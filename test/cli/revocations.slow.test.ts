@@ -167,7 +167,7 @@ test('Removed passkeys, unlinked identities and former admins stay what they bec
   }
   await run('backup', 'copy');
   const shown = async () => JSON.parse((await run('account', 'show', ada, '--json')).stdout);
-  const { passkeys } = JSON.parse((await run('account', 'passkeys', ada, '--json')).stdout);
+  const passkeys = JSON.parse((await run('account', 'passkeys', ada, '--json')).stdout);
   await run('account', 'passkeys', ada, '--remove', passkeys.find(({ name }: { name: string }) => name === 'lost').id);
   await run('account', 'unlink', ada, issuer);
   {
