@@ -51,7 +51,7 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     hostname: '127.0.0.1',
     fetch: async (request) => {
       const { id, method } = (await request.json()) as { id: number; method: string };
-      const result = { eth_getBalance: '0xde0b6b3a7640000', eth_gasPrice: '0x3b9aca00' }[method];
+      const result = { eth_getBalance: '0xde0b6b3a7640000', eth_gasPrice: '0x3b9aca00', eth_call: '0x' }[method];
       return result === undefined ? new Response('', { status: 400 }) : Response.json({ jsonrpc: '2.0', id, result });
     },
   });
