@@ -111,6 +111,14 @@ export function rotateKey(change: Change, id: string, prefix?: string): IssuedKe
   });
 }
 
+/** Gives a key of the actor's account another name; an empty one removes it. Throws 'not-found' as `rotateKey` does, and as `changeKey` does. */
+export function renameKey(change: Change, id: string, name: string): ApiKey {
+  return change.registry.database.write(() => {
+    refuseForeignKey(change, id);
+    return edited(change, id, { name: name.trim() || undefined });
+  });
+}
+
 /** Refuses a key from now on; revoking twice changes nothing. Throws 'not-found' as `rotateKey` does. */
 export function revokeKey(change: Change, id: string): ApiKey {
   return change.registry.database.write(() => {
@@ -146,26 +154,29 @@ export type KeyEdit = { readonly [Field in SettableField]?: ApiKey[Field] };
  * or an end in the past, 'conflict' for a revoked key, or if an expired key would be valid again and its account has too many keys.
  */
 export function changeKey(change: Change, id: string, edit: KeyEdit): ApiKey {
+  return change.registry.database.write(() => edited(change, id, edit));
+}
+
+/** Within a write. */
+function edited(change: Change, id: string, edit: KeyEdit): ApiKey {
   const { registry, nowMs } = change;
-  const { apiKeys, database } = registry;
-  return database.write(() => {
-    const before = apiKeys.changeable(id);
-    refuseInvalid(registry, nowMs, edit);
-    const after = { ...before, ...edit };
-    if (!isUsable(before, nowMs) && isUsable(after, nowMs)) {
-      refuseTooManyKeys(change, { id: before.accountId, email: before.account });
-    }
-    apiKeys.update(after);
-    // The audit has no names of keys: they are removed with their account.
-    record(change, 'key.set', before.accountId, {
-      key: id,
-      ...('tier' in edit && { tier: edit.tier ?? null }),
-      ...('requestsPerMinute' in edit && { requestsPerMinute: edit.requestsPerMinute ?? null }),
-      ...('expiresMs' in edit && { expires: instantOrNull(edit.expiresMs) }),
-      ...('name' in edit && { named: edit.name !== undefined }),
-    });
-    return after;
+  const { apiKeys } = registry;
+  const before = apiKeys.changeable(id);
+  refuseInvalid(registry, nowMs, edit);
+  const after = { ...before, ...edit };
+  if (!isUsable(before, nowMs) && isUsable(after, nowMs)) {
+    refuseTooManyKeys(change, { id: before.accountId, email: before.account });
+  }
+  apiKeys.update(after);
+  // The audit has no names of keys: they are removed with their account.
+  record(change, 'key.set', before.accountId, {
+    key: id,
+    ...('tier' in edit && { tier: edit.tier ?? null }),
+    ...('requestsPerMinute' in edit && { requestsPerMinute: edit.requestsPerMinute ?? null }),
+    ...('expiresMs' in edit && { expires: instantOrNull(edit.expiresMs) }),
+    ...('name' in edit && { named: edit.name !== undefined }),
   });
+  return after;
 }
 
 function issue(change: Change, account: Account, request: Omit<NewKey, 'accountId'>) {

@@ -1,10 +1,13 @@
 import type { Tier } from '../domain/tier.ts';
 import { usdText } from './texts.ts';
 
-/** `$49 a month`, or the price in words; a dash without either. */
+/** The note of a tier whose price nobody has set. */
+const UNDECIDED = 'to be determined';
+
+/** `$49 a month`, or the price in words. */
 export function priceText({ monthlyPriceUsd, priceNote }: Tier): string {
   if (monthlyPriceUsd !== undefined) return `${usdText(monthlyPriceUsd)} a month`;
-  return priceNote ?? '–';
+  return priceNote === undefined || priceNote === UNDECIDED ? 'On request' : priceNote;
 }
 
 /** `btc, eth`, or `all`. */

@@ -213,6 +213,8 @@ test('The list has keys that expired, with their limits and last use, and none o
     {
       Name: 'pinned expired tier pro 1,234 a minute',
       Key: `${apiKey.prefix}…`,
+      Tier: 'pro',
+      'Requests in 30 days': '1',
       Created: '2026-06-01 00:00 UTC',
       'Last used': '2026-06-01 00:02 UTC',
       Expires: '2026-06-01 00:01 UTC',
@@ -229,4 +231,40 @@ test('The list has keys that expired, with their limits and last use, and none o
   });
   const overview = (await ada.open('/account')).text;
   expect(overview).toMatch(/Requests<\/dt><dd>1<\/dd>/);
+});
+
+test('A key is renamed by its owner alone, and its list has tier and requests of 30 days.', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  await create(ada, { name: 'first' });
+  const [key] = keysOf(site);
+  const rename = async (browser: PlainBrowser, name: string) =>
+    await browser.post('/account/keys/rename', { key: key!.id, name });
+  expect((await rename(ada, ' <i>bot</i> ')).status).toBe(303);
+  expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');
+  const [row] = rowsOf((await ada.open('/account/keys')).text, 'Keys');
+  expect(row).toMatchObject({ Tier: 'free', 'Requests in 30 days': '0' });
+  expect((await rename(await site.signedIn(EVE), 'mine')).status).toBe(404);
+  expect((await rename(ada, 'a\u0000b')).status).toBe(400);
+  expect(keysOf(site)[0]!.name).toBe('<i>bot</i>');
+  await rename(ada, '');
+  expect(keysOf(site)[0]!.name).toBeUndefined();
+});
+
+test('The overview has a quick start until the first request, and then the refusals with their reasons.', async () => {
+  await using site = startSite();
+  const ada = await site.signedIn(ADA);
+  const shown = await create(ada, { name: 'bot' });
+  const before = (await ada.open('/account')).text;
+  expect([before.includes('Send a request'), before.includes('Refused in the last 30 days')]).toEqual([true, false]);
+  const key = textOf(shown.text, 'key');
+  const ask = async (path: string) =>
+    (await fetch(`${site.origin}${path}`, { headers: { authorization: `Bearer ${key}` } })).status;
+  expect(await ask('/v1/sol/markets')).toBe(403);
+  expect(await statusWith(site, key)).toBe(200);
+  const after = (await ada.open('/account')).text;
+  expect(after.includes('Send a request')).toBe(false);
+  expect(rowsOf(after, 'Refused in the last 30 days')).toEqual([
+    { Route: '/v1/{coin}/markets', Reason: '403: the tier lacks the route or the coin', Requests: '1' },
+  ]);
 });

@@ -1,8 +1,18 @@
-import { keysAllowed, keysOf, noSuchKey, revokeKey, rotateKey, type UsedKey } from '../../account/account-keys.ts';
+import {
+  keysAllowed,
+  keysOf,
+  noSuchKey,
+  renameKey,
+  revokeKey,
+  rotateKey,
+  type UsedKey,
+} from '../../account/account-keys.ts';
+import { usageOf } from '../../account/account-usage.ts';
 import type { ApiKey } from '../../domain/api-key.ts';
 import type { InstantMs } from '../../domain/instant.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { Action } from '../action.tsx';
+import { Field, Form } from '../form.tsx';
 import { type Answer, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
@@ -16,7 +26,7 @@ const KEYS_PATH = '/account/keys';
 const PINNED_MAX = 10;
 
 /** GET /account/keys. */
-export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest): Answer {
+export async function keysPage(deps: WebDeps, person: Person, { query }: PageRequest): Promise<Answer> {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const { id, email } = person.account;
@@ -24,6 +34,10 @@ export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest):
   const revoked = registry.database.read(() => registry.apiKeys.find(query.get('revoked') ?? ''));
   const valid = keys.filter((key) => !isExpired(key, nowMs)).length;
   const allowed = keysAllowed(registry, email);
+  const accountTier = registry.database.read(() => registry.accountTiers.at(id, nowMs).tier.id);
+  const keyIds = keys.map((key) => key.id);
+  const used = await usageOf(service.activity.usage, keyIds, { interval: 'day' }, nowMs);
+  const requests = new Map(used.keys.map(({ name, series }) => [name, series.sum.requests]));
   return personPage(
     person,
     { title: 'Keys', path: KEYS_PATH },
@@ -60,6 +74,8 @@ export function keysPage(deps: WebDeps, person: Person, { query }: PageRequest):
             ),
           },
           { heading: 'Key', class: 'nowrap', cell: ({ prefix }) => <code>{prefix}…</code> },
+          { heading: 'Tier', cell: ({ tier = accountTier }) => tier },
+          { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
           { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
@@ -132,6 +148,9 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: PageReques
       />
       <h2>Change</h2>
       <div class="card">
+        <Form action={`${KEYS_PATH}/rename`} hidden={{ key: id }} button="Rename">
+          <Field label="Name" name="name" value={key.name ?? ''} maxLength={100} autocomplete="off" />
+        </Form>
         <Action
           label="Rotate"
           action={`${KEYS_PATH}/rotate`}
@@ -161,6 +180,14 @@ export async function rotate(deps: WebDeps, person: Person, request: PageRequest
   const form = await request.form();
   const change = { registry: deps.registry, nowMs: deps.nowMs(), actor: person };
   return shownKeyPage(deps, person, rotateKey(change, form.get('key') ?? '', form.get('prefix') ?? ''));
+}
+
+/** POST /account/keys/rename. */
+export async function rename({ registry, nowMs }: WebDeps, person: Person, request: PageRequest): Promise<Answer> {
+  const form = await request.form();
+  const change = { registry, nowMs: nowMs(), actor: person };
+  const { id } = renameKey(change, form.get('key') ?? '', form.get('name') ?? '');
+  return redirect(`${KEYS_PATH}/${id}`);
 }
 
 /** POST /account/keys/revoke. */

@@ -1,6 +1,6 @@
 import type { PersonRoutes } from '../routes.ts';
 import { invoicePage, saveBuyer } from './invoice.tsx';
-import { keyPage, keysPage, revoke, rotate } from './keys.tsx';
+import { keyPage, keysPage, rename, revoke, rotate } from './keys.tsx';
 import { createKey, newKeyPage } from './new-key.tsx';
 import { overviewPage } from './overview.tsx';
 import { addPasskey, newCodes, passkeyOptions, removeOwnPasskey } from './passkeys.tsx';
@@ -29,6 +29,7 @@ export const ACCOUNT_PAGES: PersonRoutes = {
 export const ACCOUNT_FORMS: PersonRoutes = {
   '/sign-out': signOut,
   '/account/keys/new': createKey,
+  '/account/keys/rename': rename,
   '/account/keys/rotate': rotate,
   '/account/keys/revoke': revoke,
   '/account/plan/buy': buy,

@@ -2,13 +2,13 @@ import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { randomToken } from '../../domain/random-token.ts';
-import { Commands } from '../../http/pages/commands.tsx';
 import { attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
+import { Copyable } from '../copyable.tsx';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
-import { PASSKEY_SCRIPT } from '../scripts.ts';
+import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../scripts.ts';
 
 const PASSKEY_PATH = '/sign-in/passkey';
 
@@ -40,13 +40,13 @@ export function signInPage(
       {!sendsMail && providers.length === 0 && (
         <>
           <p>This service sends no mail. Its operator creates a sign-in link with this command:</p>
-          <Commands lines={[linkCommand]} />
+          <Copyable id="link-command" label="Copy the command" text={linkCommand} />
         </>
       )}
       {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
     </>,
     200,
-    [PASSKEY_SCRIPT],
+    [PAGE_SCRIPT, PASSKEY_SCRIPT],
   );
 }
 
