@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import { packageConfig } from './cli/config-file.ts';
 import { operatingUser } from './cli/operating-user.ts';
 import { hasJsonFlag, run } from './cli/program.ts';
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
     clock: () => Date.now(),
     operatingUser: operatingUser(process.env),
     packageConfig: packageConfig(process.execPath),
+    ...(process.stdin.isTTY === true && process.stderr.isTTY === true ? { ask } : {}),
     becomeUser: (uid, gid) => {
       process.setgroups?.([]);
       process.setgid?.(gid);
@@ -47,6 +49,15 @@ async function main(): Promise<void> {
   // A reader that never takes the messages must not keep the process from stopping.
   await Promise.race([new Promise<void>((resolve) => process.stderr.end(() => resolve())), Bun.sleep(MESSAGES_MS)]);
   process.exit(code);
+}
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // The end of the input is no answer.
+  const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
+  const answer = await Promise.race([lines.question(question), closed]);
+  lines.close();
+  return answer;
 }
 
 /** See https://no-color.org: a variable that is set and not empty turns colours off, whatever its value. */

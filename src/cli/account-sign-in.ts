@@ -11,6 +11,7 @@ import type { Named } from './account-table.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 export interface LinkOptions extends GlobalOptions {
   readonly publicUrl?: string | undefined;
@@ -42,7 +43,7 @@ export function signInLink(terminal: Terminal, options: LinkOptions, registry: R
 
 /** The sessions of an account, oldest first. */
 export function sessionsOf({ clock }: Terminal, { data }: GlobalOptions, { registry, account }: Named) {
-  using activity = openActivity(data);
+  using activity = openActivity(data, LOOK);
   return new AccountSessions(signInStores(registry, activity.database), clock).list(account);
 }
 

@@ -21,7 +21,8 @@ import { showAccount } from './account-show.ts';
 import { endSessions, printSessions, requiredPublicUrl, signInLink } from './account-sign-in.ts';
 import { accountDocument, accountTable, type Named, printAccount } from './account-table.ts';
 import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
-import { json, type Terminal } from './terminal.ts';
+import { confirmed, json, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 const PAGE_MAX = 1000;
 
@@ -71,20 +72,26 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
     .description('list the accounts, oldest first')
     .option('--search <text>', 'only accounts with this text in the address or the name')
     .addHelpText('after', examples('account list --search example.com', 'account list --json'));
-  onRegistry(terminal, list, ({ registry, nowMs }, options) => {
-    const accounts: AccountOverview[] = [];
-    for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
-      const afterId = accounts.at(-1)?.id;
-      page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
-      if (page.length === 0) break;
-    }
-    const documents = accounts.map(accountDocument);
-    terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
-  });
+  onRegistry(
+    terminal,
+    list,
+    ({ registry, nowMs }, options) => {
+      const accounts: AccountOverview[] = [];
+      for (let page: readonly AccountOverview[]; ; accounts.push(...page)) {
+        const afterId = accounts.at(-1)?.id;
+        page = listAccounts(registry, nowMs, { limit: PAGE_MAX, afterId, search: options.search });
+        if (page.length === 0) break;
+      }
+      const documents = accounts.map(accountDocument);
+      terminal.out(options.json === true ? json(documents) : accountTable(terminal, documents));
+    },
+    LOOK,
+  );
   onAccount(
     terminal,
     accountSubcommand('show', 'show the tier, grants, keys, ways to sign in and latest audit entries of an account'),
     (account, options) => showAccount(terminal, account, options),
+    LOOK,
   );
   onChangedAccount(
     terminal,
@@ -99,9 +106,10 @@ export function accountCommand(terminal: Terminal): CommandUnknownOpts {
   const deletion = accountSubcommand(
     'delete',
     'delete an account: revoke its keys, end its sessions and grants, and remove its address, name and identities',
-  );
-  onAccount(terminal, deletion, (change, options) => {
+  ).option('--yes', 'do not ask on a terminal');
+  onAccount(terminal, deletion, async (change, options) => {
     const { account, nowMs } = change;
+    await confirmed(terminal, options.yes, `the account ${account.email} with its keys`);
     using activity = openActivity(options.data);
     deleteAccount(change, account.id, activity);
     if (options.json === true) terminal.out(json({ email: account.email, deletedAt: formatInstant(nowMs) }));
@@ -169,15 +177,21 @@ at once.`,
 function onAccount<Given extends unknown[], Own extends OptionValues, Global extends GlobalOptions>(
   terminal: Terminal,
   command: Command<[string, ...Given], Own, Global>,
-  work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void,
+  work: (named: Named, options: Readonly<Own & Global>, ...given: Given) => void | Promise<void>,
+  rules: { readonly create?: boolean; readonly readOnly?: boolean } = {},
 ): void {
-  onRegistry(terminal, command, (change, options, email, ...given) => {
-    const account = change.registry.accounts.findByEmail(email);
-    if (account === undefined) {
-      throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
-    }
-    work({ ...change, account }, options, ...given);
-  });
+  onRegistry(
+    terminal,
+    command,
+    (change, options, email, ...given) => {
+      const account = change.registry.accounts.findByEmail(email);
+      if (account === undefined) {
+        throw new DomainError('not-found', `there is no account '${email}': 'bookreel account list' shows all`);
+      }
+      return work({ ...change, account }, options, ...given);
+    },
+    rules,
+  );
 }
 
 /** Sets the action of a command that changes the account of its first argument, and prints the account afterwards. */

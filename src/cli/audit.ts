@@ -6,6 +6,7 @@ import { formatInstant } from '../domain/instant.ts';
 import { examples, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 const LIMIT = 100;
 type AuditDocument = ReturnType<typeof auditDocument>;
@@ -32,14 +33,19 @@ export function auditCommand(terminal: Terminal): CommandUnknownOpts {
     .option('--before <id>', 'only entries before this one: the last id of the previous page', entryId)
     .option('--limit <number>', 'maximum number of entries', entryLimit, LIMIT)
     .addHelpText('after', examples('audit --limit 20', 'audit --account you@example.com --before 4711 --json'));
-  return onRegistry(terminal, command, ({ registry }, { account, before: beforeId, limit, json: isJson }) => {
-    const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
-    if (account !== undefined && accountId === undefined) {
-      throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
-    }
-    const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
-    terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
-  });
+  return onRegistry(
+    terminal,
+    command,
+    ({ registry }, { account, before: beforeId, limit, json: isJson }) => {
+      const accountId = account === undefined ? undefined : registry.accounts.findByEmail(account)?.id;
+      if (account !== undefined && accountId === undefined) {
+        throw new DomainError('not-found', `there is no account '${account}': 'bookreel account list' shows all`);
+      }
+      const documents = auditPage(registry, { limit, accountId, beforeId }).map(auditDocument);
+      terminal.out(isJson === true ? json(documents) : auditTable(terminal, documents));
+    },
+    LOOK,
+  );
 }
 
 export function auditDocument({ id, atMs, action, detail, count, ...entry }: AuditRecord) {

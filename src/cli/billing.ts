@@ -14,6 +14,7 @@ import { openBilling } from './payments.ts';
 import { examples, type GlobalOptions, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, printError, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 const LISTED_MAX = 1000;
 const HASH = /^0x[0-9a-f]{64}$/i;
@@ -45,24 +46,34 @@ export function billingCommand(terminal: Terminal): CommandUnknownOpts {
     .description(`list the payments, the latest first; at most ${LISTED_MAX}`)
     .option('--csv', 'all of them as CSV, with invoices, payers and times')
     .addHelpText('after', examples('billing list', 'billing list --json', 'billing list --csv > payments.csv'));
-  onRegistry(terminal, list, ({ registry }, options) => {
-    if (options.csv !== true) {
-      printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
-      return;
-    }
-    const columns = [...paymentColumns(registry), ...CSV_COLUMNS];
-    const line = (payment: Payment) => csvCells(...columns.map(({ cell }) => String(cell(payment) ?? '')));
-    const payments = registry.payments.list(Number.MAX_SAFE_INTEGER);
-    terminal.out(`${[columns.map(({ heading }) => heading).join(), ...payments.map(line)].join('\n')}\n`);
-  });
+  onRegistry(
+    terminal,
+    list,
+    ({ registry }, options) => {
+      if (options.csv !== true) {
+        printPayments(terminal, options, registry, registry.payments.list(LISTED_MAX));
+        return;
+      }
+      const columns = [...paymentColumns(registry), ...CSV_COLUMNS];
+      const line = (payment: Payment) => csvCells(...columns.map(({ cell }) => String(cell(payment) ?? '')));
+      const payments = registry.payments.list(Number.MAX_SAFE_INTEGER);
+      terminal.out(`${[columns.map(({ heading }) => heading).join(), ...payments.map(line)].join('\n')}\n`);
+    },
+    LOOK,
+  );
   const show = billing
     .command('show')
     .argument('<id>', "id of the payment: see 'bookreel billing list'")
     .description('show a payment')
     .addHelpText('after', examples('billing show pay_0123456789abcdef'));
-  onRegistry(terminal, show, ({ registry }, options, id) => {
-    printPayment(terminal, options, registry, registry.payments.named(id));
-  });
+  onRegistry(
+    terminal,
+    show,
+    ({ registry }, options, id) => {
+      printPayment(terminal, options, registry, registry.payments.named(id));
+    },
+    LOOK,
+  );
   const refund = billing
     .command('refund')
     .argument('<id>', 'id of the payment')

@@ -13,6 +13,7 @@ import { keySecretFault } from '../store/backup.ts';
 import { Database } from '../store/database.ts';
 import { ACCOUNTS, DATABASES } from '../store/database-file.ts';
 import { lowDisk } from '../store/disk-floor.ts';
+import { RESERVE_FILE } from '../store/disk-reserve.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
 import { readSecretFile } from '../store/secret-file.ts';
@@ -34,6 +35,7 @@ const OWN_FILES = [
   ...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]),
   KEY_SECRET_FILE,
   LOCK_FILE,
+  RESERVE_FILE,
   LAST_BACKUP_FILE,
 ];
 const FOR_OTHERS = 0o077;

@@ -2,21 +2,25 @@ import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { record } from '../account/change.ts';
 import { instant } from '../config.ts';
 import { refuseUnknownCoins } from '../domain/coin.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, instantOrNull } from '../domain/instant.ts';
 import type { Archive } from '../store/archive.ts';
-import { type CoinDeletion, Deletion, type DeletionTotals } from '../store/deletion.ts';
+import { type CoinDeletion, Deletion, type DeletionTotals, SHORT_STEP } from '../store/deletion.ts';
 import { freeBytes } from '../store/disk-floor.ts';
+import { makeRoom } from '../store/disk-reserve.ts';
+import { openRegistry } from '../store/registry.ts';
 import { coins, market } from './export.ts';
 import { marketsNamed } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
+import { problemOf } from './start-checks.ts';
 import { eraseLine, progressOn } from './status-line.ts';
 import { type Column, table } from './table.ts';
-import { json, minuteText, printable, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { confirmed, json, minuteText, printable, type Terminal } from './terminal.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 type DeleteOptions = OptionsOf<typeof declared>;
 
@@ -29,6 +33,8 @@ const COLUMNS: readonly Column<CoinDeletion>[] = [
   { heading: 'COIN PRICES', cell: ({ coinPrices }) => coinPrices },
   { heading: 'BYTES', cell: ({ bytes }) => bytes },
 ];
+/** With less free space, each transaction is short, and frees its space at once. */
+const TIGHT_BYTES = 64 * 1024 ** 2;
 /** Between two transactions it waits for this part of the time that the last one took, so that an import gets its turn. */
 const PAUSE = 0.5;
 
@@ -45,11 +51,13 @@ function declared() {
     .option('--before <time>', 'markets whose window ended by then, and earlier reference prices', instant)
     .option('--all', 'everything that matches, even if it is the whole archive')
     .option('--dry-run', 'count without deleting')
+    .option('--yes', 'do not ask on a terminal')
     .addHelpText(
       'after',
       `
 Filters are combined: only what matches all of them is deleted. The command
-prints what it deletes, then deletes it. A market is deleted with all of its
+prints what it deletes, asks if it is on a terminal, then deletes it; the audit
+and the log of a server name the user. A market is deleted with all of its
 records, even those after its window. --before keeps the reference prices that
 a later market of the coin needs, and the last price until then. Deleting the
 whole archive needs --all, even if other filters match all of it.
@@ -80,7 +88,9 @@ export function deleteCommand(terminal: Terminal): CommandUnknownOpts {
         'name what to delete with --market, --coin, --source or --before, or give --all for the whole archive',
       );
     }
-    await withArchive(terminal, options, { create: false }, (archive) => deleteFrom(terminal, options, archive));
+    if (options.dryRun !== true) makeRoom(options.data);
+    const open = options.dryRun === true ? LOOK : { create: false };
+    await withArchive(terminal, options, open, (archive) => deleteFrom(terminal, options, archive));
   });
 }
 
@@ -100,8 +110,9 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   if (isEverything && options.all !== true) {
     throw new DomainError('conflict', 'nothing was deleted: this is the whole archive; add --all if that is intended');
   }
+  if (!isDryRun) await confirmed(terminal, options.yes, totalsText(sumOf(counted)));
   const before = statSync(database.path).size;
-  const deleted = isDryRun ? undefined : await deleteCounted(terminal, deletion, sumOf(counted));
+  const deleted = isDryRun ? undefined : await deleteAudited(terminal, options, archive, deletion, counted);
   if (deleted !== undefined) {
     if (!deletion.givesBack) rebuild(terminal, archive);
     database.checkpoint();
@@ -121,13 +132,43 @@ async function deleteFrom(terminal: Terminal, options: DeleteOptions, archive: A
   }
 }
 
-async function deleteCounted(terminal: Terminal, deletion: Deletion, total: DeletionTotals): Promise<DeletionTotals> {
+/** The audit gets its entry before anything is deleted; on a full disk afterwards. */
+async function deleteAudited(
+  terminal: Terminal,
+  { data }: DeleteOptions,
+  archive: Archive,
+  deletion: Deletion,
+  counted: readonly CoinDeletion[],
+): Promise<DeletionTotals> {
+  const total = sumOf(counted);
+  const { markets, records, coinPrices } = total;
+  const detail = { coins: counted.map(({ symbol }) => symbol).join(), markets, records, coinPrices };
+  const audit = () => {
+    using registry = openRegistry(data, { create: false });
+    const change = { registry, nowMs: terminal.clock(), operatingUser: terminal.operatingUser };
+    registry.database.write(() => record(change, 'recordings.delete', undefined, detail));
+  };
+  const [problem] = problemOf(audit);
+  const deleted = await deleteCounted(terminal, archive, deletion, total);
+  const [still] = problem === undefined ? [] : problemOf(audit);
+  if (still !== undefined) terminal.err(`the audit has no entry of this: ${printable(still)}\n`);
+  return deleted;
+}
+
+async function deleteCounted(
+  terminal: Terminal,
+  { database }: Archive,
+  deletion: Deletion,
+  total: DeletionTotals,
+): Promise<DeletionTotals> {
+  const isTight = freeBytes(dirname(database.path)) < TIGHT_BYTES;
   const show = progressOn(terminal);
   let done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
   let startMs = terminal.clock();
   try {
-    for (const reached of deletion.run()) {
+    for (const reached of deletion.run(isTight ? SHORT_STEP : undefined)) {
       done = reached;
+      if (isTight) database.checkpoint();
       show(
         () =>
           `${done.markets} of ${countText(total.markets, 'market')} deleted, ${done.coinPrices} of ${total.coinPrices} coin prices`,

@@ -1,9 +1,11 @@
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { type DiskFloor, lowDisk } from '../store/disk-floor.ts';
+import { isDiskFull, keepReserve } from '../store/disk-reserve.ts';
 import type { StoringOptions } from './import.ts';
 
 const LOOK_MS = 60_000;
+const FULL_LOOK_MS = 1000;
 
 /** Looks at once and every minute, until `Symbol.dispose`. */
 export function keepWatched(log: Pick<Log, 'error' | 'warn'>, { data, diskFloor }: StoringOptions): Disposable {
@@ -11,6 +13,7 @@ export function keepWatched(log: Pick<Log, 'error' | 'warn'>, { data, diskFloor 
   const look = () => {
     try {
       watch.look();
+      keepReserve(data);
     } catch (error) {
       log.error(`the free space of the disk is not known: ${causeOf(error)}`);
     }
@@ -18,6 +21,13 @@ export function keepWatched(log: Pick<Log, 'error' | 'warn'>, { data, diskFloor 
   look();
   const timer = setInterval(look, LOOK_MS);
   return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Settles when the disk is not full any more; looks until `Symbol.dispose`. */
+export function untilSpace({ data }: Pick<StoringOptions, 'data'>): Disposable & { readonly freed: Promise<void> } {
+  const { promise: freed, resolve } = Promise.withResolvers<void>();
+  const timer = setInterval(() => isDiskFull(data) || resolve(), FULL_LOOK_MS);
+  return { freed, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /** Says once when the disk of a data directory falls below its floor, and once when it is above again. */

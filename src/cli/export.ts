@@ -19,7 +19,7 @@ import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
-import { withArchive } from './with-archive.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 type ExportOptions = OptionsOf<typeof declared>;
 
@@ -101,7 +101,7 @@ export function exportCommand(terminal: Terminal): CommandUnknownOpts {
       const what = compression === undefined ? format : `${format} compressed with ${compression}`;
       throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
     }
-    await withArchive(terminal, options, { create: false }, (archive) => exportTo(terminal, options, content, archive));
+    await withArchive(terminal, options, LOOK, (archive) => exportTo(terminal, options, content, archive));
   });
 }
 

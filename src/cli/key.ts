@@ -15,6 +15,7 @@ import type { GlobalOptions } from './program-command.ts';
 import { examples, onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, printable, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 const ID_ABOUT = "id of the key: see 'bookreel key list'";
 /** Words of `key set` that remove a value: the key then has its account's tier, its tier's number of requests, or no end. */
@@ -32,7 +33,7 @@ interface SetOptions {
 export type LastUses = ReadonlyMap<string, InstantMs>;
 
 export function lastUsesIn({ data }: GlobalOptions, keys: readonly ApiKey[]): LastUses {
-  using activity = openActivity(data);
+  using activity = openActivity(data, LOOK);
   return activity.usage.lastUses(keys.map(({ id }) => id));
 }
 
@@ -77,10 +78,15 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
     .command('list')
     .description('list the keys with their public prefixes; the keys themselves are not shown')
     .addHelpText('after', examples('key list', 'key list --json'));
-  onRegistry(terminal, list, ({ registry }, options) => {
-    const keys = registry.apiKeys.list();
-    printKeys(terminal, options, registry, keys, lastUsesIn(options, keys));
-  });
+  onRegistry(
+    terminal,
+    list,
+    ({ registry }, options) => {
+      const keys = registry.apiKeys.list();
+      printKeys(terminal, options, registry, keys, lastUsesIn(options, keys));
+    },
+    LOOK,
+  );
   const set = key
     .command('set')
     .argument('<id>', ID_ABOUT)
@@ -128,7 +134,7 @@ export function keyCommand(terminal: Terminal): CommandUnknownOpts {
     .command('revoked')
     .description('print what restore must refuse: revoked keys, disabled accounts, removed passkeys')
     .addHelpText('after', examples('key revoked > /mnt/backups/revoked.json'));
-  onRegistry(terminal, revoked, ({ registry }) => terminal.out(json(revocationsOf(registry))));
+  onRegistry(terminal, revoked, ({ registry }) => terminal.out(json(revocationsOf(registry))), LOOK);
   return key;
 }
 

@@ -12,7 +12,7 @@ import { coins, timeframes } from './export.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, minuteText, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 const LIMIT = 100;
 
@@ -52,7 +52,7 @@ export function marketsCommand(terminal: Terminal): CommandUnknownOpts {
     if ((options.from ?? 0) > (options.to ?? Number.MAX_SAFE_INTEGER)) {
       throw new DomainError('invalid-parameter', '--from must not be later than --to');
     }
-    await withArchive(terminal, options, { create: false }, (archive) =>
+    await withArchive(terminal, options, LOOK, (archive) =>
       archive.database.read(() => print(terminal, options, archive)),
     );
   });

@@ -13,7 +13,7 @@ import { heatMapSvg } from './heat-map-svg.ts';
 import { namedMarket } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 type PlotOptions = OptionsOf<typeof declared>;
 
@@ -58,7 +58,7 @@ function svgFile(path: string): string {
 export function plotCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (name, _, command) => {
     const options = command.optsWithGlobals();
-    await withArchive(terminal, options, { create: false }, async (archive) => {
+    await withArchive(terminal, options, LOOK, async (archive) => {
       const { market, query, map } = drawn(archive, name, options);
       const title = `${market.slug}, ${query.outcome}`;
       const svg = Buffer.from(heatMapSvg({ title, map, window: market, fromMs: query.fromMs, toMs: query.toMs }));

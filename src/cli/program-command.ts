@@ -41,14 +41,19 @@ export function onRegistry<
   work: (change: Change, options: Readonly<Own & Global>, ...given: Given) => void | Promise<void>,
   {
     create = false,
+    readOnly = false,
     check,
-  }: { readonly create?: boolean; readonly check?: (options: Readonly<Own & Global>, ...given: Given) => void } = {},
+  }: {
+    readonly create?: boolean;
+    readonly readOnly?: boolean;
+    readonly check?: (options: Readonly<Own & Global>, ...given: Given) => void;
+  } = {},
 ): Command<Given, Own, Global> {
   return command.action(async () => {
     const options = command.optsWithGlobals() as Own & Global;
     check?.(options, ...command.processedArgs);
     const nameNew = create ? notingNew(terminal, options) : undefined;
-    using registry = openRegistry(options.data, { ...options, create });
+    using registry = openRegistry(options.data, { ...options, create, readOnly });
     const { clock, operatingUser } = terminal;
     await work({ registry, nowMs: clock(), operatingUser }, options, ...command.processedArgs);
     nameNew?.();

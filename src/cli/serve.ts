@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { Elysia } from 'elysia';
@@ -18,11 +19,13 @@ import type { Archive } from '../store/archive.ts';
 import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
 import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
-import { openRegistry } from '../store/registry.ts';
+import { isDiskFull } from '../store/disk-reserve.ts';
+import { openRegistry, type Registry } from '../store/registry.ts';
 import { SampleMarkets } from '../store/sample-markets.ts';
 import { ServeLock } from '../store/serve-lock.ts';
 import { deleteOldAttempts } from '../store/sign-in-attempts.ts';
 import { accountsOff } from '../web/accounts-off.tsx';
+import { auditSentence } from '../web/audit-sentence.ts';
 import { pricingSite } from '../web/pricing.tsx';
 import { viewSite } from '../web/view/view-site.ts';
 import { accountSettings } from './account-settings.ts';
@@ -30,7 +33,7 @@ import { type AccountSite, openAccountSite, type Served } from './account-site.t
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certifiedHost } from './certificate.ts';
 import { demoAdmin, demoKey, demoSettings } from './demo.ts';
-import { keepWatched } from './disk-watch.ts';
+import { keepWatched, untilSpace } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { Listener, originOf } from './listening.ts';
 import { MetricsListener, refuseEqualPorts } from './metrics-listener.ts';
@@ -112,6 +115,11 @@ const UNWRITABLE: readonly (readonly [file: DatabaseFile, effect: string])[] = [
   [ACTIVITY, 'usage is counted in memory'],
 ];
 
+/** The deletions that are logged at once. */
+const DELETIONS_MAX = 100;
+const WITHOUT_SPACE =
+  "nothing is written, and accounts and payments are off, until 'bookreel delete' or somebody else frees some space";
+
 /** Serves until a stop signal. Everything is wired together here. */
 async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   // Settings that do not fit together are refused before anything is created.
@@ -140,28 +148,45 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
         `'${options.data}' cannot be written, and accounts and payments must be: serve it without --public-url and --payments`,
       );
     }
-    const work = async (archive: Archive) => {
-      using registry = openRegistry(options.data, { ...options, create: true });
+    const work = async (archive: Archive, readOnly: boolean) => {
+      using registry = openRegistry(options.data, { ...options, create: true, readOnly });
       if (options.demo === true) await seed(terminal, options, archive);
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
-      using activity = openServedActivity(options.data);
+      using activity = openServedActivity(options.data, { readOnly });
       for (const { database } of [registry, activity]) mentionUpgrade(log.warn, database);
       const deps = { clock: terminal.clock, logError: log.error };
       warnOfUnwritable(log, options);
       using _disk = keepWatched(log, options);
-      const billing = await openBilling(deps, options, registry, { isServer: true });
+      const billing = readOnly ? undefined : await openBilling(deps, options, registry, { isServer: true });
       using _ = billing && keepReconciled(deps, billing);
       const served = { archive, registry, activity, billing };
-      const site = settings && (await openAccountSite(deps, settings, served));
+      const site = readOnly ? undefined : settings && (await openAccountSite(deps, settings, served));
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
-      await listenUntilStopped(terminal, options, { served, site, demoKeyId, log, certificate }, (listener) => {
+      using full = readOnly ? untilSpace(options) : undefined;
+      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed };
+      const port = listening?.port ?? options.port;
+      const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
+        const isFirst = listening === undefined;
         listening = listener;
-        announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin, terminal));
+        if (isFirst)
+          announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin, terminal));
       });
       await site?.close();
+      return hasSpace;
     };
-    await withArchive(terminal, options, { create: true }, work, log.warn);
+    const path = join(options.data, RECORDINGS.name);
+    for (let again = true; again; ) {
+      const readOnly = !isShared && existsSync(path) && isDiskFull(options.data);
+      if (readOnly) log.warn(`the disk of '${options.data}' is full: ${WITHOUT_SPACE}`);
+      again = await withArchive(
+        terminal,
+        options,
+        { create: true, readOnly },
+        (archive) => work(archive, readOnly),
+        log.warn,
+      );
+    }
   } finally {
     lock?.release();
   }
@@ -175,15 +200,18 @@ interface Opened {
   readonly demoKeyId: string | undefined;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
+  /** Settles when the disk, which was full, has space. */
+  readonly freed: Promise<void> | undefined;
 }
 
+/** Returns true when it has stopped because the disk has space again. */
 async function listenUntilStopped(
   terminal: Terminal,
   options: ServeOptions,
   opened: Opened,
   onListening: (listener: Listener) => void,
-): Promise<void> {
-  const { served, site, demoKeyId, log, certificate } = opened;
+): Promise<boolean> {
+  const { served, site, demoKeyId, log, certificate, freed } = opened;
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
   const viewTokens = site && new ViewTokens();
@@ -225,6 +253,7 @@ async function listenUntilStopped(
     hasAccounts: site !== undefined,
   });
   const deleted = new DeletedAccounts(served.registry, served.activity);
+  const deletions = new LoggedDeletions(served.registry, log);
   const flush = () => {
     try {
       served.activity.usage.flush(terminal.clock());
@@ -234,6 +263,7 @@ async function listenUntilStopped(
       site?.service
         .retryMails()
         .catch((error) => log.error(`mails wait, because they cannot be read: ${causeOf(error)}`));
+      deletions.log();
     } catch (error) {
       // The counts are kept: the next flush stores them.
       log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);
@@ -252,8 +282,10 @@ async function listenUntilStopped(
   if (!terminal.errIsTerminal) log.info(startSentence(options, origin));
   if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
   const flushing = setInterval(flush, FLUSH_MS);
+  let hasSpace = false;
   try {
-    await first;
+    hasSpace = await Promise.race([first.then(() => false), ...(freed === undefined ? [] : [freed.then(() => true)])]);
+    if (hasSpace) log.info('the disk has space again: the databases are opened to write');
     draining = true;
     await stop(log, listening, options.drainSeconds, second);
   } finally {
@@ -263,6 +295,7 @@ async function listenUntilStopped(
   // Bounded, because the mail server may not answer.
   if (site !== undefined) await Promise.race([site.drained(), Bun.sleep(MAIL_FLUSH_MS), second]);
   accessLog?.flush();
+  return hasSpace;
 }
 
 /**
@@ -277,6 +310,33 @@ async function stop(log: Log, listener: Listener, drainSeconds: number, atOnce: 
   log.warn('stopping: closing the connections with requests under way');
   listener.stop();
   if (end === 'at once') throw new ExitWith(EXIT.failure);
+}
+
+/** Writes deletions by commands to the log of the server, which others keep and read. */
+class LoggedDeletions {
+  readonly #registry: Registry;
+  readonly #log: Log;
+  #lastId: number;
+
+  constructor(registry: Registry, log: Log) {
+    this.#registry = registry;
+    this.#log = log;
+    this.#lastId = this.#entries(1)[0]?.id ?? 0;
+  }
+
+  /** Those since the last call. */
+  log(): void {
+    for (const entry of this.#entries(DELETIONS_MAX).reverse()) {
+      if (entry.id <= this.#lastId) continue;
+      this.#lastId = entry.id;
+      this.#log.warn(`${entry.operatingUser}: ${auditSentence(entry)}`);
+    }
+  }
+
+  #entries(limit: number) {
+    const { audit, database } = this.#registry;
+    return database.read(() => audit.list(limit, { action: 'recordings.delete' }));
+  }
 }
 
 function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void {

@@ -20,7 +20,7 @@ import { namedMarket } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, printable, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 type ShowOptions = OptionsOf<typeof declared>;
 
@@ -71,7 +71,7 @@ Examples:
 export function showCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (name, _, command) => {
     const options = command.optsWithGlobals();
-    await withArchive(terminal, options, { create: false }, async (archive) => {
+    await withArchive(terminal, options, LOOK, async (archive) => {
       const market = archive.database.read(() => namedMarket(archive, name));
       if (options.follow === true) await follow(terminal, archive, market, options);
       else await show(terminal, archive, market, options);

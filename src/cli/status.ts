@@ -10,7 +10,7 @@ import { type OptionsOf, programCommand } from './program-command.ts';
 import { megabytes } from './status-line.ts';
 import { type Column, table } from './table.ts';
 import { json, minuteText, printable, type Terminal } from './terminal.ts';
-import { withArchive } from './with-archive.ts';
+import { LOOK, withArchive } from './with-archive.ts';
 
 const COLUMNS: readonly Column<RecordedCoin & { readonly gaps: number }>[] = [
   { heading: 'COIN', cell: ({ symbol }) => symbol },
@@ -43,7 +43,7 @@ Examples:
 export function statusCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (_, command) => {
     const options = command.optsWithGlobals();
-    await withArchive(terminal, options, { create: false }, (archive) => print(terminal, options, archive));
+    await withArchive(terminal, options, LOOK, (archive) => print(terminal, options, archive));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ErrorKind } from '../domain/errors.ts';
+import { DomainError, type ErrorKind } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 
 /** A command's output: data goes to `out`, messages go to `err`. */
@@ -23,6 +23,8 @@ export interface Terminal {
   readonly clock: () => number;
   /** The user of this machine who runs the command. */
   readonly operatingUser: string;
+  /** Asks a question, and returns the typed line. Undefined if nobody is at the terminal. */
+  readonly ask?: (question: string) => Promise<string>;
   /** The settings file of the Debian package, if that installed this program. */
   readonly packageConfig?: string | undefined;
   /** Continues as another user for the rest of the process. Undefined: the process keeps its user. */
@@ -63,6 +65,17 @@ export function printError(
 ): void {
   if (errorsAreJson === true) err(`${JSON.stringify({ error: sentence, kind })}\n`);
   else err(`${styled(errHasColour, 'red', 'bookreel:')} ${kind === 'internal' ? sentence : printable(sentence)}\n`);
+}
+
+/** Asks whether to delete something, if somebody is at the terminal. Throws 'conflict' unless the answer is yes. */
+export async function confirmed(
+  { ask }: Pick<Terminal, 'ask'>,
+  isSure: boolean | undefined,
+  what: string,
+): Promise<void> {
+  if (isSure === true || ask === undefined) return;
+  if (/^y(?:es)?$/i.test((await ask(`delete ${printable(what)}? [y/N] `)).trim())) return;
+  throw new DomainError('conflict', 'nothing was deleted: answer y, or add --yes');
 }
 
 /** An instant in UTC to the minute, for tables; empty without one. */

@@ -21,6 +21,7 @@ import {
 } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 type TierOptions = OptionsOf<typeof withFields>;
 
@@ -50,10 +51,15 @@ export function tierCommand(terminal: Terminal): CommandUnknownOpts {
     .description('list the tiers, the cheapest first')
     .option('--retired', 'only the retired tiers, which are not in the catalog')
     .addHelpText('after', examples('tier list', 'tier list --json'));
-  onRegistry(terminal, list, ({ registry: { tiers } }, options) => {
-    const retired = () => tiers.all().filter(({ retiredMs }) => retiredMs !== undefined);
-    printTiers(terminal, options, options.retired === true ? retired() : tiers.list());
-  });
+  onRegistry(
+    terminal,
+    list,
+    ({ registry: { tiers } }, options) => {
+      const retired = () => tiers.all().filter(({ retiredMs }) => retiredMs !== undefined);
+      printTiers(terminal, options, options.retired === true ? retired() : tiers.list());
+    },
+    LOOK,
+  );
   const add = withFields(tier.command('add'))
     .argument('<id>', 'id of the new tier: 1 to 32 characters from a-z, 0-9 and -')
     .description('add a tier to the catalog')
@@ -91,7 +97,7 @@ export function tierCommand(terminal: Terminal): CommandUnknownOpts {
     .argument('<id>', ID_ABOUT)
     .description('show a tier, and the accounts and keys that have it')
     .addHelpText('after', examples('tier show starter'));
-  onRegistry(terminal, show, (change, options, id) => printAffected(terminal, options, change, id));
+  onRegistry(terminal, show, (change, options, id) => printAffected(terminal, options, change, id), LOOK);
   const retire = addSettings(tier.command('retire'), 'newAccountTier')
     .argument('<id>', ID_ABOUT)
     .description('remove a tier from the catalog; accounts and keys that have it keep it')

@@ -6,6 +6,7 @@ import { openActivity } from '../store/activity.ts';
 import { onRegistry, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
+import { LOOK } from './with-archive.ts';
 
 export function usageCommand(terminal: Terminal): CommandUnknownOpts {
   const command = addSettings(
@@ -25,23 +26,28 @@ Examples:
 A server stores usage once a minute, and keeps it for 400 days. A key counts for
 the tier that it has now. The usage of deleted accounts is one row.`,
     );
-  return onRegistry(terminal, command, async ({ registry, nowMs }, { by, from, to, ...options }) => {
-    using activity = openActivity(options.data);
-    const range = { fromMs: from, toMs: to };
-    const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, nowMs);
-    if (options.json === true) {
-      const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
-      terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
-      return;
-    }
-    const columns: readonly Column<ServiceSeries>[] = [
-      { heading: by.toUpperCase(), cell: ({ name }) => name ?? '(deleted accounts)' },
-      { heading: 'REQUESTS', cell: ({ series: { sum } }) => sum.requests },
-      { heading: 'FORBIDDEN', cell: ({ series: { sum } }) => sum.forbidden },
-      { heading: 'LIMITED', cell: ({ series: { sum } }) => sum.limited },
-      { heading: 'FAILED', cell: ({ series: { sum } }) => sum.failed },
-      { heading: 'BYTES', cell: ({ series: { sum } }) => sum.bytes },
-    ];
-    terminal.out(table(terminal, columns, series[by]));
-  });
+  return onRegistry(
+    terminal,
+    command,
+    async ({ registry, nowMs }, { by, from, to, ...options }) => {
+      using activity = openActivity(options.data, LOOK);
+      const range = { fromMs: from, toMs: to };
+      const { fromMs, toMs, series } = await serviceUsage(registry, activity.usage, range, nowMs);
+      if (options.json === true) {
+        const documents = series[by].map(({ name, series: { sum } }) => ({ [by]: name ?? null, ...sum }));
+        terminal.out(json({ from: formatInstant(fromMs), to: formatInstant(toMs), sums: documents }));
+        return;
+      }
+      const columns: readonly Column<ServiceSeries>[] = [
+        { heading: by.toUpperCase(), cell: ({ name }) => name ?? '(deleted accounts)' },
+        { heading: 'REQUESTS', cell: ({ series: { sum } }) => sum.requests },
+        { heading: 'FORBIDDEN', cell: ({ series: { sum } }) => sum.forbidden },
+        { heading: 'LIMITED', cell: ({ series: { sum } }) => sum.limited },
+        { heading: 'FAILED', cell: ({ series: { sum } }) => sum.failed },
+        { heading: 'BYTES', cell: ({ series: { sum } }) => sum.bytes },
+      ];
+      terminal.out(table(terminal, columns, series[by]));
+    },
+    LOOK,
+  );
 }

@@ -5,6 +5,9 @@ import type { Database, OpenOptions } from '../store/database.ts';
 import { DATABASES } from '../store/database-file.ts';
 import { printable, type Terminal } from './terminal.ts';
 
+/** Commands that only look open databases like this: they upgrade nothing. */
+export const LOOK: OpenOptions = { create: false, readOnly: true };
+
 /** Opens the data directory for one command, and closes it also when the command fails. `say`: for a message to the operator. */
 export async function withArchive<T>(
   terminal: Terminal,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { cannotBeCreated, isUnwritable } from './data-directory.ts';
 import { Database } from './database.ts';
@@ -12,19 +13,20 @@ export type Activity = Readonly<ReturnType<typeof activityOf>>;
  * Opens the activity.db of a data directory, and creates it if it is missing. If it is missing and cannot be created, opens an empty
  * database that cannot be written. Throws as `Database.open` does.
  */
-export function openActivity(directory: string): Activity {
+export function openActivity(directory: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): Activity {
   const path = join(directory, ACTIVITY.name);
-  if (!explained(path, () => cannotBeCreated(directory, ACTIVITY.name))) {
-    return activityOf(Database.open(directory, ACTIVITY, { create: true }));
+  const isMissing = readOnly && !existsSync(path);
+  if (!isMissing && !explained(path, () => cannotBeCreated(directory, ACTIVITY.name))) {
+    return activityOf(Database.open(directory, ACTIVITY, { create: true, readOnly }));
   }
   const activity = inMemory(directory);
   activity.database.refuseWrites();
   return activity;
 }
 
-/** Opens the activity.db for a server: one in memory if it cannot be written, since the server counts usage. */
-export function openServedActivity(directory: string): Activity {
-  return isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
+/** Opens the activity.db for a server: one in memory if it cannot be written, or must not be, since the server counts usage. */
+export function openServedActivity(directory: string, { readOnly }: { readonly readOnly: boolean }): Activity {
+  return readOnly || isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
 }
 
 /** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in, and the mails that wait. */

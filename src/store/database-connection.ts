@@ -1,9 +1,11 @@
 import { constants, SQLiteError, Database as Sqlite } from 'bun:sqlite';
 import { chmodSync, existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import { explained, isDamageError, sentenceFor } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
+import { isDiskFull } from './disk-reserve.ts';
 import { copyBeforeUpgrade, keepCopy, migrate, oldestVersion, takeAlone, type Upgraded } from './upgrade.ts';
 
 /** Four segments of books fill a page (segment/segment-header.ts). */
@@ -87,14 +89,16 @@ export function writeCopy(sqlite: Sqlite, path: string, target: string): void {
  */
 export function connectToRead(path: string): Sqlite {
   if (existsSync(`${path}-wal`)) return probed(new Sqlite(path, { readonly: true, strict: true }));
-  try {
-    return probed(new Sqlite(path, { readwrite: true, strict: true }));
-  } catch (error) {
-    // No process can write to a read-only medium.
-    if (!(error instanceof SQLiteError) || !/^SQLITE_(?:CANTOPEN|READONLY)/.test(error.code ?? '')) throw error;
-    const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
-    return probed(new Sqlite(`${pathToFileURL(path).href}?immutable=1`, flags));
+  // No process can write to a full disk or a read-only medium, and SQLite's files would stay there empty.
+  if (!isDiskFull(dirname(path))) {
+    try {
+      return probed(new Sqlite(path, { readwrite: true, strict: true }));
+    } catch (error) {
+      if (!(error instanceof SQLiteError) || !/^SQLITE_(?:CANTOPEN|READONLY)/.test(error.code ?? '')) throw error;
+    }
   }
+  const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+  return probed(new Sqlite(`${pathToFileURL(path).href}?immutable=1`, flags));
 }
 
 function probed(sqlite: Sqlite): Sqlite {

@@ -18,6 +18,7 @@ import {
 } from './database-connection.ts';
 import { explained } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
+import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
 
 /** The value of SQLite's auto_vacuum with which a file gives its free pages back on request. */
@@ -30,6 +31,8 @@ const REPLACED_MS_MAX = 100;
 export interface OpenOptions {
   /** Create the data directory when it is missing; without it a missing one is an error. */
   readonly create: boolean;
+  /** Nothing is written: a schema of an earlier version is refused, not upgraded. */
+  readonly readOnly?: boolean;
 }
 
 /**
@@ -78,7 +81,7 @@ export class Database {
     return explained(path, () => {
       // Nobody can replace the files of a read-only file system.
       if (!isReadOnly(directory)) refuseShared(directory);
-      if (isReadOnly(path)) return Database.openToRead(path, file);
+      if (options.readOnly === true || isReadOnly(path)) return Database.openToRead(path, file);
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       let sqlite = connect(path, file);
       let upgraded: Upgraded | undefined;
@@ -123,7 +126,9 @@ export class Database {
       return closedOnError(sqlite, () => {
         isNew(sqlite, path, file);
         if (isEarlier(sqlite, file)) throw earlier(sqlite, path);
-        return new Database(sqlite, path, file);
+        // Another process that begins to write on a disk that was full creates a log: then the state read here is not whole.
+        const opened = isDiskFull(dirname(path)) ? filesOf(path) : undefined;
+        return new Database(sqlite, path, file, opened);
       });
     });
   }

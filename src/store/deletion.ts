@@ -51,8 +51,14 @@ interface Size {
 }
 
 /** Limits of one transaction, about 30 ms: markets examined, and bytes of segments deleted. A market is never split between two. */
-const MARKETS_PER_STEP = 100;
-const BYTES_PER_STEP = 4 * 1024 * 1024;
+export interface StepLimits {
+  readonly markets: number;
+  readonly bytes: number;
+}
+
+const STEP: StepLimits = { markets: 100, bytes: 4 * 1024 * 1024 };
+/** The limits on a disk that is almost full: the log of a step needs space before it is freed. */
+export const SHORT_STEP: StepLimits = { markets: 4, bytes: 128 * 1024 };
 /** Maximum number of segments of coin prices that one transaction deletes: no more bytes than for markets. */
 const SEGMENTS_PER_STEP = 2048;
 
@@ -132,7 +138,7 @@ export class Deletion {
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;
       after = this.#archive.database.read(() =>
-        this.#walk(from, (market) => {
+        this.#walk(from, STEP, (market) => {
           markets += 1;
           const { records, bytes } = this.#sizeOf(market);
           const coin = coinIn(coins, market.symbol);
@@ -158,12 +164,12 @@ export class Deletion {
    * Deletes in order: markets as they were stored, then prices from the oldest on. After each transaction it yields what was deleted
    * so far. Others may write between two of them.
    */
-  *run(): Generator<Readonly<DeletionTotals>> {
+  *run(limits: StepLimits = STEP): Generator<Readonly<DeletionTotals>> {
     const done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;
       after = this.#step(done, (step) =>
-        this.#walk(from, (market) => {
+        this.#walk(from, limits, (market) => {
           const { records, bytes } = this.#sizeOf(market);
           add(step, { markets: 1, records, coinPrices: 0, bytes });
           for (const statement of this.#sql.ofMarket) statement.run(market.key);
@@ -199,10 +205,10 @@ export class Deletion {
    * Calls `take` for the markets of the filter among the next ones after the key `after`; it returns the bytes of their segments.
    * Returns the last key, or undefined at the end.
    */
-  #walk(after: number, take: (market: StoredMarket) => number): number | undefined {
+  #walk(after: number, limits: StepLimits, take: (market: StoredMarket) => number): number | undefined {
     let key = after;
     let bytes = 0;
-    for (let examined = 0; examined < MARKETS_PER_STEP && bytes < BYTES_PER_STEP; examined += 1) {
+    for (let examined = 0; examined < limits.markets && bytes < limits.bytes; examined += 1) {
       const market = this.#next(key);
       if (market === undefined) return undefined;
       key = market.key;

@@ -40,10 +40,11 @@ export function openRegistry(
   const create = options.create || existsSync(join(directory, RECORDINGS.name));
   refuseLost(directory);
   const path = join(directory, ACCOUNTS.name);
-  const isUnwritten = explained(path, () => cannotBeCreated(directory, ACCOUNTS.name));
+  const isLook = options.readOnly === true && create && !existsSync(path);
+  const isUnwritten = isLook || explained(path, () => cannotBeCreated(directory, ACCOUNTS.name));
   const database = isUnwritten
     ? Database.inMemory(directory, ACCOUNTS)
-    : Database.open(directory, ACCOUNTS, { create });
+    : Database.open(directory, ACCOUNTS, { ...options, create });
   try {
     const tiers = new Tiers(database);
     if (database.read(() => tiers.list()).length === 0) database.write(() => tiers.addDefaults());

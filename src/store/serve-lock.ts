@@ -33,6 +33,8 @@ export class ServeLock {
         try {
           sqlite.run(`PRAGMA busy_timeout = ${LOOK_MS_MAX}`);
           sqlite.run('PRAGMA locking_mode = EXCLUSIVE');
+          // A transaction on an empty file begins a journal, for which a full disk has no space.
+          sqlite.run('PRAGMA journal_mode = MEMORY');
           sqlite.run('BEGIN EXCLUSIVE');
         } catch (error) {
           sqlite.close();

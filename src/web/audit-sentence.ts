@@ -1,3 +1,4 @@
+import { countText } from '../domain/count-text.ts';
 import { parseIso, timeText } from '../domain/instant.ts';
 import type { AuditDetail, AuditEntry } from '../store/audit.ts';
 import { numberText, usdText } from './texts.ts';
@@ -46,6 +47,10 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
     refund === undefined
       ? `Granted the tier ${tier} for the payment ${payment}`
       : `Granted nothing for the payment ${payment}: it was refunded`,
+  'recordings.delete': ({ coins, markets, records, coinPrices }) => {
+    const of = (count: Value, noun: string) => countText(Number(count), noun);
+    return `Deleted ${of(markets, 'market')} with ${of(records, 'record')} and ${of(coinPrices, 'coin price')} of ${coins}`;
+  },
   'recovery-code.refused': () => 'A wrong recovery code was entered',
   'recovery-code.use': ({ left }) => `Used a recovery code: ${left} are left`,
   'recovery-codes.replace': () => 'Got new recovery codes',

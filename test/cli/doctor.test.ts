@@ -364,7 +364,7 @@ test.each([
 
 test('doctor and config check find a lost accounts.db, and one port for two listeners.', async () => {
   using place = await installation();
-  expect((await command('key', 'list', '--data', place.data)).code).toBe(0);
+  expect((await command('account', 'sessions', 'owner@localhost', '--data', place.data)).code).toBe(0);
   rmSync(join(place.data, 'accounts.db'));
   const lost = expect.stringMatching(/accounts\.db' is missing, and activity\.db has the usage of its keys: restore/);
   expect((await place.findings()).settings).toEqual([lost]);

@@ -43,6 +43,11 @@ test.each<[string, AuditDetail, string]>([
   ['session.sign-in', { method: 'command' }, 'Signed in by a sign-in link'],
   ['session.sign-in', { method: 'corp' }, 'Signed in at corp'],
   ['session.sign-in', { method: 'passkey' }, 'Signed in with a passkey'],
+  [
+    'recordings.delete',
+    { coins: 'btc,eth', markets: 1, records: 2, coinPrices: 0 },
+    'Deleted 1 market with 2 records and 0 coin prices of btc,eth',
+  ],
   ['session.end-all', { sessions: 1 }, 'Ended a session'],
   ['session.end-all', { sessions: 3 }, 'Ended 3 sessions'],
   ['account.undo', { sessions: 1 }, 'Undid changes by the link in a mail, and ended a session'],
@@ -74,7 +79,7 @@ test('every action that the sources record has a sentence, and no other', async 
     const source = await Bun.file(join(import.meta.dir, '..', '..', 'src', path)).text();
     // A call that records names the action, on its first line or with its name.
     for (const [, action] of source.matchAll(
-      /'((?:account|grant|identity|key|passkey|payment|recovery-codes?|session|tier)\.[a-z-]+)'/g,
+      /'((?:account|grant|identity|key|passkey|payment|recordings|recovery-codes?|session|tier)\.[a-z-]+)'/g,
     )) {
       recorded.add(action!);
     }
