@@ -329,6 +329,72 @@ async function renewCertificate(): Promise<void> {
   await configure([]);
 }
 
+/** Root acts as the owner of the data: the running service takes the key, and can write all files. */
+async function makeKeyAsRoot(): Promise<void> {
+  const key = ran('env', 'SUDO_USER=ada', 'bookreel', 'key', 'create', '--tier', 'enterprise').trim();
+  expect('the service takes it', (await pageAt(PLAIN, key)) === state.page);
+  for (const name of readdirSync(DATA)) {
+    expect(`${name} belongs to the service`, statSync(join(DATA, name)).uid === statSync(DATA).uid);
+  }
+  expect('the audit names the person', ran('bookreel', 'audit', '--limit', '1').includes('ada (command)'));
+  const elsewhere = tried('bookreel', 'key', 'create', '--tier', 'pro', '--data', '/srv/elsewhere');
+  expect(`another archive is named: ${elsewhere.err}`, elsewhere.err.includes("created in '/srv/elsewhere'"));
+  expect('no server uses it', elsewhere.err.includes("no server uses '/srv/elsewhere'"));
+}
+
+/** An expired certificate, and one of another host, leave the one that is served; both checks find them. */
+async function refuseCertificates(): Promise<void> {
+  const directory = '/etc/bookreel/wrong';
+  const pem = makeCertificate(directory);
+  const give = () => ran('chgrp', '-R', 'bookreel', directory) + ran('chmod', '-R', 'u=rwX,g=rX,o=', directory);
+  give();
+  const [certificate, key] = [join(directory, 'fullchain.pem'), join(directory, 'privkey.pem')];
+  const packaged = readFileSync(CONFIG, 'utf8');
+  await configure([`tls-cert = "${certificate}"`, `tls-key = "${key}"`], 'https://127.0.0.1:8080', pem);
+  const served = await shownCertificate(8080);
+  ran('openssl', 'x509', '-in', certificate, '-signkey', key, '-days', '-1', '-out', certificate);
+  give();
+  expect('config check warns', tried('bookreel', 'config', 'check').err.includes('expired at'));
+  expect('doctor finds it', tried('bookreel', 'doctor').out.includes('expired at'));
+  ran('systemctl', 'reload', 'bookreel');
+  await until('the log says so', () =>
+    logOfServices().includes('the certificate was not replaced, and the earlier one'),
+  );
+  expect('the earlier one is served', (await shownCertificate(8080)) === served);
+  writeFileSync(CONFIG, packaged);
+  await configure([]);
+}
+
+/** A small disk under the data, filled to the last byte. */
+async function startOnFullDisk(): Promise<void> {
+  ran('systemctl', 'stop', 'bookreel');
+  const kept = '/srv/kept';
+  ran('cp', '-a', DATA, kept);
+  ran('mount', '-t', 'tmpfs', '-o', 'size=96m,mode=0700', 'tmpfs', DATA);
+  try {
+    ran('sh', '-c', `cp -a ${kept}/. ${DATA} && chown bookreel:bookreel ${DATA}`);
+    ran('systemctl', 'start', 'bookreel');
+    await until('the service is ready', () => isReady(PLAIN));
+    ran('systemctl', 'stop', 'bookreel');
+    expect('the disk is full', tried('dd', 'if=/dev/zero', `of=${DATA}/ballast`, 'bs=4k').code !== 0);
+    ran('systemctl', 'start', 'bookreel');
+    await until('the service is ready', () => isReady(PLAIN));
+    expect('the page is the same', (await pageAt(PLAIN, state.key)) === state.page);
+    ran('env', 'SUDO_USER=ada', 'bookreel', 'delete', '--market', LIGHT_MARKET.slug, '--all', '--yes');
+    expect('the audit names the person', ran('bookreel', 'audit', '--limit', '1').includes('ada (command)'));
+    rmSync(`${DATA}/ballast`);
+    await until('the service writes again', () => logOfServices().includes('the disk has space again'));
+    await until('the service is ready', () => isReady(PLAIN));
+  } finally {
+    ran('systemctl', 'stop', 'bookreel');
+    ran('umount', DATA);
+    rmSync(kept, { recursive: true });
+    ran('systemctl', 'start', 'bookreel');
+  }
+  await until('the service is ready', () => isReady(PLAIN));
+  expect('the page is the same', (await pageAt(PLAIN, state.key)) === state.page);
+}
+
 async function backUp(): Promise<void> {
   mkdirSync('/srv/backups', { recursive: true });
   chownSync('/srv/backups', Number(ran('id', '-u', 'bookreel')), Number(ran('id', '-g', 'bookreel')));
@@ -467,7 +533,10 @@ const STEPS: readonly (readonly [string, () => void | Promise<void>, string?])[]
     'caddy',
   ],
   ['scrape metrics', scrape],
+  ['make a key as root', makeKeyAsRoot],
   ['replace the certificate under load', renewCertificate],
+  ['refuse wrong certificates', refuseCertificates],
+  ['start on a full disk, and delete', startOnFullDisk],
   ['back up', backUp],
   ['back up every day', backUpByTimer],
   ['A backup that fails is noticed by Prometheus, in the journal, and by doctor.', noticeFailedBackup, 'prometheus'],
