@@ -5,6 +5,7 @@ import { circumstances } from '../support/circumstances.ts';
 import { accountsSection, measureAccounts } from './accounts.ts';
 import { createBaselines } from './baselines.ts';
 import { type Corpus, openCorpus } from './corpus.ts';
+import { growthSection, measureGrowth } from './growth.ts';
 import { heatMapSection, measureHeatMaps } from './heat-map.ts';
 import { compareOverHttp } from './http/compare.ts';
 import { constantSection, measureConstant } from './http/constant.ts';
@@ -57,6 +58,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   segments: async ({ corpus }) => segmentsFormatSection(await measureSegmentsFormat(await corpus())),
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
+  growth: async () => growthSection(await measureGrowth(say)),
   heatmaps: async () => heatMapSection(await measureHeatMaps(say)),
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
   observation: async () => observationSection(await measureObservation()),
