@@ -7,7 +7,7 @@ import type { OrderBook } from '../../src/domain/orderbook.ts';
 import { SETTLEMENT_SOURCE } from '../../src/domain/winner-check.ts';
 import type { PriceRecord } from '../../src/segment/price-segment.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
-import { RECORDINGS } from '../../src/store/database-file.ts';
+import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../../src/store/database-file.ts';
 import { NOW_MS } from '../support/archive.ts';
 
 /** A data directory of many short markets, all recorded and resolved. */
@@ -29,11 +29,12 @@ const START_PRICE = 60_000;
 
 /**
  * An archive of this number of markets of four coins, with books of both outcomes, midpoints, trades, a winner and the settlement prices that
- * confirm it; stored through the stores like an import. It is kept outside the project for the next run: its name has the schema and a digest of this file.
+ * confirm it; stored through the stores like an import. It is kept outside the project for the next run: its name has a digest of the schemas and of this file.
  */
 export function growthArchive(markets: number): GrowthArchive {
   const digest = createHash('sha256')
     .update(readFileSync(import.meta.path))
+    .update([RECORDINGS, ACCOUNTS, ACTIVITY].map(({ schema }) => schema).join())
     .digest('hex')
     .slice(0, 12);
   const data = join(tmpdir(), `bookreel-bench-growth-${RECORDINGS.version}-${digest}-${markets}`);
