@@ -11,7 +11,7 @@ import { docsController } from './docs/docs.ts';
 import { siteController } from './docs/site.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
-import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, STYLE } from './pages/assets.ts';
+import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import { Arrivals, type Edge } from './plugins/arrivals.ts';
 import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
@@ -169,7 +169,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.setAddressHeaders({ request, set });
       else rateLimit.chargeAddress({ request, set });
     })
-    .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK]))
+    .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT]))
     .use(pages(addresses))
     .use(
       siteController({

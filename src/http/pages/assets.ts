@@ -14,6 +14,8 @@ export const STYLE: BuiltAsset = builtAsset('http/pages/style.css');
 export const FRAME_STYLE: BuiltAsset = builtAsset('http/pages/frame.css');
 export const LOGO: BuiltAsset = builtAsset('http/pages/logo.svg');
 export const ORDER_BOOK: BuiltAsset = builtAsset('http/pages/order-book.svg');
+/** Moves the clocks of the page of a process that replays. */
+export const REPLAY_SCRIPT: BuiltAsset = builtAsset('web/browser/replay-home.ts');
 
 export function assetPath({ name }: BuiltAsset): string {
   return `/assets/${name}`;

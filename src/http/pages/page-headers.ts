@@ -24,7 +24,7 @@ export function publicPageHeaders(formAction: "'none'" | "'self'" = "'none'"): R
   return pageHeaders([STYLE, `form-action ${formAction}`]);
 }
 
-/** The headers of a page about a person: it is not stored, and its forms are sent only to this service. */
+/** The headers of a page about a person or a clock: it is not stored, and its forms are sent only to this service. */
 export function personalPageHeaders(): Record<string, string> {
   return {
     ...pageHeaders([STYLE, "form-action 'self'", ...OWN_SCRIPTS, ...noHtmlByScripts("'none'")]),

@@ -1,6 +1,6 @@
-import { Fragment } from 'preact';
 import { countText } from '../../domain/count-text.ts';
 import { ApiLinks } from '../pages/api-links.tsx';
+import { REPLAY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { Facts } from '../pages/facts.tsx';
@@ -59,7 +59,7 @@ export function replayHomePage({ version, description, addresses, shown, command
       <h2>Addresses for bots</h2>
       <Facts facts={Object.fromEntries(named.map(([name, address]) => [name, <code key={name}>{address}</code>]))} />
       <p>
-        The first four addresses belong to the first replay. For another one, add <code>/replays/{'{replay}'}</code>{' '}
+        The first six addresses belong to the first replay. For another one, add <code>/replays/{'{replay}'}</code>{' '}
         before the path. tardis-machine’s paths replay the whole archive, in the time range of each request.
       </p>
       <h2>Send requests</h2>
@@ -79,7 +79,12 @@ export function replayHomePage({ version, description, addresses, shown, command
       </ul>
     </>
   );
-  return htmlDocument({ title: 'bookreel replay', hasAccounts: false, children });
+  return htmlDocument({
+    title: 'bookreel replay',
+    hasAccounts: false,
+    children,
+    ...(shown && { scripts: [REPLAY_SCRIPT] }),
+  });
 }
 
 function KeyNote() {
@@ -102,39 +107,31 @@ function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
       {shown.length === 0 ? (
         <p>There is no replay: create one with the command below.</p>
       ) : (
-        <ul>
-          {shown.map((replay) => (
-            <ReplayItem key={replay.id} replay={replay} />
-          ))}
-        </ul>
+        shown.map((replay) => <ReplayCard key={replay.id} replay={replay} />)
       )}
     </>
   );
 }
 
-function ReplayItem({ replay }: { readonly replay: ShownReplay }) {
+function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
   const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded } = replay;
-  const clock = `${state === 'running' ? 'runs' : state} at ${now}, speed ${speed}, from ${from} to ${to}`;
-  const count = `${countText(markets, 'market')} of ${coins.join(', ')}`;
   return (
-    <li>
-      <code>{id}</code>
-      {isFirst ? ', the first one' : ''}: {count}; {clock}; {countText(clients, 'client')}.{' '}
-      {traded.length === 0 ? (
-        'No market is traded at this instant.'
-      ) : (
-        <>
-          Traded at this instant:{' '}
-          {traded.map((name, index) => (
-            <Fragment key={name}>
-              {index === 0 ? '' : ', '}
-              <code>{name}</code>
-            </Fragment>
-          ))}
-          .
-        </>
-      )}
-      <div class="row">
+    <section class="card" data-replay={`${id} ${state} ${speed}`}>
+      <h3 class="row">
+        <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
+        {isFirst && <span class="badge">the first one</span>}
+      </h3>
+      <Facts
+        isCard={false}
+        facts={{
+          Clock: <span data-fact="now">{now}</span>,
+          Window: `${from} to ${to}`,
+          Markets: `${countText(markets, 'market')} of ${coins.join(', ')}`,
+          'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
+          Clients: <span data-fact="clients">{clients}</span>,
+        }}
+      />
+      <div class="row steer">
         <Steer id={id} name="paused" value={String(state === 'running')}>
           {state === 'running' ? 'Pause' : 'Resume'}
         </Steer>
@@ -148,7 +145,7 @@ function ReplayItem({ replay }: { readonly replay: ShownReplay }) {
           Go
         </Steer>
       </div>
-    </li>
+    </section>
   );
 }
 
@@ -165,14 +162,14 @@ interface SteerContent {
 /** A button that changes the clock of a replay. */
 function Steer({ id, name, value, label, field, children }: SteerContent) {
   return (
-    <form method="post" action="/" class="row">
+    <form method="post" action="/">
       <input type="hidden" name="replay" value={id} />
       {field !== undefined && (
-        <label class="row small">
-          {label} <input class="input" name={name} value={field} size={field.length + 1} required />
+        <label>
+          {label} <input class="input" name={name} value={field} size={Math.max(4, field.length)} required />
         </label>
       )}
-      <button class="button small" type="submit" {...(value !== undefined && { name, value })}>
+      <button class="button" type="submit" {...(value !== undefined && { name, value })}>
         {children}
       </button>
     </form>

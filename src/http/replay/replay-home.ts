@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { HomePage } from '../docs/site.ts';
-import { publicPageHeaders } from '../pages/page-headers.ts';
+import { personalPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
@@ -67,8 +67,7 @@ export function replayHome(version: string, replays: Replays, needsKeys: boolean
         shown,
         commands,
       });
-      // With no-referrer, forms would send the origin null.
-      return respond(set, page, { ...publicPageHeaders("'self'"), 'referrer-policy': 'same-origin', ...headers });
+      return respond(set, page, { ...personalPageHeaders(), ...headers });
     }
     const authentication = needsKeys
       ? "Every address needs the header 'Authorization: Bearer <API_KEY>' with a key whose tier grants replay."

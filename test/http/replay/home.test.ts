@@ -30,8 +30,10 @@ test('the page of a process that replays names its replays, their clocks and the
   ]);
   const text = await page.text();
   expect(text).toContain(replay.id);
-  expect(text).toContain(`2 markets of btc, eth; paused at ${formatInstant(BOOK_MS)}, speed 20`);
-  expect(text).toContain(`Traded at this instant: <code>${SLUG}</code>.`);
+  expect(text).toContain('2 markets of btc, eth');
+  expect(text).toContain(`data-replay="${replay.id} paused 20"`);
+  expect(text).toContain(`<span data-fact="now">${formatInstant(BOOK_MS)}</span>`);
+  expect(text).toContain(`<code data-fact="traded">${SLUG}</code>`);
   const socket = replaying.origin.replace('http', 'ws');
   for (const path of ['/clob', '/gamma', '/v1', '/replay', '/replay-normalized']) {
     expect(text).toMatch(new RegExp(`${replaying.origin}${path}[<,]`));
@@ -46,7 +48,7 @@ test('the page of a process that replays names its replays, their clocks and the
   expect(text).not.toContain(LATER.slug);
   replay.clock.seek(START_MS + 650_000);
   const later = await (await replaying.ask('GET', '/', undefined, PAGE)).text();
-  expect(later).toContain(`Traded at this instant: <code>${LATER.slug}</code>.`);
+  expect(later).toContain(`<code data-fact="traded">${LATER.slug}</code>`);
 });
 
 test('programs get the same as JSON', async () => {

@@ -1,0 +1,31 @@
+/** What changes of a replay while its page is shown. */
+interface Shown {
+  readonly id: string;
+  readonly state: string;
+  readonly speed: number | string;
+  readonly now: string;
+  readonly clients: number;
+  readonly traded: readonly string[];
+}
+
+const PERIOD_MS = 1000;
+const cards = [...document.querySelectorAll<HTMLElement>('[data-replay]')];
+const keyOf = ({ id, state, speed }: Pick<Shown, 'id' | 'state' | 'speed'>) => `${id} ${state} ${speed}`;
+
+/** Moves the clocks of the page of a process that replays. Other buttons, or other replays, are a new page. */
+async function follow(): Promise<void> {
+  const answer = await fetch('/', { headers: { accept: 'application/json' } });
+  const { replays = [] } = (await answer.json()) as { replays?: readonly Shown[] };
+  if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
+  for (const [index, { now, clients, traded }] of replays.entries()) {
+    const texts = { now, clients: String(clients), traded: traded.join(', ') || 'none' };
+    for (const [name, text] of Object.entries(texts)) {
+      cards[index]!.querySelector(`[data-fact=${name}]`)!.textContent = text;
+    }
+    // A field keeps what somebody wrote into it: its default is not its value any more.
+    cards[index]!.querySelector<HTMLInputElement>('[name=now]')!.defaultValue = now;
+  }
+}
+
+// A page that nobody sees asks for nothing. The process may be stopped, and come back.
+setInterval(() => void (document.hidden || follow().catch(() => {})), PERIOD_MS);

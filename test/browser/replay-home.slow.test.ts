@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'bun:test';
+import { formatInstant } from '../../src/domain/instant.ts';
+import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
+import { importRecords } from '../support/archive.ts';
+import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { HAS_CHROMIUM, openPage } from './chromium.ts';
+
+describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromium, test/judges)', () => {
+  test('follows the clock by itself, keeps what is typed, and is new when the clock pauses or another replay is made', async () => {
+    await using replaying = await startReplaying((archive) =>
+      importRecords(archive, [sampleMarket(), sampleSnapshot()]),
+    );
+    const replay = replaying.replays.create(EVERYTHING);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.goto(replaying.origin);
+    const typed = async () => await page.evaluate<string>("document.querySelector('[name=now]').value");
+    const seek = async (ms: number) => {
+      replay.clock.seek(ms);
+      await page.getByText(formatInstant(ms)).first().waitFor();
+    };
+    await seek(START_MS + 120_000);
+    expect(await typed()).toBe(formatInstant(START_MS + 120_000));
+    await page.locator('[name=now]').fill('2026-04');
+    await seek(START_MS + 180_000);
+    expect(await typed()).toBe('2026-04');
+    await page.getByRole('button', { name: /Resume/ }).click();
+    await page.getByRole('button', { name: /Pause/ }).waitFor();
+    replay.clock.pause();
+    await page.getByRole('button', { name: /Resume/ }).waitFor();
+    replaying.replays.create(EVERYTHING);
+    await page.locator('[data-replay] + [data-replay]').waitFor();
+    expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
+  });
+});
