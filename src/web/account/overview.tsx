@@ -94,7 +94,7 @@ function Refusals({ routes, rate }: { readonly routes: AccountUsage['routes']; r
         label="Refused in the last 30 days"
         columns={[
           { heading: 'Route', class: 'long', cell: ({ name }) => <code>{name}</code> },
-          { heading: 'Reason', cell: ({ reason }) => reason },
+          { heading: 'Reason', class: 'long', cell: ({ reason }) => reason },
           { heading: 'Requests', class: 'number', cell: ({ count }) => numberText(count) },
         ]}
         rows={rows.toSorted((a, b) => b.count - a.count).slice(0, ENTRIES_MAX)}
