@@ -97,8 +97,12 @@ export class Database {
     });
   }
 
-  /** A new database in memory, in place of one that a data directory lacks and that cannot be created. */
+  /**
+   * A new database in memory, in place of one that a data directory lacks and that is not created. Throws as `open` does if others may write
+   * to the directory.
+   */
   static inMemory(directory: string, file: DatabaseFile): Database {
+    if (!isReadOnly(directory)) refuseShared(directory);
     const sqlite = new Sqlite(':memory:', { strict: true });
     sqlite.run('PRAGMA foreign_keys = ON');
     createSchema(sqlite, file.name, file);
