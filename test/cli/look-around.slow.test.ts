@@ -93,9 +93,9 @@ describe('markets', () => {
   test('have a row each, and a note if more follow', async () => {
     const { stdout, stderr } = await runCommand(['markets', '--coin', 'btc', '--limit', '2', '--data', data]);
     const [headings, ...rows] = stdout.trimEnd().split('\n');
-    expect(headings).toMatch(/^MARKET +START \(UTC\) +STATE +SNAPSHOTS$/);
+    expect(headings).toMatch(/^MARKET +START \(UTC\) +STATE +SNAPSHOTS +RECORDED$/);
     expect(rows).toHaveLength(2);
-    expect(rows[1]).toMatch(/^simulated-btc-updown-5m-1767868200 +2026-01-08 10:30 +up +170$/);
+    expect(rows[1]).toMatch(/^simulated-btc-updown-5m-1767868200 +2026-01-08 10:30 +up +170 +296 s of 300 s$/);
     expect(stderr).toBe('more markets follow: see them with --skip 2\n');
     expect((await outputOf(['markets', '--no-recorded', '--data', data])).trimEnd()).toBe('no market matches');
   });
