@@ -224,6 +224,13 @@ export const SETTINGS = {
     about: 'optional or required: admins open their pages only after a sign-in with a passkey',
     read: oneOf(['optional', 'required'] as const),
   },
+  /** A URL of mailto: or https:; undefined: the pages have no contact. */
+  contact: {
+    flag: '--contact <url>',
+    fallback: 'none',
+    about: 'where people ask for a price on request: mailto:sales@example.com or an https address',
+    read: (text) => unless('none', text, contactUrl),
+  },
   /** A path; undefined: payments are off. */
   payments: {
     flag: '--payments <file>',
@@ -330,6 +337,15 @@ function publicOrigin(text: string): string {
   }
   refusePlain(parsed);
   return parsed.origin;
+}
+
+/** A link for pages: it has no scheme that runs or shows something else. */
+function contactUrl(text: string): string {
+  const mail = text.startsWith('mailto:') ? parseEmailAddress(text.slice('mailto:'.length)) : undefined;
+  if (mail !== undefined) return `mailto:${mail}`;
+  const parsed = URL.parse(text);
+  if (parsed?.protocol === 'https:' && parsed.username === '' && parsed.password === '') return parsed.href;
+  throw new InvalidArgumentError('It must be like mailto:sales@example.com or https://example.com/contact.');
 }
 
 /** Throws for a URL of http on another machine. */

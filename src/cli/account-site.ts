@@ -1,10 +1,12 @@
 import type { AccountServiceDeps, AccountSettings } from '../account/account-service.ts';
 import type { AppDeps } from '../http/app.ts';
 import type { ClientAddresses } from '../http/plugins/client-address.ts';
+import type { WebDeps } from '../web/routes.ts';
 
 /** The parts of a server that accounts and metrics use. */
 export type Served = Pick<AppDeps, 'archive' | 'registry'> &
-  Pick<AccountServiceDeps, 'activity'> & { readonly billing: AppDeps['billing'] };
+  Pick<AccountServiceDeps, 'activity'> &
+  Pick<WebDeps, 'billing' | 'contact'>;
 /** The pages of accounts, and the mails that wait for the mail server. */
 export type AccountSite = Awaited<ReturnType<typeof openAccountSite>>;
 

@@ -6,10 +6,10 @@ import { HEAT_MAP_COLUMNS_MAX, type HeatMap, type HeatMapQuery } from '../domain
 import { formatInstant } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
 import { NewFile } from '../export/new-file.ts';
+import { heatMapSvg } from '../http/pages/heat-map-svg.ts';
 import type { Archive } from '../store/archive.ts';
 import { heatMapSteps } from '../store/heat-map.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { heatMapSvg } from './heat-map-svg.ts';
 import { namedMarket } from './named-market.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';

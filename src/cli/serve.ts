@@ -77,7 +77,7 @@ function declared() {
       'metricsHost',
       'metricsPort',
     ] as const),
-    ...(['trustedProxies', 'corsOrigins', 'allowedHosts'] as const),
+    ...(['trustedProxies', 'corsOrigins', 'allowedHosts', 'contact'] as const),
     ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'adminPasskeys', 'payments', 'idleSeconds', 'drainSeconds'] as const),
   )
@@ -160,7 +160,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       using _disk = keepWatched(log, options);
       const billing = readOnly ? undefined : await openBilling(deps, options, registry, { isServer: true });
       using _ = billing && keepReconciled(deps, billing);
-      const served = { archive, registry, activity, billing };
+      const served = { archive, registry, activity, billing, contact: options.contact };
       const site = readOnly ? undefined : settings && (await openAccountSite(deps, settings, served));
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
       using full = readOnly ? untilSpace(options) : undefined;

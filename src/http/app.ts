@@ -8,10 +8,11 @@ import type { Registry } from '../store/registry.ts';
 import type { SampleMarkets } from '../store/sample-markets.ts';
 import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
+import { MarketPicture } from './docs/market-picture.ts';
 import { siteController } from './docs/site.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
-import { assetsController, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
+import { assetsController, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
 import { Arrivals, type Edge } from './plugins/arrivals.ts';
 import { callAtOnce, callHooksAtOnce } from './plugins/at-once.ts';
@@ -52,7 +53,7 @@ export interface AppDeps {
   readonly metrics?: Metrics | undefined;
   /** See AccessDeps. Left out: no limit. */
   readonly latestInstant?: () => InstantMs | undefined;
-  /** The samples of pages with view tokens. */
+  /** The samples of pages with view tokens, and the picture at `/`. Left out: there are none. */
   readonly samples?: SampleMarkets | undefined;
   /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
@@ -169,7 +170,7 @@ export function createApp(appDeps: AppDeps) {
       if (UNCOUNTED.has(route)) rateLimit.setAddressHeaders({ request, set });
       else rateLimit.chargeAddress({ request, set });
     })
-    .use(assetsController([STYLE, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT]))
+    .use(assetsController([STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT]))
     .use(pages(addresses))
     .use(
       siteController({
@@ -178,6 +179,7 @@ export function createApp(appDeps: AppDeps) {
         version,
         isDraining,
         hasAccounts,
+        picture: samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn }),
         ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),
       }),
     )

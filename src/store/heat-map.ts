@@ -82,6 +82,7 @@ function bestPrices(reader: BookReader): Pick<ColumnBook, 'bidPrice' | 'askPrice
   return { bidPrice: best(reader.bids), askPrice: best(reader.asks) };
 }
 
-function timeOf(found: Found | undefined): InstantMs | undefined {
+/** The timestamp of a record. */
+export function timeOf(found: Found | undefined): InstantMs | undefined {
   return found?.head.timestamps[found.index];
 }

@@ -4,10 +4,10 @@ import { htmlDocument } from '../http/pages/document.tsx';
 import { publicPageHeaders } from '../http/pages/page-headers.ts';
 import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
-import { TierFacts } from './tier-facts.tsx';
-import { priceText } from './tier-texts.ts';
+import type { WebDeps } from './routes.ts';
+import { TierFacts, TierPrice } from './tier-facts.tsx';
 
-interface PricingDeps {
+interface PricingDeps extends Pick<WebDeps, 'contact'> {
   readonly registry: Registry;
   /** Undefined: payments are off, and nothing can be bought. */
   readonly billing: Billing | undefined;
@@ -15,7 +15,7 @@ interface PricingDeps {
 }
 
 /** GET /pricing: the tiers with their prices, for everybody. */
-export function pricingSite({ registry, billing, hasAccounts }: PricingDeps) {
+export function pricingSite({ registry, billing, contact, hasAccounts }: PricingDeps) {
   const tokens = billing?.chains.flatMap(({ name, tokens }) => tokens.map(({ symbol }) => `${symbol} on ${name}`));
   return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ set }) => {
     const tiers = registry.database.readShared(() => registry.tiers.list());
@@ -26,7 +26,7 @@ export function pricingSite({ registry, billing, hasAccounts }: PricingDeps) {
           {tiers.map((tier) => (
             <section key={tier.id} class="card">
               <h2>{tier.name}</h2>
-              <div class="price">{priceText(tier)}</div>
+              <TierPrice tier={tier} contact={contact} />
               <TierFacts tier={tier} />
               {tokens !== undefined && (tier.monthlyPriceUsd ?? 0) > 0 && (
                 <>

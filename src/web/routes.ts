@@ -12,6 +12,8 @@ export interface WebDeps {
   readonly archive: Archive;
   /** Undefined: payments are off. */
   readonly billing: Billing | undefined;
+  /** Where people ask for a price on request: a link; undefined: none. */
+  readonly contact?: string | undefined;
   readonly nowMs: () => number;
 }
 

@@ -1,9 +1,6 @@
 import { builtAsset } from '../http/pages/built-asset.ts' with { type: 'macro' };
 import type { BuiltAsset } from '../http/pages/built-asset.ts';
 
-/** Buttons that copy. */
-export const PAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/page.ts');
-
 export const USAGE_SCRIPT: BuiltAsset = builtAsset('web/browser/usage.tsx');
 
 /** Pays with a wallet. */
@@ -12,5 +9,5 @@ export const WALLET_SCRIPT: BuiltAsset = builtAsset('web/browser/wallet.ts');
 /** Adds passkeys, and signs in with them. */
 export const PASSKEY_SCRIPT: BuiltAsset = builtAsset('web/browser/passkey.ts');
 
-/** All of them: the site serves each. */
-export const SCRIPTS: readonly BuiltAsset[] = [PAGE_SCRIPT, USAGE_SCRIPT, WALLET_SCRIPT, PASSKEY_SCRIPT];
+/** All that only these pages load: the site serves each. */
+export const SCRIPTS: readonly BuiltAsset[] = [USAGE_SCRIPT, WALLET_SCRIPT, PASSKEY_SCRIPT];

@@ -5,9 +5,14 @@ import { usdText } from './texts.ts';
 const UNDECIDED = 'to be determined';
 
 /** `$49 a month`, or the price in words. */
-export function priceText({ monthlyPriceUsd, priceNote }: Tier): string {
-  if (monthlyPriceUsd !== undefined) return `${usdText(monthlyPriceUsd)} a month`;
-  return priceNote === undefined || priceNote === UNDECIDED ? 'On request' : priceNote;
+export function priceText(tier: Tier): string {
+  if (tier.monthlyPriceUsd !== undefined) return `${usdText(tier.monthlyPriceUsd)} a month`;
+  return isOnRequest(tier) ? 'On request' : tier.priceNote!;
+}
+
+/** True for a tier without a price, or with a note that it has none yet. */
+export function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean {
+  return monthlyPriceUsd === undefined && [UNDECIDED, 'on request'].includes(priceNote.toLowerCase());
 }
 
 /** `btc, eth`, or `all`. */

@@ -39,6 +39,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
     'd https://d.example id /d',
   ],
   adminPasskeys: ['required', 'optional', 'required'],
+  contact: ['mailto:a@a.example', 'https://b.example/x?y=z', 'https://c.example'],
   payments: ['a.json', 'b.json', '/c d.json'],
   replayPort: ['0', '1', '65535'],
   maxSockets: ['1', '2', '1000000'],

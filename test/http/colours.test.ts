@@ -85,12 +85,6 @@ describe.each(['light', 'dark'] as const)('the colours of up and down, bids and 
     expect(contrastOf(bid, shownAs('--bid-soft')[scheme])).toBeGreaterThan(4.5);
     expect(contrastOf(ask, shownAs('--ask-soft')[scheme])).toBeGreaterThan(4.5);
   });
-
-  test('are those of the picture of an order book', () => {
-    const picture = read('order-book.svg');
-    const soft = [shownAs('--ask-soft')[scheme], shownAs('--bid-soft')[scheme]];
-    expect(picture).toContain(`--a:${soft[0]};--at:${ask};--b:${soft[1]};--bt:${bid}`);
-  });
 });
 
 test('up and down have no other colours, nor have bids and asks, and the shades of a heat map have their hues', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { assetPath, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT, STYLE } from '../../src/http/pages/assets.ts';
+import { assetPath, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from '../../src/http/pages/assets.ts';
 import { PICTURES } from '../../src/manual/manual.ts';
 import { VIEW_SCRIPTS, WORKER_SCRIPT } from '../../src/web/view/view-scripts.ts';
 import { ROUTES } from '../support/routes.ts';
@@ -9,7 +9,7 @@ const asRouted = (path: string) => path.replace(/\{(\w+)\}/g, ':$1');
 
 const FILES = [
   'GET /docs/scripts/:name',
-  ...[STYLE, FRAME_STYLE, LOGO, ORDER_BOOK, REPLAY_SCRIPT, ...VIEW_SCRIPTS, WORKER_SCRIPT].map(
+  ...[STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT, ...VIEW_SCRIPTS, WORKER_SCRIPT].map(
     (asset) => `GET ${assetPath(asset)}`,
   ),
   'GET /view',

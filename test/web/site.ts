@@ -20,11 +20,12 @@ export interface Site extends AsyncDisposable {
   signedIn(email: string): Promise<PlainBrowser>;
 }
 
-/** `paymentsFor`: turns payments on. `demoKeyOf`: the id of the key that pages get without a session. */
+/** `paymentsFor`: turns payments on. `demoKeyOf`: the id of the key that pages get without a session. `contact`: as --contact. */
 export function startSite(
   settings: Partial<AccountSettings> = {},
   paymentsFor?: (people: People) => Billing,
   demoKeyOf?: (people: People) => string,
+  contact?: string,
 ): Site {
   let origin = '';
   const opened = people({ publicUrl: () => origin, ...settings });
@@ -54,10 +55,10 @@ export function startSite(
     viewTokens,
     pages: (addresses) => {
       const all = new Elysia({ name: 'pages' });
-      all.use(accountSite({ service, registry, archive, billing, nowMs, addresses }));
+      all.use(accountSite({ service, registry, archive, billing, contact, nowMs, addresses }));
       const tokens = { tokens: viewTokens, samples, service, registry, addresses, nowMs, demoKeyId };
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
-      all.use(pricingSite({ registry, billing, hasAccounts: true }));
+      all.use(pricingSite({ registry, billing, contact, hasAccounts: true }));
       return all;
     },
     hasAccounts: true,

@@ -1,9 +1,11 @@
 import { ApiLinks } from '../pages/api-links.tsx';
-import { assetPath, ORDER_BOOK } from '../pages/assets.ts';
+import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
+import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
 import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
+import type { ShownMarket } from './market-picture.ts';
 
 /** The recordings that the page mentions. */
 export interface Recorded {
@@ -11,6 +13,8 @@ export interface Recorded {
   readonly coins: readonly string[];
   /** A coin with order books, and a tier that may read them; undefined where nothing of that kind is recorded. */
   readonly example: { readonly coin: string; readonly tier: string } | undefined;
+  /** The market to show; undefined: none. */
+  readonly picture: ShownMarket | undefined;
 }
 
 interface QuickStart {
@@ -25,7 +29,7 @@ interface QuickStart {
 /** The example's tier grants markets and snapshots. */
 const ALL_ROUTES = { routes: undefined };
 
-/** The page at `/`: how to get a key, and commands to paste. It names no markets: keys are needed for them. */
+/** The page at `/`: a recorded market, how to get a key, commands to paste, and ways for each kind of reader. It names no markets: keys are needed for them. */
 export function quickStartPage({ version, origin, recorded, hasAccounts }: QuickStart): string {
   const { coin, tier } = recorded?.example ?? { coin: 'btc', tier: 'starter' };
   const children = (
@@ -39,8 +43,10 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           </p>
           {recorded !== undefined && recorded.coins.length > 0 && <Coins coins={recorded.coins} />}
         </div>
-        <img src={assetPath(ORDER_BOOK)} alt="" width="440" height="300" />
       </div>
+      {recorded?.picture !== undefined && <Picture {...recorded.picture} />}
+      <Ways hasAccounts={hasAccounts} />
+      <h2>Start</h2>
       <ol class="steps">
         <li class="card">
           <h2>Get a key</h2>
@@ -79,31 +85,68 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
           </ul>
         </li>
       </ol>
-      <h2>More</h2>
-      <ul>
-        <ApiLinks />
-        <li>
-          <a href={manualPath()}>The manual</a>: the interface, recordings, replay, configuration, accounts, a public
-          address, limits
-        </li>
-        <li>
-          <a href={manualPath('segments')}>The format of segments</a>, the smallest download of a market, and{' '}
-          <a href="/docs/segment-reader.ts">a reader to copy</a>
-        </li>
-        <li>
-          <code>/v1/coins</code>: the coins that a key may read, and how much is recorded of each
-        </li>
-        <li>
-          <a href="/pricing">Pricing</a>, and <code>/v1/billing/tiers</code>: the current tiers, for any key
-        </li>
-        <li>
-          <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>
-        </li>
-      </ul>
       <p class="quiet small">Version {version}</p>
     </>
   );
-  return htmlDocument({ title: 'bookreel', hasAccounts, children });
+  return htmlDocument({ title: 'bookreel', hasAccounts, scripts: [COPY_SCRIPT], children });
+}
+
+/** As wide as the content on a desktop; on a phone it scrolls, so that its labels can be read. */
+function Picture({ path, title }: ShownMarket) {
+  return (
+    <figure class="market-picture">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: with the keyboard people scroll what has the focus */}
+      <section class="scroll" tabIndex={0} aria-label="A recorded market">
+        <img src={path} alt={title} width="1240" height="560" />
+      </section>
+      <figcaption class="quiet small">
+        One of the recorded markets, drawn by this service: each row is a price, and the stronger its colour, the more
+        shares rest there.
+      </figcaption>
+    </figure>
+  );
+}
+
+const OF_ACCOUNTS = /^\/(?:account|sign-in)/;
+const WAYS: Readonly<Record<string, readonly (readonly [href: string, name: string])[]>> = {
+  'New here?': [
+    [manualPath(), 'The manual: what is recorded, and how it is served'],
+    ['/pricing', 'Pricing'],
+    ['/sign-in', 'Sign in'],
+  ],
+  Customers: [
+    ['/view', 'Recordings: charts and downloads'],
+    ['/account/keys', 'Your keys'],
+    [manualPath('segments'), 'Segments, the smallest download'],
+  ],
+  Operators: [
+    [manualPath('install'), 'Install and run a service'],
+    [manualPath('recordings'), 'Import recordings'],
+    [manualPath('operations'), 'Operate it'],
+  ],
+};
+
+/** Links for visitors, customers and operators. */
+function Ways({ hasAccounts }: { readonly hasAccounts: boolean }) {
+  return (
+    <div class="cards">
+      {Object.entries(WAYS).map(([heading, links]) => (
+        <section key={heading} class="card">
+          <h2>{heading}</h2>
+          <ul>
+            {heading === 'Customers' && <ApiLinks />}
+            {links
+              .filter(([href]) => hasAccounts || !OF_ACCOUNTS.test(href))
+              .map(([href, name]) => (
+                <li key={href}>
+                  <a href={href}>{name}</a>
+                </li>
+              ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
 }
 
 function Coins({ coins }: { readonly coins: readonly string[] }) {
@@ -133,6 +176,7 @@ function FirstImport() {
 }
 
 function FirstRequest({ coin, origin }: { readonly coin: string; readonly origin: string }) {
+  const [first, ...others] = firstCommands({ origin, tier: ALL_ROUTES, coin });
   return (
     <li class="card">
       <h2>Send a request</h2>
@@ -140,7 +184,8 @@ function FirstRequest({ coin, origin }: { readonly coin: string; readonly origin
         These commands print the latest market of <code>{coin}</code> with recorded order books, keep its name, and
         print its first two order book snapshots:
       </p>
-      <Commands lines={firstCommands({ origin, tier: ALL_ROUTES, coin })} />
+      <Copyable id="first-request" label="Copy" text={first!} />
+      <Commands lines={others} />
     </li>
   );
 }

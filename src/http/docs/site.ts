@@ -6,11 +6,12 @@ import { grantsCoin, grantsRoute } from '../../domain/tier.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { Registry } from '../../store/registry.ts';
 import { described, orNull, PAGE_HEADERS, Text } from '../openapi/described.ts';
-import { publicPageHeaders } from '../pages/page-headers.ts';
+import { copyPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
 import { manualPath } from './manual-page.tsx';
+import type { MarketPicture } from './market-picture.ts';
 import { quickStartPage, type Recorded } from './quick-start.tsx';
 
 export interface SiteDeps {
@@ -19,6 +20,8 @@ export interface SiteDeps {
   readonly version: string;
   /** True if the server is stopping. */
   readonly isDraining: () => boolean;
+  /** The picture of the page of a service; undefined: the page has none. */
+  readonly picture: MarketPicture | undefined;
   /** The page at `/`. Left out: the page of a service. */
   readonly home?: HomePage;
   readonly hasAccounts: boolean;
@@ -49,11 +52,13 @@ const State = Type.Object(
 );
 
 /** The paths outside /v1 that need no key. */
-export function siteController({ archive, registry, version, isDraining, home, hasAccounts }: SiteDeps) {
-  const { answer, schema, isExample } = home ?? serviceHome(archive, registry, version, hasAccounts);
+export function siteController(deps: SiteDeps) {
+  const { archive, registry, isDraining, home, picture } = deps;
+  const { answer, schema, isExample } = home ?? serviceHome(deps);
   const status = (set: ResponseSettings, state: string, code: number) =>
     respondJson(set, { status: state }, NO_STORE, code);
   return new Elysia({ name: 'site' })
+    .use(picture?.site() ?? new Elysia())
     .get('/', ({ request, set }) => answer(request, set), {
       detail: described('home', {
         summary: 'Overview',
@@ -103,19 +108,21 @@ export function siteController({ archive, registry, version, isDraining, home, h
 }
 
 /** The overview of a service. Has no coins if the database cannot answer. */
-function serviceHome(archive: Archive, registry: Registry, version: string, hasAccounts: boolean): HomePage {
+function serviceHome(deps: SiteDeps): HomePage {
+  const { version, hasAccounts } = deps;
   const answer = (request: Request, set: ResponseSettings) => {
     const vary = { vary: 'Accept' };
-    const recorded = recordedIn(archive, registry);
+    const recorded = recordedIn(deps);
     if (!prefersHtml(request.headers.get('accept') ?? '')) return respondJson(set, about(version, recorded), vary);
     const page = quickStartPage({ version, origin: originOf(request), recorded, hasAccounts });
-    return respond(set, page, { ...publicPageHeaders(), ...vary });
+    return respond(set, page, { ...copyPageHeaders(), ...vary });
   };
   return { answer, schema: Home, isExample: true };
 }
 
 /** The example is a coin with order books, and the first tier that grants them. Undefined if the database cannot answer. */
-function recordedIn({ database, recordedCoins }: Archive, registry: Registry): Recorded | undefined {
+function recordedIn({ archive, registry, picture }: SiteDeps): Recorded | undefined {
+  const { database, recordedCoins } = archive;
   try {
     const all = database.readShared(() => recordedCoins.all());
     const coin = all.find(({ recordedMarkets }) => recordedMarkets > 0)?.symbol;
@@ -125,7 +132,7 @@ function recordedIn({ database, recordedCoins }: Archive, registry: Registry): R
         .find((tier) => grantsCoin(tier, symbol) && grantsRoute(tier, 'markets') && grantsRoute(tier, 'snapshots'));
     const tier = coin === undefined ? undefined : granting(coin);
     const example = coin === undefined || tier === undefined ? undefined : { coin, tier: tier.id };
-    return { coins: all.map(({ symbol }) => symbol), example };
+    return { coins: all.map(({ symbol }) => symbol), example, picture: picture?.shown() };
   } catch (error) {
     if (error instanceof DomainError && error.kind === 'unavailable') return undefined;
     throw error;

@@ -13,7 +13,8 @@ export const STYLE: BuiltAsset = builtAsset('http/pages/style.css');
 /** For the reference page. */
 export const FRAME_STYLE: BuiltAsset = builtAsset('http/pages/frame.css');
 export const LOGO: BuiltAsset = builtAsset('http/pages/logo.svg');
-export const ORDER_BOOK: BuiltAsset = builtAsset('http/pages/order-book.svg');
+/** Shows the buttons that copy. */
+export const COPY_SCRIPT: BuiltAsset = builtAsset('web/browser/copy.ts');
 /** Moves the clocks of the page of a process that replays. */
 export const REPLAY_SCRIPT: BuiltAsset = builtAsset('web/browser/replay-home.ts');
 

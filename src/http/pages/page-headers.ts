@@ -24,6 +24,11 @@ export function publicPageHeaders(formAction: "'none'" | "'self'" = "'none'"): R
   return pageHeaders([STYLE, `form-action ${formAction}`]);
 }
 
+/** The headers of a page for everyone whose script has buttons that copy. */
+export function copyPageHeaders(): Record<string, string> {
+  return pageHeaders([STYLE, "form-action 'none'", "script-src 'self'", ...noHtmlByScripts("'none'")]);
+}
+
 /** The headers of a page about a person or a clock: it is not stored, and its forms are sent only to this service. */
 export function personalPageHeaders(): Record<string, string> {
   return {

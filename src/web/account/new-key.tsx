@@ -1,15 +1,15 @@
 import { createOwnKey } from '../../account/account-keys.ts';
 import { refuseOldSignIn } from '../../account/recent-sign-in.ts';
 import { DomainError } from '../../domain/errors.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import type { IssuedKey } from '../../store/api-keys.ts';
-import { Copyable } from '../copyable.tsx';
 import { Field, Form } from '../form.tsx';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import { instantField } from '../posted-form.ts';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
-import { PAGE_SCRIPT } from '../scripts.ts';
 import { firstRequests } from './first-requests.ts';
 
 /** GET /account/keys/new. Throws 'sign-in-again': not only the form, after the person has filled it in. */
@@ -79,7 +79,7 @@ export function shownKeyPage(deps: WebDeps, person: Person, { apiKey, key }: Iss
     {
       title: apiKey.rotatedMs === undefined ? 'Your new key' : 'Your rotated key',
       path: '/account/keys',
-      scripts: [PAGE_SCRIPT],
+      scripts: [COPY_SCRIPT],
     },
     <>
       <p class="notice warn">Copy the key now: it is shown only on this page. If you lose it, rotate it.</p>

@@ -5,14 +5,15 @@ import { challengeOf } from '../../billing/x402.ts';
 import { transferToSign } from '../../chain/payment-requirements.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type PaymentQuote, TERM_MS } from '../../domain/payment.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Commands } from '../../http/pages/commands.tsx';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { Facts } from '../../http/pages/facts.tsx';
 import { paymentsOf } from '../../http/v1/billing-resource.ts';
-import { Copyable } from '../copyable.tsx';
 import type { Answer } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { PAGE_SCRIPT, WALLET_SCRIPT } from '../scripts.ts';
+import { WALLET_SCRIPT } from '../scripts.ts';
 import { tokenOf, tokenText } from '../shown-payment.tsx';
 import { usdText } from '../texts.ts';
 import { Time } from '../time.tsx';
@@ -43,7 +44,7 @@ export function offerPage(
   const payment: WalletPayment = { accepted, transfer, network, nowSeconds: Math.floor(nowMs / 1000) };
   return personPage(
     person,
-    { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [PAGE_SCRIPT, WALLET_SCRIPT] },
+    { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
     <>
       <Facts
         facts={{

@@ -2,12 +2,12 @@ import { keysAllowed } from '../../account/account-keys.ts';
 import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { auditSentence } from '../audit-sentence.ts';
-import { Copyable } from '../copyable.tsx';
 import type { Answer } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { PAGE_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
@@ -32,7 +32,7 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
   const allowed = keysAllowed(registry, account.email);
   return personPage(
     person,
-    { title: 'Your account', path: '/account', scripts: [PAGE_SCRIPT] },
+    { title: 'Your account', path: '/account', scripts: [COPY_SCRIPT] },
     <>
       <div class="cards">
         <Figure

@@ -1,11 +1,11 @@
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { Passkeys } from '../../store/passkeys.ts';
 import { browserName } from '../browser-name.ts';
-import { Copyable } from '../copyable.tsx';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
-import { PAGE_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { Time } from '../time.tsx';
 
@@ -91,7 +91,7 @@ export async function newCodes(deps: WebDeps, person: Person, request: PageReque
 function codesPage(person: Person, codes: readonly string[]): Answer {
   return personPage(
     person,
-    { title: 'Your recovery codes', path: PATH, scripts: [PAGE_SCRIPT] },
+    { title: 'Your recovery codes', path: PATH, scripts: [COPY_SCRIPT] },
     <>
       <p class="notice warn">
         Keep these codes: they are shown only on this page. Each signs you in once if you lose your passkey, after a

@@ -8,8 +8,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
-import { TierFacts } from '../tier-facts.tsx';
-import { priceText } from '../tier-texts.ts';
+import { TierFacts, TierPrice } from '../tier-facts.tsx';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
@@ -20,7 +19,7 @@ const SOURCES: Readonly<Record<AccountGrant['source'], string>> = { operator: 't
 
 /** GET /account/plan. */
 export function planPage(
-  { registry, billing, service, nowMs: clock }: WebDeps,
+  { registry, billing, service, contact, nowMs: clock }: WebDeps,
   person: Person,
   { query }: PageRequest,
 ): Answer {
@@ -72,12 +71,19 @@ export function planPage(
       {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
       <div class="cards">
         {catalog.map((tier) => (
-          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id} prices={prices.get(tier.id) ?? []} />
+          <TierCard
+            key={tier.id}
+            tier={tier}
+            isPresent={tier.id === present.id}
+            prices={prices.get(tier.id) ?? []}
+            contact={contact}
+          />
         ))}
       </div>
       {billing === undefined ? (
         <p class="quiet">
-          To get another tier, ask the operator of this service. Your keys have it from their next request on.
+          To get another tier, {contact === undefined ? 'ask the operator' : <a href={contact}>ask the operator</a>} of
+          this service. Your keys have it from their next request on.
         </p>
       ) : (
         <p class="quiet">
@@ -112,21 +118,21 @@ function pricesFor({ registry, billing }: PaidDeps, accountId: number, tier: Tie
   return startsMs === Infinity ? [] : billing.prices(tier.id);
 }
 
-interface TierContent {
+interface TierContent extends Pick<WebDeps, 'contact'> {
   readonly tier: Tier;
   readonly isPresent: boolean;
   /** Empty: it is not sold to this account. */
   readonly prices: readonly Price[];
 }
 
-function TierCard({ tier, isPresent, prices }: TierContent) {
+function TierCard({ tier, isPresent, prices, contact }: TierContent) {
   return (
     <section class={isPresent ? 'card chosen' : 'card'}>
       <div class="row spread">
         <h3>{tier.name}</h3>
         {isPresent && <span class="badge accent">your tier</span>}
       </div>
-      <p class="price">{priceText(tier)}</p>
+      <TierPrice tier={tier} contact={contact} />
       <TierFacts tier={tier} />
       <BuyForm prices={prices} />
     </section>

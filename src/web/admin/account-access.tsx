@@ -1,6 +1,6 @@
 import type { Account } from '../../domain/account.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { Action } from '../action.tsx';
-import { Copyable } from '../copyable.tsx';
 import { ACCOUNTS_PATH } from './shown-account.tsx';
 
 /** A sign-in link. The page shows it only in the answer to the form that made it. */

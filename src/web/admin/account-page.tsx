@@ -5,13 +5,13 @@ import { auditPage } from '../../account/audit-page.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { parsePlainInteger } from '../../domain/instant.ts';
 import { DAY_MS, type UsageCounts } from '../../domain/usage.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Facts } from '../../http/pages/facts.tsx';
 import { linkTo } from '../link-to.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { RefusedForm } from '../refused-form.ts';
 import type { Person, WebDeps } from '../routes.ts';
-import { PAGE_SCRIPT } from '../scripts.ts';
 import { Table } from '../table.tsx';
 import { bytesText, numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
@@ -67,7 +67,7 @@ export async function pageOfAccount(
   const isDeleted = account.deletedMs !== undefined;
   return personPage(
     person,
-    { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [PAGE_SCRIPT] }) },
+    { title: account.email, path: ACCOUNTS_PATH, refused, ...(link !== undefined && { scripts: [COPY_SCRIPT] }) },
     <>
       {link !== undefined && <NewLink email={account.email} link={link} />}
       <Facts facts={factsOf(account, total.sum)} />

@@ -2,13 +2,14 @@ import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { randomToken } from '../../domain/random-token.ts';
+import { COPY_SCRIPT } from '../../http/pages/assets.ts';
+import { Copyable } from '../../http/pages/copyable.tsx';
 import { attemptCookie, deviceCookie, nextCookie, passkeyCookie, sessionCookie } from '../cookies.ts';
-import { Copyable } from '../copyable.tsx';
 import { Field, Form, PasskeyForm } from '../form.tsx';
 import { nextPage } from '../next-page.ts';
 import { formPage } from '../page.tsx';
 import { type Answer, jsonOf, type PageRequest, redirect } from '../page-request.ts';
-import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../scripts.ts';
+import { PASSKEY_SCRIPT } from '../scripts.ts';
 
 const PASSKEY_PATH = '/sign-in/passkey';
 
@@ -46,7 +47,7 @@ export function signInPage(
       {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
     </>,
     200,
-    [PAGE_SCRIPT, PASSKEY_SCRIPT],
+    [COPY_SCRIPT, PASSKEY_SCRIPT],
   );
 }
 

@@ -1,4 +1,4 @@
-import { Commands } from '../http/pages/commands.tsx';
+import { Commands } from './commands.tsx';
 
 interface CopyableContent {
   /** The id of the element, unique on the page. */
@@ -7,7 +7,7 @@ interface CopyableContent {
   readonly text: string;
 }
 
-/** A line with a button that copies it; the button is shown by PAGE_SCRIPT. */
+/** A line with a button that copies it; the button is shown by COPY_SCRIPT. */
 export function Copyable({ id, label, text }: CopyableContent) {
   return (
     <div class="copyable">

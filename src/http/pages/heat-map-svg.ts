@@ -1,4 +1,4 @@
-import type { HeatMap, HeatMapColumn, SideRows } from '../domain/heat-map.ts';
+import type { HeatMap, HeatMapColumn, SideRows } from '../../domain/heat-map.ts';
 import {
   drawnPrices,
   roundedSize,
@@ -9,10 +9,10 @@ import {
   sizeOfShade,
   sizeRange,
   timeLabel,
-} from '../domain/heat-map-picture.ts';
-import { formatInstant, type InstantMs } from '../domain/instant.ts';
-import type { Market } from '../domain/market.ts';
-import { midOf } from '../domain/quote.ts';
+} from '../../domain/heat-map-picture.ts';
+import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import type { Market } from '../../domain/market.ts';
+import { midOf } from '../../domain/quote.ts';
 
 export interface Plot {
   readonly title: string;

@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test';
+import { importRecords, NOW_MS } from '../support/archive.ts';
+import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { PlainBrowser } from './browser.ts';
+import { type Site, startSite, unescaped } from './site.ts';
+
+const DAY_MS = 86_400_000;
+const home = async ({ origin }: Site) => (await new PlainBrowser(origin).open('/', { accept: 'text/html' })).text;
+const picturesIn = (text: string) => [...text.matchAll(/<img src="(\/pictures\/[^"]+)"/g)].map(([, path]) => path!);
+
+/** A closed market with this number of snapshots, ten seconds apart. */
+function records(nth: number, symbol: string, snapshots: number): object[] {
+  const conditionId = `0x${nth}`.padEnd(66, String(nth));
+  const startMs = NOW_MS - 3 * DAY_MS + nth * 300_000;
+  const [startTime, endTime] = [startMs, startMs + 300_000].map((ms) => new Date(ms).toISOString());
+  const ids = { conditionId, slug: `secret-market-${nth}`, symbol, clobTokenIds: [`${nth}1`, `${nth}2`] };
+  const book = (i: number) =>
+    sampleSnapshot({
+      ...ids,
+      assetId: `${nth}1`,
+      timestamp: new Date(startMs + 60_000 + 10_000 * i).toISOString(),
+    });
+  return [sampleMarket({ ...ids, startTime, endTime }), ...Array.from({ length: snapshots }, (_, i) => book(i))];
+}
+
+test('Home without a recorded market shows no picture, and no path has one.', async () => {
+  await using site = startSite();
+  expect((await home(site)).match(/<figure|\/pictures\//g)).toBeNull();
+  expect((await fetch(`${site.origin}/pictures/0123456789abcdef.svg`)).status).toBe(404);
+});
+
+test('Home shows one picture to everyone: the market of the day of one coin, cached for ever, until it changes.', async () => {
+  await using site = startSite();
+  await importRecords(site.archive, [...records(1, 'btc', 2), ...records(2, 'btc', 5), ...records(3, 'eth', 9)]);
+  const [path, ...others] = picturesIn(await home(site));
+  expect(others).toEqual([]);
+  const picture = await fetch(site.origin + path!, { headers: { 'accept-encoding': 'identity' } });
+  expect([picture.status, picture.headers.get('content-type'), picture.headers.get('cache-control')]).toEqual([
+    200,
+    'image/svg+xml; charset=utf-8',
+    'public, max-age=31536000, immutable',
+  ]);
+  const svg = await picture.text();
+  expect(svg).toContain('BTC up or down, 5m');
+  expect(svg).toContain('<path fill="#');
+  expect(svg + (await home(site))).not.toContain('secret-market');
+  // The axis begins and ends with the fullest market, not with its window.
+  expect(svg.match(/>\d\d:\d\d:\d\d</g)?.[0]).toBe('>00:11:00<');
+  const again = await fetch(site.origin + path!, {
+    headers: { 'accept-encoding': 'identity', 'if-none-match': picture.headers.get('etag')! },
+  });
+  expect(again.status).toBe(304);
+  // Of no other market is there a picture, whatever the path names.
+  for (const name of [CONDITION_ID, 'secret-market-1', 'secret-market-3.svg', 'eth', path!.slice(10, -5)]) {
+    expect((await fetch(`${site.origin}/pictures/${name}`)).status).toBe(404);
+  }
+  await importRecords(site.archive, records(2, 'btc', 6));
+  const [changed] = picturesIn(await home(site));
+  expect(changed).not.toBe(path!);
+  expect((await fetch(site.origin + path!)).status).toBe(404);
+  expect(await (await fetch(site.origin + changed!)).text()).not.toBe(svg);
+});
+
+test('Home has a way for visitors, customers and operators each, and a button that copies the first request.', async () => {
+  await using site = startSite();
+  await importRecords(site.archive, records(1, 'btc', 2));
+  const text = await home(site);
+  const ways = [...text.matchAll(/<section class="card"><h2>([^<]+)<\/h2>(.*?)<\/section>/g)];
+  const linksOf = Object.fromEntries(
+    ways.map(([, name, list]) => [name, [...list!.matchAll(/href="([^"]+)"/g)].map(([, href]) => href)]),
+  );
+  expect(Object.keys(linksOf)).toEqual(['New here?', 'Customers', 'Operators']);
+  expect(linksOf['New here?']).toEqual(['/docs/manual', '/pricing', '/sign-in']);
+  expect(linksOf.Customers).toEqual(expect.arrayContaining(['/view', '/account/keys', '/docs']));
+  expect(linksOf.Operators).toEqual(expect.arrayContaining(['/docs/install', '/docs/operations']));
+  for (const [, path] of text.matchAll(/<li><a href="([^"]+)"/g))
+    expect((await fetch(site.origin + path!)).status, path).toBe(200);
+  const [, copied] = /<code id="first-request">([^<]*)<\/code>/.exec(text)!;
+  expect(unescaped(copied!)).toBe(
+    `curl -s -H "Authorization: Bearer $KEY" '${site.origin}/v1/btc/markets?recorded=true&limit=1'`,
+  );
+  expect(text).toContain('data-copy="#first-request"');
+});
+
+test.each<readonly [string | undefined, number]>([
+  ['mailto:sales@example.com', 2],
+  ['https://example.com/contact?about=prices', 2],
+  [undefined, 0],
+])('Where a price is on request, pricing and plan have the contact %p.', async (contact, count) => {
+  await using site = startSite({}, undefined, undefined, contact);
+  const ada = await site.signedIn('ada@example.com');
+  for (const path of ['/pricing', '/account/plan']) {
+    const { text } = await ada.open(path);
+    expect(text.match(/On request/g)).toHaveLength(2);
+    expect([...text.matchAll(/href="([^"]+)">Contact us</g)].map(([, href]) => href)).toEqual(
+      Array.from({ length: count }, () => contact!),
+    );
+  }
+});
