@@ -111,12 +111,14 @@ export function windowBeginning(windows: readonly RecordedWindow[], span: Span, 
     if (!isWindowStart(timeframe, beginMs)) continue;
     for (const { startMs, firstMs } of starts) {
       const shiftMs = beginMs - startMs;
+      const instantMs = startMs + Math.max(0, wallMs - beginMs);
+      if (instantMs > span.toMs) continue;
       const open = windows.filter((window) => window.startMs <= startMs && startMs < window.endMs);
       const misplacedOpen = open.filter((each) => !isWindowStart(each.timeframe, each.startMs + shiftMs)).length;
       const waitMs = Math.max(0, beginMs - wallMs);
       const costMs = waitMs + Math.max(startMs, firstMs) - firstStartMs;
       if (best !== undefined && (misplacedOpen - best.misplacedOpen || costMs - best.costMs) >= 0) continue;
-      best = { instantMs: startMs + Math.max(0, wallMs - beginMs), shiftMs, waitMs, misplacedOpen, costMs };
+      best = { instantMs, shiftMs, waitMs, misplacedOpen, costMs };
     }
   }
   return best;

@@ -181,6 +181,10 @@ describe('a replay starts in the present', () => {
       expect([present, windowBeginning(windows, span, at(present))]).toMatchObject([present, { instantMs, waitMs }]);
     }
     expect(windowBeginning(windows, { fromMs: startMs + 2_100_001, toMs: span.toMs }, at('00:10:00'))).toBeUndefined();
+    // A span that is over when the present is so late in a window waits for the next one, of 15m too.
+    const cut = { fromMs: startMs + 1_500_000, toMs: startMs + 1_501_000 };
+    expect(windowBeginning(windows, cut, at('00:10:01'))).toMatchObject({ instantMs: cut.toMs, waitMs: 0 });
+    expect(windowBeginning(windows, cut, at('00:10:01') + 1)).toMatchObject({ instantMs: cut.fromMs, waitMs: 898_999 });
     // One timeframe never waits, and a long recording has enough left.
     expect(presentStart(short, span, at('00:08:37')).waitMs).toBeUndefined();
     const hours = venueWindows(['5m', '15m'], startMs, startMs + 6 * HOUR_MS);
