@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { keepReserve, makeRoom, RESERVE_FILE } from '../../src/store/disk-reserve.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { smallDisk } from '../support/disks.ts';
+
+const MIB = 1024 ** 2;
+
+test('The reserve is an eighth of the free space, at least 2 and at most 16 MiB, and grows with the disk (needs root).', () => {
+  using parent = temporaryDirectory();
+  using disk = smallDisk(parent.path, '12m');
+  if (disk === undefined) return;
+  const bytes = () => statSync(join(disk.path, RESERVE_FILE), { throwIfNoEntry: false })?.size;
+  keepReserve(disk.path);
+  expect(bytes()).toBeUndefined();
+  disk.resize('24m');
+  keepReserve(disk.path);
+  expect(bytes()).toBeWithin(2 * MIB, 3 * MIB + 1);
+  disk.resize('400m');
+  for (let again = 0; again < 2; again += 1) keepReserve(disk.path);
+  expect(bytes()).toBe(16 * MIB);
+});
+
+test('Room is made in the directory of an archive only: elsewhere a file of this name is not a reserve (needs root).', () => {
+  using parent = temporaryDirectory();
+  using disk = smallDisk(parent.path, '8m');
+  if (disk === undefined) return;
+  const path = join(disk.path, RESERVE_FILE);
+  writeFileSync(path, 'of somebody else');
+  makeRoom(disk.path);
+  expect(existsSync(path)).toBe(true);
+  writeFileSync(join(disk.path, 'bookreel.db'), '');
+  makeRoom(disk.path);
+  expect(existsSync(path)).toBe(false);
+});
