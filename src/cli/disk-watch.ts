@@ -26,7 +26,14 @@ export function keepWatched(log: Pick<Log, 'error' | 'warn'>, { data, diskFloor 
 /** Settles when the disk is not full any more; looks until `Symbol.dispose`. */
 export function untilSpace({ data }: Pick<StoringOptions, 'data'>): Disposable & { readonly freed: Promise<void> } {
   const { promise: freed, resolve } = Promise.withResolvers<void>();
-  const timer = setInterval(() => isDiskFull(data) || resolve(), FULL_LOOK_MS);
+  const look = () => {
+    try {
+      if (!isDiskFull(data)) resolve();
+    } catch {
+      // The next look may succeed.
+    }
+  };
+  const timer = setInterval(look, FULL_LOOK_MS);
   return { freed, [Symbol.dispose]: () => clearInterval(timer) };
 }
 

@@ -164,7 +164,8 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       const site = readOnly ? undefined : settings && (await openAccountSite(deps, settings, served));
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
       using full = readOnly ? untilSpace(options) : undefined;
-      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed };
+      signals ??= stopSignals();
+      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed, signals };
       const port = listening?.port ?? options.port;
       const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
         const isFirst = listening === undefined;
@@ -175,6 +176,7 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       await site?.close();
       return hasSpace;
     };
+    let signals: ReturnType<typeof stopSignals> | undefined;
     const path = join(options.data, RECORDINGS.name);
     for (let again = true; again; ) {
       const readOnly = !isShared && existsSync(path) && isDiskFull(options.data);
@@ -202,6 +204,8 @@ interface Opened {
   readonly certificate: ServedCertificate | undefined;
   /** Settles when the disk, which was full, has space. */
   readonly freed: Promise<void> | undefined;
+  /** The same for every round of a server: one that comes between two ends the next. */
+  readonly signals: ReturnType<typeof stopSignals>;
 }
 
 /** Returns true when it has stopped because the disk has space again. */
@@ -211,7 +215,8 @@ async function listenUntilStopped(
   opened: Opened,
   onListening: (listener: Listener) => void,
 ): Promise<boolean> {
-  const { served, site, demoKeyId, log, certificate, freed } = opened;
+  const { served, site, demoKeyId, log, certificate, freed, signals } = opened;
+  const { first, second } = signals;
   let draining = false;
   const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
   const viewTokens = site && new ViewTokens();
@@ -271,7 +276,6 @@ async function listenUntilStopped(
   };
   flush();
   using scraped = measured && new MetricsListener(measured.metrics, options);
-  const { first, second } = stopSignals();
   const listening = new Listener(app, { ...options, certificate: certificate?.current, log });
   warnOfPlainText(log, options.host, certificate, options.trustedProxies);
   warnOfSharedLimits(log, options);
