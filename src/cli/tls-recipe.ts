@@ -1,7 +1,10 @@
-import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type * as X509 from '@peculiar/x509';
+import { refuseShared } from '../store/data-directory.ts';
+import { draftOf, writeNew } from '../store/on-disk.ts';
+import { readPrivateFile } from '../store/secret-file.ts';
 import type { CertificateFiles } from './certificate.ts';
 
 /** The hosts whose paths a replay has. */
@@ -32,7 +35,7 @@ export interface TlsRecipe extends CertificateFiles {
  * Writes a recipe into a directory, unless it has one for these hosts that is valid for a day more: `ca.pem`, `replay.pem` with
  * `replay.key`, and `hosts`. The authority signs one certificate, and its key is then gone: nobody can make another one that these
  * programs would trust. Both have the extensions that strict clients demand (RFC 5280, 4.2.1: key usage, basic constraints, key
- * identifiers).
+ * identifiers). Throws 'invalid-parameter' for a directory that others may write to.
  */
 export async function tlsRecipe(directory: string, nowMs: number): Promise<TlsRecipe> {
   const pathOf = (name: string) => join(resolve(directory), name);
@@ -40,20 +43,40 @@ export async function tlsRecipe(directory: string, nowMs: number): Promise<TlsRe
     ...{ authorityPath: pathOf('ca.pem'), hostsPath: pathOf('hosts') },
     ...{ certPath: pathOf('replay.pem'), keyPath: pathOf('replay.key') },
   };
-  if (Object.values(recipe).every((path) => existsSync(path)) && isValid(recipe, nowMs)) return recipe;
-  mkdirSync(directory, { recursive: true });
+  refuseShared(directory);
+  if (isValid(recipe, nowMs)) return recipe;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { authority, certificate, key } = await signedCertificate(nowMs);
-  writeFileSync(recipe.keyPath, key, { mode: 0o600 });
-  writeFileSync(recipe.certPath, certificate);
-  writeFileSync(recipe.authorityPath, authority);
-  writeFileSync(recipe.hostsPath, HOSTS_LINE);
+  replaceFile(recipe.keyPath, key);
+  replaceFile(recipe.authorityPath, authority);
+  replaceFile(recipe.hostsPath, HOSTS_LINE);
+  replaceFile(recipe.certPath, certificate);
   return recipe;
 }
 
-function isValid({ certPath, hostsPath }: TlsRecipe, nowMs: number): boolean {
-  const expiresMs = Date.parse(new X509Certificate(readFileSync(certPath)).validTo);
-  // An earlier version may have known fewer hosts.
-  return expiresMs > nowMs + DAY_MS && readFileSync(hostsPath, 'utf8') === HOSTS_LINE;
+/** Replaces a name, whatever it is: the file behind a link is not written. */
+function replaceFile(path: string, text: string): void {
+  const draft = draftOf(path);
+  writeNew(draft, text);
+  renameSync(draft, path);
+}
+
+/** Returns true if the files belong together, name these hosts, and are valid for a day more. */
+function isValid({ authorityPath, certPath, keyPath, hostsPath }: TlsRecipe, nowMs: number): boolean {
+  try {
+    const [authority, certificate] = [authorityPath, certPath].map((path) => new X509Certificate(readFileSync(path)));
+    return (
+      Date.parse(certificate!.validTo) > nowMs + DAY_MS &&
+      certificate!.checkIssued(authority!) &&
+      certificate!.verify(authority!.publicKey) &&
+      certificate!.checkPrivateKey(createPrivateKey(readPrivateFile(keyPath))) &&
+      // An earlier version may have known fewer hosts.
+      readFileSync(hostsPath, 'utf8') === HOSTS_LINE
+    );
+  } catch {
+    // Missing or damaged: a new one replaces it.
+    return false;
+  }
 }
 
 /** A certificate for REPLAYED_HOSTS with its key and its authority's certificate, all in PEM. */

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { tlsRecipe } from '../../src/cli/tls-recipe.ts';
 import { RawSocket } from '../http/replay/raw-socket.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
@@ -138,6 +148,36 @@ describe('a bot with fixed addresses', () => {
     await using again = start();
     await again.said(/^REST/m);
     expect(readFileSync(caPath, 'utf8')).toBe(ca);
+  });
+
+  test('A recipe whose files do not belong together is made anew, a link is replaced, and a directory of others is refused.', async () => {
+    using directory = temporaryDirectory();
+    const [one, other, victim] = ['one', 'other', 'victim'].map((name) => join(directory.path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const recipe = await tlsRecipe(one, START_MS);
+    const foreign = await tlsRecipe(other, START_MS);
+    const certOf = (path: string) => readFileSync(path, 'utf8');
+    const before = certOf(recipe.certPath);
+    expect(certOf((await tlsRecipe(one, START_MS)).certPath)).toBe(before);
+    // Somebody's authority beside our certificate: programs would trust what that person signs.
+    copyFileSync(foreign.authorityPath, recipe.authorityPath);
+    await tlsRecipe(one, START_MS);
+    expect(certOf(recipe.certPath)).not.toBe(before);
+    expect(certOf(recipe.authorityPath)).not.toBe(certOf(foreign.authorityPath));
+    writeFileSync(victim, 'not to be written');
+    rmSync(recipe.keyPath);
+    symlinkSync(victim, recipe.keyPath);
+    await tlsRecipe(one, START_MS);
+    expect([readFileSync(victim, 'utf8'), statSync(recipe.keyPath).mode & 0o777]).toEqual(['not to be written', 0o600]);
+    // A day before its end there is a new one.
+    const last = certOf(recipe.certPath);
+    await tlsRecipe(one, START_MS + 89.1 * 86_400_000);
+    expect(certOf(recipe.certPath)).not.toBe(last);
+    chmodSync(one, 0o777);
+    expect(tlsRecipe(one, START_MS)).rejects.toThrow('other users may write to');
   });
 
   test('--tls-recipe and --tls-cert exclude each other', async () => {
