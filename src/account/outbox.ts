@@ -46,7 +46,8 @@ export class Outbox {
   readonly #sending = new Map<Sending, Promise<void>>();
   /** `failed`: tries after which a mail waits; `refused`: mails that the mail server refused for good; `expired`: given up. */
   readonly counts = { sent: 0, failed: 0, refused: 0, expired: 0 };
-  #isRetrying = false;
+  /** Undefined while no stored mail is tried. */
+  #retrying: Promise<unknown> | undefined;
   /** The last failure. */
   #cause = '';
   /** The number of mails to people, and that of mails to strangers by network. */
@@ -88,30 +89,36 @@ export class Outbox {
     return this.#people + this.#strangersWaiting + this.#deps.stored.count;
   }
 
-  /** Settles when no mail waits, except stored ones. */
+  /** Settles when no mail waits, except stored ones, and none of those is being tried. */
   async drained(): Promise<void> {
-    await Promise.all(this.#sending.values());
+    await Promise.all([...this.#sending.values(), this.#retrying?.catch(() => {})]);
   }
 
   /** Tries the stored mails that are due, unless it still does. Called every minute. Settles when all were tried. */
   async retry(): Promise<void> {
     const { stored, clock } = this.#deps;
-    if (this.#isRetrying) return;
-    this.#isRetrying = true;
+    if (this.#retrying !== undefined) return;
     try {
       const tried = stored.take(clock()).map(async ({ id, text, untilMs }) => {
         if (await this.#try(JSON.parse(text) as Mail, untilMs, 'others')) stored.remove(id);
       });
-      await Promise.all(tried);
+      this.#retrying = Promise.all(tried);
+      await this.#retrying;
     } finally {
-      this.#isRetrying = false;
+      this.#retrying = undefined;
     }
   }
 
   /** Stores the mails that wait: the process ends. One that is being sent may be sent again. */
   close(): void {
     for (const { mail, untilMs } of this.#sending.keys()) {
-      if (mail !== undefined) this.#deps.stored.add(JSON.stringify(mail), untilMs, this.#deps.clock());
+      if (mail === undefined) continue;
+      const nowMs = this.#deps.clock();
+      try {
+        this.#deps.stored.add(JSON.stringify(mail), untilMs, nowMs, nowMs);
+      } catch (error) {
+        this.#giveUp(causeOf(error));
+      }
     }
     this.#sending.clear();
   }
@@ -143,7 +150,10 @@ export class Outbox {
       if (mail === undefined || !this.#sending.has(sending)) return;
       if (await this.#try(mail, untilMs, stranger === undefined ? 'people' : 'others')) return;
     }
-    if (!stored.add(JSON.stringify(mail), untilMs, clock() + STORED_PAUSE_MS)) this.#giveUp('too many wait');
+    // `close` has stored it.
+    if (!this.#sending.has(sending)) return;
+    const nowMs = clock();
+    if (!stored.add(JSON.stringify(mail), untilMs, nowMs + STORED_PAUSE_MS, nowMs)) this.#giveUp('too many wait');
     else logError(`a mail waits (${this.#cause}) and is tried again for up to 24 hours: check the mail server`);
   }
 

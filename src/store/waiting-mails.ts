@@ -36,11 +36,14 @@ export class WaitingMails {
     );
   }
 
-  /** Stores a mail. Returns false if there is no place. */
-  add(text: string, untilMs: InstantMs, dueMs: InstantMs): boolean {
+  /** Stores a mail. Returns false if there is no place; mails that it is too late for have none. */
+  add(text: string, untilMs: InstantMs, dueMs: InstantMs, nowMs: InstantMs): boolean {
     const sealed = this.#seal.seal(String(untilMs), text);
     const sql = 'INSERT INTO waiting_mails (sealed, tries, next_ms, until_ms) VALUES (?, 0, ?, ?)';
-    if (this.count >= KEPT_MAX) return false;
+    if (this.count >= KEPT_MAX) {
+      const late = this.#database.query('DELETE FROM waiting_mails WHERE until_ms <= ?');
+      if (this.#database.write(() => late.run(nowMs).changes) === 0) return false;
+    }
     this.#database.write(() => this.#database.query(sql).run(sealed, dueMs, untilMs));
     return true;
   }

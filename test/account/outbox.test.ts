@@ -161,3 +161,17 @@ test('Mails that another key secret has sealed are dropped, and a retry under wa
   await Promise.all([other.retry(), other.retry()]);
   expect([other.waiting, state.tries]).toEqual([0, []]);
 });
+
+test('Mails that it is too late for take no place: a live one is stored among ten thousand of them, and a process that ends stores it once.', async () => {
+  const { state, database, start } = restarted();
+  const first = start();
+  const insert = database.query('INSERT INTO waiting_mails (sealed, tries, next_ms, until_ms) VALUES (?, 0, 0, 1)');
+  database.write(() => {
+    for (let count = 0; count < 10_000; count += 1) insert.run(new Uint8Array(1));
+  });
+  state.nowMs = MINUTE_MS;
+  first.send(mailTo('ada@example.com'), DAY_MS);
+  first.close();
+  await first.drained();
+  expect(first.waiting).toBe(1);
+});
