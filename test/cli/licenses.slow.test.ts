@@ -5,7 +5,15 @@ import { outputOf } from '../support/command.ts';
 import { finished } from '../support/executable.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const BROWSER = ['page.ts', 'passkey.ts', 'usage.tsx', 'wallet.ts', 'view/view.ts', 'view/segment-worker.ts'];
+const BROWSER = [
+  'copy.ts',
+  'replay-home.ts',
+  'passkey.ts',
+  'usage.tsx',
+  'wallet.ts',
+  'view/view.ts',
+  'view/segment-worker.ts',
+];
 
 interface Licensed {
   readonly name: string;
