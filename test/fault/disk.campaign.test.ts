@@ -65,7 +65,9 @@ fault(
     await expectAllRight(served);
     const create = await runExecutable(['key', 'create', '--tier', 'free', '--data', served.data]);
     expect(create).toMatchObject({ code: 1, stdout: '' });
-    expect(create.stderr).toMatch(/^bookreel: '.*' cannot be opened \(EROFS\): .* read-only: name a path on another one\n$/);
+    expect(create.stderr).toMatch(
+      /^bookreel: '.*' cannot be opened \(EROFS\): .* read-only: name a path on another one\n$/,
+    );
     const checked = await runExecutable(['verify', '--data', served.data]);
     expect(checked.code).toBe(0);
     const copy = join(directory.path, 'copy.backup');
