@@ -70,9 +70,9 @@ describe.skipIf(!HAS_CHROMIUM)('the API reference in a browser without a network
     await enterKey(page, key);
     const markets = await send(page, 'Markets of a coin', ROUTES.markets!.path);
     expect(markets.status).toBe(200);
-    const { data } = JSON.parse(markets.text) as { data: { slug: string }[] };
     await page.getByText('200 OK').first().waitFor();
-    await page.getByText(data[0]!.slug).first().waitFor();
+    // The reference sends a value for every filter, and no simulated market fits all of them.
+    await page.getByText('hasMore').first().waitFor();
     await page.press('body', 'Escape');
     // As it stands there: with the document's example of a market, which is one of those simulated.
     const snapshots = await send(page, 'Order book snapshots of a market', ROUTES.snapshots!.path);
