@@ -25,12 +25,15 @@ export class MarketFrames {
   readonly #books: Readonly<Record<Outcome, BookWriter>>;
   /** The time of the last book that was sent whole after a trade, or because it repeats the one before it. */
   readonly #sentMs: Record<Outcome, InstantMs> = { up: -1, down: -1 };
+  readonly #sendsRepeats: boolean;
   readonly #prices: PriceTexts;
   /** The constant texts of a `price_change`: up to the price of its first entry, and from one entry to the price of the other. */
   readonly #around: Readonly<Record<Outcome | 'between', string>>;
 
-  constructor(playback: MarketPlayback, shiftMs: number, prices: PriceTexts) {
+  /** `sendsRepeats`: a recorded book that repeats the levels of the one before it is sent, and not again after a trade. */
+  constructor(playback: MarketPlayback, shiftMs: number, prices: PriceTexts, sendsRepeats = true) {
     this.playback = playback;
+    this.#sendsRepeats = sendsRepeats;
     this.#prices = prices;
     this.#shiftMs = shiftMs;
     const bookOf = (outcome: Outcome) => {
@@ -98,7 +101,7 @@ export class MarketFrames {
     if (change === undefined) return;
     // Clients have no book yet to apply changes to.
     if (change.before === undefined) frames.push(this.#books[outcome].opening(this.#context(outcome)));
-    else if (change.changes.length === 0) this.#pushWhole(outcome, frames);
+    else if (change.changes.length === 0 && this.#sendsRepeats) this.#pushWhole(outcome, frames);
     else if (custom && isNewTop(change.before, change.after)) {
       const timestampMs = event.timestampMs + this.#shiftMs;
       frames.push(bestFrame(this.playback.market, outcome, bestPricesOf(change.after), this.#prices, timestampMs));
@@ -141,7 +144,7 @@ export class MarketFrames {
   /** Adds the whole book of an outcome, unless it was sent: its hash is that of its time, so a book that repeats its levels is a new one. */
   #pushWhole(outcome: Outcome, frames: string[]): void {
     const sentMs = this.playback.state(outcome).known?.timestampMs;
-    if (sentMs === undefined || this.#sentMs[outcome] === sentMs) return;
+    if (sentMs === undefined || (this.#sendsRepeats && this.#sentMs[outcome] === sentMs)) return;
     this.#sentMs[outcome] = sentMs;
     frames.push(this.#books[outcome].following(this.#context(outcome)));
   }

@@ -69,7 +69,7 @@ export class NativeStream implements TardisStream {
   #textsOf(event: FeedEvent): string[] {
     switch (event.kind) {
       case 'began':
-        this.#frames.set(event.playback, new MarketFrames(event.playback, 0, this.#source.prices));
+        this.#frames.set(event.playback, new MarketFrames(event.playback, 0, this.#source.prices, false));
         return [];
       case 'ended':
         this.#frames.delete(event.playback);
