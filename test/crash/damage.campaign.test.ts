@@ -299,7 +299,7 @@ describe('a data directory', () => {
         for (const command of commands) {
           const finished = asOrdinaryUser([...command, '--data', data], cwd);
           expectFailure(finished, `'${data}/`);
-          expect(finished.stderr).toMatch(/check (?:the directory|its permissions)/);
+          expect(finished.stderr).toMatch(/(?:check the directory|(?:check|change) its permissions)/);
           expect(finished.stderr).not.toContain('there is no archive');
         }
       }
