@@ -16,8 +16,11 @@ const RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 const FAILURES_MAX = 20;
 /** The HTTP parser's own answer to an unsupported version; the service does not see the request (RFC 9110, 15.6.6). */
 const UNSPOKEN_VERSION = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\n';
-/** Expected lines of the log: an empty one, a request (JSON), and the last message. Every other line is a fault or its stack. */
-const EXPECTED_LINE = /^$|^\{"time":"[^"]+","level":"info",/;
+/**
+ * Expected lines of the log: an empty one, a request (JSON), the last message, and that this program did not read fast enough. Every other
+ * line is a fault or its stack.
+ */
+const EXPECTED_LINE = /^$|^\{"time":"[^"]+","level":(?:"info",|"warn","dropped":\d+,)/;
 /** Internals that no answer may contain. */
 const INTERNAL = /sqlite|node_modules|bunfs|\/tmp\/|\bat \S+ \(|typebox|elysia|TypeError|RangeError/i;
 
