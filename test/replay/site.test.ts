@@ -126,6 +126,18 @@ test('the page of an event has its data as programs read it, and follows --rebas
   expect((await server.ask('/event/none')).status).toBe(404);
 });
 
+test('Of several markets with one slug the page of an event is of the latest, as Gamma’s answer is, whatever their ids are.', async () => {
+  const ids = { 1: '900', 2: '100' } as const;
+  const both = ([1, 2] as const).map((index) =>
+    window(index, { slug: 'btc-same', marketId: ids[index], eventId: ids[index] }),
+  );
+  await using server = await filledServer([both]);
+  server.replay.clock.seek(START_MS + 2 * WINDOW_MS);
+  const { startTime } = await server.json('/events/slug/btc-same');
+  expect(startTime).toBe(at(START_MS + 2 * WINDOW_MS));
+  expect((await server.ask('/event/btc-same')).text).toContain(`"startTime":"${startTime}"`);
+});
+
 test('The host decides between the CLOB’s and Gamma’s paths; at another host their form does.', async () => {
   await using server = await filledServer([[sampleMarket(), sampleSnapshot()]]);
   server.replay.clock.seek(START_MS + 10_000);

@@ -19,7 +19,7 @@ export function refuseMalformed({ url, headers }: Request, allowedHosts: Readonl
   if (host !== null && !HOST.test(host)) {
     throw malformed('the Host header is malformed: send one host name, optionally with a port');
   }
-  if (allowedHosts !== undefined && !allowedHosts.has(hostNameIn(host ?? ''))) {
+  if (allowedHosts !== undefined && !allowedHosts.has(hostNameOf(headers))) {
     throw malformed('this server does not serve the host in the Host header');
   }
   if (!/^https?:\/\//.test(url)) throw malformed('the request target is malformed: send an absolute path');
@@ -33,9 +33,9 @@ function malformed(message: string): DomainError {
   return new DomainError('malformed-request', message);
 }
 
-/** The name in a Host header in lower case, without port. */
-export function hostNameIn(host: string): string {
-  return host.replace(/:\d*$/, '').toLowerCase();
+/** The name in the Host header in lower case, without port; empty without one. */
+export function hostNameOf(headers: Headers): string {
+  return (headers.get('host') ?? '').replace(/:\d*$/, '').toLowerCase();
 }
 
 function hasWellFormedEscapes(url: string): boolean {

@@ -7,7 +7,7 @@ import { unknownStream } from '../../replay/binance/streams.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Archive } from '../../store/archive.ts';
 import { replayIn } from '../plugins/access.ts';
-import { hostNameIn } from '../plugins/request-checks.ts';
+import { hostNameOf } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { dayTickers, klines, prices, trades } from './binance-rest.ts';
 import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
@@ -42,7 +42,7 @@ export function binanceController(deps: ReplaySocketDeps, archive: Archive) {
     return {
       ...hooks,
       beforeHandle: (context: SocketContext) => {
-        if (VENUE_HOST.test(hostNameIn(context.request.headers.get('host') ?? ''))) throw missingSocket();
+        if (VENUE_HOST.test(hostNameOf(context.request.headers))) throw missingSocket();
         refuseUnknown(replays.find(replayIn(context.params)), streamsIn(context));
       },
     };

@@ -172,9 +172,7 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
 }
 
 function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: string, query: CatalogQuery): string {
-  const entries = catalog.select(question.replay, query, question.nowMs);
-  // Several markets may share a slug: the latest one is the answer.
-  const entry = entries.toSorted((a, b) => a.startMs - b.startMs).at(-1);
+  const entry = catalog.latest(question.replay, query, question.nowMs);
   if (entry === undefined) throw notFound(by);
   return JSON.stringify(objectsOf(question, noun, [entry])[0]);
 }

@@ -31,7 +31,7 @@ const PAST_DEFAULT = 4;
 const PAST_MAX = 50;
 
 /**
- * What programs read of the venue's site (polymarket.com), which documents none of it: the price at the start of a window
+ * The pages of the venue's site (polymarket.com) that programs read; it documents none of them: the price at the start of a window
  * (`/api/crypto/crypto-price`), those of earlier windows (`/api/past-results`), and both in the page of an event, whose data is the JSON
  * of its script `__NEXT_DATA__`. A price that no recording states is null, see `windowPrices`.
  */
@@ -82,7 +82,7 @@ function pastResults(question: VenueQuestion, catalog: GammaCatalog): string {
 function eventPage(question: VenueQuestion, catalog: GammaCatalog): string {
   const { replay, nowMs, params } = question;
   const slug = params.slug ?? '';
-  const entry = catalog.select(replay, { slugs: [slug] }, nowMs).at(-1);
+  const entry = catalog.latest(replay, { slugs: [slug] }, nowMs);
   const market = entry && replay.marketByKey(entry.key);
   if (market === undefined) throw clobRefusal(404, 'event not found');
   const { symbol, timeframe, startMs, endMs } = market;

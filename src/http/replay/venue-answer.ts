@@ -4,7 +4,7 @@ import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import { replayIn } from '../plugins/access.ts';
-import { hostNameIn } from '../plugins/request-checks.ts';
+import { hostNameOf } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
 
@@ -109,7 +109,7 @@ function textWithin(steps: Iterator<unknown, string>, budgetMs: number): string 
 
 function questionOf(replays: Replays, { request, params = {} }: VenueContext): VenueQuestion {
   const replay = replays.find(replayIn(params));
-  const host = hostNameIn(request.headers.get('host') ?? '');
+  const host = hostNameOf(request.headers);
   return { replay, nowMs: replay.clock.nowMs, query: new URLSearchParams(searchOf(request)), params, host };
 }
 

@@ -26,10 +26,9 @@ export async function itemsInBody(request: Request): Promise<() => RequestedAsse
   const text = (await bodyOf(request, ITEMS_BYTES_MAX))?.toString();
   return () => {
     const body = text === undefined ? undefined : parsedJson(text);
-    const ids = isFields(body) && Array.isArray(body.token_ids) ? body.token_ids : [];
-    const list = Array.isArray(body) ? body : ids.map((token_id) => ({ token_id }));
-    if (list.length === 0 && !Array.isArray(body)) throw invalidPayload();
-    return checked(list.map(itemOf));
+    if (Array.isArray(body)) return checked(body.map(itemOf));
+    if (!isFields(body) || !Array.isArray(body.token_ids) || body.token_ids.length === 0) throw invalidPayload();
+    return checked(body.token_ids.map((token_id) => itemOf({ token_id })));
   };
 }
 

@@ -62,6 +62,13 @@ export class GammaCatalog {
     return this.#entriesOf(replay).filter(filterOf(query, nowMs)).sort(orderOf(query, nowMs));
   }
 
+  /** The one with the latest window: several markets may share a slug. Undefined if none matches. */
+  latest(replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry | undefined {
+    return this.select(replay, query, nowMs)
+      .toSorted((a, b) => a.startMs - b.startMs)
+      .at(-1);
+  }
+
   /** The part of that list after the market with `key`, which need not match the query; undefined if that market is not listed. */
   selectAfter(key: number, replay: Replay, query: CatalogQuery, nowMs: InstantMs): CatalogEntry[] | undefined {
     const last = this.#entriesOf(replay).find((entry) => entry.key === key && entry.listedMs <= nowMs);
