@@ -107,7 +107,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     retryMails: async () => await outbox?.retry(),
     /** Mails that wait for the mail server. */
     waitingMails: () => outbox?.waiting ?? 0,
-    /** What became of mails since the start. */
+    /** The numbers of mails since the start that were sent, failed, were refused or expired. */
     mailCounts: (): Readonly<Record<string, number>> => outbox?.counts ?? {},
     /** Settles when no mail waits any more. */
     drained: async () => outbox?.drained(),

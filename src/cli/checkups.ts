@@ -85,7 +85,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   ];
 }
 
-/** What does not keep a server from starting, but exposes it or keeps its clients away: sentences that say what to do. */
+/** Sentences about settings that let a server start, but expose it or keep its clients away. Each says what to do. */
 export function exposures(values: SettingValues, nowMs: InstantMs): readonly string[] {
   return [...certificateFindings(values, nowMs), ...proxyFindings(values)];
 }

@@ -23,7 +23,7 @@ const VALID_MS = 90 * DAY_MS;
 const EARLIER_MS = 3_600_000;
 const EC_P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** What makes programs with fixed addresses connect to a replay on their machine. */
+/** The files by which programs with fixed addresses connect to a replay on their machine. */
 export interface TlsRecipe extends CertificateFiles {
   /** The certificate of the authority, which programs must trust. */
   readonly authorityPath: string;

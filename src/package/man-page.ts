@@ -86,7 +86,7 @@ function listOf(items: readonly (readonly string[])[]): string[] {
   return items.flatMap(([term = '', about = '']) => ['.TP', `.B ${roff(term)}`, roff(about)]);
 }
 
-/** What `--help` prints after the options. */
+/** The text that `--help` prints after the options. */
 function textAfter(command: CommandUnknownOpts): string[] {
   let printed = '';
   const { writeOut } = command.configureOutput();

@@ -170,7 +170,7 @@ const WHOLE_CONDITION_ID = /^0x[0-9a-f]{64}$/;
 export interface ListPosition {
   readonly startMs: number;
   readonly conditionId: string;
-  /** Of sorted lists only. */
+  /** The place among the sorted values; undefined in a list by window. */
   readonly sorted?: { readonly value: string | number; readonly key: number };
 }
 

@@ -2,7 +2,7 @@ import type { Database as Sqlite } from 'bun:sqlite';
 
 type Value = string | number | Uint8Array | null;
 
-/** What prepares statements: a Database, or a connection to one that is being upgraded. */
+/** A source of prepared statements: a Database, or a connection to one that is being upgraded. */
 export interface Queries {
   query<Row, Params extends Value[]>(sql: string): ReturnType<typeof Sqlite.prototype.query<Row, Params>>;
 }

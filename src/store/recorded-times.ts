@@ -9,7 +9,7 @@ interface WindowRow {
   readonly endMs: InstantMs;
   /** Until the last change of the market. */
   readonly recordedMs: number;
-  /** Of its books and its gaps; 0 without any. */
+  /** The time of its last book or gap; 0 without any. */
   readonly lastMs: InstantMs;
 }
 

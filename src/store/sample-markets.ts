@@ -29,7 +29,7 @@ export class SampleMarkets {
     });
   }
 
-  /** Of the latest markets with books whose windows ended before the day, the one with the most snapshots; ties: the latest. */
+  /** The market with the most snapshots among the latest with books whose windows ended before the day; ties: the latest. */
   #ofCoin(coin: string, dayMs: InstantMs): StoredMarket | undefined {
     const { markets, snapshotTotals } = this.#archive;
     const chosen = this.#chosen.get(coin);

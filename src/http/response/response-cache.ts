@@ -16,7 +16,7 @@ export interface CachedResponse {
   readonly packed: boolean;
   /** Hash of the body. */
   readonly hash: bigint;
-  /** What it was made from, see ResponseCache. */
+  /** The version of the market or the archive that it was made from, see ResponseCache. */
   readonly version: number;
 }
 

@@ -1,4 +1,4 @@
-/** What changes of a replay while its page is shown. */
+/** The fields of a replay that change while its page is shown. */
 interface Shown {
   readonly id: string;
   readonly state: string;

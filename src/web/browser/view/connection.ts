@@ -83,7 +83,7 @@ const TOKEN_PATH = '/view/token';
 const SIGN_IN: Link = { href: '/view/sign-in', text: 'Sign in' };
 const NEW_KEY: Link = { href: '/account/keys/new', text: 'Create a key' };
 const PLANS: Link = { href: '/account/plan', text: 'See the plans' };
-/** What pages show with a route. */
+/** The data that pages get by each route, in words. */
 const SHOWN_BY_ROUTE = {
   snapshots: 'the books of all other markets',
   quotes: 'their midpoints',

@@ -112,7 +112,7 @@ export class Explorer {
     return shownReference(all, shown.state.reference.value, settlementSource(shown.market.timeframe));
   });
 
-  /** What the tier lacks of a market, without its books or with them as a sample; undefined: it grants them. */
+  /** A notice of the data that the tier lacks, with or without a sample of books; undefined: the tier grants books. */
   readonly tierNotice: ReadonlySignal<Notice | undefined> = computed(() => {
     const shown = this.#shown.value;
     if (shown === undefined || this.connection.grants('snapshots')) return undefined;

@@ -28,7 +28,7 @@ export interface PlotContent {
   readonly events: ReadonlySignal<readonly PlotEvent[]>;
 }
 
-/** What is at the pointer. Its place is in CSS pixels of the plot. */
+/** The part of the picture at the pointer. Its place is in CSS pixels of the plot. */
 export interface Pointed {
   readonly x: number;
   readonly y: number;
@@ -100,7 +100,7 @@ export class MarketPlot {
   #panels: readonly Panel[] = [];
   #coin: Band | undefined;
   #strips: readonly Band[] = [];
-  /** What the strips show. */
+  /** The heat map whose figures the strips show. */
   #striped: HeatMap | undefined;
   #priced: CoinPrices['reference'];
 

@@ -20,7 +20,7 @@ interface PointerTipContent {
 const GAP = 14;
 const SIDES = { buy: ['Bought', 'up'], sell: ['Sold', 'down'], unknown: ['Traded', ''] } as const;
 
-/** What the picture shows at the pointer. Screen readers have the ladder and the figures of the instant instead. */
+/** A tooltip with the figures of the picture at the pointer. Screen readers have the ladder and the figures of the instant instead. */
 export function PointerTip({ pointed, coin, trades, startMs, width }: PointerTipContent) {
   const { x, y, ms, outcome, column, cell } = pointed;
   const isLeft = x > width / 2;
