@@ -5,7 +5,11 @@ import { SIZE_COLOURS } from '../../src/domain/heat-map-picture.ts';
 
 const PAGES = join(import.meta.dir, '..', '..', 'src', 'http', 'pages');
 const read = (file: string) => readFileSync(join(PAGES, file), 'utf8');
-type Rgb = readonly [number, number, number];
+type Triple<T> = readonly [T, T, T];
+type Rgb = Triple<number>;
+type Matrix = Triple<Rgb>;
+
+const each = <T>([a, b, c]: Triple<T>, of: (one: T) => number): Rgb => [of(a), of(b), of(c)];
 
 /** The colour of a variable of the style sheet, light and dark. */
 function shownAs(variable: string): { readonly light: string; readonly dark: string } {
@@ -16,16 +20,16 @@ function shownAs(variable: string): { readonly light: string; readonly dark: str
 }
 
 const linearOf = (hex: string) =>
-  [1, 3, 5].map((at) => {
+  each([1, 3, 5], (at) => {
     const part = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  }) as unknown as Rgb;
+  });
 
-const times = (matrix: readonly Rgb[], [r, g, b]: Rgb) =>
-  matrix.map(([x, y, z]) => Math.min(1, Math.max(0, x * r + y * g + z * b))) as unknown as Rgb;
+const times = (matrix: Matrix, [r, g, b]: Rgb) =>
+  each(matrix, ([x, y, z]) => Math.min(1, Math.max(0, x * r + y * g + z * b)));
 
 /** Machado, Oliveira, Fernandes 2009, severity 1, for linear RGB. */
-const VISIONS: Readonly<Record<string, readonly Rgb[]>> = {
+const VISIONS: Readonly<Record<string, Matrix>> = {
   usual: [
     [1, 0, 0],
     [0, 1, 0],
@@ -50,14 +54,12 @@ const VISIONS: Readonly<Record<string, readonly Rgb[]>> = {
 
 /** CIE L*a*b* of linear sRGB, D65. */
 function labOf(rgb: Rgb): Rgb {
-  const toXyz: readonly Rgb[] = [
+  const toXyz: Matrix = [
     [0.4124 / 0.9505, 0.3576 / 0.9505, 0.1805 / 0.9505],
     [0.2126, 0.7152, 0.0722],
     [0.0193 / 1.089, 0.1192 / 1.089, 0.9505 / 1.089],
   ];
-  const [x, y, z] = times(toXyz, rgb).map((part) =>
-    part > 0.008856 ? Math.cbrt(part) : 7.787 * part + 16 / 116,
-  ) as unknown as Rgb;
+  const [x, y, z] = each(times(toXyz, rgb), (part) => (part > 0.008856 ? Math.cbrt(part) : 7.787 * part + 16 / 116));
   return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
 }
 

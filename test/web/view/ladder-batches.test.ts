@@ -4,6 +4,7 @@ import { LadderBatches } from '../../../src/web/browser/view/ladder-batches.ts';
 import type { LadderQuery } from '../../../src/web/browser/view/market-source.ts';
 
 /** The ladders of an instant are its number: the tests compare numbers. */
+/** Ladders of which only the time is read. */
 const laddersOf = (atMs: number) => [{ timestamp: String(atMs) }] as unknown as readonly Snapshot[];
 const QUERY = { choice: 'up', depth: 10 } as const;
 
