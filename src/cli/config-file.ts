@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { ALL_SETTINGS, keyOf, type Setting, type SettingName } from '../config.ts';
 import { nearestWord } from '../domain/nearest-word.ts';
@@ -17,11 +17,19 @@ const KEYS: ReadonlyMap<string, readonly [SettingName, Setting]> = new Map(
   ALL_SETTINGS.filter(([name]) => name !== 'config').map((entry) => [keyOf(entry[0]), entry]),
 );
 
-/** The settings file of the Debian package, in the same root as its executable; undefined for an executable of another place. */
+/**
+ * The settings file of the Debian package, in the same root as its executable; undefined for an executable of another place.
+ * A file that this user may not look at is there: commands that read it say so, instead of reading another archive.
+ */
 export function packageConfig(executable: string): string | undefined {
   const [, root] = /^(.*)\/usr\/bin\/bookreel$/.exec(executable) ?? [];
+  if (root === undefined) return undefined;
   const path = `${root}/etc/bookreel/bookreel.toml`;
-  return root !== undefined && existsSync(path) ? path : undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) && path;
+  } catch {
+    return path;
+  }
 }
 
 /** Reads a TOML file of settings. Throws 'invalid-parameter' if it cannot be read, or is not TOML. */

@@ -22,9 +22,13 @@ describe.skipIf(!HAS_EXECUTABLE)('the program of a package', () => {
     for (const name of ['usr/bin', 'etc/bookreel', 'var/lib', 'work'])
       mkdirSync(join(root.path, name), { recursive: true });
     mkdirSync(data, { mode: 0o700 });
-    for (const path of ['.', 'var', 'var/lib', 'work']) chmodSync(join(root.path, path), 0o755);
+    for (const path of ['.', 'usr', 'usr/bin', 'etc', 'etc/bookreel', 'var', 'var/lib', 'work'])
+      chmodSync(join(root.path, path), 0o755);
     cpSync(EXECUTABLE, program);
     writeFileSync(config, `data = "${data}"\nport = 0\nnew-account-tier = "pro"\n`);
+    // As the package gives them, whatever the umask is here.
+    chmodSync(program, 0o755);
+    chmodSync(config, 0o644);
     if (IS_ROOT) chownSync(data, NOBODY, NOBODY);
   });
   afterAll(() => root[Symbol.dispose]());
@@ -83,6 +87,21 @@ describe.skipIf(!HAS_EXECUTABLE)('the program of a package', () => {
       const refused = await ran(`import ${secret}`);
       expect(refused.code).toBe(1);
       expect(refused.stderr).toContain(` (this ran as the user ${NOBODY}, who owns the data directory)\n`);
+    },
+  );
+
+  test.skipIf(!IS_ROOT)(
+    'A user who may not read the settings of the package is told so, and gets no other archive. (needs root)',
+    async () => {
+      const { path } = root;
+      chmodSync(join(path, 'etc/bookreel'), 0o700);
+      const asNobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', program];
+      const { code, stderr } = await finished([...asNobody, 'status'], { cwd: join(path, 'work') });
+      chmodSync(join(path, 'etc/bookreel'), 0o755);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: `bookreel: '${config}' cannot be read: check its path and permissions\n`,
+      });
     },
   );
 
