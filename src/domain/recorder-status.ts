@@ -1,122 +1,151 @@
-import type { InstantMs } from './instant.ts';
-import type { Outcome } from './outcome.ts';
-import type { Timeframe } from './timeframe.ts';
+import { type Static, type TSchema, Type } from 'typebox';
+import { INSTANT_MAX_MS, type InstantMs } from './instant.ts';
+import { OutcomeName } from './outcome.ts';
+import { TimeframeName } from './timeframe.ts';
+
+export const RECORDER_FILE = 'recorder.json';
+export const LISTED_MAX = 200;
+
+const Instant = Type.Integer({ minimum: 0, maximum: INSTANT_MAX_MS });
+const Count = Type.Integer({ minimum: 0 });
+const InstantOrNull = orNull(Instant);
+const OfOutcomes = Type.Unsafe<readonly [up: InstantMs | null, down: InstantMs | null]>(
+  Type.Tuple([InstantOrNull, InstantOrNull]),
+);
 
 /** A connection to the venue's market channel. */
-export interface RecorderSocket {
+export const RecorderSocket = Type.Object({
   /** From 1; a connection that replaces another one has its number. */
-  readonly number: number;
-  readonly state: 'connecting' | 'open' | 'waiting';
-  readonly openedMs: InstantMs | null;
+  number: Count,
+  state: Type.Union([Type.Literal('connecting'), Type.Literal('open'), Type.Literal('waiting')]),
+  openedMs: InstantOrNull,
   /** The next attempt; null unless it is waiting. */
-  readonly retryMs: InstantMs | null;
-  readonly assets: number;
-  readonly frames: number;
-  readonly lastFrameMs: InstantMs | null;
-  readonly reconnects: number;
+  retryMs: InstantOrNull,
+  assets: Count,
+  frames: Count,
+  lastFrameMs: InstantOrNull,
+  reconnects: Count,
   /** Why the last connection ended, as a sentence; null before the first end. */
-  readonly lastEnd: string | null;
-}
+  lastEnd: orNull(Type.String()),
+});
+export type RecorderSocket = Readonly<Static<typeof RecorderSocket>>;
 
 /**
  * `wanted`: Gamma has not listed its market yet; `listed`: its assets are not subscribed yet; `subscribed`: waiting for the first books
  * or for the window's start; `recording`: in the window; `ended`: waiting for the winner and the prices; `resolved`: all is known;
  * `unresolved`: given up 30 minutes after the end; `missed`: its window began without a market.
  */
-export type WindowState =
-  | 'wanted'
-  | 'listed'
-  | 'subscribed'
-  | 'recording'
-  | 'ended'
-  | 'resolved'
-  | 'unresolved'
-  | 'missed';
+export const WindowState = Type.Union([
+  Type.Literal('wanted'),
+  Type.Literal('listed'),
+  Type.Literal('subscribed'),
+  Type.Literal('recording'),
+  Type.Literal('ended'),
+  Type.Literal('resolved'),
+  Type.Literal('unresolved'),
+  Type.Literal('missed'),
+]);
+export type WindowState = Static<typeof WindowState>;
 
 /** A window that is recorded, or was recently. */
-export interface RecordedWindow {
-  readonly slug: string;
-  readonly symbol: string;
-  readonly timeframe: Timeframe;
-  readonly startMs: InstantMs;
-  readonly endMs: InstantMs;
-  readonly conditionId: string | null;
-  readonly state: WindowState;
-  /** Arrival of the first book and of the last message, of up and of down; null before it. */
-  readonly firstBookMs: readonly [InstantMs | null, InstantMs | null];
-  readonly lastEventMs: readonly [InstantMs | null, InstantMs | null];
-  readonly gaps: number;
-}
+export const RecordedWindow = Type.Object({
+  slug: Type.String(),
+  symbol: Type.String(),
+  timeframe: TimeframeName,
+  startMs: Instant,
+  endMs: Instant,
+  conditionId: orNull(Type.String()),
+  state: WindowState,
+  /** Arrival of the first book and of the last message; null before it. */
+  firstBookMs: OfOutcomes,
+  lastEventMs: OfOutcomes,
+  gaps: Count,
+});
+export type RecordedWindow = Readonly<Static<typeof RecordedWindow>>;
 
-export interface RecorderGap {
-  readonly slug: string;
+export const RecorderGap = Type.Object({
+  slug: Type.String(),
   /** Null for both outcomes. */
-  readonly outcome: Outcome | null;
-  readonly fromMs: InstantMs;
+  outcome: orNull(OutcomeName),
+  fromMs: Instant,
   /** Null while the gap is open. */
-  readonly toMs: InstantMs | null;
-  readonly reason: string;
-}
+  toMs: InstantOrNull,
+  reason: Type.String(),
+});
+export type RecorderGap = Readonly<Static<typeof RecorderGap>>;
 
-export interface MissedWindow {
-  readonly slug: string;
-  readonly startMs: InstantMs;
-  readonly reason: string;
-}
+export const MissedWindow = Type.Object({ slug: Type.String(), startMs: Instant, reason: Type.String() });
+export type MissedWindow = Readonly<Static<typeof MissedWindow>>;
 
 /**
  * The state of `bookreel record`, which it writes to the data directory every second as `recorder.json`. Lists have at most
  * LISTED_MAX entries, the latest first.
  */
-export interface RecorderStatus {
-  readonly version: 1;
-  readonly processId: number;
-  readonly startedMs: InstantMs;
+export const RecorderStatus = Type.Object({
+  version: Type.Literal(1),
+  processId: Type.Integer({ minimum: 1 }),
+  startedMs: Instant,
   /** When this was written: a recorder that still runs wrote it in the last seconds. */
-  readonly writtenMs: InstantMs;
+  writtenMs: Instant,
   /** The addresses that it records from. */
-  readonly url: string;
-  readonly gammaUrl: string;
-  readonly coins: readonly string[];
-  readonly timeframes: readonly Timeframe[];
-  readonly sockets: readonly RecorderSocket[];
+  url: Type.String(),
+  gammaUrl: Type.String(),
+  coins: list(Type.String()),
+  timeframes: list(TimeframeName),
+  sockets: list(RecorderSocket),
   /** Those that have not ended first, by their start; then those that ended, the latest first. */
-  readonly windows: readonly RecordedWindow[];
+  windows: list(RecordedWindow),
   /** The gaps of the last 24 hours. */
-  readonly gaps: readonly RecorderGap[];
-  readonly missed: readonly MissedWindow[];
+  gaps: list(RecorderGap),
+  missed: list(MissedWindow),
   /** Counts since the start. */
-  readonly totals: {
-    readonly frames: number;
-    readonly events: number;
+  totals: Type.Object({
+    frames: Count,
+    events: Count,
     /** Events that another socket had brought before. */
-    readonly repeatedEvents: number;
-    readonly hashesMatched: number;
-    readonly hashesFailed: number;
-    readonly windows: number;
-    readonly windowsMissed: number;
-    readonly gaps: number;
-    readonly resubscriptions: number;
-  };
+    repeatedEvents: Count,
+    hashesMatched: Count,
+    hashesFailed: Count,
+    windows: Count,
+    windowsMissed: Count,
+    gaps: Count,
+    resubscriptions: Count,
+  }),
   /** Time from a subscription to the first book, of the last 100 assets, in ms; null before the first one. */
-  readonly firstBookDelayMs: { readonly median: number; readonly max: number } | null;
-  readonly journal: {
-    readonly file: string | null;
+  firstBookDelayMs: orNull(Type.Object({ median: Type.Number(), max: Type.Number() })),
+  journal: Type.Object({
+    file: orNull(Type.String()),
     /** Bytes of frames, before compression, that are not written yet. */
-    readonly queuedBytes: number;
+    queuedBytes: Count,
     /** Bytes written since the start, compressed. */
-    readonly writtenBytes: number;
+    writtenBytes: Count,
     /** The arrival of the last frame that is in the archive, and of the last one in the journal. */
-    readonly storedMs: InstantMs | null;
-    readonly writtenUntilMs: InstantMs | null;
-  };
+    storedMs: InstantOrNull,
+    writtenUntilMs: InstantOrNull,
+  }),
   /** Median of arrival minus the venue's time in the last minute, in ms; and the steps of the wall clock since the start. */
-  readonly clock: { readonly offsetMs: number | null; readonly steps: number };
+  clock: Type.Object({ offsetMs: orNull(Type.Number()), steps: Count }),
   /** Null if the disk's free space cannot be read. */
-  readonly disk: { readonly freeBytes: number | null; readonly floorBytes: number };
+  disk: Type.Object({ freeBytes: orNull(Count), floorBytes: Count }),
   /** A problem that stops the recording, as a sentence; null without one. */
-  readonly problem: string | null;
+  problem: orNull(Type.String()),
+});
+export type RecorderStatus = Readonly<Static<typeof RecorderStatus>>;
+
+/**
+ * The recorder of a data directory, as its file shows it. `never`: there is no file; `unreadable`: it is damaged, or of another version;
+ * `stopped`: the process is gone, or has written nothing for RECORDER_SILENCE_MS_MAX.
+ */
+export type RecorderReading =
+  | { readonly state: 'never' | 'unreadable'; readonly status?: undefined }
+  | { readonly state: 'stopped' | 'running'; readonly status: RecorderStatus };
+
+export const RECORDER_SILENCE_MS_MAX = 10_000;
+
+function orNull<Value extends TSchema>(value: Value) {
+  return Type.Union([value, Type.Null()]);
 }
 
-export const RECORDER_FILE = 'recorder.json';
-export const LISTED_MAX = 200;
+function list<Item extends TSchema>(item: Item) {
+  return Type.Unsafe<readonly Readonly<Static<Item>>[]>(Type.Array(item, { maxItems: LISTED_MAX }));
+}
