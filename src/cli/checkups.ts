@@ -5,6 +5,8 @@ import type { SettingValues } from '../config.ts';
 import { DEMO_EMAIL } from '../domain/account.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
+import { recorderProblems } from '../domain/recorder-problems.ts';
+import { RECORDER_FILE } from '../domain/recorder-status.ts';
 import { containsAddress, type IpNetwork, isIpv4, parseIpAddress, parseIpNetwork } from '../http/plugins/ip-address.ts';
 import { Accounts } from '../store/accounts.ts';
 import { ApiKeys } from '../store/api-keys.ts';
@@ -16,6 +18,7 @@ import { lowDisk } from '../store/disk-floor.ts';
 import { RESERVE_FILE } from '../store/disk-reserve.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
+import { RecorderFile } from '../store/recorder-file.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
@@ -37,6 +40,7 @@ const OWN_FILES = [
   LOCK_FILE,
   RESERVE_FILE,
   LAST_BACKUP_FILE,
+  RECORDER_FILE,
 ];
 const FOR_OTHERS = 0o077;
 /** SQLite restarts a log at 8 MB, unless a reader or a killed process prevents that. */
@@ -78,6 +82,7 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
     { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
     { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
     { check: 'backup', findings: inDirectory(() => backupFindings(data, nowMs)) },
+    { check: 'recorder', findings: inDirectory(() => recorderFindings(data, nowMs)) },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
     { check: 'proxy', findings: proxyFindings(values) },
     { check: 'demo', findings: inDirectory(() => demoFindings(values, nowMs)) },
@@ -203,6 +208,10 @@ function backupFindings(directory: string, nowMs: InstantMs): string[] {
   return [
     `${since}: run 'systemctl enable --now bookreel-backup.timer', or 'bookreel backup DIRECTORY --keep 7' every day`,
   ];
+}
+
+function recorderFindings(directory: string, nowMs: InstantMs): string[] {
+  return [...recorderProblems(new RecorderFile(directory).reading(nowMs), nowMs)];
 }
 
 function proxyFindings({ host, publicUrl, trustedProxies, tlsCert, ...others }: SettingValues): string[] {

@@ -22,6 +22,7 @@ import { marketsCommand } from './markets.ts';
 import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
 import { plotCommand } from './plot.ts';
+import { recordCommand } from './record.ts';
 import { replayCommand } from './replay.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
@@ -66,6 +67,7 @@ Examples:
       marketsCommand,
       inspectCommand,
       importCommand,
+      recordCommand,
       exportCommand,
       showCommand,
       plotCommand,

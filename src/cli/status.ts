@@ -5,7 +5,9 @@ import { countText } from '../domain/count-text.ts';
 import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Archive } from '../store/archive.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
+import { RecorderFile } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { recorderSentence } from '../web/recorder-tables.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { megabytes } from './status-line.ts';
 import { type Column, table } from './table.ts';
@@ -50,6 +52,7 @@ export function statusCommand(terminal: Terminal): CommandUnknownOpts {
 function print(terminal: Terminal, options: StatusOptions, archive: Archive): void {
   const { data } = options;
   const running = ServeLock.isTaken(data);
+  const recorder = new RecorderFile(data).reading(terminal.clock());
   const bytes = {
     recordings: bytesOf(join(data, RECORDINGS.name)),
     accounts: bytesOf(join(data, ACCOUNTS.name)),
@@ -64,13 +67,23 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   });
   if (options.json === true) {
     const documents = coins.map(({ gaps, ...coin }) => ({ ...coinResource(coin), gaps }));
-    terminal.out(json({ data, server: { running }, bytes, coins: documents, ...(records && { records }) }));
+    terminal.out(
+      json({
+        data,
+        server: { running },
+        recorder: recorder.state,
+        bytes,
+        coins: documents,
+        ...(records && { records }),
+      }),
+    );
     return;
   }
   const sizes = Object.entries(bytes).map(([name, count]) => `${megabytes(count)} of ${name}`);
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );
+  if (recorder.state !== 'never') terminal.out(`${printable(recorderSentence(recorder))}\n`);
   terminal.out(coins.length === 0 ? 'nothing is recorded\n' : table(terminal, COLUMNS, coins));
   if (records === undefined) return;
   const { snapshots, quotes, prices, lastTradePrices, coinPrices } = records;

@@ -14,6 +14,7 @@ const CHECKS = [
   'permissions',
   'databases',
   'backup',
+  'recorder',
   'secrets',
   'proxy',
   'demo',

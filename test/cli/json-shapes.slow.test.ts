@@ -57,6 +57,7 @@ const SHAPES: readonly Shape[] = [
   list('audit'),
   list('billing list'),
   one('status'),
+  one('record status'),
   list('markets'),
   one(`inspect ${at('light.ndjson')}`),
   list(`inspect ${at('files')}`),
