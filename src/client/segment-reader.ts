@@ -72,7 +72,7 @@ function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, voi
   const { conditionId, symbol, outcome, timeframe, outcomes, clobTokenIds } = series;
   const labels = { assetId: clobTokenIds[outcomes.indexOf(outcome)]!, conditionId, symbol, outcome, timeframe };
   const [from, taken, version, count] = [unsigned(), unsigned(), unsigned(), unsigned()];
-  if (version !== 2) throw new Error('this recording has segments of an unknown version');
+  if (version !== 2 && version !== 3) throw new Error('this recording has segments of an unknown version');
   // After a step that equals the previous one comes the number of further repetitions.
   const column = (nextStep: () => number) => {
     const values = [unsigned()];
@@ -83,7 +83,7 @@ function* snapshotsOf(numbers: Numbers, series: Series): Generator<Snapshot, voi
     }
     return values;
   };
-  const [times, ids] = [column(unsigned), column(signed)];
+  const [times, ids] = [column(unsigned), column(signed), version === 3 && Array.from({ length: unsigned() }, byte)];
   const sideOf = sideReader(numbers);
   let book: Record<'bids' | 'asks', Level[]> = { bids: [], asks: [] };
   for (let i = 0; i < from + taken; i += 1) {

@@ -177,10 +177,10 @@ export class Batch<S> {
   }
 
   #addCoinPrice(item: Extract<RecordedItem, { type: 'coinPrice' }>, entry: Entry<S>): void {
-    const { symbol, source, timestampMs, id = 0, price, trade } = item;
+    const { symbol, source, timestampMs, receivedMs, id = 0, price, trade } = item;
     const name = `${symbol}/${source}`;
     const series = this.#coins.getOrInsertComputed(name, () => ({ symbol, source, records: [] }));
-    const record = { timestampMs, id, price, trade };
+    const record = { timestampMs, receivedMs, id, price, trade };
     this.#enter(series.records, {
       ...record,
       entry,
@@ -192,24 +192,24 @@ export class Batch<S> {
     const market = this.#marketOf(item.conditionId);
     refuseOtherAsset(market, item.outcome, item.assetId);
     const { series } = this.#recordsOf(market);
-    const { outcome, timestampMs, id = 0 } = item;
+    const { outcome, timestampMs, receivedMs, id = 0 } = item;
     const ofKind = (kind: string) => `${market.conditionId} ${outcome} ${kind}`;
     if (item.type === 'snapshot') {
       const { records } = seriesIn(series, item.mirrored ? 'mirrored-book' : 'book', outcome);
-      const record = { timestampMs, id, book: item.book };
+      const record = { timestampMs, receivedMs, id, book: item.book };
       const name = ofKind('book');
       const { from, key = name } = item.mirrored === true ? {} : this.#contradictions.statedBy(name, timestampMs);
       const occurrence = this.#occurrence(key, record, bookCodec, item.mirrored === true);
       this.#enter(records, { ...record, from, entry, occurrence });
       this.#levels += item.book.bidPrices.length + item.book.askPrices.length;
     } else if (item.type === 'quote') {
-      const record = { timestampMs, id, quote: item.quote };
+      const record = { timestampMs, receivedMs, id, quote: item.quote };
       const occurrence = this.#occurrence(ofKind('quote'), record, quoteCodec, false);
       this.#enter(seriesIn(series, 'quote', outcome).records, { ...record, entry, occurrence });
     } else if (item.type === 'lastTradePrice') {
       this.#enter(seriesIn(series, 'last-trade', outcome).records, { timestampMs, id, price: item.price, entry });
     } else {
-      const record = { timestampMs, id, price: item.price, trade: item.trade };
+      const record = { timestampMs, receivedMs, id, price: item.price, trade: item.trade };
       const isTrade = item.kind === 'trade';
       const occurrence = item.occurrence ?? this.#occurrence(ofKind(item.kind), record, priceCodec, isTrade);
       this.#enter(seriesIn(series, item.kind, outcome).records, { ...record, entry, occurrence });
@@ -327,7 +327,7 @@ export class Batch<S> {
     };
     this.merged.push(asset);
     for (const { moment } of merged.added) if (moment !== undefined) asset.added.add(moment);
-    const books = merged.added.map(({ timestampMs, book }) => ({ timestampMs, id: 0, book }));
+    const books = merged.added.map(({ timestampMs, receivedMs, book }) => ({ timestampMs, receivedMs, id: 0, book }));
     const trades = merged.lastTrades.map(({ timestampMs, price, item }) => ({ timestampMs, id: 0, price, item }));
     const newTrades = prices.newRecords(market, outcome, 'last-trade', trades);
     for (const { item } of newTrades) asset.traded.add(item);

@@ -18,8 +18,9 @@ export function* mirroredBooks({ snapshots }: Archive, market: StoredMarket): Ge
   const snapshot = { type: 'snapshot', conditionId, outcome: otherOutcome(recorded), droppedLevels: 0 } as const;
   const untilMs = Math.min(Math.max(upMs, downMs) - 1, INSTANT_MAX_MS);
   for (const slice of snapshots.slices(market, recorded, Math.min(upMs, downMs), untilMs)) {
-    for (const { timestampMs, book } of bookCodec.decode(slice.payload).slice(slice.from, slice.to)) {
-      yield { ...snapshot, timestampMs, book: mirrorOf(book), id: undefined, assetId: undefined, mirrored: true };
+    for (const { timestampMs, receivedMs, book } of bookCodec.decode(slice.payload).slice(slice.from, slice.to)) {
+      const mirrored = { timestampMs, receivedMs, book: mirrorOf(book), mirrored: true };
+      yield { ...snapshot, ...mirrored, id: undefined, assetId: undefined };
     }
   }
 }

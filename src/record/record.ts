@@ -1,4 +1,5 @@
 import type { Gap } from '../domain/gap.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
@@ -11,6 +12,8 @@ interface OutcomeRecord {
   readonly conditionId: string;
   readonly outcome: Outcome;
   readonly timestampMs: number;
+  /** The arrival by the recorder's clock; undefined if the recording does not state it. */
+  readonly receivedMs?: InstantMs | undefined;
   /** The record's id in the archive that exported it; undefined: the import gives it a new one. */
   readonly id: number | undefined;
   /** Undefined when the recording has none; must be the market's. */
@@ -50,11 +53,12 @@ interface LastTradePriceRecord extends OutcomeRecord {
   readonly price: number;
 }
 
-interface CoinPriceRecord {
+export interface CoinPriceRecord {
   readonly type: 'coinPrice';
   readonly symbol: string;
   readonly source: string;
   readonly timestampMs: number;
+  readonly receivedMs?: InstantMs | undefined;
   readonly id: number | undefined;
   readonly price: number;
   /** Details of a trade of the coin, as far as the recording has them. The size is a number of coins. */

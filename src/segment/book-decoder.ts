@@ -5,12 +5,14 @@ import { type BookRecord, EDITS_IN_HALF_MAX, EditLog, SKIP_IN_OP_MAX } from './b
 import { Ladder, outsidePrice } from './ladder.ts';
 import { DOUBLES, divisorOf, readScale } from './scale.ts';
 import {
+  arrivalsIn,
   readSegmentHeader,
   SEGMENT_PAYLOAD_BYTES,
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
   type SegmentHeader,
   type SegmentSlice,
+  withArrival,
 } from './segment-header.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
@@ -30,6 +32,7 @@ const NO_HEAD: SegmentHeader = {
   count: 0,
   timestamps: new Float64Array(0),
   ids: new Float64Array(0),
+  arrivalsOffset: 0,
   bodyOffset: 0,
 };
 
@@ -297,9 +300,12 @@ function column({ values, length }: Ladder, offset: 0 | 1, scale: number): numbe
 function decodeBooks(payload: Uint8Array): BookRecord[] {
   const reader = new BookReader(payload);
   const { head } = reader;
+  const arrivals = arrivalsIn({ payload, head });
   const records: BookRecord[] = [];
   while (reader.advance()) {
-    records.push({ timestampMs: head.timestamps[reader.index]!, id: head.ids[reader.index]!, book: bookOf(reader) });
+    const { index } = reader;
+    const record = { timestampMs: head.timestamps[index]!, id: head.ids[index]!, book: bookOf(reader) };
+    records.push(withArrival(record, arrivals, index));
   }
   return records;
 }

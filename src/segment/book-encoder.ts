@@ -66,7 +66,7 @@ export class BookEncoder {
   #fill(table: ChangeTable, writes: boolean): number | undefined {
     const body = this.#body;
     const bytesMax = this.#writeKeyframe(table);
-    const head = new SegmentHeaderBytes();
+    const head = new SegmentHeaderBytes(this.#records[this.#from]!);
     let length = body.length;
     for (let count = 1; count < this.#countMax; count += 1) {
       const before = this.#records[this.#from + count - 1]!;

@@ -1,8 +1,8 @@
 import type { OrderBook } from '../domain/orderbook.ts';
-import type { Position } from '../domain/page.ts';
+import type { Received } from './segment-header.ts';
 
 /** A snapshot at its position in the series of one market and outcome. */
-export interface BookRecord extends Position {
+export interface BookRecord extends Received {
   readonly book: OrderBook;
 }
 

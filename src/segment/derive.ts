@@ -6,15 +6,16 @@ import type { QuoteRecord } from './quote-segment.ts';
 
 /**
  * The quotes that consecutive snapshots imply: one for each snapshot whose top of the book differs from that of the one before it.
- * `before` is the quote before the first snapshot. A derived quote has the position of the snapshot it was derived from.
+ * `before` is the quote before the first snapshot. A derived quote has the position and the arrival of the snapshot it
+ * was derived from.
  */
 export function deriveQuotes(before: Quote | undefined, snapshots: readonly BookRecord[]): QuoteRecord[] {
   const quotes: QuoteRecord[] = [];
   let current = before;
-  for (const { timestampMs, id, book } of snapshots) {
+  for (const { timestampMs, id, receivedMs, book } of snapshots) {
     if (current !== undefined && hasTop(book, current)) continue;
     current = topOfBook(book);
-    quotes.push({ timestampMs, id, quote: current });
+    quotes.push({ timestampMs, id, receivedMs, quote: current });
   }
   return quotes;
 }
@@ -28,12 +29,12 @@ export function deriveMids(before: Quote | undefined, snapshots: readonly BookRe
   let bidPrice = before?.bidPrice;
   let askPrice = before?.askPrice;
   let current = before === undefined ? undefined : midOf(before);
-  for (const { timestampMs, id, book } of snapshots) {
+  for (const { timestampMs, id, receivedMs, book } of snapshots) {
     // Most snapshots have the best prices, and so the mid, of the snapshot before.
     if (book.bidPrices[0] === bidPrice && book.askPrices[0] === askPrice) continue;
     const quote = topOfBook(book);
     const mid = midOf(quote);
-    if (mid !== undefined && mid !== current) mids.push({ timestampMs, id, price: mid });
+    if (mid !== undefined && mid !== current) mids.push({ timestampMs, id, receivedMs, price: mid });
     current = mid;
     bidPrice = quote.bidPrice;
     askPrice = quote.askPrice;

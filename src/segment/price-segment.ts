@@ -1,13 +1,15 @@
 import { toScaled } from '../domain/decimal.ts';
-import type { Position } from '../domain/page.ts';
 import { sameTrade, type TradeDetails } from '../domain/trade.ts';
 import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
+  arrivalsIn,
   type EncodedSegment,
+  type Received,
   readSegmentHeader,
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
   type SegmentSlice,
+  withArrival,
   writeSegmentHeader,
 } from './segment-header.ts';
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
@@ -17,7 +19,7 @@ import { damaged, VarintReader, VarintWriter } from './varint.ts';
 const DETAILED_RECORDS = 48;
 
 /** A price at its position in one series: an outcome's mids or trades, or a coin's prices from one source. */
-export interface PriceRecord extends Position {
+export interface PriceRecord extends Received {
   readonly price: number;
   /** Details of a trade; undefined for a price that is not a trade's. */
   readonly trade?: TradeDetails | undefined;
@@ -66,10 +68,11 @@ function decodePrices(payload: Uint8Array): PriceRecord[] {
   const head = readSegmentHeader(payload);
   const reader = new VarintReader(payload, head.bodyOffset);
   const scale = readScale(reader);
+  const arrivals = arrivalsIn({ payload, head });
   const records: PriceRecord[] = [];
   let scaled = 0;
   for (let i = 0; i < head.count; i += 1) {
-    const position = { timestampMs: head.timestamps[i]!, id: head.ids[i]! };
+    const position = withArrival({ timestampMs: head.timestamps[i]!, id: head.ids[i]! }, arrivals, i);
     if (scale === DOUBLES) {
       records.push({ ...position, price: reader.double() });
       continue;

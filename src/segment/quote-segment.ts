@@ -1,12 +1,14 @@
 import { DECIMAL_PLACES_MAX, toScaled } from '../domain/decimal.ts';
-import type { Position } from '../domain/page.ts';
 import { type Quote, sameQuote } from '../domain/quote.ts';
 import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
+  arrivalsIn,
   type EncodedSegment,
+  type Received,
   readSegmentHeader,
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
+  withArrival,
   writeSegmentHeader,
 } from './segment-header.ts';
 import {
@@ -24,7 +26,7 @@ import {
 import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
 /** A top of book at its position in the series of one market and outcome. */
-export interface QuoteRecord extends Position {
+export interface QuoteRecord extends Received {
   readonly quote: Quote;
 }
 
@@ -176,6 +178,7 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
   const bid: Side = { isPresent: false, price: 0, size: 0 };
   const ask: Side = { isPresent: false, price: 0, size: 0 };
   const [priceUnit, sizeUnit] = [divisorOf(scales.price), divisorOf(scales.size)];
+  const arrivals = arrivalsIn({ payload, head });
   const records: QuoteRecord[] = [];
   for (let i = 0; i < head.count; i += 1) {
     for (let more = true; more; ) {
@@ -189,7 +192,7 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
       askPrice: ask.isPresent ? ask.price / priceUnit : undefined,
       askSize: ask.isPresent ? ask.size / sizeUnit : undefined,
     };
-    records.push({ timestampMs: head.timestamps[i]!, id: head.ids[i]!, quote });
+    records.push(withArrival({ timestampMs: head.timestamps[i]!, id: head.ids[i]!, quote }, arrivals, i));
   }
   input.mustBeAtEnd();
   return records;

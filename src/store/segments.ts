@@ -1,8 +1,10 @@
+import type { InstantMs } from '../domain/instant.ts';
 import { comparePositions, type NearestMode, type PageQuery, type Position } from '../domain/page.ts';
 import {
   type EncodedSegment,
   firstAfter,
   type OpenSegment,
+  type Received,
   readSegmentHeader,
   type SegmentCodec,
   type SegmentSlice,
@@ -183,9 +185,10 @@ export class Segments {
 
   /**
    * The records of `incoming` (ascending by timestamp, ties in the order of arrival) that the series does not have at the same
-   * timestamp, each as often as its `occurrence` says: once by default.
+   * timestamp, each as often as its `occurrence` says: once by default. Of those that repeat each other it has the first, with the
+   * earliest arrival.
    */
-  newRecords<R extends Position, I extends R & Occurring>(
+  newRecords<R extends Received, I extends R & Occurring>(
     seriesId: number,
     incoming: readonly I[],
     codec: SegmentCodec<R>,
@@ -414,8 +417,13 @@ function inPositionOrder<R extends Position>(records: R[]): R[] {
   return inOrder ? records : records.sort(comparePositions);
 }
 
+function arriveEarlier(record: { receivedMs?: InstantMs | undefined }, receivedMs: InstantMs | undefined): void {
+  if (receivedMs === undefined) return;
+  record.receivedMs = Math.min(receivedMs, record.receivedMs ?? receivedMs);
+}
+
 /** Leaves out the records of `incoming` that occur `occurrence` times or more among `present` and earlier ones of their timestamp. */
-function withoutRepeats<R extends Position, I extends R & Occurring>(
+function withoutRepeats<R extends Received, I extends R & Occurring>(
   present: readonly R[],
   incoming: readonly I[],
   codec: SegmentCodec<R>,
@@ -440,7 +448,11 @@ function withoutRepeats<R extends Position, I extends R & Occurring>(
       for (; p < present.length && present[p]!.timestampMs === timestampMs; p += 1) add(present[p]!);
     }
     const same = found(record);
-    if ((same?.count ?? 0) >= occurrence) continue;
+    if (same !== undefined && same.count >= occurrence) {
+      // Without effect on a stored record: `present` is only compared.
+      arriveEarlier(same.record, record.receivedMs);
+      continue;
+    }
     fresh.push(record);
     if (same === undefined) known.push({ record, count: 1 });
     else same.count += 1;

@@ -340,7 +340,7 @@ describe('a recording', () => {
 
   test.each<[string, (payload: Buffer) => Buffer, string]>([
     ['is of version 1', (payload) => Buffer.concat([Buffer.of(1), payload.subarray(1)]), 'of an unknown version'],
-    ['is of version 3', (payload) => Buffer.concat([Buffer.of(3), payload.subarray(1)]), 'of an unknown version'],
+    ['is of version 4', (payload) => Buffer.concat([Buffer.of(4), payload.subarray(1)]), 'of an unknown version'],
     ['ends too soon', (payload) => payload.subarray(0, -1), ''],
     [
       'edits a level that does not exist',
@@ -404,6 +404,16 @@ describe('the file', () => {
   test('can be copied: it imports nothing, needs nothing of Bun or Node, and has fewer than 150 lines', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(150);
     expect(text).not.toMatch(/^\s*import\b|\bimport\(|\brequire\b|\bBun\b\.|\bBuffer\b|\bprocess\b/m);
+  });
+
+  test('reads the snapshots of segments with arrivals', async () => {
+    using place = temporaryArchive();
+    const books = randomBooks(3, 300, { priceScale: 2, sizes: 'cents', levelsMax: 9, changesMax: 3 });
+    const records = recordsOf(books, 'up', 250).map((record, i) =>
+      i % 5 === 0 ? record : { ...record, receivedAt: START_MS + 250 * i + ((i * 7919) % 300) },
+    );
+    await importRecords(place.archive, [sampleMarket(), ...records]);
+    expectSame(await read(await segmentsOf(place.archive)), await allPagesOf(place.archive));
   });
 
   test.skipIf(Bun.which('node') === null)('reads the same in Node (where there is one)', async () => {

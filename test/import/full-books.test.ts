@@ -68,7 +68,7 @@ const FORMATS: Readonly<Record<string, readonly [name: string, bytes: string | U
 
 interface Imported {
   readonly report: ImportReport;
-  readonly books: ReturnType<typeof booksOf>;
+  readonly books: Omit<ReturnType<typeof booksOf>[number], 'receivedMs'>[];
   readonly gaps: number;
 }
 
@@ -79,7 +79,8 @@ async function imported(files: readonly (readonly [name: string, bytes: string |
   for (const [name, bytes] of files) writeFileSync(join(directory.path, name), bytes);
   const report = await importPaths(place.archive, directory.path);
   const market = place.archive.markets.findByConditionId(CONDITION_ID)!;
-  const books = booksOf(place.archive, market.slug, 'up');
+  // One of the formats states arrivals.
+  const books = booksOf(place.archive, market.slug, 'up').map(({ receivedMs: _, ...record }) => record);
   return { report, books, gaps: place.archive.gaps.list(market.key).length };
 }
 

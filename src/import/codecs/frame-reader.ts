@@ -11,10 +11,10 @@ const MARKET_EVENTS: readonly unknown[] = ['new_market', 'market_resolved'];
 
 /**
  * Reads the frames in a value, either text or parsed JSON: frames of the venue's market channel and of coin price feeds. `read` may
- * throw 'rejected-record'. `number` is that of the line or row.
+ * throw 'rejected-record'. `number` is that of the line or row; `receivedMs` the arrival of frames that do not state their own.
  */
-export function takeFrames(read: () => unknown, number: number, sink: RecordSink): void {
-  for (const part of partsOf(read)) takePart(part, number, sink);
+export function takeFrames(read: () => unknown, number: number, sink: RecordSink, receivedMs?: number): void {
+  for (const part of partsOf(read, receivedMs)) takePart(part, number, sink);
 }
 
 function takePart(part: LinePart, number: number, sink: RecordSink): void {
@@ -23,8 +23,8 @@ function takePart(part: LinePart, number: number, sink: RecordSink): void {
   } else if ('malformed' in part) {
     sink.reject(sink.item(UNKNOWN, number), part.malformed);
   } else if (!isVenueMessage(part.frame)) {
-    takeOther(part.frame, number, sink);
-  } else if (!takeChannelMessage(part.frame, number, sink)) {
+    takeOther(part.frame, number, sink, part.receivedMs);
+  } else if (!takeChannelMessage(part.frame, number, sink, part.receivedMs)) {
     sink.reject(sink.item(UNKNOWN, number), unknownFrame(part.frame));
   }
 }
@@ -34,10 +34,12 @@ export function hasFrame(value: unknown): boolean {
   return partsOf(() => value).some(isKnown);
 }
 
-function partsOf(read: () => unknown): LinePart[] {
+function partsOf(read: () => unknown, receivedMs?: number): LinePart[] {
   const parts = attempt(() => {
     const value = read();
-    return typeof value === 'string' ? partsOfLine(value, isSpotFrame) : partsOfValue(value, isSpotFrame);
+    return typeof value === 'string'
+      ? partsOfLine(value, isSpotFrame, receivedMs)
+      : partsOfValue(value, isSpotFrame, receivedMs);
   });
   return parts instanceof DomainError ? [{ malformed: parts.message }] : parts;
 }
@@ -49,12 +51,12 @@ function isKnown(part: LinePart): boolean {
   return isBook || MARKET_EVENTS.includes(frame.event_type) || isSpotFrame(frame);
 }
 
-function takeOther(frame: Fields, line: number, sink: RecordSink): void {
+function takeOther(frame: Fields, line: number, sink: RecordSink, receivedMs: number | undefined): void {
   const spot = spotOf(frame);
   if (spot === undefined) sink.reject(sink.item(UNKNOWN, line), unknownFrame(frame));
   else if (spot instanceof DomainError) sink.reject(sink.item('coin price', line), spot.message);
   else if (spot.items.length === 0) sink.ignore(spot.kind);
-  else sink.take(spot.kind, line, () => spot.items);
+  else sink.take(spot.kind, line, () => spot.items.map((item) => ({ ...item, receivedMs })));
 }
 
 function isSpotFrame(frame: Fields): boolean {

@@ -116,6 +116,7 @@ export function parseRecord(value: unknown): RecordedItem {
         symbol: coinField(value),
         source: textField(value, 'source'),
         timestampMs: instantField(value, 'timestamp'),
+        receivedMs: optional(value, 'receivedAt', instantField),
         id: recordIdField(value),
         price: figure(value.price, 'price'),
         trade: tradeFields(value, OWN_TRADE_NAMES),
@@ -132,6 +133,7 @@ function outcomeFields(fields: Fields) {
     conditionId: conditionIdField(fields),
     outcome: outcomeField(fields),
     timestampMs: instantField(fields, 'timestamp'),
+    receivedMs: optional(fields, 'receivedAt', instantField),
     id: recordIdField(fields),
     assetId: optional(fields, 'assetId', numericField),
   };

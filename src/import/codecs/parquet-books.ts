@@ -1,6 +1,7 @@
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
+import { arrivalMs } from '../../record/arrival-field.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
-import { conditionIdField, isFields, rejected } from '../../record/fields.ts';
+import { conditionIdField, type Fields, isFields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { type BookMessage, bookMessage } from '../../venue/book-message-parser.ts';
 import type { Codec } from '../codec.ts';
@@ -11,8 +12,9 @@ import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
 import { LastTradePrices } from '../rebuild/last-trade-prices.ts';
 import { UnknownName } from '../unknown-name.ts';
 
-/** The column with the message as it was received, the only one that is read. */
+/** The column with the message as it was received, and the one with its arrival. */
 const MESSAGE = 'raw_data';
+const ARRIVAL = 'timestamp';
 /** Maximum number of rows in memory at a time. */
 const READ_ROWS = 16_384;
 
@@ -33,10 +35,11 @@ export function parquetBooks(): Codec {
       const file = await ParquetFile.open(path, copy);
       const scanner = BookScanner.ofMessages();
       const prices = new LastTradePrices();
-      for (const range of file.ranges([MESSAGE], READ_ROWS)) {
-        const rows = await file.read(range, [MESSAGE], { parsers: TEXT_AS_BYTES });
+      const columns = [MESSAGE, ARRIVAL].filter((column) => file.metadata.schema.some(({ name }) => name === column));
+      for (const range of file.ranges(columns, READ_ROWS)) {
+        const rows = await file.read(range, columns, { parsers: TEXT_AS_BYTES });
         for (const [index, row] of rows.entries()) {
-          sink.take('book', range.start + index + 1, () => recordsOf(row[MESSAGE], scanner, prices, sink.markets));
+          sink.take('book', range.start + index + 1, () => recordsOf(row, scanner, prices, sink.markets));
         }
       }
     },
@@ -45,7 +48,7 @@ export function parquetBooks(): Codec {
 
 /** The snapshot of a message, and the price of the last trade if it is known. Messages that the scanner declines are parsed as JSON. */
 function recordsOf(
-  raw: unknown,
+  { [MESSAGE]: raw, [ARRIVAL]: received }: Fields,
   scanner: BookScanner,
   prices: LastTradePrices,
   markets: KnownMarkets,
@@ -63,7 +66,7 @@ function recordsOf(
     assetId,
   };
   const price = prices.of(assetId, claim, lastTradePrice);
-  const snapshot: RecordedItem = { ...book, type: 'snapshot', ...labels };
+  const snapshot: RecordedItem = { ...book, type: 'snapshot', ...labels, receivedMs: arrivalMs(received) };
   return price === undefined ? [snapshot] : [snapshot, { type: 'lastTradePrice', ...labels, price }];
 }
 

@@ -1,5 +1,6 @@
 import type { ParquetParsers, SchemaElement } from 'hyparquet';
 import { powerOfTen, SIGNIFICANT_DIGITS_MAX } from '../../domain/decimal.ts';
+import { arrivalMs } from '../../record/arrival-field.ts';
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, refusal, rejected } from '../../record/fields.ts';
 import { bookKind } from '../../venue/book-message-parser.ts';
@@ -111,7 +112,7 @@ function knownRanges(
 
 function take(row: Fields, number: number, scales: ReadonlyMap<string, number>, sink: RecordSink): void {
   try {
-    if (takeChannelMessage(frameOf(row, scales), number, sink)) return;
+    if (takeChannelMessage(frameOf(row, scales), number, sink, arrivalMs(row.timestamp_received))) return;
     throw rejected(`event_type ${JSON.stringify(String(textOf(row.event_type)).slice(0, 40))} is unknown`);
   } catch (error) {
     sink.reject(

@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
-import { formatInstant, isInstant } from '../../domain/instant.ts';
+import { formatInstant, instantOrNull, isInstant } from '../../domain/instant.ts';
 import { LEVELS_MAX, type OrderBook } from '../../domain/orderbook.ts';
 import { parseJsonExactly } from '../../record/exact-json.ts';
 import { type Fields, isFields, nonNegative, rejected } from '../../record/fields.ts';
@@ -8,6 +8,7 @@ import { BookReader, bookOf } from '../../segment/book-decoder.ts';
 import { priceCodec } from '../../segment/price-segment.ts';
 import { quoteCodec } from '../../segment/quote-segment.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from '../../segment/segment-frames.ts';
+import { arrivalsIn, type Received, withArrival } from '../../segment/segment-header.ts';
 import { VarintReader } from '../../segment/varint.ts';
 import type { Codec } from '../codec.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
@@ -80,12 +81,14 @@ class SegmentsReader {
   #takeBooks(frame: SegmentFrame, labels: Fields, payload: Uint8Array, from: number, count: number): void {
     const reader = this.#readable(frame, () => new BookReader(payload));
     const { timestamps, ids } = reader.head;
+    const arrivals = this.#readable(frame, () => arrivalsIn({ payload, head: reader.head }));
     for (let index = 0; index < from + count; index += 1) {
       this.#readable(frame, () => reader.advanceTo(index));
       // No export writes such a book.
       if (reader.bids.length > LEVELS_MAX || reader.asks.length > LEVELS_MAX) throw this.#damaged(frame);
       if (index < from) continue;
-      this.#take(labels, timestamps[index]!, ids[index]!, { bids: [], asks: [] }, (item) => {
+      const record = withArrival({ timestampMs: timestamps[index]!, id: ids[index]! }, arrivals, index);
+      this.#take(labels, record, { bids: [], asks: [] }, (item) => {
         if (item.type !== 'snapshot') throw this.#damaged(frame);
         return { ...item, book: checked(bookOf(reader)) };
       });
@@ -99,22 +102,22 @@ class SegmentsReader {
     if (from + count > records.length) throw this.#damaged(frame);
     for (const record of records.slice(from, from + count)) {
       const values = 'quote' in record ? record.quote : { price: record.price, ...record.trade };
-      this.#take(labels, record.timestampMs, record.id, values, (item) => item);
+      this.#take(labels, record, values, (item) => item);
     }
   }
 
   /** Adds the record of `labels` and `values`. `finish` completes the parsed record. */
   #take(
     labels: Fields,
-    timestampMs: number,
-    id: number,
+    { timestampMs, id, receivedMs }: Received,
     values: object,
     finish: (item: RecordedItem) => RecordedItem,
   ): void {
     this.#records += 1;
     // As text: `parseRecord` rejects numbers that look like seconds.
     const timestamp = isInstant(timestampMs) ? formatInstant(timestampMs) : timestampMs;
-    const record = { ...labels, id, timestamp, ...values };
+    const receivedAt = instantOrNull(receivedMs);
+    const record = { ...labels, id, timestamp, receivedAt, ...values };
     this.#sink.take(String(labels.type), this.#records, () => [finish(parseRecord(record))]);
   }
 

@@ -1,5 +1,6 @@
 import { knownCoin, parseCoin } from '../../domain/coin.ts';
 import { BINANCE, CHAINLINK, COINBASE, chainlinkTwap, PYTH } from '../../domain/publisher.ts';
+import { arrivalMs } from '../../record/arrival-field.ts';
 import { instantField } from '../../record/fields.ts';
 import type { Codec } from '../codec.ts';
 import { hasColumns, readRows } from '../parse/csv.ts';
@@ -36,7 +37,8 @@ export function spotCsv(): Codec {
           const value = row();
           const timestampMs = instantField({ [TIME]: value(TIME) }, TIME);
           const price = feedPrice(value('value'), value('full_accuracy_value'));
-          return [coinPrice(series.symbol, series.source, timestampMs, price)];
+          const receivedMs = arrivalMs(value('recv_ms'));
+          return [{ ...coinPrice(series.symbol, series.source, timestampMs, price), receivedMs }];
         });
       });
     },

@@ -1,6 +1,7 @@
+import { arrivalMs, arrivalOf } from '../../record/arrival-field.ts';
 import { parseFrameJson } from '../../record/exact-json.ts';
 import { type Fields, isFields, refusal } from '../../record/fields.ts';
-import { withoutStamp } from '../parse/stamped-line.ts';
+import { stampOf, withoutStamp } from '../parse/stamped-line.ts';
 
 /** The fields in which recorders keep the received frame, which may be any text. */
 const WRAPPERS = ['payload', 'message', 'msg', 'data', 'frame', 'raw', 'raw_data'];
@@ -27,8 +28,8 @@ const CONTROL_TYPES = new Set(
 );
 
 export type LinePart =
-  /** A JSON object without wrapper: a message of the venue, of another feed, or unknown. */
-  | { readonly frame: Fields }
+  /** A JSON object without wrapper: a message of the venue, of another feed, or unknown; and its arrival, if the recording states it. */
+  | { readonly frame: Fields; readonly receivedMs: number | undefined }
   /** A part without records. The text is its kind. */
   | { readonly control: string }
   /** A part that cannot be read. The text is the reason. */
@@ -36,14 +37,22 @@ export type LinePart =
 
 /**
  * The frames of one line: an object or an array of objects, which may be text within text or wrapped in an object of the recorder.
- * `isFrame` returns true if an object is a message although it has a field with a wrapper's name.
+ * `isFrame` returns true if an object is a message although it has a field with a wrapper's name. `receivedMs`: the arrival of frames
+ * whose wrappers do not state it; the innermost wrapper counts.
  */
-export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
+export function partsOfLine(
+  text: string,
+  isFrame: (frame: Fields) => boolean,
+  receivedMs?: number,
+  depth = 0,
+): LinePart[] {
   const trimmed = text.trim();
   if (trimmed === '') return [{ control: 'empty frame' }];
   if (HEARTBEAT.test(trimmed)) return [{ control: trimmed.toUpperCase() }];
   try {
-    return partsOfValue(parseFrameJson(depth === 0 ? withoutStamp(trimmed) : trimmed), isFrame, depth);
+    const stamp = depth === 0 ? stampOf(trimmed) : undefined;
+    const value = parseFrameJson(stamp === undefined ? trimmed : withoutStamp(trimmed));
+    return partsOfValue(value, isFrame, arrivalMs(stamp) ?? receivedMs, depth);
   } catch (error) {
     if (!(error instanceof SyntaxError)) return [{ malformed: refusal(error).message }];
     return [{ malformed: depth === 0 ? 'the line is not JSON' : 'the frame in the line is not JSON' }];
@@ -51,29 +60,33 @@ export function partsOfLine(text: string, isFrame: (frame: Fields) => boolean, d
 }
 
 /** The frames of a parsed line; see `partsOfLine`. */
-export function partsOfValue(value: unknown, isFrame: (frame: Fields) => boolean, depth = 0): LinePart[] {
+export function partsOfValue(
+  value: unknown,
+  isFrame: (frame: Fields) => boolean,
+  outerMs?: number,
+  depth = 0,
+): LinePart[] {
   if (depth > DEPTH_MAX) return [{ malformed: `the frame is wrapped more than ${DEPTH_MAX} times` }];
-  if (typeof value === 'string') return partsOfLine(value, isFrame, depth + 1);
+  if (typeof value === 'string') return partsOfLine(value, isFrame, outerMs, depth + 1);
   if (Array.isArray(value)) {
     if (value.length === 0) return [{ control: 'empty frame' }];
-    return withoutTimes(value).flatMap((element) => partsOfValue(element, isFrame, depth + 1));
+    const first = Math.max(0, value.findIndex(holdsFrame));
+    const receivedMs = value.slice(0, first).map(arrivalMs).find(Boolean) ?? outerMs;
+    return value.slice(first).flatMap((element) => partsOfValue(element, isFrame, receivedMs, depth + 1));
   }
   if (!isFields(value)) return [{ malformed: 'the frame is not a JSON object' }];
+  const receivedMs = arrivalOf(value) ?? outerMs;
   const name = wrapperOf(value);
   const isWhole = isVenueMessage(value) && (name === undefined || hasContent(value));
-  if (isWhole || isFrame(value)) return [{ frame: value }];
+  if (isWhole || isFrame(value)) return [{ frame: value, receivedMs }];
   const row = channelRow(value);
-  if (row !== undefined) return [{ frame: row }];
+  if (row !== undefined) return [{ frame: row, receivedMs }];
   const control = controlOf(value);
   // Recorders write null if there was no frame.
-  if (name !== undefined && value[name] !== null) return partsOfValue(wrappedIn(value, name), isFrame, depth + 1);
-  return [control === undefined ? { frame: value } : { control }];
-}
-
-/** The elements of an array from the first frame on: `[time, frame]`. */
-function withoutTimes(elements: readonly unknown[]): readonly unknown[] {
-  const first = elements.findIndex(holdsFrame);
-  return first < 0 ? elements : elements.slice(first);
+  if (name !== undefined && value[name] !== null) {
+    return partsOfValue(wrappedIn(value, name), isFrame, receivedMs, depth + 1);
+  }
+  return [control === undefined ? { frame: value, receivedMs } : { control }];
 }
 
 /** Returns true for an object, an array, or a text that may be the JSON of one. */

@@ -35,6 +35,7 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
     rows: top('rows'),
     frames: top('frames'),
     time: top('time'),
+    received: top('received'),
     market: top('market'),
     outcome: top('outcome'),
   };
@@ -44,6 +45,7 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   refuse(framesProblem(mapping));
   refuse(marketProblem(mapping));
   if (mapping.time !== undefined) refuse(timeProblem(mapping.time, 'time', undefined));
+  if (mapping.received !== undefined) refuse(timeProblem(mapping.received, 'received', mapping.time));
   if (mapping.outcome !== undefined) refuse(outcomeProblem(mapping.outcome, 'outcome'));
   for (const section of sections) refuse(sectionProblem(section, mapping));
   if (sections.length === 0 && (mapping.market ?? mapping.frames) === undefined) {

@@ -78,9 +78,10 @@ const FACTS = [
 ] as const;
 
 export function recordMaker(mapping: Mapping): RecordMaker {
-  const { market, rows = {}, time } = mapping;
+  const { market, rows = {}, time, received } = mapping;
   const sections = mapping.sections.map((section) => compiled(section, mapping));
   const readTime = time === undefined ? undefined : timeReader(time, 'time', undefined);
+  const readArrival = received === undefined ? undefined : timeReader(received, 'received', time);
   const readOutcome = mapping.outcome === undefined ? undefined : outcomeReader(mapping.outcome);
   const markets = market === undefined ? undefined : marketReader(market, time);
   const statesMarkets =
@@ -124,9 +125,10 @@ export function recordMaker(mapping: Mapping): RecordMaker {
       const isRead = markets !== undefined && (found.length > 0 || statesMarkets);
       const atMs = found[0]?.timestampMs ?? readTime?.(row);
       const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
+      const receivedMs = unlessRefused(() => readArrival?.(row));
       const made = [
-        ...coinPrices,
-        ...found.flatMap((one) => unlessRefused(() => numbered(labelled(one, read!), row)) ?? []),
+        ...coinPrices.map((price) => ({ ...price, receivedMs })),
+        ...found.flatMap((one) => unlessRefused(() => ({ ...numbered(labelled(one, read!), row), receivedMs })) ?? []),
       ];
       const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
       return { records: read === undefined ? records : withMarket(records, read, markets!), refused };

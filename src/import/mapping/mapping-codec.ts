@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import { attempt, attempted, isFields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
@@ -10,6 +11,7 @@ import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
 import { type RowRecords, recordMaker } from './mapped-records.ts';
+import { timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, textOf } from './mapped-value.ts';
 import { columnsOfMapping } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
@@ -29,7 +31,7 @@ const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
 
 /** Reads the rows of files as a mapping describes them. If a record of a row is refused, its other records are still stored. */
 export function mappingCodec(mapping: Mapping): Codec {
-  const { name, rows = {}, sections } = mapping;
+  const { name, rows = {}, received, sections } = mapping;
   const columns = columnsOfMapping(mapping);
   const maker = recordMaker(mapping);
   const readKind = rows.only === undefined ? undefined : fieldReader(rows.only.field);
@@ -37,6 +39,11 @@ export function mappingCodec(mapping: Mapping): Codec {
   const isOther = (row: MappedRow) =>
     readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '');
   const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
+  const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
+  const arrivalOfRow = (row: MappedRow | DomainError) => {
+    const receivedMs = row instanceof DomainError ? undefined : attempt(() => readArrival?.(row));
+    return receivedMs instanceof DomainError ? undefined : receivedMs;
+  };
   return {
     format: `mapping ${name}`,
     input: '',
@@ -58,7 +65,7 @@ export function mappingCodec(mapping: Mapping): Codec {
         });
         if (row === undefined) ignore(OTHER_ROW);
         else if (readFrames !== undefined) {
-          takeFrames(() => readFrames(attempted(row)) ?? '', number, sink);
+          takeFrames(() => readFrames(attempted(row)) ?? '', number, sink, arrivalOfRow(row));
         } else {
           const found = attempt(() => maker.records(attempted(row), number, sink.markets));
           if (found === undefined) ignore(EMPTY_ROW);

@@ -9,7 +9,15 @@ const SIDES = ['bids', 'asks'];
  * The columns that a mapping reads, each once. For a member of JSON in a column, or of a list, it is the column itself. For JSON the names
  * of members may have points.
  */
-export function columnsOfMapping({ rows = {}, frames, time, market, outcome, sections }: Mapping): readonly string[] {
+export function columnsOfMapping({
+  rows = {},
+  frames,
+  time,
+  received,
+  market,
+  outcome,
+  sections,
+}: Mapping): readonly string[] {
   const json = rows.json ?? [];
   const ofSections = sections.flatMap((section) => {
     const { kind: _kind, name: _name, each, ...keys } = section;
@@ -17,7 +25,7 @@ export function columnsOfMapping({ rows = {}, frames, time, market, outcome, sec
   });
   // A section with a list may still use the row's own time.
   const names = [
-    ...fieldsIn({ frames, time, market, outcome }),
+    ...fieldsIn({ frames, time, received, market, outcome }),
     ...ofSections,
     ...(rows.only === undefined ? [] : [rows.only.field]),
   ];

@@ -131,6 +131,8 @@ export const TOP_SCHEMAS = {
   /** The field of a row that has frames of the venue, as text or as JSON. */
   frames: Type.Object({ field: Text }, CLOSED),
   time: MappedTime,
+  /** When the recorder received the row. */
+  received: MappedTime,
   market: Type.Object(
     {
       condition_id: optional(MappedValue),

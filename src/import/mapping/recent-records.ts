@@ -39,10 +39,11 @@ export class RecentRecords {
   }
 }
 
-/** Returns true if two records of a series and instant are equal, apart from their asset ids: the first may not have known its asset. */
+/** Returns true if two records of a series and instant are equal, apart from their arrivals and asset ids: the first may not have known its asset. */
 function isSameRecord(a: RecordedItem, b: RecordedItem): boolean {
   if (a.type === 'snapshot' && b.type === 'snapshot') return sameBook(a.book, b.book);
-  return Bun.deepEquals({ ...a, assetId: undefined }, { ...b, assetId: undefined });
+  const values = (record: RecordedItem) => ({ ...record, assetId: undefined, receivedMs: undefined });
+  return Bun.deepEquals(values(a), values(b));
 }
 
 /** The series and instant of a record; undefined if it may have several of one instant. */

@@ -25,6 +25,7 @@ const MIRRORED = 256;
 const HASH = 512;
 const TICK_SIZE = 1024;
 const LAST_TRADE_PRICE = 2048;
+const RECEIVED_AT = 4096;
 /** A field that is ignored. */
 const OTHER = 0;
 /** The lines that a scanner reads: the bits of its fields by their names, those that it needs, and its `type`. */
@@ -44,6 +45,7 @@ const SNAPSHOT_FIELDS: ReadonlyMap<string, number> = new Map([
   ['id', ID],
   ['assetId', ASSET_ID],
   ['mirrored', MIRRORED],
+  ['receivedAt', RECEIVED_AT],
 ]);
 /** bookreel's own records. */
 const SNAPSHOTS: LineFormat = {
@@ -134,6 +136,7 @@ export class BookScanner {
   #outcomeRead: Outcome | undefined;
   #assetIdRead: string | undefined;
   #timestampMs = NOT_PLAIN;
+  #receivedMs: number | undefined;
   #id: number | undefined;
   #mirrored = false;
   #hash: string | undefined;
@@ -201,6 +204,7 @@ export class BookScanner {
     this.#conditionIdRead = undefined;
     this.#outcomeRead = this.#format === MESSAGES ? 'up' : undefined;
     this.#assetIdRead = undefined;
+    this.#receivedMs = undefined;
     this.#id = undefined;
     this.#mirrored = false;
     this.#hash = undefined;
@@ -235,6 +239,9 @@ export class BookScanner {
       case TIMESTAMP:
         this.#timestampMs = this.#takeInstant();
         return this.#timestampMs !== NOT_PLAIN;
+      case RECEIVED_AT:
+        this.#receivedMs = this.#takeInstant();
+        return this.#receivedMs !== NOT_PLAIN;
       case BIDS:
         return this.#takeSide('bids', -1);
       case ASKS:
@@ -334,6 +341,7 @@ export class BookScanner {
       conditionId,
       outcome,
       timestampMs: this.#timestampMs,
+      receivedMs: this.#receivedMs,
       id: this.#id,
       assetId: this.#assetIdRead,
       book: scanned.book(),

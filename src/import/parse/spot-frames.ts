@@ -11,7 +11,7 @@ import {
   rejected,
   stated,
 } from '../../record/fields.ts';
-import type { RecordedItem } from '../../record/record.ts';
+import type { CoinPriceRecord } from '../../record/record.ts';
 import { coinOfPair, coinPrice, feedPrice, usdPrice } from './spot-price.ts';
 
 /** The coin prices of one frame. The feeds are the venue's (Chainlink and Binance), Binance's, Coinbase's and Pyth's. */
@@ -19,7 +19,7 @@ export interface SpotFrame {
   /** Its name in reports. */
   readonly kind: string;
   /** Empty for a frame without prices, such as an acknowledgement. */
-  readonly items: readonly RecordedItem[];
+  readonly items: readonly CoinPriceRecord[];
 }
 
 const RTDS_TOPIC = /^crypto_prices(?:_chainlink|_twap_[a-z]+)?$/;
@@ -121,7 +121,7 @@ function pythFrame({ parsed }: Fields): SpotFrame | undefined {
   return { kind: 'pyth price', items: parsed.map(pythPrice) };
 }
 
-function pythPrice(entry: unknown): RecordedItem {
+function pythPrice(entry: unknown): CoinPriceRecord {
   if (!isFields(entry) || !isFields(entry.price)) throw rejected('parsed has an entry without a price');
   const id = typeof entry.id === 'string' ? entry.id.toLowerCase().replace(/^0x/, '') : '';
   const symbol = COIN_OF_PYTH_FEED.get(id);

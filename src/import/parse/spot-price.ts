@@ -2,7 +2,7 @@ import { parseCoin } from '../../domain/coin.ts';
 import { parseFigure } from '../../domain/decimal.ts';
 import type { TradeDetails } from '../../domain/trade.ts';
 import { figure, rejected } from '../../record/fields.ts';
-import type { RecordedItem } from '../../record/record.ts';
+import type { CoinPriceRecord } from '../../record/record.ts';
 
 /** A higher number is not accepted as a coin's price. */
 const PRICE_MAX = 1e12;
@@ -18,7 +18,7 @@ export function coinPrice(
   timestampMs: number,
   price: number,
   trade?: TradeDetails,
-): RecordedItem {
+): CoinPriceRecord {
   return { type: 'coinPrice', symbol, source, timestampMs, id: undefined, price, trade };
 }
 

@@ -1,3 +1,4 @@
+import type { InstantMs } from '../../domain/instant.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { BestPrices } from '../../venue/best-prices.ts';
 import type { BookMessage, Change } from '../../venue/book-message-parser.ts';
@@ -11,7 +12,12 @@ export interface AssetTarget {
 }
 
 /** A message, or part of one, about one asset: it ends one part of its item. */
-export type AssetEvent = { readonly timestampMs: number; readonly item: SourceItem } & (
+export type AssetEvent = {
+  readonly timestampMs: number;
+  /** Its arrival; undefined if the recording does not state it. */
+  readonly receivedMs?: InstantMs | undefined;
+  readonly item: SourceItem;
+} & (
   | { readonly kind: 'change'; readonly change: Change }
   | { readonly kind: 'book'; readonly message: BookMessage }
   | { readonly kind: 'tick'; readonly tickSize: string }

@@ -63,6 +63,8 @@ export interface RebuiltMoment {
   levels: readonly StatedLevel[];
   /** True if each of its levels has one size, and that size changed the book before. */
   isPlain: boolean;
+  /** False if only a whole book states levels of the book: the changes of the moment do not lead to it. */
+  isReached: boolean;
   isFull: boolean;
   droppedLevels: number;
   /** Whole books of this import that are kept, with the price of the last trade in each. */
@@ -191,6 +193,7 @@ export class BookRebuild {
       before,
       levels,
       isPlain: false,
+      isReached: true,
       isFull: moment.isFull,
       droppedLevels: 0,
       kept: NOTHING_KEPT,
@@ -497,7 +500,8 @@ export class BookRebuild {
     this.#foreign = undefined;
     this.#proof.confirm(result.moment.timestampMs);
     result.book = before !== undefined && sameBook(before, book) ? before : book;
-    if (this.#book === undefined || !sameBook(this.#book, book)) result.isPlain = false;
+    result.isReached = this.#book !== undefined && sameBook(this.#book, book);
+    if (!result.isReached) result.isPlain = false;
     this.#setBook(result.book);
   }
 

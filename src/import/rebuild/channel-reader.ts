@@ -1,4 +1,5 @@
 import type { DomainError } from '../../domain/errors.ts';
+import type { InstantMs } from '../../domain/instant.ts';
 import type { MarketStatement } from '../../domain/market-statement.ts';
 import { isStandIn } from '../../domain/stand-in-id.ts';
 import { attempt, attempted, type Fields, rejected } from '../../record/fields.ts';
@@ -21,11 +22,14 @@ import type { RecordSink } from '../record-sink.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
 
-/** Counts a message of the market channel, and passes what it states to the sink. False: any other frame. */
-export function takeChannelMessage(frame: Fields, line: number, sink: RecordSink): boolean {
+/**
+ * Counts a message of the market channel, and passes what it states to the sink. False: any other frame. `receivedMs`: its arrival; undefined
+ * if the recording does not state it.
+ */
+export function takeChannelMessage(frame: Fields, line: number, sink: RecordSink, receivedMs?: InstantMs): boolean {
   const kind = bookKind(frame);
   if (kind !== undefined) {
-    takeBookMessage(kind, frame, line, sink);
+    takeBookMessage(kind, frame, { line, receivedMs }, sink);
   } else if (frame.event_type === 'new_market') {
     takeMarket('new_market', line, sink, () => announcedMarket(frame));
   } else if (frame.event_type === 'market_resolved') {
@@ -47,23 +51,31 @@ function takeMarket(kind: string, line: number, sink: RecordSink, read: () => Ma
   sink.take(kind, line, () => [{ type: 'market', statement: attempted(statement) }]);
 }
 
-function takeBookMessage(kind: BookKind, frame: Fields, line: number, sink: RecordSink): void {
-  if (kind === 'book') takeBook(frame, sink.item(kind, line), sink);
-  else if (kind === 'price_change') takeChanges(frame, line, sink);
-  else if (kind === 'last_trade_price') sink.take(kind, line, () => [trade(frame, sink)]);
+/** The place of a message in its file, and its arrival. */
+interface Arrival {
+  readonly line: number;
+  readonly receivedMs: InstantMs | undefined;
+}
+
+function takeBookMessage(kind: BookKind, frame: Fields, arrival: Arrival, sink: RecordSink): void {
+  const { line, receivedMs } = arrival;
+  if (kind === 'book') takeBook(frame, arrival, sink);
+  else if (kind === 'price_change') takeChanges(frame, arrival, sink);
+  else if (kind === 'last_trade_price') sink.take(kind, line, () => [{ ...trade(frame, sink), receivedMs }]);
   else takeTickOrBest(kind, frame, sink.item(kind, line), sink);
 }
 
-function takeBook(frame: Fields, item: SourceItem, sink: RecordSink): void {
+function takeBook(frame: Fields, { line, receivedMs }: Arrival, sink: RecordSink): void {
+  const item = sink.item('book', line);
   orReject(item, sink, () => {
     const message = bookMessage(frame);
     const target = targetOf(message, sink);
-    sink.state(target, { kind: 'book', timestampMs: message.timestampMs, message, item });
+    sink.state(target, { kind: 'book', timestampMs: message.timestampMs, receivedMs, message, item });
   });
 }
 
 /** Its item has a part per change: they may be about different assets. */
-function takeChanges(frame: Fields, line: number, sink: RecordSink): void {
+function takeChanges(frame: Fields, { line, receivedMs }: Arrival, sink: RecordSink): void {
   const changes = rawChanges(frame);
   const item = sink.item('price_change', line, Math.max(1, changes.length));
   if (changes.length === 0) sink.reject(item, 'the message has no changes');
@@ -72,7 +84,7 @@ function takeChanges(frame: Fields, line: number, sink: RecordSink): void {
       const change = changeOf(raw, frame);
       const target = targetOf(change, sink);
       const timestampMs = timestampOf(frame);
-      sink.state(target, { kind: 'change', timestampMs, change, item });
+      sink.state(target, { kind: 'change', timestampMs, receivedMs, change, item });
     });
   }
 }
@@ -96,7 +108,7 @@ function takeTickOrBest(
   });
 }
 
-function trade(frame: Fields, sink: RecordSink): RecordedItem {
+function trade(frame: Fields, sink: RecordSink): Extract<RecordedItem, { type: 'price' }> {
   const message = tradeMessage(frame);
   const target = targetOf(message, sink);
   const { timestampMs, price, trade } = message;

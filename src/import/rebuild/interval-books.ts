@@ -2,6 +2,7 @@ import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
+import { bookArrival } from './book-arrival.ts';
 import { BookRebuild, type RebuildStart, type RebuiltMoment } from './book-rebuild.ts';
 import type { RebuildChecks } from './checks.ts';
 import type { HashSearch } from './hash-search.ts';
@@ -17,6 +18,7 @@ const WAITING_MAX = 4096;
 /** The book at the end of the last interval, until another interval begins. */
 interface OpenInterval {
   readonly timestampMs: number;
+  readonly receivedMs: number | undefined;
   readonly book: OrderBook;
   readonly items: SourceItem[];
   readonly droppedLevels: number;
@@ -82,7 +84,8 @@ export class IntervalBooks {
     this.#hasChanges = false;
   }
 
-  #take({ moment, book, state, before, droppedLevels, refused }: RebuiltMoment, sink: RecordSink): void {
+  #take(rebuilt: RebuiltMoment, sink: RecordSink): void {
+    const { moment, book, state, before, droppedLevels, refused } = rebuilt;
     const { timestampMs, added } = moment;
     if (book === undefined || state === 'dropped' || added === undefined) return;
     const items = itemsOf(added).filter((item) => refused?.has(item) !== true);
@@ -105,6 +108,7 @@ export class IntervalBooks {
     }
     this.#open = {
       timestampMs,
+      receivedMs: bookArrival(rebuilt, book),
       book,
       items: earlier,
       droppedLevels: (this.#open?.droppedLevels ?? 0) + droppedLevels,
@@ -115,13 +119,14 @@ export class IntervalBooks {
     const open = this.#open;
     this.#open = undefined;
     if (open === undefined) return;
-    const { timestampMs, book, items, droppedLevels } = open;
+    const { items, ...snapshot } = open;
+    const { book } = snapshot;
     if (this.#emitted !== undefined && sameBook(this.#emitted, book)) {
       for (const item of items) sink.finish(item);
       return;
     }
     this.#emitted = book;
-    sink.add({ type: 'snapshot', ...this.#target, timestampMs, id: undefined, book, droppedLevels }, items);
+    sink.add({ type: 'snapshot', ...this.#target, ...snapshot, id: undefined }, items);
   }
 
   /** Ends the messages that are part of no snapshot, and adds the prices of the last trade. */

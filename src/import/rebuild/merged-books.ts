@@ -12,6 +12,7 @@ import { EditableBook } from '../../venue/editable-book.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { SourceItem } from '../source-item.ts';
 import type { AssetTarget } from './asset-event.ts';
+import { bookArrival } from './book-arrival.ts';
 import { HISTORY_MS } from './book-proof.ts';
 import {
   BookRebuild,
@@ -43,6 +44,7 @@ const BEFORE_FIRST_BOOK = 'the change is before the first book of this asset';
 interface AddedBook {
   readonly timestampMs: InstantMs;
   readonly book: OrderBook;
+  readonly receivedMs: InstantMs | undefined;
   readonly moment: StatedMoment | undefined;
 }
 
@@ -456,8 +458,9 @@ class Storing {
     return state !== 'proved' && !candidates.some((record) => sameBook(record.book, wanted.at(-1)!));
   }
 
-  #replace(wanted: readonly OrderBook[], { moment }: RebuiltMoment, snapshots: readonly BookRecord[]): void {
-    const { timestampMs, added } = moment;
+  #replace(wanted: readonly OrderBook[], rebuilt: RebuiltMoment, snapshots: readonly BookRecord[]): void {
+    const { timestampMs, added } = rebuilt.moment;
+    const storedMs = snapshots.at(-1)?.receivedMs;
     const isKept = snapshots.length <= wanted.length && snapshots.every(({ book }, at) => sameBook(book, wanted[at]!));
     if (!isKept) {
       this.removed.add(timestampMs);
@@ -466,7 +469,7 @@ class Storing {
       this.corrected += snapshots.length - own;
     } else if (added !== undefined && wanted.length > 0 && snapshots.length === wanted.length) this.known.add(added);
     for (const book of isKept ? wanted.slice(snapshots.length) : wanted) {
-      this.added.push({ timestampMs, book, moment: added });
+      this.added.push({ timestampMs, book, receivedMs: bookArrival(rebuilt, book, storedMs), moment: added });
     }
   }
 }
