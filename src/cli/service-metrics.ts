@@ -6,8 +6,10 @@ import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { sqliteVersion } from '../store/database.ts';
 import { readLastBackup } from '../store/last-backup.ts';
+import { RecorderFile } from '../store/recorder-file.ts';
 import type { AccountSite, Served } from './account-site.ts';
 import type { Listener } from './listening.ts';
+import { recorderMetrics } from './recorder-metrics.ts';
 import type { ServedCertificate } from './tls.ts';
 import { VERSION } from './version.ts';
 
@@ -71,6 +73,7 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
   const data = dirname(archive.database.path);
   const disk = () => statfsSync(data);
   const lastBackup = () => readLastBackup(data);
+  const recorder = new RecorderFile(data);
   return [
     metric('gauge', 'bookreel_build_info', 'Versions of the running build; always 1.', () => [
       { labels: { version: VERSION, bun: Bun.version, sqlite: sqliteVersion() }, value: 1 },
@@ -115,6 +118,7 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
     metric('gauge', 'bookreel_last_snapshot_timestamp_seconds', 'Time of the last stored snapshot.', () =>
       coinSamples(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
     ),
+    ...recorderMetrics(() => recorder.reading(clock())),
     metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
       Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
     ),

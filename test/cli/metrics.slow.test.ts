@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
 import { writePaymentSettings } from '../billing/paid-service.ts';
 import { until } from '../fault/served.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -12,6 +13,7 @@ import { blocksOf } from '../support/documented-commands.ts';
 import { EXECUTABLE, finished, issueKey } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_START_MS, lightNdjson, lightSnapshot } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
+import { recorderStatus } from '../support/recorder-status.ts';
 import { scrapedFrom } from '../support/scraped.ts';
 
 const SNAPSHOTS = 20;
@@ -77,6 +79,8 @@ describe.skipIf(LACKS_OPENSSL !== undefined)('a server with everything turned on
     await outputOf(['import', recording, '--data', data]);
     ({ key } = await issueKey(data));
     await outputOf(['backup', join(directory.path, 'kept'), '--data', data]);
+    // It was written in the future, so that it is never too old.
+    writeRecorderStatus(data, recorderStatus(Date.now() + 3_600_000));
     const { certPath, keyPath } = await createCertificate(directory.path, 'served');
     // It knows nothing but prices and balances: the service starts all the same.
     const asset = '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359';

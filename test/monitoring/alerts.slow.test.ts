@@ -51,13 +51,56 @@ const CASES: Readonly<Record<string, Case>> = {
     series: { 'bookreel_mails_total{result="failed"}': '0+1x60', 'bookreel_mails_total{result="sent"}': '0+1x60' },
     active: [[60, []]],
   },
+  'a recorder that stops is reported after a minute, and no more when it runs': {
+    series: { bookreel_recorder_up: '1x10 0x10 1x10' },
+    active: [
+      [10, []],
+      [13, ['BookreelRecorderDown']],
+      [24, []],
+    ],
+  },
+  'closed sockets of the recorder are reported when all of them are': {
+    series: {
+      'bookreel_recorder_socket_open{socket="1"}': '1x5 0x30',
+      'bookreel_recorder_socket_open{socket="2"}': '1x15 0x20',
+    },
+    active: [
+      [15, []],
+      [18, ['BookreelRecorderDisconnected']],
+    ],
+  },
+  'a missed window is reported at once, and more than 10 gaps in an hour': {
+    series: {
+      bookreel_recorder_windows_missed_total: '0x60 1x60',
+      bookreel_recorder_gaps_total: '0x5 10x50 13x80',
+    },
+    active: [
+      [50, []],
+      [62, ['BookreelRecorderGaps', 'BookreelRecorderWindowMissed']],
+      [118, []],
+    ],
+  },
+  'the lag, the clock and the disk of a recorder are reported after five minutes beyond their bounds': {
+    series: {
+      bookreel_recorder_lag_seconds: '60x10 61x30',
+      bookreel_recorder_clock_offset_seconds: '-0.02x10 -0.021x10 2x10 2.1x10',
+      bookreel_recorder_disk_free_bytes: '3e9x20 1e9x20',
+      bookreel_recorder_disk_floor_bytes: '64e6x40',
+    },
+    active: [
+      [10, []],
+      [17, ['BookreelRecorderClock', 'BookreelRecorderLag']],
+      [30, ['BookreelRecorderDisk', 'BookreelRecorderLag']],
+      [40, ['BookreelRecorderClock', 'BookreelRecorderDisk', 'BookreelRecorderLag']],
+    ],
+  },
 };
 
 test.skipIf(Bun.which('promtool') === null).each(Object.entries(CASES))(
   '%s (needs promtool)',
   async (_, { series, active }) => {
     using directory = temporaryDirectory();
-    const prefix = /^Bookreel(?:Backup|Mail)/;
+    const prefix = /^Bookreel(?:Backup|Mail|Recorder)/;
     const names = (await Bun.file(RULES).text()).match(/(?<=alert: )\w+/g)!.filter((name) => prefix.test(name));
     const test = {
       rule_files: [RULES],
