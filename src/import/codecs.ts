@@ -11,6 +11,7 @@ import { bookreelCsv, bookreelParquet, bookreelSqlite } from './codecs/own-table
 import { parquetBooks } from './codecs/parquet-books.ts';
 import { pmxtParquet } from './codecs/pmxt-parquet.ts';
 import { quotesCsv } from './codecs/quotes-csv.ts';
+import { recorderJournal } from './codecs/recorder-journal.ts';
 import { bookreelSegments } from './codecs/segments.ts';
 import { spotCsv } from './codecs/spot-csv.ts';
 import { venueFrames } from './codecs/venue-frames.ts';
@@ -34,6 +35,7 @@ export function allCodecs(): readonly Codec[] {
     spotCsv(),
     quotesCsv(),
     oneSecondSnapshots(),
+    recorderJournal(),
     venueFrames(),
     // Last, because it recognises every pipe.
     bookreelNdjson(),

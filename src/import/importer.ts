@@ -22,6 +22,7 @@ import { mirroredBooks } from './mirror.ts';
 import { Occurrences } from './occurrences.ts';
 import { type OpenedSource, openSource } from './opened-source.ts';
 import type { AssetEvent, AssetTarget } from './rebuild/asset-event.ts';
+import type { RebuildChecks } from './rebuild/checks.ts';
 import { IntervalBooks } from './rebuild/interval-books.ts';
 import { endMessages } from './rebuild/merged-books.ts';
 import type { SnapshotPace } from './rebuild/pace.ts';
@@ -254,6 +255,11 @@ export class Importer implements RecordSink {
       dryRun: this.#options.dryRun === true,
       elapsedMs: this.#options.clock() - this.#startedMs,
     };
+  }
+
+  /** The comparisons of rebuilt books so far. */
+  get checks(): RebuildChecks {
+    return this.#books.checks;
   }
 
   item(kind: string, line: number, parts = 1): CountedItem {

@@ -17,7 +17,8 @@ export function takeFrames(read: () => unknown, number: number, sink: RecordSink
   for (const part of partsOf(read, receivedMs)) takePart(part, number, sink);
 }
 
-function takePart(part: LinePart, number: number, sink: RecordSink): void {
+/** Reads a part of a line; see `takeFrames`. */
+export function takePart(part: LinePart, number: number, sink: RecordSink): void {
   if ('control' in part) {
     sink.ignore(part.control);
   } else if ('malformed' in part) {
@@ -34,7 +35,8 @@ export function hasFrame(value: unknown): boolean {
   return partsOf(() => value).some(isKnown);
 }
 
-function partsOf(read: () => unknown, receivedMs?: number): LinePart[] {
+/** The parts of a value, either text or parsed JSON. `read` may throw 'rejected-record'. */
+export function partsOf(read: () => unknown, receivedMs?: number): LinePart[] {
   const parts = attempt(() => {
     const value = read();
     return typeof value === 'string'

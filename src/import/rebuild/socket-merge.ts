@@ -1,0 +1,58 @@
+import { type Fields, isFields } from '../../record/fields.ts';
+
+/** Events that arrived this long ago, or longer, are forgotten: no socket brings them that late. */
+const KEPT_US = 60_000_000;
+
+/**
+ * Joins the frames that several sockets bring of one channel. An event (type, asset, venue time, price, side, size, hash) that a
+ * socket brings for the n-th time is new if no other socket has brought it n times: events that the venue states twice stay two.
+ */
+export class SocketMerge {
+  /** For each event, how often each socket brought it. */
+  #recent = new Map<string, Map<number, number>>();
+  #earlier = new Map<string, Map<number, number>>();
+  #turnedUs = 0;
+  /** Events that another socket had brought before. */
+  repeated = 0;
+
+  /** The frame with its new events only; undefined if it has none. Frames ascend by their arrival. */
+  fresh(frame: Fields, socket: number, receivedUs: number): Fields | undefined {
+    if (receivedUs - this.#turnedUs >= KEPT_US) {
+      this.#earlier = this.#recent;
+      this.#recent = new Map();
+      this.#turnedUs = receivedUs;
+    }
+    const { price_changes: changes, timestamp, market } = frame;
+    if (!Array.isArray(changes)) return this.#isNew(nameOf(frame), socket) ? frame : undefined;
+    const fresh = changes.filter((change) => {
+      if (!isFields(change)) return true;
+      const { asset_id, price, side, size, hash } = change;
+      return this.#isNew(`c ${asset_id ?? market} ${timestamp} ${price} ${side} ${size} ${hash}`, socket);
+    });
+    if (fresh.length === changes.length) return frame;
+    return fresh.length === 0 ? undefined : { ...frame, price_changes: fresh };
+  }
+
+  #isNew(event: string, socket: number): boolean {
+    let counts = this.#recent.get(event);
+    if (counts === undefined) {
+      counts = this.#earlier.get(event) ?? new Map<number, number>();
+      this.#recent.set(event, counts);
+    }
+    const count = (counts.get(socket) ?? 0) + 1;
+    const isNew = count > Math.max(0, ...counts.values());
+    counts.set(socket, count);
+    if (!isNew) this.repeated += 1;
+    return isNew;
+  }
+}
+
+/** What a message states, as a text: fields in which two messages of one event may differ, such as the order of fields, are left out. */
+function nameOf(frame: Fields): string {
+  const { event_type, asset_id, market, timestamp, hash } = frame;
+  // A hash covers all of a book; other messages are short.
+  if (typeof hash === 'string' && Array.isArray(frame.bids)) return `b ${asset_id} ${timestamp} ${hash}`;
+  const { price, side, size, transaction_hash, id, best_bid, best_ask, new_tick_size } = frame;
+  const fields = [event_type, asset_id, market, timestamp, price, side, size, hash, transaction_hash];
+  return [...fields, id, best_bid, best_ask, new_tick_size].join(' ');
+}

@@ -1,0 +1,103 @@
+import { expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SeededRandom } from '../../../fixtures/random.ts';
+import { type JournalLine, journalText } from '../../../src/record/journal-line.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
+import { booksOf, marketOf } from '../../support/imported.ts';
+import { realRecording } from '../../support/real-recordings.ts';
+
+const CAPTURE = realRecording('ws-capture-5m');
+const SNAPSHOTS = 4562;
+const SHARE_LOST = 0.2;
+
+interface Captured {
+  readonly receivedUs: number;
+  readonly frame: string;
+}
+
+/** The capture as frames, and its markets as Gamma states them. */
+function capture(directory: string) {
+  const { current, next } = JSON.parse(readFileSync(join(directory, 'markets.json'), 'utf8'));
+  const gamma = [current, next].map(({ conditionId, slug, upTokenId, downTokenId, startTs, endTs }) => ({
+    ...{ conditionId, slug, outcomes: '["Up", "Down"]', clobTokenIds: JSON.stringify([upTokenId, downTokenId]) },
+    eventStartTime: new Date(startTs * 1000).toISOString(),
+    endDate: new Date(endTs * 1000).toISOString(),
+  }));
+  const lines = readFileSync(join(directory, 'market-ws.jsonl'), 'utf8').trimEnd().split('\n');
+  const frames = lines.map((line): Captured => {
+    const { capturedAt, payload } = JSON.parse(line);
+    return { receivedUs: capturedAt * 1_000_000, frame: JSON.stringify(payload) };
+  });
+  const slug: string = current.slug;
+  return { slug, gamma: JSON.stringify(gamma), frames, firstUs: frames[0]!.receivedUs };
+}
+
+async function imported(lines: readonly JournalLine[], slug: string) {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, '2026-04-21T21.frames.zst');
+  writeFileSync(path, Bun.zstdCompressSync(lines.map((line) => `${journalText(line)}\n`).join('')));
+  using place = temporaryArchive();
+  const report = await importPaths(place.archive, path);
+  const books = (['up', 'down'] as const).map((outcome) =>
+    booksOf(place.archive, slug, outcome).map(({ timestampMs, book }) => ({ timestampMs, book })),
+  );
+  const gaps = place.archive.gaps.list(marketOf(place.archive, slug).key);
+  return { report, books, gaps };
+}
+
+test.skipIf(CAPTURE === undefined)(
+  'Two sockets that both lose frames, but not the same ones, give the books of one that loses none (needs the recordings).',
+  async () => {
+    const { slug, gamma, frames, firstUs } = capture(CAPTURE!);
+    const market: JournalLine = { receivedUs: firstUs, gamma };
+    const whole = await imported([market, ...frames.map((one) => ({ ...one, socket: 1 }))], slug);
+    expect(whole.report.files[0]).toMatchObject({ format: 'recorder journal', rejected: 0 });
+    expect(whole.books.map(({ length }) => length)).toEqual([SNAPSHOTS, SNAPSHOTS]);
+    expect(whole.gaps).toEqual([]);
+    const random = new SeededRandom('sockets');
+    const lines = frames.flatMap((one): JournalLine[] => {
+      const share = random.unit();
+      const sockets = share < SHARE_LOST ? [1] : share < 2 * SHARE_LOST ? [2] : [1, 2];
+      return sockets.map((socket) => ({ ...one, socket }));
+    });
+    const joined = await imported([market, ...lines], slug);
+    expect(joined.books).toEqual(whole.books);
+    expect(joined.gaps).toEqual([]);
+    const { kinds } = joined.report.files[0]!;
+    expect(kinds.find(({ kind }) => kind === 'repeated by another socket')!.ignored).toBeGreaterThan(1000);
+    // One of them alone has lost books.
+    const alone = await imported([market, ...lines.filter((line) => !('socket' in line) || line.socket === 1)], slug);
+    expect(alone.books[0]).not.toEqual(whole.books[0]);
+    expect(alone.gaps.length).toBeGreaterThan(0);
+  },
+);
+
+test('a line that is none of a journal is reported with its number, and gaps are stored with their reason', async () => {
+  const conditionId = `0x${'a'.repeat(64)}`;
+  const market = {
+    ...{ conditionId, slug: 'btc-updown-5m-1776808200', outcomes: '["Up", "Down"]', clobTokenIds: '["11", "22"]' },
+    ...{ eventStartTime: '2026-04-21T21:50:00Z', endDate: '2026-04-21T21:55:00Z' },
+  };
+  const gap = {
+    fromMs: 1_776_808_210_000,
+    toMs: 1_776_808_220_000,
+    reason: 'no socket was open: books of up are missing',
+  };
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'journal.jsonl');
+  const lines = [
+    journalText({ receivedUs: 1, gamma: JSON.stringify([market]) }),
+    journalText({ receivedUs: 2, conditionId, gap }),
+    '{"receivedAt":3,"other":1}',
+    'torn',
+  ];
+  writeFileSync(path, lines.join('\n'));
+  using place = temporaryArchive();
+  const report = await importPaths(place.archive, path);
+  expect(place.archive.gaps.list(marketOf(place.archive, market.slug).key)).toEqual([gap]);
+  expect(report.rejections.map(({ line, reason }) => ({ line, reason }))).toEqual([
+    { line: 3, reason: 'the line has neither a frame, nor an answer of Gamma, nor a gap' },
+    { line: 4, reason: 'the line is not one of a journal' },
+  ]);
+});
