@@ -1,0 +1,142 @@
+import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type JournalLine, journalText } from '../record/journal-line.ts';
+import type { RecorderClock } from './recorder-clock.ts';
+import { wholeFramesLength } from './zstd-frames.ts';
+
+/** A zstd frame of the journal has at most this many bytes of lines, unless one line is longer. */
+const FRAME_BYTES_MAX = 256 * 1024;
+/** The longest time until a line is on the disk, if the disk keeps up. */
+const WRITE_MS = 1000;
+/** Lines beyond this are refused: the disk does not take what arrives. */
+const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
+const ZSTD_LEVEL = 3;
+const US_PER_MS = 1000;
+
+export const JOURNAL_DIRECTORY = 'journal';
+
+/** A part of the journal that is on the disk. */
+export interface JournalPosition {
+  /** The name of the file. */
+  readonly file: string;
+  /** Bytes from its beginning, the end of a zstd frame. */
+  readonly end: number;
+  /** The arrival of its last line. */
+  readonly receivedUs: number;
+}
+
+/**
+ * Everything that arrived, as it arrived: lines of JSON (journal-line.ts) in zstd frames, appended to a file per hour (UTC),
+ * `YYYY-MM-DDTHH.frames.zst`. A line is on the disk a second after it was appended; a process that is killed loses no earlier one.
+ */
+export class Journal {
+  readonly #directory: string;
+  readonly #clock: RecorderClock;
+  readonly #onWritten: (position: JournalPosition) => void;
+  readonly #onError: (error: unknown) => void;
+  #lines: string[] = [];
+  #lineBytes = 0;
+  #hour = '';
+  #lastUs = 0;
+  #timer: Disposable | undefined;
+  #file: { readonly name: string; readonly handle: FileHandle; end: number } | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  /** Bytes of lines that are not on the disk yet. */
+  queuedBytes = 0;
+  /** Bytes on the disk since the start, compressed. */
+  writtenBytes = 0;
+
+  /** `onWritten` is called with each part that is on the disk, `onError` when a part cannot be written. */
+  constructor(
+    directory: string,
+    clock: RecorderClock,
+    onWritten: (position: JournalPosition) => void,
+    onError: (error: unknown) => void,
+  ) {
+    this.#directory = join(directory, JOURNAL_DIRECTORY);
+    this.#clock = clock;
+    this.#onWritten = onWritten;
+    this.#onError = onError;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+  }
+
+  get fileName(): string | null {
+    return this.#file?.name ?? null;
+  }
+
+  /** False, and nothing is appended, while the disk is QUEUED_BYTES_MAX behind. Lines ascend by their arrival. */
+  append(line: JournalLine): boolean {
+    if (this.queuedBytes > QUEUED_BYTES_MAX) return false;
+    const hour = new Date(line.receivedUs / US_PER_MS).toISOString().slice(0, 13);
+    if (hour !== this.#hour) this.#cut();
+    this.#hour = hour;
+    const text = journalText(line);
+    this.#lines.push(text);
+    this.#lineBytes += text.length;
+    this.queuedBytes += text.length;
+    this.#lastUs = line.receivedUs;
+    if (this.#lineBytes >= FRAME_BYTES_MAX) this.#cut();
+    else this.#timer ??= this.#clock.after(WRITE_MS, () => this.#cut());
+    return true;
+  }
+
+  /** Writes what was appended, and settles when it is on the disk. */
+  async flush(): Promise<void> {
+    this.#cut();
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.#file?.handle.close();
+    this.#file = undefined;
+  }
+
+  /** Ends the frame of the lines so far, and writes it after those before it. */
+  #cut(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+    if (this.#lines.length === 0) return;
+    const [text, bytes, receivedUs] = [`${this.#lines.join('\n')}\n`, this.#lineBytes, this.#lastUs];
+    const name = `${this.#hour}.frames.zst`;
+    this.#lines = [];
+    this.#lineBytes = 0;
+    this.#writing = this.#writing
+      .then(async () => this.#write(name, text, receivedUs))
+      .catch((error: unknown) => this.#onError(error))
+      .finally(() => {
+        this.queuedBytes -= bytes;
+      });
+  }
+
+  async #write(name: string, text: string, receivedUs: number): Promise<void> {
+    const frame = await Bun.zstdCompress(text, { level: ZSTD_LEVEL });
+    if (this.#file?.name !== name) {
+      await this.#file?.handle.close();
+      this.#file = undefined;
+      const path = join(this.#directory, name);
+      const end = endOf(path);
+      this.#file = { name, handle: await open(path, 'a', 0o600), end };
+    }
+    const file = this.#file;
+    await file.handle.appendFile(frame);
+    await file.handle.datasync();
+    file.end += frame.length;
+    this.writtenBytes += frame.length;
+    this.#onWritten({ file: name, end: file.end, receivedUs });
+  }
+}
+
+/** The end of a file's whole frames. Cuts off what a process wrote when it was killed. 0 for a new file. */
+function endOf(path: string): number {
+  try {
+    const bytes = readFileSync(path);
+    const end = wholeFramesLength(bytes);
+    if (end < bytes.length) truncateSync(path, end);
+    return end;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { RecorderClock } from './recorder-clock.ts';
+import type { Connect, WebConnection } from './web-connection.ts';
+
+/** The venue closes connections that do not ask. */
+const PING_MS = 5000;
+/** Prices come every second; a connection without any for this time has stopped sending. */
+const SILENT_MS_MAX = 30_000;
+const RETRY_MS = 5000;
+const US_PER_MS = 1000;
+/** One subscription for all coins: the venue sends only the first of several to a topic. */
+const TOPICS = ['crypto_prices_chainlink', 'crypto_prices'];
+
+export interface PriceFeedOptions {
+  readonly url: string;
+  readonly coins: readonly string[];
+  readonly connect: Connect;
+  readonly clock: RecorderClock;
+  readonly onFrame: (text: string, receivedUs: number) => void;
+  readonly onEnd: (reason: string) => void;
+}
+
+/** The venue's feed of coin prices (RTDS). It is optional: nothing else depends on it. */
+export class PriceFeed implements Disposable {
+  readonly #options: PriceFeedOptions;
+  readonly #coins: RegExp;
+  #connection: WebConnection | undefined;
+  #timer: Disposable | undefined;
+  #lastUs = 0;
+
+  constructor(options: PriceFeedOptions) {
+    this.#options = options;
+    this.#coins = new RegExp(`"symbol":\\s*"(?:${options.coins.join('|')})(?:/usd|usdt)"`, 'i');
+    this.#open();
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#connection?.close();
+  }
+
+  #open(): void {
+    const { url, connect, clock } = this.#options;
+    this.#lastUs = clock.nowUs();
+    this.#connection = connect(url, {
+      onOpen: () => {
+        const subscriptions = TOPICS.map((topic) => ({ topic, type: '*', filters: '' }));
+        this.#connection?.send(JSON.stringify({ action: 'subscribe', subscriptions }));
+      },
+      onText: (text) => this.#take(text),
+      onEnd: (reason) => this.#reopen(reason),
+    });
+    this.#pingLater();
+  }
+
+  #take(text: string): void {
+    if (!this.#coins.test(text)) return;
+    this.#lastUs = this.#options.clock.nowUs();
+    this.#options.onFrame(text, this.#lastUs);
+  }
+
+  #pingLater(): void {
+    const { clock } = this.#options;
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = clock.after(PING_MS, () => {
+      if (clock.nowUs() - this.#lastUs > SILENT_MS_MAX * US_PER_MS) {
+        this.#connection?.close();
+        this.#reopen('it brought no prices for 30 s');
+        return;
+      }
+      this.#connection?.send('PING');
+      this.#pingLater();
+    });
+  }
+
+  #reopen(reason: string): void {
+    this.#options.onEnd(reason);
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = this.#options.clock.after(RETRY_MS, () => this.#open());
+  }
+}

@@ -1,0 +1,546 @@
+import type { Gap } from '../domain/gap.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { LISTED_MAX, type MissedWindow, type RecorderGap, type RecorderStatus } from '../domain/recorder-status.ts';
+import type { Timeframe } from '../domain/timeframe.ts';
+import { channelEvents } from '../venue/channel-events.ts';
+import { windowOfSlug } from '../venue/slug.ts';
+import { newerBooks } from './book-evidence.ts';
+import { gammaListings } from './gamma-listing.ts';
+import { Journal, type JournalPosition } from './journal.ts';
+import type { MarketChannel } from './market-channel.ts';
+import { PriceFeed } from './price-feed.ts';
+import { WindowRecord } from './recorded-window.ts';
+import type { RecorderClock } from './recorder-clock.ts';
+import { SocketLane } from './socket-lane.ts';
+import { SocketShards } from './socket-shards.ts';
+import { type Loss, REORDERED_MS, type WatchedAsset } from './watched-asset.ts';
+import type { Ask, Connect } from './web-connection.ts';
+import { type ScheduledWindow, windowsUntil } from './window-schedule.ts';
+
+const LOOK_MS = 1000;
+/** Gamma is asked again after this time, plus up to twice as much at random. */
+const LIST_MS = 5000;
+const STORE_MS = 5000;
+const EVIDENCE_MS = 10_000;
+/** An asset is silent after this time without a message, and so is a connection. */
+const SILENT_MS = 20_000;
+/** A first book is waited for this long before the subscription is repeated, and again before the connection is replaced. */
+const FIRST_BOOK_MS = 30_000;
+const GAPS_KEPT_MS = 24 * 3_600_000;
+/** Windows are in the state for this time after their end. */
+const WINDOWS_KEPT_MS = 3_600_000;
+const OFFSETS_KEPT = 1000;
+const DELAYS_KEPT = 100;
+const US_PER_MS = 1000;
+/** The number of the feed of prices in the journal; connections to the channel count from 1. */
+const PRICE_SOCKET = 0;
+const NOT_RUNNING = 'the recorder was not running';
+
+/** The counts of a part of the journal that was stored. */
+export interface StoredCounts {
+  readonly repeatedEvents: number;
+  readonly hashesMatched: number;
+  readonly hashesFailed: number;
+}
+
+/** Stores the journal up to a position in the archive. It may be called again with a position that is already stored. */
+export type StoreJournal = (until: JournalPosition) => Promise<StoredCounts>;
+
+export interface RecorderOptions {
+  /** The HTTP bases of the venue's REST API, of its sockets (at /ws/market) and of Gamma. */
+  readonly url: string;
+  readonly socketUrl: string;
+  readonly gammaUrl: string;
+  /** The socket of the coins' prices; undefined: they are not recorded. */
+  readonly pricesUrl?: string | undefined;
+  readonly coins: readonly string[];
+  readonly timeframes: readonly Timeframe[];
+  /** A window's market is first asked for this long before the window. */
+  readonly aheadMs: number;
+  /** The number of sockets that bring each asset. */
+  readonly sockets: number;
+  /** Records the window of this slug only, and waits for its winner for `afterMs` after its end. */
+  readonly once?: string | undefined;
+  readonly afterMs?: number;
+  /** The data directory. */
+  readonly data: string;
+  readonly clock: RecorderClock;
+  readonly random?: () => number;
+  readonly connect: Connect;
+  readonly ask: Ask;
+  readonly store: StoreJournal;
+  readonly log: { info(line: string): void; warn(line: string): void };
+  /** The free bytes of the disk, and how many of them the recorder leaves. */
+  readonly disk: () => { readonly freeBytes: number | null; readonly floorBytes: number };
+  /** The state that the recorder before this one wrote last. */
+  readonly before?: RecorderStatus | undefined;
+}
+
+/**
+ * Records the up-or-down markets of the venue: finds their windows by the clock, subscribes their assets on several sockets, writes all
+ * frames to the journal, and stores the journal every five seconds. Where messages are missing it writes a gap.
+ */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #clock: RecorderClock;
+  readonly #random: () => number;
+  readonly #journal: Journal;
+  readonly #shards: SocketShards;
+  readonly #records = new Map<string, WindowRecord>();
+  readonly #watched = new Map<string, WatchedAsset>();
+  readonly #timers = new Set<Disposable>();
+  readonly #startedMs: InstantMs;
+  #gaps: RecorderGap[] = [];
+  #missed: MissedWindow[] = [];
+  #offsets: number[] = [];
+  #firstBookDelays: number[] = [];
+  #written: JournalPosition | undefined;
+  #stored: JournalPosition | undefined;
+  #storing: Promise<void> = Promise.resolve();
+  #connections = 0;
+  #feed: PriceFeed | undefined;
+  #isListing = false;
+  #isStopped = false;
+  #refusesFrames = false;
+  #problem: string | null = null;
+  #totals = {
+    frames: 0,
+    events: 0,
+    repeatedEvents: 0,
+    hashesMatched: 0,
+    hashesFailed: 0,
+    windows: 0,
+    windowsMissed: 0,
+    gaps: 0,
+    resubscriptions: 0,
+  };
+  /** Settles when there is nothing more to record: the window of `once` is over, or the disk is full. */
+  readonly ended: Promise<void>;
+  readonly #end: () => void;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#random = options.random ?? Math.random;
+    this.#startedMs = this.#nowMs();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.ended = promise;
+    this.#end = resolve;
+    this.#journal = new Journal(
+      options.data,
+      this.#clock,
+      (position) => {
+        this.#written = position;
+      },
+      (error) => this.#fail(`the journal cannot be written: ${error instanceof Error ? error.message : error}`),
+    );
+    this.#shards = new SocketShards(this.#clock, options.sockets, (number) => this.#newLane(number));
+  }
+
+  start(): void {
+    this.#resume();
+    this.#feed = this.#openFeed();
+    this.#look();
+    this.#every(LOOK_MS, () => this.#look());
+    this.#every(EVIDENCE_MS, () => void this.#compareBooks());
+    this.#every(STORE_MS, () => void this.store());
+    this.#listAgain(0);
+  }
+
+  /** Stops the sockets, ends the gaps, writes the journal and stores it. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const timer of this.#timers) timer[Symbol.dispose]();
+    this.#shards[Symbol.dispose]();
+    this.#feed?.[Symbol.dispose]();
+    await this.store();
+    await this.#journal.close();
+  }
+
+  /** Writes what has arrived, and stores it. */
+  async store(): Promise<void> {
+    this.#storing = this.#storing.then(async () => {
+      await this.#journal.flush();
+      const until = this.#written;
+      if (until === undefined || until === this.#stored) return;
+      const counts = await this.#options.store(until);
+      this.#stored = until;
+      for (const name of ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const)
+        this.#totals[name] += counts[name];
+    });
+    try {
+      await this.#storing;
+    } catch (error) {
+      this.#storing = Promise.resolve();
+      this.#options.log.warn(`the journal was not stored, and will be tried again: ${messageOf(error)}`);
+    }
+  }
+
+  /** The gaps that the recorder wrote since its start. */
+  get gapCount(): number {
+    return this.#totals.gaps;
+  }
+
+  status(): RecorderStatus {
+    const nowMs = this.#nowMs();
+    const records = [...this.#records.values()];
+    const byStart = (a: WindowRecord, b: WindowRecord) => a.window.startMs - b.window.startMs;
+    const [open, ended] = [true, false].map((isOpen) =>
+      records.filter(({ window }) => window.endMs > nowMs === isOpen),
+    );
+    const windows = [...open!.sort(byStart), ...ended!.sort((a, b) => byStart(b, a))].slice(0, LISTED_MAX);
+    const { url, gammaUrl, coins, timeframes } = this.#options;
+    const delays = [...this.#firstBookDelays].sort((a, b) => a - b);
+    const ms = (position: JournalPosition | undefined) =>
+      position === undefined ? null : Math.floor(position.receivedUs / US_PER_MS);
+    return {
+      ...{ version: 1, processId: process.pid, startedMs: this.#startedMs, writtenMs: nowMs },
+      ...{ url, gammaUrl, coins, timeframes },
+      sockets: this.#shards.lanes.map((lane) => lane.status()),
+      windows: windows.map((record) => record.status(nowMs)),
+      gaps: [...this.#openGaps(), ...this.#gaps].slice(0, LISTED_MAX),
+      missed: this.#missed.slice(0, LISTED_MAX),
+      totals: { ...this.#totals },
+      firstBookDelayMs: delays.length === 0 ? null : { median: medianOf(delays), max: delays.at(-1)! },
+      journal: {
+        file: this.#journal.fileName,
+        queuedBytes: this.#journal.queuedBytes,
+        writtenBytes: this.#journal.writtenBytes,
+        storedMs: ms(this.#stored),
+        writtenUntilMs: ms(this.#written),
+      },
+      clock: {
+        offsetMs: this.#offsets.length === 0 ? null : medianOf([...this.#offsets].sort((a, b) => a - b)),
+        steps: this.#clock.steps ?? 0,
+      },
+      disk: this.#options.disk(),
+      problem: this.#problem,
+    };
+  }
+
+  /** What was recorded until the recorder before this one ended is lost from then on. */
+  #resume(): void {
+    const { before } = this.#options;
+    if (before === undefined) return;
+    for (const { slug, conditionId, endMs, state, lastEventMs } of before.windows) {
+      if (state !== 'recording' && state !== 'subscribed') continue;
+      // A window that still runs gets its gap with its next book.
+      if (conditionId === null || endMs > this.#nowMs()) continue;
+      const fromMs = Math.max(...lastEventMs.map((lastMs) => onDiskMs(before, lastMs) ?? 0));
+      if (endMs > fromMs) this.#writeGap(conditionId, slug, null, { fromMs, toMs: endMs, reason: NOT_RUNNING });
+    }
+  }
+
+  #look(): void {
+    const nowMs = this.#nowMs();
+    const step = this.#clock.takeStep?.();
+    if (step !== undefined) this.#options.log.warn(`the clock of this machine was set by ${Math.round(step)} ms`);
+    const { freeBytes, floorBytes } = this.#options.disk();
+    if (freeBytes !== null && freeBytes < floorBytes) {
+      this.#fail('the disk has less free space than --disk-floor: the recorder stops');
+      return;
+    }
+    this.#schedule(nowMs);
+    for (const record of this.#records.values()) this.#follow(record, nowMs);
+    this.#watchChannels();
+    this.#gaps = this.#gaps.filter(({ fromMs }) => nowMs - fromMs < GAPS_KEPT_MS);
+  }
+
+  /** Adds the windows that have come into reach, and forgets those that are over. */
+  #schedule(nowMs: InstantMs): void {
+    for (const window of this.#wantedWindows(nowMs)) {
+      if (this.#records.has(window.slug)) continue;
+      this.#records.set(window.slug, new WindowRecord(window));
+    }
+    for (const [slug, { window }] of this.#records) {
+      if (nowMs - window.endMs > WINDOWS_KEPT_MS) this.#records.delete(slug);
+    }
+  }
+
+  #wantedWindows(nowMs: InstantMs): readonly ScheduledWindow[] {
+    const { once, coins, timeframes, aheadMs } = this.#options;
+    if (once === undefined) return windowsUntil(coins, timeframes, nowMs, nowMs + aheadMs);
+    const window = windowOfSlug(once, nowMs);
+    return window === undefined || this.#records.has(once) ? [] : [{ ...window, slug: once }];
+  }
+
+  #follow(record: WindowRecord, nowMs: InstantMs): void {
+    const { window, market } = record;
+    // One in progress at the start is recorded from now on.
+    const isLate = market === undefined && nowMs >= window.startMs && window.startMs >= this.#startedMs;
+    if (isLate && !record.isMissed) this.#miss(record, nowMs);
+    const isWanted = record.isWanted(nowMs);
+    const ids = record.assets.map(({ id }) => id);
+    if (isWanted && !record.isSubscribed) {
+      for (const asset of record.assets) this.#watched.set(asset.id, asset);
+      if (nowMs >= window.startMs) this.#resumeLoss(record);
+      this.#shards.subscribe(ids);
+      record.isSubscribed = true;
+    } else if (!isWanted && record.isSubscribed) {
+      this.#shards.unsubscribe(ids);
+      for (const asset of record.assets) this.#endLoss(asset, window.endMs);
+      for (const id of ids) this.#watched.delete(id);
+      record.isSubscribed = false;
+      this.#totals.windows += 1;
+    }
+    const { once, afterMs = 0 } = this.#options;
+    const isOver = nowMs >= window.endMs + afterMs && !isWanted;
+    if (once === window.slug && isOver && (afterMs === 0 || record.asked > 0 || market === undefined)) this.#end();
+  }
+
+  /** A window in progress that the recorder before this one had begun: what came since is lost. */
+  #resumeLoss({ window, assets }: WindowRecord): void {
+    const { before } = this.#options;
+    const earlier = before?.windows.find(({ slug }) => slug === window.slug);
+    if (before === undefined || earlier === undefined) return;
+    for (const [index, asset] of assets.entries()) {
+      const lastMs = onDiskMs(before, earlier.lastEventMs[index]!);
+      if (lastMs !== null) asset.loseSince(lastMs, NOT_RUNNING);
+    }
+  }
+
+  #miss(record: WindowRecord, nowMs: InstantMs): void {
+    record.isMissed = true;
+    const { slug, startMs } = record.window;
+    const reason = 'Gamma did not list its market before it began';
+    this.#missed = [{ slug, startMs, reason }, ...this.#missed].slice(0, LISTED_MAX);
+    this.#totals.windowsMissed += 1;
+    this.#options.log.warn(
+      `the window of ${slug} has begun without a market (${Math.round((nowMs - startMs) / 1000)} s ago)`,
+    );
+  }
+
+  #openFeed(): PriceFeed | undefined {
+    const { pricesUrl: url, coins, connect, log } = this.#options;
+    if (url === undefined) return undefined;
+    return new PriceFeed({
+      ...{ url, coins, connect, clock: this.#clock },
+      onFrame: (frame, receivedUs) => void this.#journal.append({ receivedUs, socket: PRICE_SOCKET, frame }),
+      onEnd: (reason) => log.warn(`the feed of prices has ended, and will be opened again: ${reason}`),
+    });
+  }
+
+  #newLane(number: number): SocketLane {
+    const { socketUrl: url, connect, ask } = this.#options;
+    return new SocketLane({
+      ...{ number, url, connect, ask, clock: this.#clock, random: this.#random },
+      nextId: () => {
+        this.#connections += 1;
+        return this.#connections;
+      },
+      onFrame: (channel, text, receivedUs) => this.#take(channel, text, receivedUs),
+      onEnd: (lane, channel, reason) => {
+        if (this.#isStopped) return;
+        this.#options.log.warn(`socket ${lane.number} has ended: ${reason}`);
+        for (const id of channel.books) this.#loseUncovered(id, `no socket was open (${reason})`);
+      },
+    });
+  }
+
+  #take(channel: MarketChannel, text: string, receivedUs: number): void {
+    this.#totals.frames += 1;
+    if (!this.#journal.append({ receivedUs, socket: channel.id, frame: text })) this.#refuse();
+    else this.#refusesFrames = false;
+    for (const event of channelEvents(text)) {
+      this.#totals.events += 1;
+      const asset = this.#watched.get(event.assetId);
+      if (asset === undefined) continue;
+      if (event.isBook && !channel.books.has(asset.id)) this.#noteFirstBook(channel, asset.id, receivedUs);
+      else channel.lastNewsUs = receivedUs;
+      if (event.isOfBook) this.#noteOffset(receivedUs / US_PER_MS - event.timestampMs);
+      const loss = asset.take(event, receivedUs);
+      if (loss !== undefined) this.#writeLoss(asset, loss, event.timestampMs);
+    }
+  }
+
+  /** The disk is too slow: what arrives now is lost. */
+  #refuse(): void {
+    if (!this.#refusesFrames) this.#options.log.warn('the disk does not keep up: frames are lost');
+    this.#refusesFrames = true;
+    for (const asset of this.#watched.values()) asset.lose(this.#nowMs(), 'the disk of the recorder did not keep up');
+  }
+
+  #noteFirstBook(channel: MarketChannel, id: string, receivedUs: number): void {
+    channel.books.add(id);
+    const subscribed = channel.subscribed.get(id);
+    if (subscribed === undefined) return;
+    const delayMs = Math.max(0, Math.round((receivedUs - subscribed.us) / US_PER_MS));
+    this.#firstBookDelays = [...this.#firstBookDelays.slice(1 - DELAYS_KEPT), delayMs];
+  }
+
+  #noteOffset(offsetMs: number): void {
+    this.#offsets.push(Math.round(offsetMs));
+    if (this.#offsets.length > 2 * OFFSETS_KEPT) this.#offsets = this.#offsets.slice(-OFFSETS_KEPT);
+  }
+
+  /** Messages of an asset are lost unless another connection has its book. */
+  #loseUncovered(id: string, reason: string): void {
+    const isCovered = this.#shards.lanesOf(id).some((lane) => lane.channels.some(({ books }) => books.has(id)));
+    if (!isCovered) this.#watched.get(id)?.lose(this.#nowMs(), reason);
+  }
+
+  /** Repeats subscriptions that were not answered, and replaces connections that bring nothing while others do. */
+  #watchChannels(): void {
+    const nowUs = this.#clock.nowUs();
+    for (const lane of this.#shards.lanes) {
+      for (const channel of lane.channels) {
+        for (const [id, { us, repeated }] of channel.subscribed) {
+          if (channel.books.has(id) || nowUs - us < FIRST_BOOK_MS * US_PER_MS) continue;
+          this.#totals.resubscriptions += 1;
+          if (repeated === 0) channel.repeat(id);
+          else {
+            lane.replace('the venue did not answer a subscription');
+            break;
+          }
+        }
+      }
+      if (this.#isFrozen(lane, nowUs)) lane.replace('it brought no frames for 20 s while another socket did');
+    }
+  }
+
+  #isFrozen(lane: SocketLane, nowUs: number): boolean {
+    const limitUs = nowUs - SILENT_MS * US_PER_MS;
+    const [channel] = lane.channels;
+    if (channel === undefined || channel.openedUs! > limitUs || (channel.lastNewsUs ?? 0) > limitUs) return false;
+    const [id] = channel.assets;
+    const others = id === undefined ? [] : this.#shards.lanesOf(id).filter((other) => other !== lane);
+    return others.some((other) => other.channels.some(({ lastNewsUs }) => (lastNewsUs ?? 0) > limitUs));
+  }
+
+  /** One request for all books: an asset that has been silent while the venue has a newer book of it has lost messages. */
+  async #compareBooks(): Promise<void> {
+    const assets = [...this.#watched.values()].filter(({ firstBookUs }) => firstBookUs !== undefined);
+    if (assets.length === 0) return;
+    try {
+      const silentUs = this.#clock.nowUs() - SILENT_MS * US_PER_MS;
+      const silent = new Set(assets.filter(({ lastEventUs }) => lastEventUs! < silentUs));
+      for (const [id, hash] of await newerBooks(this.#options.url, assets, this.#options.ask)) {
+        const asset = this.#watched.get(id);
+        if (asset === undefined || !silent.has(asset) || asset.lastEventUs! >= silentUs) continue;
+        this.#renew(asset, hash);
+      }
+    } catch (error) {
+      this.#options.log.warn(`books could not be compared: ${messageOf(error)}`);
+    }
+  }
+
+  /** Subscribes an asset again on all its sockets; if that was done for this book before, replaces the sockets. */
+  #renew(asset: WatchedAsset, hash: string): void {
+    const isRepeated = asset.newerHash === hash;
+    asset.newerHash = hash;
+    asset.loseSince(asset.lastMs, 'the sockets brought nothing while the venue had newer books');
+    this.#totals.resubscriptions += 1;
+    for (const lane of this.#shards.lanesOf(asset.id)) {
+      if (isRepeated) lane.replace('it brought nothing while the venue had newer books');
+      else for (const channel of lane.channels) channel.repeat(asset.id);
+    }
+  }
+
+  #writeLoss(asset: WatchedAsset, { fromMs, reason }: Loss, toMs: InstantMs): void {
+    asset.gaps += 1;
+    this.#writeGap(asset.conditionId, asset.slug, asset.outcome, { fromMs, toMs, reason });
+  }
+
+  /** The market is over: no book ends its loss. */
+  #endLoss(asset: WatchedAsset, endMs: InstantMs): void {
+    const { loss } = asset;
+    if (loss !== undefined && loss.fromMs < endMs) this.#writeLoss(asset, loss, endMs);
+  }
+
+  #writeGap(conditionId: string, slug: string, outcome: RecorderGap['outcome'], { fromMs, toMs, reason }: Gap): void {
+    this.#totals.gaps += 1;
+    this.#gaps = [{ slug, outcome, fromMs, toMs, reason }, ...this.#gaps].slice(0, LISTED_MAX);
+    // The importer reads the outcome in the reason.
+    const sentence = `${reason}: books of ${outcome ?? 'up and down'} are missing`;
+    this.#journal.append({ receivedUs: this.#clock.nowUs(), conditionId, gap: { fromMs, toMs, reason: sentence } });
+  }
+
+  #openGaps(): RecorderGap[] {
+    return [...this.#watched.values()].flatMap(({ slug, outcome, loss }) =>
+      loss === undefined ? [] : [{ slug, outcome, fromMs: loss.fromMs, toMs: null, reason: loss.reason }],
+    );
+  }
+
+  #listAgain(ms: number): void {
+    this.#after(ms, () => {
+      void this.#list().finally(() => this.#listAgain(LIST_MS * (1 + 2 * this.#random())));
+    });
+  }
+
+  async #list(): Promise<void> {
+    if (this.#isListing) return;
+    this.#isListing = true;
+    try {
+      const nowMs = this.#nowMs();
+      const asked = [...this.#records.values()].filter((record) => record.isAskedFor(nowMs));
+      for (const isClosed of [false, true]) {
+        const records = asked.filter(({ market }) => (market !== undefined) === isClosed);
+        await this.#listRecords(records, isClosed);
+      }
+    } catch (error) {
+      this.#options.log.warn(`Gamma could not be asked: ${messageOf(error)}`);
+    } finally {
+      this.#isListing = false;
+    }
+  }
+
+  /** Asks for the markets of windows; `isClosed`: for the winners of those that are known. */
+  async #listRecords(records: readonly WindowRecord[], isClosed: boolean): Promise<void> {
+    const { gammaUrl, ask, log } = this.#options;
+    const windows = records.map(({ window }) => window);
+    for await (const { text, markets } of gammaListings(gammaUrl, windows, isClosed, ask)) {
+      let isNews = false;
+      for (const [slug, market] of markets) isNews = this.#records.get(slug)?.list(market) === true || isNews;
+      if (isNews) this.#journal.append({ receivedUs: this.#clock.nowUs(), gamma: text });
+    }
+    if (!isClosed) return;
+    for (const record of records) {
+      record.asked += 1;
+      if (record.state(this.#nowMs()) !== 'unresolved') continue;
+      log.warn(
+        `Gamma states no ${record.missingFacts().join(', no ')} of ${record.window.slug} 30 minutes after its end`,
+      );
+    }
+  }
+
+  #fail(problem: string): void {
+    if (this.#problem !== null) return;
+    this.#problem = problem;
+    this.#options.log.warn(problem);
+    for (const asset of this.#watched.values()) asset.lose(this.#nowMs(), problem);
+    this.#end();
+  }
+
+  #nowMs(): InstantMs {
+    return Math.floor(this.#clock.nowUs() / US_PER_MS);
+  }
+
+  #every(ms: number, work: () => void): void {
+    this.#after(ms, () => {
+      work();
+      this.#every(ms, work);
+    });
+  }
+
+  #after(ms: number, work: () => void): void {
+    if (this.#isStopped) return;
+    const timer = this.#clock.after(ms, () => {
+      this.#timers.delete(timer);
+      if (!this.#isStopped) work();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+/** The last event of an asset that the journal has for sure: the process may have ended before it was written. */
+function onDiskMs({ journal }: RecorderStatus, lastMs: InstantMs | null): InstantMs | null {
+  return lastMs === null ? null : Math.min(lastMs, (journal.writtenUntilMs ?? Infinity) - REORDERED_MS);
+}
+
+function medianOf(ascending: readonly number[]): number {
+  return ascending[ascending.length >> 1]!;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,153 @@
+import { expect, test } from 'bun:test';
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Journal, type JournalPosition } from '../../src/recorder/journal.ts';
+import { JournalFollower } from '../../src/recorder/journal-follower.ts';
+import { AnchoredClock } from '../../src/recorder/recorder-clock.ts';
+import { wholeFramesLength } from '../../src/recorder/zstd-frames.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+
+const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
+const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
+
+function newJournal(directory: string) {
+  const written: JournalPosition[] = [];
+  const clock = new AnchoredClock(
+    () => performance.now(),
+    () => Date.now(),
+  );
+  const fail = (error: unknown) => {
+    throw error;
+  };
+  return { written, journal: new Journal(directory, clock, (position) => void written.push(position), fail) };
+}
+
+const frameAt = (seconds: number, frame: string) => ({ receivedUs: START_US + seconds * 1_000_000, socket: 1, frame });
+const linesIn = (path: string) => Bun.zstdDecompressSync(readFileSync(path)).toString().trimEnd().split('\n');
+
+test('lines are in the file of the hour in which they arrived, as they arrived', async () => {
+  using directory = temporaryDirectory();
+  const { journal, written } = newJournal(directory.path);
+  const frames = ['{"a": 1}', '[]', '"\\n"', 'x'.repeat(300_000)];
+  for (const [index, frame] of frames.entries()) journal.append(frameAt(index, frame));
+  await journal.close();
+  const [first, second, ...others] = readdirSync(join(directory.path, 'journal')).toSorted();
+  expect([first, second, others]).toEqual(['2026-11-26T03.frames.zst', '2026-11-26T04.frames.zst', []]);
+  const lines = [first!, second!].flatMap((name) => linesIn(join(directory.path, 'journal', name)));
+  expect(lines.map((line) => JSON.parse(line))).toEqual(
+    frames.map((frame, index) => ({ receivedAt: START_US + index * 1_000_000, socket: 1, frame })),
+  );
+  expect(written.map(({ file }) => file).toSorted()).toEqual(written.map(({ file }) => file));
+  expect(journal.queuedBytes).toBe(0);
+});
+
+test('What a killed process wrote in part is cut off, at every length, and the file goes on.', async () => {
+  using directory = temporaryDirectory();
+  const { journal, written } = newJournal(directory.path);
+  for (const text of ['one', 'two', 'three']) {
+    journal.append(frameAt(5, text));
+    await journal.flush();
+  }
+  await journal.close();
+  const path = join(directory.path, 'journal', written[0]!.file);
+  const bytes = readFileSync(path);
+  const ends = written.map(({ end }) => end);
+  for (let length = 0; length <= bytes.length; length += 1) {
+    expect(wholeFramesLength(bytes.subarray(0, length))).toBe(ends.findLast((end) => end <= length) ?? 0);
+  }
+  truncateSync(path, bytes.length - 3);
+  const next = newJournal(directory.path);
+  next.journal.append(frameAt(6, 'four'));
+  await next.journal.close();
+  expect(linesIn(path).map((line) => JSON.parse(line).frame)).toEqual(['one', 'two', 'four']);
+});
+
+test('the end of whole frames is found in frames of all kinds, and noise has none', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.constantFrom(1, 3, 19), fc.nat({ max: 400_000 }), fc.boolean()), { maxLength: 4 }),
+      fc.uint8Array({ maxLength: 3 }),
+      (parts, tail) => {
+        const frames = parts.map(([level, length, isNoise]) => {
+          const bytes = new Uint8Array(length);
+          if (isNoise) crypto.getRandomValues(bytes.subarray(0, 65_536));
+          return Bun.zstdCompressSync(bytes, { level });
+        });
+        const whole = Buffer.concat(frames);
+        expect(wholeFramesLength(Buffer.concat([whole, tail]))).toBe(whole.length);
+      },
+    ),
+    { numRuns: 30 },
+  );
+  expect(wholeFramesLength(new TextEncoder().encode('no zstd frame at all'))).toBe(0);
+});
+
+test('Each part of the journal is stored once, in order, over hours and restarts; what is on the disk of a torn file too.', async () => {
+  using directory = temporaryDirectory();
+  const { journal, written } = newJournal(directory.path);
+  const ranges: string[] = [];
+  const follower = () =>
+    new JournalFollower(directory.path, async (path, start, end) => {
+      const lines = Bun.zstdDecompressSync(readFileSync(path).subarray(start, end)).toString().trimEnd().split('\n');
+      ranges.push(...lines.map((line) => JSON.parse(line).frame as string));
+      return { ...NOTHING, repeatedEvents: lines.length };
+    });
+  journal.append(frameAt(0, 'a'));
+  await journal.flush();
+  expect(await follower().store(written.at(-1)!)).toEqual({ ...NOTHING, repeatedEvents: 1 });
+  journal.append(frameAt(0, 'b'));
+  journal.append(frameAt(2, 'c'));
+  await journal.flush();
+  appendFileSync(join(directory.path, 'journal', written[0]!.file), 'torn');
+  writeFileSync(join(directory.path, 'journal', 'notes.txt'), 'not a part of the journal');
+  expect(await follower().store(written.at(-1)!)).toEqual({ ...NOTHING, repeatedEvents: 2 });
+  expect(await follower().store(written.at(-1)!)).toEqual(NOTHING);
+  await journal.close();
+  expect(ranges).toEqual(['a', 'b', 'c']);
+  // Only files that are stored as a whole are deleted, and only old ones.
+  follower().deleteBefore(START_US / 1000);
+  expect(readdirSync(join(directory.path, 'journal')).toSorted()).toContain('2026-11-26T03.frames.zst');
+  follower().deleteBefore(START_US / 1000 + 7_200_000);
+  expect(readdirSync(join(directory.path, 'journal')).toSorted()).toEqual([
+    '2026-11-26T04.frames.zst',
+    'notes.txt',
+    'stored.json',
+  ]);
+});
+
+test('A part that could not be stored is stored the next time.', async () => {
+  using directory = temporaryDirectory();
+  const { journal, written } = newJournal(directory.path);
+  journal.append(frameAt(0, 'a'));
+  await journal.close();
+  let attempts = 0;
+  const follower = new JournalFollower(directory.path, async () => {
+    attempts += 1;
+    if (attempts === 1) throw new Error('the disk is full');
+    return NOTHING;
+  });
+  await expect(follower.store(written[0]!)).rejects.toThrow('the disk is full');
+  await follower.store(written[0]!);
+  await follower.store(written[0]!);
+  expect(attempts).toBe(2);
+});
+
+test('the clock follows steps of the wall clock, and never goes back', () => {
+  let [monotonicMs, wallMs] = [100, 1_000_000];
+  const clock = new AnchoredClock(
+    () => monotonicMs,
+    () => wallMs,
+  );
+  expect(clock.nowUs()).toBe(1_000_000_000);
+  monotonicMs += 5;
+  wallMs += 55;
+  expect(clock.takeStep()).toBeUndefined();
+  expect(clock.nowUs()).toBe(1_000_005_000);
+  wallMs -= 10_000;
+  expect(clock.takeStep()).toBe(-9950);
+  expect([clock.nowUs(), clock.steps, clock.takeStep()]).toEqual([1_000_005_000, 1, undefined]);
+  monotonicMs += 20_000;
+  wallMs += 20_000;
+  expect(clock.nowUs()).toBe(1_010_055_000);
+});
