@@ -1,11 +1,210 @@
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-import { examples, programCommand } from './program-command.ts';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { addSettings, integerFrom } from '../config.ts';
+import { COIN_ALIASES, refuseUnknownCoins } from '../domain/coin.ts';
+import { countText } from '../domain/count-text.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { DomainError } from '../domain/errors.ts';
+import { TIMEFRAMES } from '../domain/timeframe.ts';
+import { JournalFollower } from '../recorder/journal-follower.ts';
+import { Recorder } from '../recorder/recorder.ts';
+import { AnchoredClock } from '../recorder/recorder-clock.ts';
+import { askByFetch, connectWebSocket } from '../recorder/web-connection.ts';
+import type { Archive } from '../store/archive.ts';
+import { freeBytes } from '../store/disk-floor.ts';
+import { RecorderFile, writeRecorderStatus } from '../store/recorder-file.ts';
+import { ServeLock } from '../store/serve-lock.ts';
+import { windowOfSlug } from '../venue/slug.ts';
+import { EXIT, ExitWith } from './exit.ts';
+import { coins, timeframes } from './export.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
+import { importRange, StoringProcess, storeForParent } from './record-store.ts';
+import { openLog } from './service-log.ts';
+import { onStopSignals, stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
+import { withArchive } from './with-archive.ts';
 
+/** The hosts of the venue's REST API, of its sockets, of Gamma and of its feed of prices; below --url there are both of the first two, and /rtds. */
+const VENUE = {
+  rest: 'https://clob.polymarket.com',
+  sockets: 'https://ws-subscriptions-clob.polymarket.com',
+  gamma: 'https://gamma-api.polymarket.com',
+  prices: 'wss://ws-live-data.polymarket.com',
+};
+const STATUS_MS = 1000;
+const RETAIN_LOOK_MS = 60_000;
+const SOCKETS_MAX = 8;
+
+type RecordOptions = OptionsOf<typeof declared>;
+
+/** `bookreel record` is `bookreel record start`. */
 export function recordCommand(terminal: Terminal): CommandUnknownOpts {
+  const start = startCommand(terminal);
   return programCommand('record')
-    .description("show what the recorder of the venue's markets does")
+    .description("record the venue's markets: the archive fills itself")
+    .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
+    .addCommand(start, { isDefault: true })
     .addCommand(recordStatusCommand(terminal))
-    .addHelpText('after', examples('record status', 'record status --json'));
+    .addCommand(storeCommand(terminal), { hidden: true })
+    .addHelpText('after', helpOf('record'));
+}
+
+function declared() {
+  const command = programCommand('start')
+    .description('record until it is stopped; the default command')
+    .option('--coin <list>', 'only these coins, like btc,eth', coins)
+    .option('--tf <list>', `only these timeframes (${TIMEFRAMES.join(', ')})`, timeframes)
+    .option('--ahead <time>', 'ask for the market of a window this long before it', durationOf, 15 * 60_000)
+    .option('--after <time>', 'how long --once waits for the winner', durationOf, 2 * 60_000)
+    .option('--once <slug>', 'record the window of this market, and end')
+    .option('--prices', "record the coins' prices too")
+    .addOption(
+      new Option('--raw <what>', 'keep or drop the journal, or how long to keep it (7d)')
+        .default('keep')
+        .argParser(rawOf),
+    )
+    .option('--sockets <number>', 'sockets that bring each asset', integerFrom(1, SOCKETS_MAX), 2)
+    .option('--url <base>', "the venue's address", baseOf, VENUE.rest)
+    .option('--gamma-url <base>', "Gamma's address", baseOf, VENUE.gamma);
+  return addSettings(command, 'diskFloor', 'logLevel').addHelpText('after', helpOf('record start'));
+}
+
+function helpOf(words: string): string {
+  return `
+Finds the windows of all coins and timeframes, subscribes their books on two
+sockets, and writes every frame to the journal in the data directory; from it
+the archive is made. Where messages are missing it writes a gap. Servers, imports
+and replays may use the same data meanwhile; 'bookreel record status' says how
+it goes. SIGTERM or SIGINT stops it, and loses nothing that had arrived.
+
+--once ends with 0 if the window was recorded without gaps, and with 1 otherwise.
+
+Examples:
+  $ bookreel ${words}
+  $ bookreel ${words} --coin btc,eth --tf 5m,15m --raw 7d
+  $ bookreel ${words} --once btc-updown-5m-1776323400`;
+}
+
+function startCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (_, command) => {
+    await record(terminal, command.optsWithGlobals());
+  });
+}
+
+/** Stores the journal for the recorder that started this process. */
+function storeCommand(terminal: Terminal): CommandUnknownOpts {
+  const command = programCommand('store').description('store the journal; for the recorder only');
+  return command.action(async () => {
+    const { data } = command.optsWithGlobals();
+    // A terminal's Ctrl-C reaches this process too: it ends with its input.
+    onStopSignals(
+      () => undefined,
+      () => undefined,
+    );
+    await withArchive(terminal, { data }, { create: true }, async (archive) => {
+      const follower = new JournalFollower(data, importRange(archive, terminal.clock));
+      await storeForParent(
+        process.stdin,
+        (until) => follower.store(until),
+        (line) => terminal.out(`${line}\n`),
+      );
+    });
+  });
+}
+
+async function record(terminal: Terminal, options: RecordOptions): Promise<void> {
+  const { data, once } = options;
+  refuseUnknownCoins(options.coin ?? [], [], 'invalid-parameter');
+  const window = once === undefined ? undefined : windowOfSlug(once, terminal.clock());
+  if (once !== undefined && window === undefined) {
+    throw new DomainError('invalid-parameter', `'${once}' is not the slug of a window, like btc-updown-5m-1776323400`);
+  }
+  // Creates the archive, so that the process that stores finds one.
+  await withArchive(terminal, options, { create: true }, () => undefined);
+  const lock = ServeLock.take(data, 'record');
+  await using log = openLog(terminal, options.logLevel);
+  using storing = new StoringProcess(data);
+  const clock = new AnchoredClock(() => performance.now(), terminal.clock);
+  const recorder = new Recorder({
+    ...{ data, clock, connect: connectWebSocket, ask: askByFetch, store: storing.store, log },
+    ...addressesOf(options),
+    coins: options.coin ?? Object.keys(COIN_ALIASES),
+    timeframes: options.tf ?? TIMEFRAMES,
+    aheadMs: options.ahead,
+    afterMs: options.after,
+    once: once?.toLowerCase(),
+    sockets: options.sockets,
+    disk: () => ({ freeBytes: freeBytes(data), floorBytes: options.diskFloor.bytes }),
+    before: beforeOf(data, terminal.clock()),
+  });
+  const write = () => writeRecorderStatus(data, recorder.status());
+  const follower = new JournalFollower(data, () => Promise.reject(new Error('this process does not store')));
+  const timers = [
+    setInterval(write, STATUS_MS),
+    setInterval(() => retain(follower, options.raw, terminal.clock()), RETAIN_LOOK_MS),
+  ];
+  recorder.start();
+  log.info(`recording ${(options.coin ?? ['all coins']).join(', ')} into '${data}'`);
+  await Promise.race([stopSignals().first, recorder.ended]);
+  log.info('stopping: storing what has arrived');
+  await recorder.stop();
+  for (const timer of timers) clearInterval(timer);
+  write();
+  lock.release();
+  if (recorder.status().problem !== null) throw new ExitWith(EXIT.failure);
+  if (once !== undefined)
+    await withArchive(terminal, options, { create: false }, (archive) => refuseGaps(terminal, archive, once));
+}
+
+/** The addresses of the venue itself, or of what stands in for it at --url. */
+function addressesOf({ url, gammaUrl, prices }: RecordOptions) {
+  const isVenue = url === VENUE.rest;
+  return {
+    url,
+    gammaUrl,
+    socketUrl: isVenue ? VENUE.sockets : url,
+    pricesUrl: prices !== true ? undefined : isVenue ? VENUE.prices : `${url.replace(/^http/, 'ws')}/rtds`,
+  };
+}
+
+function beforeOf(data: string, nowMs: number) {
+  const reading = new RecorderFile(data).reading(nowMs);
+  return reading.state === 'stopped' || reading.state === 'running' ? reading.status : undefined;
+}
+
+function retain(follower: JournalFollower, raw: RecordOptions['raw'], nowMs: number): void {
+  if (raw !== 'keep') follower.deleteBefore(raw === 'drop' ? nowMs : nowMs - raw);
+}
+
+/** Ends the command with 1 unless the window of a slug was recorded without gaps. */
+function refuseGaps({ err }: Terminal, archive: Archive, slug: string): void {
+  const market = archive.markets.findBySlug(slug);
+  const gaps = market === undefined ? [] : [...archive.gaps.within(market.key, market.startMs, market.endMs)];
+  if (market !== undefined && gaps.length === 0) return;
+  err(
+    market === undefined
+      ? `the market ${slug} was not recorded\n`
+      : `the market ${slug} has ${countText(gaps.length, 'gap')}\n`,
+  );
+  throw new ExitWith(EXIT.failure);
+}
+
+function durationOf(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('It must be a duration like 90s, 15m or 2h.');
+  return ms;
+}
+
+function rawOf(text: string): 'keep' | 'drop' | number {
+  const ms = parseDuration(text);
+  if (text === 'keep' || text === 'drop') return text;
+  if (ms === undefined) throw new InvalidArgumentError('It must be keep, drop, or a duration like 7d.');
+  return ms;
+}
+
+function baseOf(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new InvalidArgumentError('It must be an address that begins with http:// or https://.');
+  }
+  return text.replace(/\/+$/, '');
 }

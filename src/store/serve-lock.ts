@@ -6,11 +6,16 @@ import { refuseShared } from './data-directory.ts';
 import { explained } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
+/** What one process at a time may do with a data directory: the file of the lock, and what another process is doing. */
+const LOCKS = {
+  serve: [LOCK_FILE, 'is being served'],
+  record: ['record.lock', 'is being recorded into'],
+} as const;
 /** Time to wait for the file while `isTaken` of another process has it locked. */
 const LOOK_MS_MAX = 250;
 
 /**
- * One server per data directory. The lock is an exclusive transaction on a database of its own: the operating system
+ * One server and one recorder per data directory. The lock is an exclusive transaction on a database of its own: the operating system
  * drops it with the process, also after kill -9, so it is never stale.
  */
 export class ServeLock {
@@ -20,10 +25,11 @@ export class ServeLock {
     this.#sqlite = sqlite;
   }
 
-  /** Throws DomainError 'in-use' when another server uses the directory, 'invalid-parameter' when it cannot be
+  /** Throws DomainError 'in-use' when another process does the same with the directory, 'invalid-parameter' when it cannot be
    * written, or others may write to it. */
-  static take(directory: string): ServeLock {
-    const path = join(directory, LOCK_FILE);
+  static take(directory: string, use: keyof typeof LOCKS = 'serve'): ServeLock {
+    const [file, isInUse] = LOCKS[use];
+    const path = join(directory, file);
     return explained(
       path,
       () => {
@@ -41,7 +47,7 @@ export class ServeLock {
           if (!isBusy(error)) throw error;
           throw new DomainError(
             'in-use',
-            `'${directory}' is being served by another bookreel: stop that one, or name another directory with --data`,
+            `'${directory}' ${isInUse} by another bookreel: stop that one, or name another directory with --data`,
           );
         }
         return new ServeLock(sqlite);

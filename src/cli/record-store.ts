@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { REPEATED } from '../import/codecs/recorder-journal.ts';
+import type { Member } from '../import/containers/member.ts';
+import { rangeChunks } from '../import/decompressed.ts';
+import { Importer } from '../import/importer.ts';
+import { isFields, parsedJson } from '../record/fields.ts';
+import type { JournalPosition } from '../recorder/journal.ts';
+import type { ImportRange } from '../recorder/journal-follower.ts';
+import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
+import type { Archive } from '../store/archive.ts';
+
+const RESTART_MS = 1000;
+
+/** Imports a range of a file of the journal like any recording. Throws an Error if it cannot be read to its end. */
+export function importRange(archive: Archive, clock: () => number): ImportRange {
+  return async (path, start, end) => {
+    const stored = () => rangeChunks(path, { start, end });
+    const member: Member = { label: `'${path}'`, name: path, storedBytes: end - start, stored };
+    const importer = new Importer(archive, { clock });
+    const { files } = await importer.run([{ path, name: path, named: true, member }]);
+    archive.database.checkpoint();
+    const [file] = files;
+    if (file?.error !== undefined) throw new Error(file.error);
+    const { hashesVerified, changeHashesVerified, booksDamaged, changeHashesTried } = importer.checks;
+    return {
+      repeatedEvents: file?.kinds.find(({ kind }) => kind === REPEATED)?.ignored ?? 0,
+      hashesMatched: hashesVerified + changeHashesVerified,
+      hashesFailed: booksDamaged + changeHashesTried - changeHashesVerified,
+    };
+  };
+}
+
+/**
+ * Answers each line of `input`, a position as JSON, with a line of JSON: the counts of what was stored up to it, or `error`. Returns when
+ * the input ends.
+ */
+export async function storeForParent(
+  input: Readable,
+  store: StoreJournal,
+  print: (line: string) => void,
+): Promise<void> {
+  for await (const line of createInterface({ input })) {
+    try {
+      print(JSON.stringify(await store(parsedJson(line) as JournalPosition)));
+    } catch (error) {
+      print(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
+    }
+  }
+}
+
+/**
+ * Stores the journal in a process of its own, because an import takes the processor for longer than the arrivals of frames may wait. The
+ * process is started again with the next part if it has ended.
+ */
+export class StoringProcess implements Disposable {
+  readonly #data: string;
+  #child: ReturnType<typeof spawned> | undefined;
+
+  constructor(data: string) {
+    this.#data = data;
+  }
+
+  readonly store: StoreJournal = async (until) => {
+    this.#child ??= spawned(this.#data);
+    const child = this.#child;
+    try {
+      child.process.stdin.write(`${JSON.stringify(until)}\n`);
+      child.process.stdin.flush();
+      const { value, done } = await child.lines.next();
+      const answer = done === true ? undefined : parsedJson(value);
+      if (!isFields(answer)) throw new Error('the process that stores has ended');
+      if (typeof answer.error === 'string') throw new Error(answer.error);
+      return answer as unknown as StoredCounts;
+    } catch (error) {
+      if (child.process.exitCode !== null || child.process.signalCode !== null) {
+        this.#child = undefined;
+        await Bun.sleep(RESTART_MS);
+      }
+      throw error;
+    }
+  };
+
+  /** The process ends with its input. */
+  [Symbol.dispose](): void {
+    this.#child?.process.stdin.end();
+  }
+}
+
+function spawned(data: string) {
+  // The executable is its own main file; from sources Bun runs it.
+  const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
+  const process_ = Bun.spawn([process.execPath, ...program, 'record', 'store', '--data', data], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  return { process: process_, lines: linesOf(process_.stdout) };
+}
+
+async function* linesOf(chunks: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of chunks) {
+    const lines = `${rest}${decoder.decode(chunk, { stream: true })}`.split('\n');
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
