@@ -19,7 +19,7 @@ export function importRange(archive: Archive, clock: () => number): ImportRange 
     const stored = () => rangeChunks(path, { start, end });
     const member: Member = { label: `'${path}'`, name: path, storedBytes: end - start, stored };
     const importer = new Importer(archive, { clock });
-    const { files } = await importer.run([{ path, name: path, named: true, member }]);
+    const { files, total, rejections } = await importer.run([{ path, name: path, named: true, member }]);
     archive.database.checkpoint();
     const [file] = files;
     if (file?.error !== undefined) throw new Error(file.error);
@@ -28,6 +28,7 @@ export function importRange(archive: Archive, clock: () => number): ImportRange 
       repeatedEvents: file?.kinds.find(({ kind }) => kind === REPEATED)?.ignored ?? 0,
       hashesMatched: hashesVerified + changeHashesVerified,
       hashesFailed: booksDamaged + changeHashesTried - changeHashesVerified,
+      rejected: total.rejected === 0 ? null : { lines: total.rejected, reason: rejections[0]!.reason },
     };
   };
 }

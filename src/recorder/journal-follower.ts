@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import { isFields, parsedJson } from '../record/fields.ts';
 import { JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
-import type { StoredCounts } from './recorder.ts';
+import { COUNTED, type StoredCounts } from './recorder.ts';
 import { wholeFramesLength } from './zstd-frames.ts';
 
 /** Imports a range of bytes of a file of the journal, which is whole zstd frames. */
@@ -26,6 +26,7 @@ export class JournalFollower {
 
   async store(until: JournalPosition): Promise<StoredCounts> {
     const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
+    const refused: NonNullable<StoredCounts['rejected']>[] = [];
     const stored = this.#stored();
     for (const file of this.#files().filter((name) => name >= stored.file && name <= until.file)) {
       const path = join(this.#directory, file);
@@ -33,10 +34,13 @@ export class JournalFollower {
       const end = file === until.file ? until.end : wholeFramesLength(readFileSync(path));
       if (end <= start) continue;
       const counts = await this.#importRange(path, start, end);
-      for (const name of ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const) sums[name] += counts[name];
+      for (const name of COUNTED) sums[name] += counts[name];
+      if (counts.rejected !== null) refused.push(counts.rejected);
       this.#note({ file, end });
     }
-    return sums;
+    const [first] = refused;
+    const lines = refused.reduce((sum, one) => sum + one.lines, 0);
+    return { ...sums, rejected: first === undefined ? null : { lines, reason: first.reason } };
   }
 
   /** Deletes the files whose lines are all stored and arrived before an instant. */

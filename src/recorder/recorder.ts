@@ -1,8 +1,9 @@
+import { countText } from '../domain/count-text.ts';
 import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { LISTED_MAX, type MissedWindow, type RecorderGap, type RecorderStatus } from '../domain/recorder-status.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
-import { channelEvents } from '../venue/channel-events.ts';
+import { announcedSlugs, channelEvents } from '../venue/channel-events.ts';
 import { windowOfSlug } from '../venue/slug.ts';
 import { newerBooks } from './book-evidence.ts';
 import { gammaListings } from './gamma-listing.ts';
@@ -41,7 +42,12 @@ export interface StoredCounts {
   readonly repeatedEvents: number;
   readonly hashesMatched: number;
   readonly hashesFailed: number;
+  /** The lines that could not be stored, and the reason of the first; null without any. */
+  readonly rejected: { readonly lines: number; readonly reason: string } | null;
 }
+
+/** The counts of a part of the journal that are summed up. */
+export const COUNTED = ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const;
 
 /** Stores the journal up to a position in the archive. It may be called again with a position that is already stored. */
 export type StoreJournal = (until: JournalPosition) => Promise<StoredCounts>;
@@ -165,8 +171,12 @@ export class Recorder {
       if (until === undefined || until === this.#stored) return;
       const counts = await this.#options.store(until);
       this.#stored = until;
-      for (const name of ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const)
-        this.#totals[name] += counts[name];
+      for (const name of COUNTED) this.#totals[name] += counts[name];
+      const { rejected } = counts;
+      if (rejected !== null)
+        this.#options.log.warn(
+          `${countText(rejected.lines, 'line')} of the journal cannot be stored: ${rejected.reason}`,
+        );
     });
     try {
       await this.#storing;
@@ -339,6 +349,7 @@ export class Recorder {
 
   #take(channel: MarketChannel, text: string, receivedUs: number): void {
     this.#totals.frames += 1;
+    if (announcedSlugs(text)?.some((slug) => this.#records.has(slug)) === false) return;
     if (!this.#journal.append({ receivedUs, socket: channel.id, frame: text })) this.#refuse();
     else this.#refusesFrames = false;
     for (const event of channelEvents(text)) {

@@ -1,6 +1,6 @@
 import { type Fields, isFields, parsedJson } from '../record/fields.ts';
 
-/** What a message of the market channel is about, without its content. */
+/** A message of the market channel: what it is about, without its content. */
 export interface ChannelEvent {
   readonly assetId: string;
   /** True for a whole book. */
@@ -16,6 +16,15 @@ export interface ChannelEvent {
 export function channelEvents(text: string): ChannelEvent[] {
   const value = parsedJson(text);
   return (Array.isArray(value) ? value : [value]).flatMap((frame) => (isFields(frame) ? eventsOf(frame) : []));
+}
+
+/** The slugs of the markets that a frame announces: the venue announces those of all coins on every socket. Undefined for a frame with anything else. */
+export function announcedSlugs(text: string): readonly string[] | undefined {
+  if (!text.includes('"new_market"')) return undefined;
+  const value = parsedJson(text);
+  const frames = (Array.isArray(value) ? value : [value]).filter(isFields);
+  if (!frames.every(({ event_type: type }) => type === 'new_market')) return undefined;
+  return frames.flatMap(({ slug }) => (typeof slug === 'string' ? [slug.toLowerCase()] : []));
 }
 
 function eventsOf(frame: Fields): ChannelEvent[] {
