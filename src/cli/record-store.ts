@@ -28,6 +28,7 @@ export function importRange(archive: Archive, clock: () => number): ImportRange 
       repeatedEvents: file?.kinds.find(({ kind }) => kind === REPEATED)?.ignored ?? 0,
       hashesMatched: hashesVerified + changeHashesVerified,
       hashesFailed: booksDamaged + changeHashesTried - changeHashesVerified,
+      doubtful: [...importer.doubtful],
       rejected: total.rejected === 0 ? null : { lines: total.rejected, reason: rejections[0]!.reason },
     };
   };

@@ -86,6 +86,8 @@ interface MarketRecords<S> {
 export interface MergedAsset
   extends Pick<MergedBooks, 'moments' | 'gaps' | 'closed' | 'lastTrades' | 'takenBack' | 'known'> {
   readonly conditionId: string;
+  /** Undefined if the market was deleted meanwhile. */
+  readonly assetId: string | undefined;
   /** Moments with a snapshot that is new in the archive. */
   readonly added: ReadonlySet<StatedMoment>;
   /** Items of whole books whose price of the last trade is new in the archive. */
@@ -314,13 +316,13 @@ export class Batch<S> {
   }
 
   /** The snapshots and prices that a merge adds. */
-  #additionsOfBooks(market: StoredMarket, { outcome }: AssetTarget, merged: MergedBooks): Addition<S>[] {
+  #additionsOfBooks(market: StoredMarket, { outcome, assetId }: AssetTarget, merged: MergedBooks): Addition<S>[] {
     const { snapshots, prices } = this.#archive;
     const { conditionId } = market;
     const snapshotCount = merged.added.length;
     const asset: StoredAsset = {
       ...merged,
-      conditionId,
+      ...{ conditionId, assetId },
       added: new Set(),
       traded: new Set(),
       snapshots: snapshotCount,
@@ -351,7 +353,14 @@ export class Batch<S> {
       takenBack: 0,
       snapshots: 0,
     };
-    this.merged.push({ ...nothing, conditionId, moments: refused, added: new Set(), traded: new Set() });
+    this.merged.push({
+      ...nothing,
+      conditionId,
+      assetId: undefined,
+      moments: refused,
+      added: new Set(),
+      traded: new Set(),
+    });
     const entries = parts.flatMap(({ series, gaps }) => [
       ...series.flatMap(({ records }) => entriesOf(records)),
       ...entriesOf(gaps),

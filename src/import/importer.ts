@@ -257,6 +257,9 @@ export class Importer implements RecordSink {
     };
   }
 
+  /** Assets of which the last messages are dropped, because changes before them are missing: a whole book is needed. */
+  readonly doubtful = new Set<string>();
+
   /** The comparisons of rebuilt books so far. */
   get checks(): RebuildChecks {
     return this.#books.checks;
@@ -657,7 +660,9 @@ export class Importer implements RecordSink {
 
   /** Ends the messages about the books of an asset, and counts their results. */
   #endMerged(merged: MergedAsset, sink: RecordSink): void {
-    const { moments, added, traded } = merged;
+    const { moments, added, traded, assetId } = merged;
+    if (assetId !== undefined && moments.at(-1)?.end === 'contradicted') this.doubtful.add(assetId);
+    else if (assetId !== undefined) this.doubtful.delete(assetId);
     this.#countMerged(merged);
     const revealing = new Set(merged.gaps.map(({ item }) => item));
     const isStored = (moment: StatedMoment, item: SourceItem) => {

@@ -26,6 +26,7 @@ export class JournalFollower {
 
   async store(until: JournalPosition): Promise<StoredCounts> {
     const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
+    const doubtful = new Set<string>();
     const refused: NonNullable<StoredCounts['rejected']>[] = [];
     const stored = this.#stored();
     for (const file of this.#files().filter((name) => name >= stored.file && name <= until.file)) {
@@ -35,12 +36,13 @@ export class JournalFollower {
       if (end <= start) continue;
       const counts = await this.#importRange(path, start, end);
       for (const name of COUNTED) sums[name] += counts[name];
+      for (const id of counts.doubtful) doubtful.add(id);
       if (counts.rejected !== null) refused.push(counts.rejected);
       this.#note({ file, end });
     }
     const [first] = refused;
     const lines = refused.reduce((sum, one) => sum + one.lines, 0);
-    return { ...sums, rejected: first === undefined ? null : { lines, reason: first.reason } };
+    return { ...sums, doubtful: [...doubtful], rejected: first === undefined ? null : { lines, reason: first.reason } };
   }
 
   /** Deletes the files whose lines are all stored and arrived before an instant. */

@@ -42,6 +42,8 @@ export interface StoredCounts {
   readonly repeatedEvents: number;
   readonly hashesMatched: number;
   readonly hashesFailed: number;
+  /** The assets whose last messages were dropped, because hashes show that changes before them are missing. */
+  readonly doubtful: readonly string[];
   /** The lines that could not be stored, and the reason of the first; null without any. */
   readonly rejected: { readonly lines: number; readonly reason: string } | null;
 }
@@ -172,6 +174,7 @@ export class Recorder {
       const counts = await this.#options.store(until);
       this.#stored = until;
       for (const name of COUNTED) this.#totals[name] += counts[name];
+      this.#renewDoubtful(counts.doubtful);
       const { rejected } = counts;
       if (rejected !== null)
         this.#options.log.warn(
@@ -444,6 +447,18 @@ export class Recorder {
     for (const lane of this.#shards.lanesOf(asset.id)) {
       if (isRepeated) lane.replace('it brought nothing while the venue had newer books');
       else for (const channel of lane.channels) channel.repeat(asset.id);
+    }
+  }
+
+  /** Subscribes assets again whose changes are missing on all sockets: the venue then sends their books. */
+  #renewDoubtful(ids: readonly string[]): void {
+    for (const id of ids) {
+      const asset = this.#watched.get(id);
+      const nowUs = this.#clock.nowUs();
+      if (asset === undefined || nowUs - asset.renewedUs < FIRST_BOOK_MS * US_PER_MS) continue;
+      asset.renewedUs = nowUs;
+      this.#totals.resubscriptions += 1;
+      for (const lane of this.#shards.lanesOf(id)) for (const channel of lane.channels) channel.repeat(id);
     }
   }
 

@@ -27,6 +27,8 @@ export class WatchedAsset {
   /** The hash by which `POST /books` showed that messages are missing. */
   newerHash: string | undefined;
   gaps = 0;
+  /** When it was last subscribed again because changes were missing. */
+  renewedUs = 0;
   #loss: Loss | undefined;
 
   constructor({ id, conditionId, slug, outcome }: Pick<WatchedAsset, 'id' | 'conditionId' | 'slug' | 'outcome'>) {

@@ -9,7 +9,7 @@ import { wholeFramesLength } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
-const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, rejected: null };
+const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, doubtful: [], rejected: null };
 
 function newJournal(directory: string) {
   const written: JournalPosition[] = [];

@@ -2,14 +2,17 @@ import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SeededRandom } from '../../../fixtures/random.ts';
+import { Importer } from '../../../src/import/importer.ts';
+import { sourcesOf } from '../../../src/import/source.ts';
 import { type JournalLine, journalText } from '../../../src/record/journal-line.ts';
-import { importPaths, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
+import { importPaths, NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, marketOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
 const SNAPSHOTS = 4562;
 const SHARE_LOST = 0.2;
+const LOST_FRAMES = 30;
 
 interface Captured {
   readonly receivedUs: number;
@@ -70,6 +73,35 @@ test.skipIf(CAPTURE === undefined)(
     const alone = await imported([market, ...lines.filter((line) => !('socket' in line) || line.socket === 1)], slug);
     expect(alone.books[0]).not.toEqual(whole.books[0]);
     expect(alone.gaps.length).toBeGreaterThan(0);
+  },
+);
+
+test.skipIf(CAPTURE === undefined)(
+  'An asset is doubtful after changes that no socket brought, until hashes prove its book again (needs the recordings).',
+  async () => {
+    const { gamma, frames, firstUs } = capture(CAPTURE!);
+    const isBook = ({ frame }: Captured) => frame.includes('"event_type":"book"');
+    // The longest run of frames without a book.
+    const books = frames.flatMap((one, index) => (isBook(one) ? [index] : []));
+    const runs = books.map((from, index) => ({ from, to: books[index + 1] ?? frames.length }));
+    const { from, to } = runs.toSorted((a, b) => b.to - b.from - (a.to - a.from))[0]!;
+    const lossy = frames.filter((_, index) => index <= from || index > from + LOST_FRAMES);
+    const doubtfulAt = async (end: number) => {
+      const lines: JournalLine[] = [
+        { receivedUs: firstUs, gamma },
+        ...lossy.slice(0, end - LOST_FRAMES).map((one) => ({ ...one, socket: 1 })),
+      ];
+      using directory = temporaryDirectory();
+      const path = join(directory.path, 'journal.jsonl');
+      writeFileSync(path, lines.map((line) => `${journalText(line)}\n`).join(''));
+      using place = temporaryArchive();
+      const importer = new Importer(place.archive, { clock: () => NOW_MS });
+      await importer.run(sourcesOf([path]));
+      return [...importer.doubtful].toSorted();
+    };
+    expect(await doubtfulAt(from + 200)).toHaveLength(2);
+    // Each level that is missing was stated again.
+    expect(await doubtfulAt(to)).toEqual([]);
   },
 );
 
