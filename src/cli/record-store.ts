@@ -7,16 +7,16 @@ import { rangeChunks } from '../import/decompressed.ts';
 import { Importer } from '../import/importer.ts';
 import { isFields, parsedJson } from '../record/fields.ts';
 import type { JournalPosition } from '../recorder/journal.ts';
-import type { ImportRange } from '../recorder/journal-follower.ts';
+import type { ImportPart } from '../recorder/journal-follower.ts';
 import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
 
 const RESTART_MS = 1000;
 
-/** Imports a range of a file of the journal like any recording. Throws an Error if it cannot be read to its end. */
-export function importRange(archive: Archive, clock: () => number): ImportRange {
-  return async (path, start, end) => {
-    const stored = () => rangeChunks(path, { start, end });
+/** Imports a part of the journal like any recording. Throws an Error if it cannot be read to its end. */
+export function importPart(archive: Archive, clock: () => number): ImportPart {
+  return async ({ path, start, end, text }) => {
+    const stored = () => (text === undefined ? rangeChunks(path, { start, end }) : textChunks(text));
     const member: Member = { label: `'${path}'`, name: path, storedBytes: end - start, stored };
     const importer = new Importer(archive, { clock });
     const { files, total, rejections } = await importer.run([{ path, name: path, named: true, member }]);
@@ -34,6 +34,10 @@ export function importRange(archive: Archive, clock: () => number): ImportRange 
   };
 }
 
+async function textChunks(text: string): Promise<AsyncIterable<Uint8Array>> {
+  return new Blob([text]).stream();
+}
+
 /**
  * Answers each line of `input`, a position as JSON, with a line of JSON: the counts of what was stored up to it, or `error`. Returns when
  * the input ends.
@@ -45,7 +49,8 @@ export async function storeForParent(
 ): Promise<void> {
   for await (const line of createInterface({ input })) {
     try {
-      print(JSON.stringify(await store(parsedJson(line) as JournalPosition)));
+      const { isLast, ...until } = parsedJson(line) as JournalPosition & { readonly isLast: boolean };
+      print(JSON.stringify(await store(until, isLast)));
     } catch (error) {
       print(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
     }
@@ -64,11 +69,11 @@ export class StoringProcess implements Disposable {
     this.#data = data;
   }
 
-  readonly store: StoreJournal = async (until) => {
+  readonly store: StoreJournal = async (until, isLast) => {
     this.#child ??= spawned(this.#data);
     const child = this.#child;
     try {
-      child.process.stdin.write(`${JSON.stringify(until)}\n`);
+      child.process.stdin.write(`${JSON.stringify({ ...until, isLast })}\n`);
       child.process.stdin.flush();
       const { value, done } = await child.lines.next();
       const answer = done === true ? undefined : parsedJson(value);

@@ -18,7 +18,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
-import { importRange, StoringProcess, storeForParent } from './record-store.ts';
+import { importPart, StoringProcess, storeForParent } from './record-store.ts';
 import { openLog } from './service-log.ts';
 import { onStopSignals, stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
@@ -102,10 +102,10 @@ function storeCommand(terminal: Terminal): CommandUnknownOpts {
       () => undefined,
     );
     await withArchive(terminal, { data }, { create: true }, async (archive) => {
-      const follower = new JournalFollower(data, importRange(archive, terminal.clock));
+      const follower = new JournalFollower(data, importPart(archive, terminal.clock));
       await storeForParent(
         process.stdin,
-        (until) => follower.store(until),
+        (until, isLast) => follower.store(until, isLast),
         (line) => terminal.out(`${line}\n`),
       );
     });

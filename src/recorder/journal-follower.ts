@@ -5,49 +5,99 @@ import { JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
 import { COUNTED, type StoredCounts } from './recorder.ts';
 import { wholeFramesLength } from './zstd-frames.ts';
 
-/** Imports a range of bytes of a file of the journal, which is whole zstd frames. */
-export type ImportRange = (path: string, start: number, end: number) => Promise<StoredCounts>;
+/** Whole zstd frames of a file of the journal. */
+export interface JournalPart {
+  readonly path: string;
+  readonly start: number;
+  readonly end: number;
+  /** The lines to import in place of all lines of the range. */
+  readonly text?: string;
+}
+
+export type ImportPart = (part: JournalPart) => Promise<Omit<StoredCounts, 'isWaiting'>>;
 
 const POSITION_FILE = 'stored.json';
 const FILE = /^\d{4}-\d\d-\d\dT\d\d\.frames\.zst$/;
+/** Messages that arrive later may have an earlier time of the venue, by at most this much. */
+const REORDERED_MS = 250;
+/** A larger part comes from a time without a follower; its end is as good as any other place in it. */
+const HELD_BYTES_MAX = 8 * 1024 * 1024;
+/** The venue's time in a line, whose frame is JSON within JSON. */
+const TIME = /\\"timestamp\\": ?\\"(\d{13})\\"/;
 
 /**
  * Stores the journal in the archive, each part once: it remembers in the journal's directory how far it came. If that is lost, or the
- * process ends between a part and its note, parts are stored again, which changes nothing.
+ * process ends between a part and its note, parts are stored again, which changes nothing. Messages of the last moment wait for the next
+ * part: those that arrive after them may belong before them, and the book between would be wrong.
  */
 export class JournalFollower {
   readonly #directory: string;
-  readonly #importRange: ImportRange;
+  readonly #importPart: ImportPart;
+  /** How far the journal was read; undefined: as far as it was noted. */
+  #read: { readonly file: string; readonly end: number } | undefined;
+  /** Lines before that which wait. */
+  #waiting: readonly string[] = [];
 
-  constructor(data: string, importRange: ImportRange) {
+  constructor(data: string, importPart: ImportPart) {
     this.#directory = join(data, JOURNAL_DIRECTORY);
-    this.#importRange = importRange;
+    this.#importPart = importPart;
   }
 
-  async store(until: JournalPosition): Promise<StoredCounts> {
+  /** `isLast`: nothing follows soon, so nothing waits. */
+  async store(until: JournalPosition, isLast: boolean): Promise<StoredCounts> {
     const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
     const doubtful = new Set<string>();
     const refused: NonNullable<StoredCounts['rejected']>[] = [];
-    const stored = this.#stored();
-    for (const file of this.#files().filter((name) => name >= stored.file && name <= until.file)) {
+    const read = this.#read ?? this.#noted();
+    for (const file of this.#files().filter((name) => name >= read.file && name <= until.file)) {
       const path = join(this.#directory, file);
-      const start = file === stored.file ? stored.end : 0;
+      const start = file === read.file ? read.end : 0;
       const end = file === until.file ? until.end : wholeFramesLength(readFileSync(path));
-      if (end <= start) continue;
-      const counts = await this.#importRange(path, start, end);
-      for (const name of COUNTED) sums[name] += counts[name];
-      for (const id of counts.doubtful) doubtful.add(id);
-      if (counts.rejected !== null) refused.push(counts.rejected);
-      this.#note({ file, end });
+      if (end <= start && this.#waiting.length === 0) continue;
+      // Nothing new has arrived since those that wait.
+      const isHeld = !isLast && end > start && end - start <= HELD_BYTES_MAX;
+      const { parts, waiting } = this.#divided({ path, start, end }, isHeld);
+      for (const part of parts) {
+        const counts = await this.#importPart(part);
+        for (const name of COUNTED) sums[name] += counts[name];
+        for (const id of counts.doubtful) doubtful.add(id);
+        if (counts.rejected !== null) refused.push(counts.rejected);
+      }
+      this.#waiting = waiting;
+      this.#read = { file, end };
+      this.#note({ file, end: waiting.length === 0 ? end : start });
     }
     const [first] = refused;
     const lines = refused.reduce((sum, one) => sum + one.lines, 0);
-    return { ...sums, doubtful: [...doubtful], rejected: first === undefined ? null : { lines, reason: first.reason } };
+    return {
+      ...{ ...sums, doubtful: [...doubtful], isWaiting: this.#waiting.length > 0 },
+      rejected: first === undefined ? null : { lines, reason: first.reason },
+    };
+  }
+
+  /** The parts to import, with the lines that have waited, and the lines of the range that wait now. */
+  #divided(range: JournalPart, isHeld: boolean): { parts: readonly JournalPart[]; waiting: readonly string[] } {
+    const earlier = this.#waiting.join('\n');
+    if (!isHeld) {
+      const parts = earlier === '' ? [] : [{ ...range, text: earlier }];
+      return { parts: range.end > range.start ? [...parts, range] : parts, waiting: [] };
+    }
+    const bytes = readFileSync(range.path).subarray(range.start, range.end);
+    const lines = Bun.zstdDecompressSync(bytes).toString().trimEnd().split('\n');
+    // Lines that state no time never wait.
+    const times = lines.map((line) => Number(TIME.exec(line)?.[1] ?? 0));
+    const limitMs = Math.max(0, times.reduce((latest, time) => Math.max(latest, time), 0) - REORDERED_MS);
+    const ready = lines.filter((_, index) => times[index]! <= limitMs);
+    const text = [...this.#waiting, ...ready].join('\n');
+    return {
+      parts: text === '' ? [] : [{ ...range, text }],
+      waiting: lines.filter((_, index) => times[index]! > limitMs),
+    };
   }
 
   /** Deletes the files whose lines are all stored and arrived before an instant. */
   deleteBefore(instantMs: number): void {
-    const stored = this.#stored().file;
+    const stored = this.#noted().file;
     const limit = `${new Date(instantMs).toISOString().slice(0, 13)}.frames.zst`;
     for (const name of this.#files()) if (name < stored && name < limit) rmSync(join(this.#directory, name));
   }
@@ -58,7 +108,7 @@ export class JournalFollower {
       .sort();
   }
 
-  #stored(): { readonly file: string; readonly end: number } {
+  #noted(): { readonly file: string; readonly end: number } {
     try {
       const value = parsedJson(readFileSync(join(this.#directory, POSITION_FILE), 'utf8'));
       if (isFields(value) && typeof value.file === 'string' && typeof value.end === 'number')

@@ -44,6 +44,8 @@ export interface StoredCounts {
   readonly hashesFailed: number;
   /** The assets whose last messages were dropped, because hashes show that changes before them are missing. */
   readonly doubtful: readonly string[];
+  /** True if the last lines wait for those that follow. */
+  readonly isWaiting: boolean;
   /** The lines that could not be stored, and the reason of the first; null without any. */
   readonly rejected: { readonly lines: number; readonly reason: string } | null;
 }
@@ -51,8 +53,11 @@ export interface StoredCounts {
 /** The counts of a part of the journal that are summed up. */
 export const COUNTED = ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const;
 
-/** Stores the journal up to a position in the archive. It may be called again with a position that is already stored. */
-export type StoreJournal = (until: JournalPosition) => Promise<StoredCounts>;
+/**
+ * Stores the journal up to a position in the archive. It may be called again with a position that is already stored. `isLast`: nothing
+ * follows soon.
+ */
+export type StoreJournal = (until: JournalPosition, isLast: boolean) => Promise<StoredCounts>;
 
 export interface RecorderOptions {
   /** The HTTP bases of the venue's REST API, of its sockets (at /ws/market) and of Gamma. */
@@ -108,6 +113,7 @@ export class Recorder {
   #connections = 0;
   #feed: PriceFeed | undefined;
   #isListing = false;
+  #isWaiting = false;
   #isStopped = false;
   #refusesFrames = false;
   #problem: string | null = null;
@@ -170,8 +176,9 @@ export class Recorder {
     this.#storing = this.#storing.then(async () => {
       await this.#journal.flush();
       const until = this.#written;
-      if (until === undefined || until === this.#stored) return;
-      const counts = await this.#options.store(until);
+      if (until === undefined || (until === this.#stored && !this.#isWaiting)) return;
+      const counts = await this.#options.store(until, this.#isStopped);
+      this.#isWaiting = counts.isWaiting;
       this.#stored = until;
       for (const name of COUNTED) this.#totals[name] += counts[name];
       this.#renewDoubtful(counts.doubtful);

@@ -2,14 +2,23 @@ import { expect, test } from 'bun:test';
 import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { SeededRandom } from '../../fixtures/random.ts';
 import { Journal, type JournalPosition } from '../../src/recorder/journal.ts';
-import { JournalFollower } from '../../src/recorder/journal-follower.ts';
+import { JournalFollower, type JournalPart } from '../../src/recorder/journal-follower.ts';
 import { AnchoredClock } from '../../src/recorder/recorder-clock.ts';
 import { wholeFramesLength } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
 const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, doubtful: [], rejected: null };
+
+const STORED = { ...NOTHING, isWaiting: false };
+
+/** The lines of a part, in its order. */
+function linesOf({ path, start, end, text }: JournalPart): string[] {
+  const all = text ?? Bun.zstdDecompressSync(readFileSync(path).subarray(start, end)).toString();
+  return all.trimEnd().split('\n');
+}
 
 function newJournal(directory: string) {
   const written: JournalPosition[] = [];
@@ -88,21 +97,21 @@ test('Each part of the journal is stored once, in order, over hours and restarts
   const { journal, written } = newJournal(directory.path);
   const ranges: string[] = [];
   const follower = () =>
-    new JournalFollower(directory.path, async (path, start, end) => {
-      const lines = Bun.zstdDecompressSync(readFileSync(path).subarray(start, end)).toString().trimEnd().split('\n');
+    new JournalFollower(directory.path, async (part) => {
+      const lines = linesOf(part);
       ranges.push(...lines.map((line) => JSON.parse(line).frame as string));
       return { ...NOTHING, repeatedEvents: lines.length };
     });
   journal.append(frameAt(0, 'a'));
   await journal.flush();
-  expect(await follower().store(written.at(-1)!)).toEqual({ ...NOTHING, repeatedEvents: 1 });
+  expect(await follower().store(written.at(-1)!, false)).toEqual({ ...STORED, repeatedEvents: 1 });
   journal.append(frameAt(0, 'b'));
   journal.append(frameAt(2, 'c'));
   await journal.flush();
   appendFileSync(join(directory.path, 'journal', written[0]!.file), 'torn');
   writeFileSync(join(directory.path, 'journal', 'notes.txt'), 'not a part of the journal');
-  expect(await follower().store(written.at(-1)!)).toEqual({ ...NOTHING, repeatedEvents: 2 });
-  expect(await follower().store(written.at(-1)!)).toEqual(NOTHING);
+  expect(await follower().store(written.at(-1)!, false)).toEqual({ ...STORED, repeatedEvents: 2 });
+  expect(await follower().store(written.at(-1)!, false)).toEqual(STORED);
   await journal.close();
   expect(ranges).toEqual(['a', 'b', 'c']);
   // Only files that are stored as a whole are deleted, and only old ones.
@@ -127,10 +136,49 @@ test('A part that could not be stored is stored the next time.', async () => {
     if (attempts === 1) throw new Error('the disk is full');
     return NOTHING;
   });
-  await expect(follower.store(written[0]!)).rejects.toThrow('the disk is full');
-  await follower.store(written[0]!);
-  await follower.store(written[0]!);
+  await expect(follower.store(written[0]!, false)).rejects.toThrow('the disk is full');
+  await follower.store(written[0]!, false);
+  await follower.store(written[0]!, false);
   expect(attempts).toBe(2);
+});
+
+test('No message is stored before one that arrives up to 250 ms later and belongs before it, however the journal is cut.', async () => {
+  const random = new SeededRandom('reordered');
+  for (let round = 0; round < 20; round += 1) {
+    using directory = temporaryDirectory();
+    const { journal, written } = newJournal(directory.path);
+    const stored: number[] = [];
+    let latestMs = 0;
+    let follower: JournalFollower | undefined;
+    const newFollower = () =>
+      new JournalFollower(directory.path, async (part) => {
+        const times = linesOf(part).map((line) => Number(JSON.parse(JSON.parse(line).frame).timestamp));
+        // A follower that was started again stores some twice.
+        const fresh = times.filter((time) => !stored.includes(time));
+        for (const time of fresh) expect(time).toBeGreaterThan(latestMs);
+        latestMs = Math.max(latestMs, ...fresh);
+        stored.push(...fresh);
+        return NOTHING;
+      });
+    const messages = Array.from({ length: 60 }, (_, index) => {
+      const timestamp = START_US / 1000 + index * 40;
+      return { timestamp, receivedUs: (timestamp + random.below(90)) * 1000 };
+    }).toSorted((a, b) => a.receivedUs - b.receivedUs);
+    for (const { timestamp, receivedUs } of messages) {
+      const frame = JSON.stringify({ event_type: 'price_change', timestamp: String(timestamp) });
+      journal.append({ receivedUs, socket: 1, frame });
+      if (!random.chance(0.15)) continue;
+      await journal.flush();
+      if (follower === undefined || random.chance(0.2)) follower = newFollower();
+      await follower.store(written.at(-1)!, false);
+    }
+    await journal.close();
+    follower ??= newFollower();
+    await follower.store(written.at(-1)!, false);
+    // Nothing new has arrived: what waits is stored.
+    expect((await follower.store(written.at(-1)!, random.chance(0.5))).isWaiting).toBe(false);
+    expect(stored.toSorted()).toEqual(messages.map(({ timestamp }) => timestamp).toSorted());
+  }
 });
 
 test('the clock follows steps of the wall clock, and never goes back', () => {
