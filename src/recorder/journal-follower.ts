@@ -22,8 +22,19 @@ const FILE = /^\d{4}-\d\d-\d\dT\d\d\.frames\.zst$/;
 const REORDERED_MS = 250;
 /** A larger part comes from a time without a follower; its end is as good as any other place in it. */
 const HELD_BYTES_MAX = 8 * 1024 * 1024;
-/** The venue's time in a line, whose frame is JSON within JSON. */
-const TIME = /\\"timestamp\\": ?\\"(\d{13})\\"/;
+/** A line waits no longer: its time is none that others come near to. */
+const WAITED_US_MAX = 2_000_000;
+/** The arrival in a line, and the venue's time, if its frame, which is JSON within JSON, states one. */
+const TIMES = /^\{"receivedAt":(\d+),(?:.*?\\"timestamp\\": ?\\"(\d{13})\\")?/;
+
+interface WaitingLine {
+  readonly text: string;
+  readonly receivedUs: number;
+  /** Zero for a line without a time of the venue, which never waits. */
+  readonly timestampMs: number;
+  /** The place from which it can be read again. */
+  readonly from: { readonly file: string; readonly end: number };
+}
 
 /**
  * Stores the journal in the archive, each part once: it remembers in the journal's directory how far it came. If that is lost, or the
@@ -36,7 +47,7 @@ export class JournalFollower {
   /** How far the journal was read; undefined: as far as it was noted. */
   #read: { readonly file: string; readonly end: number } | undefined;
   /** Lines before that which wait. */
-  #waiting: readonly string[] = [];
+  #waiting: readonly WaitingLine[] = [];
 
   constructor(data: string, importPart: ImportPart) {
     this.#directory = join(data, JOURNAL_DIRECTORY);
@@ -56,7 +67,7 @@ export class JournalFollower {
       if (end <= start && this.#waiting.length === 0) continue;
       // Nothing new has arrived since those that wait.
       const isHeld = !isLast && end > start && end - start <= HELD_BYTES_MAX;
-      const { parts, waiting } = this.#divided({ path, start, end }, isHeld);
+      const { parts, waiting } = this.#divided({ path, start, end }, { file, end: start }, isHeld);
       for (const part of parts) {
         const counts = await this.#importPart(part);
         for (const name of COUNTED) sums[name] += counts[name];
@@ -65,7 +76,7 @@ export class JournalFollower {
       }
       this.#waiting = waiting;
       this.#read = { file, end };
-      this.#note({ file, end: waiting.length === 0 ? end : start });
+      this.#note(waiting[0]?.from ?? { file, end });
     }
     const [first] = refused;
     const lines = refused.reduce((sum, one) => sum + one.lines, 0);
@@ -75,24 +86,25 @@ export class JournalFollower {
     };
   }
 
-  /** The parts to import, with the lines that have waited, and the lines of the range that wait now. */
-  #divided(range: JournalPart, isHeld: boolean): { parts: readonly JournalPart[]; waiting: readonly string[] } {
-    const earlier = this.#waiting.join('\n');
+  /** The parts to import, with the lines that have waited, and the lines that wait now. */
+  #divided(
+    range: JournalPart,
+    from: WaitingLine['from'],
+    isHeld: boolean,
+  ): { parts: readonly JournalPart[]; waiting: readonly WaitingLine[] } {
     if (!isHeld) {
-      const parts = earlier === '' ? [] : [{ ...range, text: earlier }];
-      return { parts: range.end > range.start ? [...parts, range] : parts, waiting: [] };
+      const earlier = this.#waiting.length === 0 ? [] : [{ ...range, text: textOf(this.#waiting) }];
+      return { parts: range.end > range.start ? [...earlier, range] : earlier, waiting: [] };
     }
     const bytes = readFileSync(range.path).subarray(range.start, range.end);
-    const lines = Bun.zstdDecompressSync(bytes).toString().trimEnd().split('\n');
-    // Lines that state no time never wait.
-    const times = lines.map((line) => Number(TIME.exec(line)?.[1] ?? 0));
-    const limitMs = Math.max(0, times.reduce((latest, time) => Math.max(latest, time), 0) - REORDERED_MS);
-    const ready = lines.filter((_, index) => times[index]! <= limitMs);
-    const text = [...this.#waiting, ...ready].join('\n');
-    return {
-      parts: text === '' ? [] : [{ ...range, text }],
-      waiting: lines.filter((_, index) => times[index]! > limitMs),
-    };
+    const text = Bun.zstdDecompressSync(bytes).toString().trimEnd();
+    const lines = [...this.#waiting, ...text.split('\n').map((line) => waitingLine(line, from))];
+    const lastUs = lines.at(-1)!.receivedUs;
+    const limitMs = lines.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0) - REORDERED_MS;
+    const waits = ({ timestampMs, receivedUs }: WaitingLine) =>
+      timestampMs > Math.max(0, limitMs) && receivedUs > lastUs - WAITED_US_MAX;
+    const ready = lines.filter((line) => !waits(line));
+    return { parts: ready.length === 0 ? [] : [{ ...range, text: textOf(ready) }], waiting: lines.filter(waits) };
   }
 
   /** Deletes the files whose lines are all stored and arrived before an instant. */
@@ -124,4 +136,13 @@ export class JournalFollower {
     writeFileSync(`${path}.new`, JSON.stringify(position), { mode: 0o600 });
     renameSync(`${path}.new`, path);
   }
+}
+
+function waitingLine(text: string, from: WaitingLine['from']): WaitingLine {
+  const [, receivedUs = 0, timestampMs = 0] = TIMES.exec(text) ?? [];
+  return { text, receivedUs: Number(receivedUs), timestampMs: Number(timestampMs), from };
+}
+
+function textOf(lines: readonly WaitingLine[]): string {
+  return lines.map(({ text }) => text).join('\n');
 }
