@@ -5,6 +5,7 @@ import { SeededRandom } from '../../../fixtures/random.ts';
 import { Importer } from '../../../src/import/importer.ts';
 import { sourcesOf } from '../../../src/import/source.ts';
 import { type JournalLine, journalText } from '../../../src/record/journal-line.ts';
+import { pricesIn } from '../../../src/segment/price-segment.ts';
 import { importPaths, NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, marketOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
@@ -131,5 +132,25 @@ test('a line that is none of a journal is reported with its number, and gaps are
   expect(report.rejections.map(({ line, reason }) => ({ line, reason }))).toEqual([
     { line: 3, reason: 'the line has neither a frame, nor an answer of Gamma, nor a gap' },
     { line: 4, reason: 'the line is not one of a journal' },
+  ]);
+});
+
+test('prices of coins in a journal are stored with their arrival', async () => {
+  const payload = { symbol: 'btc/usd', timestamp: 1_776_808_210_000, value: 76211.8 };
+  const frame = JSON.stringify({
+    topic: 'crypto_prices_chainlink',
+    type: 'update',
+    timestamp: 1_776_808_210_123,
+    payload,
+  });
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'journal.jsonl');
+  writeFileSync(path, `${journalText({ receivedUs: 1_776_808_210_456_789, socket: 0, frame })}\n`);
+  using place = temporaryArchive();
+  await importPaths(place.archive, path);
+  const [series] = place.archive.prices.slicesOfCoin('btc', 0, 9e12);
+  expect(series!.source).toBe('chainlink');
+  expect([...pricesIn(series!.slices)]).toMatchObject([
+    { timestampMs: 1_776_808_210_000, receivedMs: 1_776_808_210_456, price: 76211.8 },
   ]);
 });
