@@ -32,6 +32,7 @@ const ADMIN_MENU = [
   { href: '/admin/tiers', name: 'Tiers' },
   { href: '/admin/usage', name: 'Usage of all' },
   { href: PAYMENTS_PATH, name: 'Payments' },
+  { href: '/admin/recorder', name: 'Recorder' },
   { href: '/admin/audit', name: 'Audit' },
 ] as const;
 

@@ -5,6 +5,7 @@ import { createTier } from '../../src/account/tier-catalog.ts';
 import { DAY_MS, HOUR_MS } from '../../src/domain/usage.ts';
 import { openActivity } from '../../src/store/activity.ts';
 import type { Database } from '../../src/store/database.ts';
+import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
 import { HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
 import { PRO_USD, setPrice, writePaymentSettings } from '../billing/paid-service.ts';
@@ -14,6 +15,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
 import { EXECUTABLE, printed, startServer } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
+import { troubledStatus } from '../support/recorder-status.ts';
 import { type SeededRequests, storeUsage } from '../web/seeded-usage.ts';
 
 /** An admin with keys and a year of usage. */
@@ -96,6 +98,8 @@ export async function startDemoService(): Promise<DemoService> {
   const registry = resources.use(openRegistry(data, { create: false }));
   const activity = resources.use(openActivity(data));
   addPeople(registry, activity.database, Date.now());
+  // It was written in the future, so that it is never too old.
+  writeRecorderStatus(data, troubledStatus(Date.now() + HOUR_MS));
   if (anvil !== undefined) await buyPro(registry, origin);
   const replay = resources.use(startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0']));
   const [, replayOrigin = ''] = await replay.said(/^REST +(\S+)$/m);

@@ -147,6 +147,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   byAdmin('admin-tier', '/admin/tiers/pro'),
   byAdmin('admin-usage', '/admin/usage'),
   byAdmin('admin-audit', '/admin/audit'),
+  byAdmin('admin-recorder', '/admin/recorder'),
 ];
 
 export const SCHEMES: readonly ColorScheme[] = ['light', 'dark'];

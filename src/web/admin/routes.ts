@@ -6,6 +6,7 @@ import { accountList } from './account-list.tsx';
 import { accountPage } from './account-page.tsx';
 import { AUDIT_PATH, auditLog } from './audit.tsx';
 import { PAYMENTS_PATH, paymentList } from './payments.tsx';
+import { RECORDER_PATH, recorderPage } from './recorder.tsx';
 import { ACCOUNTS_PATH } from './shown-account.tsx';
 import { addTier, TIERS_PATH, tierList } from './tier-list.tsx';
 import { retire, saveTier, tierPage } from './tier-page.tsx';
@@ -18,6 +19,7 @@ export const ADMIN_PAGES: PersonRoutes = {
   [TIERS_PATH]: tierList,
   [`${TIERS_PATH}/:id`]: tierPage,
   [AUDIT_PATH]: auditLog,
+  [RECORDER_PATH]: recorderPage,
   [PAYMENTS_PATH]: paymentList,
   [`${PAYMENTS_PATH}/:quote/invoice`]: (deps, person, request) => invoicePage(deps, person, request, true),
   [SERVICE_USAGE_PATH]: serviceUsagePage,

@@ -1,0 +1,87 @@
+import { dirname } from 'node:path';
+import { recorderProblems } from '../../domain/recorder-problems.ts';
+import type { RecorderStatus } from '../../domain/recorder-status.ts';
+import { Facts } from '../../http/pages/facts.tsx';
+import { RecorderFile } from '../../store/recorder-file.ts';
+import type { Answer, PageRequest } from '../page-request.ts';
+import { personPage } from '../person-page.tsx';
+import {
+  GAP_COLUMNS,
+  MISSED_COLUMNS,
+  recorderFacts,
+  recorderSentence,
+  SOCKET_COLUMNS,
+  WINDOW_COLUMNS,
+} from '../recorder-tables.ts';
+import { errorSentence } from '../refused-form.ts';
+import type { Person, WebDeps } from '../routes.ts';
+import { type Column, Table, type TableContent } from '../table.tsx';
+import { Time } from '../time.tsx';
+
+export const RECORDER_PATH = '/admin/recorder';
+const REFRESH_SECONDS = 10;
+
+/** GET /admin/recorder?refresh. With it the browser asks again by itself: nobody's reading is interrupted unless they ask for it. */
+export function recorderPage({ archive, nowMs }: WebDeps, person: Person, { query }: PageRequest): Answer {
+  const now = nowMs();
+  const reading = new RecorderFile(dirname(archive.database.path)).reading(now);
+  const problems = recorderProblems(reading, now);
+  const isLive = query.has('refresh');
+  const page = personPage(
+    person,
+    { title: 'Recorder', path: RECORDER_PATH },
+    <>
+      <p class={`notice long ${reading.state === 'running' ? 'good' : ''}`} role="status">
+        {errorSentence({ message: recorderSentence(reading) })}
+      </p>
+      {problems.map((problem) => (
+        <p key={problem} class="notice bad long" role="alert">
+          {errorSentence({ message: problem })}
+        </p>
+      ))}
+      <p class="quiet small">
+        As of <Time ms={reading.status?.writtenMs ?? now} />.{' '}
+        {isLive ? (
+          <>
+            This page is loaded again every {REFRESH_SECONDS} seconds. <a href={RECORDER_PATH}>Stop that</a>.
+          </>
+        ) : (
+          <a href={`${RECORDER_PATH}?refresh`}>Load it again every {REFRESH_SECONDS} seconds</a>
+        )}{' '}
+        · <a href="/docs/recording#the-state">What the words mean</a>
+      </p>
+      {reading.status !== undefined && <State status={reading.status} />}
+    </>,
+  );
+  return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
+}
+
+/** Times are relative to the moment when the state was written. */
+function State({ status }: { readonly status: RecorderStatus }) {
+  const { sockets, windows, gaps, missed, writtenMs } = status;
+  const table = <Row,>(columns: readonly Column<Row>[], content: Omit<TableContent<Row>, 'columns'>) => (
+    <>
+      <h2>{content.label}</h2>
+      <Table {...content} columns={columns.map((column, index) => ({ ...column, isRowHeading: index === 0 }))} />
+    </>
+  );
+  return (
+    <>
+      <Facts facts={recorderFacts(status)} />
+      {table(SOCKET_COLUMNS(writtenMs), { label: 'Sockets', rows: sockets, empty: 'No socket was opened yet.' })}
+      {table(WINDOW_COLUMNS(writtenMs), {
+        label: 'Windows',
+        rows: windows,
+        empty: 'No window is wanted yet.',
+        isQuiet: ({ endMs }) => endMs < writtenMs,
+      })}
+      {table(GAP_COLUMNS(writtenMs), {
+        label: 'Gaps of the last 24 hours',
+        rows: gaps,
+        empty: 'There are none.',
+        isQuiet: ({ toMs }) => toMs !== null,
+      })}
+      {table(MISSED_COLUMNS, { label: 'Missed windows', rows: missed, empty: 'There are none.' })}
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RECORDER_FILE, type RecorderStatus } from '../../src/domain/recorder-status.ts';
+import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
+import { recorderStatus, troubledStatus } from '../support/recorder-status.ts';
+import { factsOf, plainText, rowsOf } from './page-content.ts';
+import { type Site, startSite } from './site.ts';
+
+let site: Site;
+beforeAll(() => {
+  site = startSite();
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+/** The page of an admin, with the state of a recorder. */
+async function pageWith(status: RecorderStatus | undefined, query = '') {
+  const { directory, registry } = site.people;
+  if (status === undefined) rmSync(join(directory, RECORDER_FILE), { force: true });
+  else writeRecorderStatus(directory, status);
+  const browser = await site.signedIn('admin@example.com');
+  const { id } = registry.accounts.findByEmail('admin@example.com')!;
+  registry.database.write(() => registry.accounts.setRole(id, 'admin'));
+  return await browser.open(`/admin/recorder${query}`);
+}
+
+const noticesIn = (page: string) =>
+  [...page.matchAll(/<p class="notice[^"]*" role="(\w+)">(.*?)<\/p>/gs)].map(([, role, text]) => [
+    role,
+    plainText(text!),
+  ]);
+
+test('An admin finds the page of the recorder in the menu, which says so where none ever ran.', async () => {
+  const { text } = await pageWith(undefined);
+  expect(text).toContain('<a href="/admin/recorder" aria-current="page">Recorder</a>');
+  expect(noticesIn(text)).toEqual([['status', "No recorder ever ran here: 'bookreel record' starts one."]]);
+  expect(text).not.toContain('<table');
+});
+
+test('The page has what record status shows: a sentence, figures, sockets and windows.', async () => {
+  const now = site.people.nowMs();
+  const { text } = await pageWith(recorderStatus(now));
+  expect(noticesIn(text)).toEqual([
+    ['status', expect.stringMatching(/^The recorder is running since .* UTC: btc, eth of 5m from https:\/\/.*\.$/)],
+  ]);
+  expect(factsOf(text)).toMatchObject({
+    Hashes: '400,000 matched, 0 failed',
+    Lag: '3.5 s from the journal to the archive',
+    Disk: '40 GB free; recording stops below 500 MB',
+  });
+  expect(rowsOf(text, 'Sockets')).toEqual(
+    ['1', '2'].map((Socket) => ({
+      Socket,
+      State: 'open for 20 min',
+      Assets: '8',
+      Frames: '1,000,000',
+      'Last frame': '0.2 s ago',
+      Reconnects: '4',
+      'Last end': 'it was replaced after 45 minutes',
+    })),
+  );
+  expect(rowsOf(text, 'Windows').map(({ State }) => State)).toEqual(
+    recorderStatus(now).windows.map(({ state }) => state),
+  );
+  expect(text.match(/There are none\./g)).toHaveLength(2);
+});
+
+test('The page has each problem as an alert, the gaps of the last 24 hours and the missed windows.', async () => {
+  const now = site.people.nowMs();
+  const { text } = await pageWith(troubledStatus(now));
+  expect(noticesIn(text).map(([role]) => role)).toEqual(['status', 'alert', 'alert', 'alert', 'alert']);
+  expect(rowsOf(text, 'Gaps of the last 24 hours').map(({ Length, Reason }) => [Length, Reason])).toEqual([
+    ['open for 30.0 s', 'the book of up drifted'],
+    ['8.5 s', 'both sockets were closed'],
+    ['0.2 s', 'the venue restarted'],
+  ]);
+  expect(rowsOf(text, 'Missed windows')).toHaveLength(1);
+});
+
+test('A recorder that has stopped, and a file that cannot be read, are alerts.', async () => {
+  const now = site.people.nowMs();
+  const stopped = noticesIn((await pageWith(recorderStatus(now - 10_001))).text);
+  expect(stopped.map(([, sentence]) => sentence)).toEqual([
+    expect.stringMatching(/^The recorder is not running since .*; it recorded btc, eth/),
+    expect.stringContaining("run 'systemctl start bookreel-recorder'"),
+  ]);
+  writeFileSync(join(site.people.directory, RECORDER_FILE), '{}');
+  const browser = await site.signedIn('admin@example.com');
+  expect(noticesIn((await browser.open('/admin/recorder')).text)).toHaveLength(2);
+});
+
+test('The browser asks again by itself only if the person wants that.', async () => {
+  const [once, live] = [await pageWith(undefined), await pageWith(undefined, '?refresh')];
+  expect([once, live].map(({ headers }) => headers.get('refresh'))).toEqual([null, '10']);
+  expect(once.text).toContain('<a href="/admin/recorder?refresh">');
+  expect(live.text).toContain('<a href="/admin/recorder">Stop that</a>');
+});
+
+test('Text from the venue is text on the page.', async () => {
+  const status = troubledStatus(site.people.nowMs());
+  const { text } = await pageWith({ ...status, problem: '<img src=x onerror=alert(1)>' });
+  expect(text).not.toContain('<img src=x');
+});
