@@ -192,7 +192,8 @@ async function install(): Promise<void> {
   const pid = ran('systemctl', 'show', '-P', 'MainPID', 'bookreel').trim();
   expect('its user is bookreel', userOf(pid) === 'bookreel');
   expect('its data are for its user only', (statSync(DATA).mode & 0o777) === 0o700);
-  ran('systemd-analyze', 'verify', 'bookreel.service');
+  ran('systemd-analyze', 'verify', 'bookreel.service', 'bookreel-recorder.service');
+  expect('nothing is recorded', tried('systemctl', 'is-enabled', 'bookreel-recorder').code !== 0);
   expect('man finds the page', ran('man', '-w', 'bookreel').includes('/man1/bookreel.1'));
   for (const path of [
     'bash-completion/completions/bookreel',
@@ -525,7 +526,7 @@ function remove(): void {
   expect(`the command that deletes them is named: ${said}`, command !== undefined);
   ran('sh', '-c', command!);
   expect('nothing is left', !existsSync(DATA) && !existsSync(BACKUPS) && tried('id', 'bookreel').code !== 0);
-  for (const unit of ['bookreel.service', 'bookreel-backup.timer'])
+  for (const unit of ['bookreel.service', 'bookreel-recorder.service', 'bookreel-backup.timer'])
     expect(`no unit is left: ${unit}`, tried('systemctl', 'cat', unit).code !== 0);
 }
 

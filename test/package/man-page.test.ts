@@ -3,6 +3,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings';
 import { EXIT } from '../../src/cli/exit.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { ALL_SETTINGS, variableOf } from '../../src/config.ts';
+import { RECORDER_FILE } from '../../src/domain/recorder-status.ts';
 import { manPage } from '../../src/package/man-page.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../../src/store/database-file.ts';
 import { KEY_SECRET_FILE } from '../../src/store/key-secret.ts';
@@ -41,7 +42,15 @@ describe('the page bookreel(1)', () => {
     const codes = [...sections['EXIT STATUS']!.matchAll(/^\.B (\d)$/gm)].map(([, code]) => Number(code));
     expect(codes).toEqual(Object.values(EXIT));
     for (const [name] of ALL_SETTINGS) expect(sections.ENVIRONMENT).toContain(`\n.B ${variableOf(name)}\n`);
-    const names = [RECORDINGS.name, ACCOUNTS.name, ACTIVITY.name, KEY_SECRET_FILE, LOCK_FILE, LAST_BACKUP_FILE];
+    const names = [
+      RECORDINGS.name,
+      ACCOUNTS.name,
+      ACTIVITY.name,
+      KEY_SECRET_FILE,
+      LOCK_FILE,
+      LAST_BACKUP_FILE,
+      RECORDER_FILE,
+    ];
     for (const name of [...names, '/etc/bookreel/bookreel.toml', '/var/lib/bookreel/', '/var/backups/bookreel/']) {
       expect(sections.FILES).toContain(name);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfigFile } from '../../src/cli/config-file.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -7,6 +7,7 @@ import { settingsOf } from './unit.ts';
 
 const pathOf = (name: string) => join(import.meta.dir, '../../src/package', name);
 const UNIT = settingsOf(readFileSync(pathOf('bookreel.service'), 'utf8'));
+const RECORDER = settingsOf(readFileSync(pathOf('bookreel-recorder.service'), 'utf8'));
 const BACKUP = settingsOf(readFileSync(pathOf('bookreel-backup.service'), 'utf8'));
 
 describe('the service', () => {
@@ -27,7 +28,9 @@ describe('the service', () => {
     for (const name of ['LimitAS', 'MemoryDenyWriteExecute']) expect(UNIT[name]).toBeUndefined();
   });
 
-  test.skipIf(Bun.which('systemd-analyze') === null).each(['bookreel.service', 'bookreel-backup.service'])(
+  test
+    .skipIf(Bun.which('systemd-analyze') === null)
+    .each(['bookreel.service', 'bookreel-recorder.service', 'bookreel-backup.service'])(
     'is rated as safe by systemd: %s (needs systemd-analyze)',
     (name) => {
       const command = ['systemd-analyze', 'security', '--offline=true', '--no-pager', '--threshold=20', pathOf(name)];
@@ -35,6 +38,39 @@ describe('the service', () => {
       expect({ exitCode, said: `${stdout}${stderr}`.trim().split('\n').at(-1) }).toMatchObject({ exitCode: 0 });
     },
   );
+
+  test('has a recorder beside it, of its data and by its user, which may do no more than the server', () => {
+    expect(RECORDER).toMatchObject({
+      ExecStart: ['/usr/bin/bookreel record --raw 1d --config /etc/bookreel/bookreel.toml'],
+      MemoryMax: ['1G'],
+      CapabilityBoundingSet: [''],
+      WantedBy: ['multi-user.target'],
+    });
+    // It is a client only, and no file of it is a secret.
+    const ofServer = [
+      'Description',
+      'After',
+      'ExecStart',
+      'ExecReload',
+      'RestartSec',
+      'TimeoutStopSec',
+      'LoadCredential',
+    ];
+    const differing = [...ofServer, 'AmbientCapabilities', 'CapabilityBoundingSet'];
+    for (const [name, values] of Object.entries(UNIT)) {
+      if (!differing.includes(name)) expect({ name, values: RECORDER[name] }).toEqual({ name, values });
+    }
+  });
+
+  test('the package installs every unit, and the maintainer scripts know those that run', () => {
+    const units = readdirSync(pathOf('.')).filter((name) => /\.(?:service|timer)$/.test(name));
+    const texts = (names: readonly string[]) => names.map((name) => readFileSync(pathOf(name), 'utf8'));
+    for (const unit of units) {
+      for (const text of texts(['deb.sh', 'release.sh'])) expect(text).toContain(unit);
+      if (settingsOf(readFileSync(pathOf(unit), 'utf8')).WantedBy === undefined) continue;
+      for (const text of texts(['postinst', 'prerm', 'postrm'])) expect(text).toContain(unit);
+    }
+  });
 
   test('has a backup every day, of its data and by its user, which limits what the server limits', () => {
     expect(BACKUP).toMatchObject({
