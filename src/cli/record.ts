@@ -16,7 +16,7 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { windowOfSlug } from '../venue/slug.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
-import { type OptionsOf, programCommand } from './program-command.ts';
+import { examples, type OptionsOf, programCommand } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
 import { importPart, StoringProcess, storeForParent } from './record-store.ts';
 import { openLog } from './service-log.ts';
@@ -73,11 +73,12 @@ function helpOf(words: string): string {
   return `
 Finds the windows of all coins and timeframes, subscribes their books on two
 sockets, and writes every frame to the journal in the data directory; from it
-the archive is made. Where messages are missing it writes a gap. Servers, imports
-and replays may use the same data meanwhile; 'bookreel record status' says how
-it goes. SIGTERM or SIGINT stops it, and loses nothing that had arrived.
+the archive is made. Where messages are missing it writes a gap. Servers and
+imports may use the same data meanwhile; 'bookreel record status' says how it
+goes. SIGTERM or SIGINT stops it, and loses nothing that had arrived.
 
---once ends with 0 if the window was recorded without gaps, and with 1 otherwise.
+--once ends with 0 if the window was recorded without gaps, else with 1. See
+'bookreel manual recording'.
 
 Examples:
   $ bookreel ${words}
@@ -93,7 +94,9 @@ function startCommand(terminal: Terminal): CommandUnknownOpts {
 
 /** Stores the journal for the recorder that started this process. */
 function storeCommand(terminal: Terminal): CommandUnknownOpts {
-  const command = programCommand('store').description('store the journal; for the recorder only');
+  const command = programCommand('store')
+    .description('store the journal; for the recorder only')
+    .addHelpText('after', examples('record store'));
   return command.action(async () => {
     const { data } = command.optsWithGlobals();
     // A terminal's Ctrl-C reaches this process too: it ends with its input.
