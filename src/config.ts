@@ -66,7 +66,7 @@ export const SETTINGS = {
   diskFloor: {
     flag: '--disk-floor <size>',
     fallback: '64MB',
-    about: 'free space that imports and backups leave on the disk of the data directory; 0: none',
+    about: 'free space that imports, backups and the recorder leave on the disk of the data directory; 0: none',
     read: diskFloor,
   },
   host: {

@@ -24,6 +24,13 @@ const textOf = (name: string) => pageOf(name).text;
 const service = startService();
 afterAll(() => service[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${service.origin}${path}`, { headers });
+/** Pages that links lead to: each is asked for once, since requests without a key are limited. */
+const linked = new Map<string, Promise<{ readonly status: number; readonly found: string }>>();
+const pageAt = (path: string) =>
+  linked.getOrInsertComputed(path, async () => {
+    const target = await get(path, { accept: 'text/html' });
+    return { status: target.status, found: await target.text() };
+  });
 
 /** The text of a page for a reader at an address: examples for customers have it. */
 const shownAt = (origin: string, { audience, text }: ManualPage) =>
@@ -62,9 +69,8 @@ describe('Every page of the manual is without scripts, and shows HTML as text.',
     expect(links.length).toBeGreaterThan(0);
     for (const link of links.filter((href) => !href.startsWith('data:') && !href.startsWith('https://'))) {
       const { pathname, hash } = new URL(link, `${service.origin}/docs/${name}`);
-      const target = await get(pathname, { accept: 'text/html' });
-      expect({ link, status: target.status }).toEqual({ link, status: 200 });
-      const found = await target.text();
+      const { status, found } = await pageAt(pathname);
+      expect({ link, status }).toEqual({ link, status: 200 });
       if (hash !== '') expect({ link, found: found.includes(` id="${hash.slice(1)}"`) }).toEqual({ link, found: true });
     }
   });

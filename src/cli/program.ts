@@ -38,7 +38,7 @@ import { VERSION, versionCommand } from './version.ts';
 /** The whole command line: `bookreel <noun> <verb>`. */
 export function createProgram(terminal: Terminal): CommandUnknownOpts {
   const program = addSettings(new Command('bookreel'), 'data', 'config')
-    .description('Import, keep, serve, replay and export recorded order books of up-or-down prediction markets.')
+    .description('Record, import, keep, serve, replay and export order books of up-or-down prediction markets.')
     .option('--json', 'print JSON')
     .version(`bookreel ${VERSION}`, '-V, --version', 'print the version')
     .hook('preAction', (_, command) => applySettings(command, process.env, terminal))

@@ -11,6 +11,7 @@ import mappings from './mappings.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
+import recording from './recording.md' with { type: 'text' };
 import recordings from './recordings.md' with { type: 'text' };
 import replay from './replay.md' with { type: 'text' };
 import segments from './segments.md' with { type: 'text' };
@@ -32,7 +33,17 @@ export type Audience = keyof typeof TEXTS;
 /** In the order of a first reading: for those who use a service or a replay, and for those who run one. */
 const TEXTS = {
   customers: { interface: interfacePage, viewer, replay, venue, bots, segments, limits },
-  operators: { install, recordings, mappings, configuration, accounts, payments, public: publicPage, operations },
+  operators: {
+    install,
+    recording,
+    recordings,
+    mappings,
+    configuration,
+    accounts,
+    payments,
+    public: publicPage,
+    operations,
+  },
 };
 
 /** The headings of the two lists of pages, in their order. */

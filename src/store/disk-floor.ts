@@ -1,7 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 
-/** The free space that imports and backups leave on the disk of a data directory, for the server's writes about keys and sign-ins. */
+/** The free space that imports, backups and the recorder leave on the disk of a data directory, for the server's writes about keys and sign-ins. */
 export interface DiskFloor {
   /** The text that the user gave, for messages. */
   readonly text: string;
