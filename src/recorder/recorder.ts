@@ -27,6 +27,8 @@ const EVIDENCE_MS = 10_000;
 const SILENT_MS = 20_000;
 /** A first book is waited for this long before the subscription is repeated, and again before the connection is replaced. */
 const FIRST_BOOK_MS = 30_000;
+/** The pause between two replacements of connections for one asset. */
+const REPLACED_AGAIN_MS = 10 * 60_000;
 const GAPS_KEPT_MS = 24 * 3_600_000;
 /** Windows are in the state for this time after their end. */
 const WINDOWS_KEPT_MS = 3_600_000;
@@ -349,9 +351,10 @@ export class Recorder {
         return this.#connections;
       },
       onFrame: (channel, text, receivedUs) => this.#take(channel, text, receivedUs),
-      onEnd: (lane, channel, reason) => {
+      onEnd: (lane, channel, reason, isReplaced) => {
         if (this.#isStopped) return;
-        this.#options.log.warn(`socket ${lane.number} has ended: ${reason}`);
+        if (isReplaced) this.#options.log.info(`socket ${lane.number} was replaced: ${reason}`);
+        else this.#options.log.warn(`socket ${lane.number} has ended: ${reason}`);
         for (const id of channel.books) this.#loseUncovered(id, `no socket was open (${reason})`);
       },
     });
@@ -407,16 +410,21 @@ export class Recorder {
       for (const channel of lane.channels) {
         for (const [id, { us, repeated }] of channel.subscribed) {
           if (channel.books.has(id) || nowUs - us < FIRST_BOOK_MS * US_PER_MS) continue;
-          this.#totals.resubscriptions += 1;
-          if (repeated === 0) channel.repeat(id);
-          else {
-            lane.replace('the venue did not answer a subscription');
-            break;
-          }
+          if (repeated === 0) {
+            this.#totals.resubscriptions += 1;
+            channel.repeat(id);
+          } else this.#replaceFor(id, lane, nowUs);
         }
       }
       if (this.#isFrozen(lane, nowUs)) lane.replace('it brought no frames for 20 s while another socket did');
     }
+  }
+
+  /** A new connection may get the book of an asset; if it does not either, another one is tried later. */
+  #replaceFor(id: string, lane: SocketLane, nowUs: number): void {
+    const asset = this.#watched.get(id);
+    if (asset === undefined || nowUs - asset.replacedUs < REPLACED_AGAIN_MS * US_PER_MS) return;
+    if (lane.replace('the venue did not answer a subscription')) asset.replacedUs = nowUs;
   }
 
   #isFrozen(lane: SocketLane, nowUs: number): boolean {

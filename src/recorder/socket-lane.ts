@@ -29,8 +29,8 @@ export interface LaneOptions {
   readonly random: () => number;
   readonly nextId: () => number;
   readonly onFrame: (channel: MarketChannel, text: string, receivedUs: number) => void;
-  /** Called when a connection has ended; `channel.assets` are those that it had. */
-  readonly onEnd: (lane: SocketLane, channel: MarketChannel, reason: string) => void;
+  /** Called when a connection has ended; `channel.books` are the assets that it brought. `isReplaced`: another one has taken its place. */
+  readonly onEnd: (lane: SocketLane, channel: MarketChannel, reason: string, isReplaced: boolean) => void;
 }
 
 /** One socket to the venue that is kept open: it connects again after an end, and replaces its connection every 30 to 60 minutes. */
@@ -78,12 +78,12 @@ export class SocketLane implements Disposable {
     this.#next?.unsubscribe(ids);
   }
 
-  /** Opens another connection, and closes the present one when the new one has its books. */
-  replace(reason: string): void {
-    if (this.#current === undefined || this.#next !== undefined) return;
-    this.#lastEnd = reason;
+  /** Opens another connection, and closes the present one when the new one has its books. False: that is under way, or there is none. */
+  replace(reason: string): boolean {
+    if (this.#current === undefined || this.#next !== undefined) return false;
     this.#next = this.#newChannel();
-    this.#handOver(this.#options.clock.nowUs() + HANDOVER_MS_MAX * US_PER_MS);
+    this.#handOver(reason, this.#options.clock.nowUs() + HANDOVER_MS_MAX * US_PER_MS);
+    return true;
   }
 
   status(): RecorderSocket {
@@ -123,32 +123,30 @@ export class SocketLane implements Disposable {
   }
 
   /** Waits until the new connection is open and has a book of each asset of which the old one has one. */
-  #handOver(untilUs: number): void {
+  #handOver(reason: string, untilUs: number): void {
     this.#timer = this.#options.clock.after(HANDOVER_LOOK_MS, () => {
       const [old, next] = [this.#current, this.#next];
       if (old === undefined || next === undefined) return;
       const hasBooks = next.openedUs !== undefined && [...old.books].every((id) => next.books.has(id));
       if (!hasBooks && this.#options.clock.nowUs() < untilUs) {
-        this.#handOver(untilUs);
+        this.#handOver(reason, untilUs);
         return;
       }
-      this.#retire(old);
+      this.#frames += old.frames;
+      old[Symbol.dispose]();
       this.#current = next;
       this.#next = undefined;
+      this.#lastEnd = reason;
+      this.#options.onEnd(this, old, reason, true);
       this.#replaceLater();
     });
-  }
-
-  #retire(channel: MarketChannel): void {
-    this.#frames += channel.frames;
-    channel[Symbol.dispose]();
   }
 
   #replaceLater(): void {
     const { clock, random } = this.#options;
     this.#replacement?.[Symbol.dispose]();
     const ms = REPLACED_AFTER_MS * (1 + random());
-    this.#replacement = clock.after(ms, () => this.replace('it was open for 30 to 60 minutes'));
+    this.#replacement = clock.after(ms, () => void this.replace('it was open for 30 to 60 minutes'));
   }
 
   async #ended(channel: MarketChannel, reason: string): Promise<void> {
@@ -163,7 +161,7 @@ export class SocketLane implements Disposable {
     const wasOpen = channel.openedUs !== undefined;
     this.#failures = wasOpen ? 0 : this.#failures + 1;
     this.#lastEnd = reason;
-    this.#options.onEnd(this, channel, reason);
+    this.#options.onEnd(this, channel, reason, false);
     if (this.#current !== undefined) return;
     const refusal = wasOpen ? undefined : await this.#refusal();
     if (refusal !== undefined) this.#lastEnd = refusal;

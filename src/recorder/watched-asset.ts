@@ -29,6 +29,8 @@ export class WatchedAsset {
   gaps = 0;
   /** When it was last subscribed again because changes were missing. */
   renewedUs = 0;
+  /** When a connection was last replaced because this asset got no book. */
+  replacedUs = Number.NEGATIVE_INFINITY;
   #loss: Loss | undefined;
 
   constructor({ id, conditionId, slug, outcome }: Pick<WatchedAsset, 'id' | 'conditionId' | 'slug' | 'outcome'>) {
@@ -58,12 +60,15 @@ export class WatchedAsset {
   take({ isBook, isOfBook, timestampMs, hash }: ChannelEvent, receivedUs: number): Loss | undefined {
     const loss = isBook ? this.#loss : undefined;
     if (isBook) {
+      // Until here `lastHash` is that of the last message before the loss.
       this.#loss = undefined;
       this.firstBookUs ??= receivedUs;
     }
     this.lastEventUs = receivedUs;
     const isSame = hash !== undefined && hash === this.lastHash;
-    if (isOfBook && timestampMs >= this.lastMs) {
+    // Changes that come before the book after a loss do not show what was lost.
+    const isKnown = this.#loss === undefined;
+    if (isOfBook && isKnown && timestampMs >= this.lastMs) {
       this.lastMs = timestampMs;
       this.lastHash = hash;
     }
