@@ -20,7 +20,7 @@ import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { LOCK_FILE } from '../store/serve-lock.ts';
+import { LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certificateWarning, certifiedHost, readCertificate } from './certificate.ts';
 import type { GivenSettings } from './given-settings.ts';
@@ -38,6 +38,7 @@ const OWN_FILES = [
   ...DATABASES.flatMap(({ name }) => [name, `${name}-wal`, `${name}-shm`]),
   KEY_SECRET_FILE,
   LOCK_FILE,
+  RECORD_LOCK_FILE,
   RESERVE_FILE,
   LAST_BACKUP_FILE,
   RECORDER_FILE,

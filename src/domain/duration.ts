@@ -8,9 +8,10 @@ export function parseDuration(text: string): number | undefined {
   return match === null ? undefined : Number(match[1]) * UNIT_MS[match[2]!]!;
 }
 
-/** `95.4 s`, `12 min`, `3.5 h`, `2.0 d`: a length to look at, cut off. `ms`: at least 0. */
+/** `14 ms`, `95.4 s`, `12 min`, `3.5 h`, `2.0 d`: a length to look at, cut off. `ms`: at least 0. */
 export function lengthText(ms: number): string {
   const cutOff = (unit: string) => (Math.floor((10 * ms) / UNIT_MS[unit]!) / 10).toFixed(1);
+  if (ms < 100) return `${Math.floor(ms)} ms`;
   if (ms < 2 * UNIT_MS.m!) return `${cutOff('s')} s`;
   if (ms < UNIT_MS.h!) return `${Math.floor(ms / UNIT_MS.m!)} min`;
   return ms < UNIT_MS.d! ? `${cutOff('h')} h` : `${cutOff('d')} d`;

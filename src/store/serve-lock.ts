@@ -6,10 +6,11 @@ import { refuseShared } from './data-directory.ts';
 import { explained } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
+export const RECORD_LOCK_FILE = 'record.lock';
 /** What one process at a time may do with a data directory: the file of the lock, and what another process is doing. */
 const LOCKS = {
   serve: [LOCK_FILE, 'is being served'],
-  record: ['record.lock', 'is being recorded into'],
+  record: [RECORD_LOCK_FILE, 'is being recorded into'],
 } as const;
 /** Time to wait for the file while `isTaken` of another process has it locked. */
 const LOOK_MS_MAX = 250;

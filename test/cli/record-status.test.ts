@@ -90,7 +90,7 @@ describe('record status', () => {
       'Windows: 72, and 0 missed',
       'Gaps: 0, of which 0 open',
       'First book: after 0.1 s in the median, 0.9 s at most; 1 subscribed again',
-      'Journal: 150 MB written, now to journal/2026-11-26T04.frames.zst',
+      'Journal: 150 MB written, now to 2026-11-26T04.frames.zst',
       'Lag: 3.5 s from the journal to the archive',
       'Clock: messages arrive 12 ms after their time at the venue; 0 steps',
       'Disk: 40 GB free; recording stops below 500 MB',
@@ -112,9 +112,9 @@ describe('record status', () => {
     expect(rowsUnder(stdout, 'SOCKET')[0]!.STATE).toBe('waiting, next try in 8.0 s');
     const [, second] = stdout.split(/^(?=WINDOW)/m).slice(1);
     expect(rowsUnder(second!, 'WINDOW').map(({ OUTCOME, LENGTH, REASON }) => [OUTCOME, LENGTH, REASON])).toEqual([
-      ['up', 'open for 30.0 s', 'the book of up drifted'],
-      ['both', '8.5 s', 'both sockets were closed'],
-      ['down', '0.2 s', 'the venue restarted'],
+      ['up', 'open for 30.0 s', 'the sockets brought nothing while the venue had newer books'],
+      ['both', '8.5 s', 'no socket was open (the venue closed it (1006))'],
+      ['down', '0.2 s', 'the recorder was not running'],
     ]);
     expect(stdout).toContain('eth-updown-5m-1795665000  2026-11-26 03:50 UTC  Gamma listed no market for it\n');
     expect(stdout).toContain('Clock: messages arrive 31 ms before their time at the venue; 2 steps\n');

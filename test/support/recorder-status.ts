@@ -39,7 +39,7 @@ export function recorderStatus(nowMs: number, change: Partial<RecorderStatus> = 
     },
     firstBookDelayMs: { median: 120, max: 900 },
     journal: {
-      file: 'journal/2026-11-26T04.frames.zst',
+      file: '2026-11-26T04.frames.zst',
       queuedBytes: 0,
       writtenBytes: 150_000_000,
       storedMs: nowMs - 4000,
@@ -73,20 +73,26 @@ export function troubledStatus(nowMs: number): RecorderStatus {
     ],
     windows: [{ ...current!, gaps: 2 }, ...others, recordedWindow('eth', nowMs, -2, 'missed')],
     gaps: [
-      { slug: current!.slug, outcome: 'up', fromMs: nowMs - 30_000, toMs: null, reason: 'the book of up drifted' },
+      {
+        slug: current!.slug,
+        outcome: 'up',
+        fromMs: nowMs - 30_000,
+        toMs: null,
+        reason: 'the sockets brought nothing while the venue had newer books',
+      },
       {
         slug: current!.slug,
         outcome: null,
         fromMs: nowMs - 90_000,
         toMs: nowMs - 81_500,
-        reason: 'both sockets were closed',
+        reason: 'no socket was open (the venue closed it (1006))',
       },
       {
         slug: good.windows[6]!.slug,
         outcome: 'down',
         fromMs: nowMs - 400_000,
         toMs: nowMs - 399_750,
-        reason: 'the venue restarted',
+        reason: 'the recorder was not running',
       },
     ],
     missed: [
@@ -100,7 +106,7 @@ export function troubledStatus(nowMs: number): RecorderStatus {
     journal: { ...good.journal, storedMs: nowMs - 95_000, queuedBytes: 1_200_000 },
     clock: { offsetMs: -31, steps: 2 },
     disk: { freeBytes: 400e6, floorBytes: 500e6 },
-    problem: 'the disk has less free space than --disk-floor: nothing is recorded until some is freed',
+    problem: 'the disk has less free space than --disk-floor: the recorder stops',
   };
 }
 

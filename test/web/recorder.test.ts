@@ -70,9 +70,9 @@ test('The page has each problem as an alert, the gaps of the last 24 hours and t
   const { text } = await pageWith(troubledStatus(now));
   expect(noticesIn(text).map(([role]) => role)).toEqual(['status', 'alert', 'alert', 'alert', 'alert']);
   expect(rowsOf(text, 'Gaps of the last 24 hours').map(({ Length, Reason }) => [Length, Reason])).toEqual([
-    ['open for 30.0 s', 'the book of up drifted'],
-    ['8.5 s', 'both sockets were closed'],
-    ['0.2 s', 'the venue restarted'],
+    ['open for 30.0 s', 'the sockets brought nothing while the venue had newer books'],
+    ['8.5 s', 'no socket was open (the venue closed it (1006))'],
+    ['0.2 s', 'the recorder was not running'],
   ]);
   expect(rowsOf(text, 'Missed windows')).toHaveLength(1);
 });
