@@ -72,7 +72,7 @@ token: install ## compile the token of the tests again
 	$(BUN) test/billing/token/compile.ts
 
 test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; TESTS=cli/export selects some
-	$(TEST) $(CAMPAIGNS) --parallel=4 $(if $(TESTS),,$(TIMINGS)) $(TESTS)
+	$(TEST) $(CAMPAIGNS) --parallel=4 --no-isolate $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
 	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
