@@ -76,12 +76,12 @@ describe('klines', () => {
     [3, true],
   ])('are those that a sort and a scan find, at any instant (seed %d, rebased: %p)', async (seed, rebase) => {
     const random = seeded(seed);
-    const ticks = randomTicks(random, 2500);
+    const ticks = randomTicks(random, 800);
     await using replaying = await startReplaying(filled(ticks));
     const replay = replaying.replays.create({ ...OPTIONS, rebase });
     const { shiftMs, clock } = replay;
     const pick = <T>(values: readonly T[]) => values[Math.floor(random() * values.length)]!;
-    for (let i = 0; i < 120; i += 1) {
+    for (let i = 0; i < 60; i += 1) {
       const near = () => pick(ticks).ms + pick([-1, 0, 1, Math.floor(random() * 900_000)]);
       const nowMs = near();
       clock.seek(nowMs);
@@ -118,8 +118,8 @@ describe('klines', () => {
 });
 
 test('Nothing of Binance’s REST interface depends on later prices: archives that differ only later answer with the same bytes.', async () => {
-  const ticks = randomTicks(seeded(7), 1200);
-  const nowMs = ticks[900]!.ms;
+  const ticks = randomTicks(seeded(7), 600);
+  const nowMs = ticks[450]!.ms;
   const known = ticks.filter(({ ms }) => ms <= nowMs);
   const later = (seed: number) =>
     Array.from({ length: 50 }, (_, i) => ({ ms: nowMs + 1 + i * seed * 300, price: seed + i, size: seed }));
@@ -230,7 +230,7 @@ describe('the ticker of 24 hours', () => {
   });
 
   test('is what a scan of the day finds, at any instant', async () => {
-    const ticks = randomTicks(seeded(11), 1500);
+    const ticks = randomTicks(seeded(11), 800);
     await using replaying = await startReplaying(filled(ticks));
     const { clock } = replaying.replays.create(OPTIONS);
     for (let i = 20; i < ticks.length; i += 97) {
