@@ -9,6 +9,12 @@ interface Playwright {
 }
 
 interface Browser {
+  newContext(): Promise<Context>;
+  close(): Promise<void>;
+}
+
+/** A profile without any data, which ends when it is closed. */
+interface Context {
   newPage(): Promise<Page>;
   close(): Promise<void>;
 }
@@ -92,15 +98,41 @@ export interface WatchedPage extends AsyncDisposable {
   refused(atLeast?: number): Promise<readonly string[]>;
 }
 
-/** Opens a blank page in a new browser with a profile of its own. */
-export async function openPage(): Promise<WatchedPage> {
+/** One browser for pages that follow each other: its start takes as long as a page. */
+const shared: { browser?: Promise<Browser>; pages: number; closing?: Timer } = { pages: 0 };
+const LINGER_MS = 1000;
+
+async function launch(): Promise<Browser> {
   const { chromium } = (await import(LIBRARY)) as Playwright;
-  const browser = await chromium.launch({
+  return await chromium.launch({
     executablePath: EXECUTABLE!,
     // As root it has no sandbox; names are not looked up, so nothing could leave this machine.
     args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost'],
   });
-  const page = await browser.newPage();
+}
+
+async function openContext(): Promise<Context> {
+  shared.pages += 1;
+  clearTimeout(shared.closing);
+  shared.browser ??= launch();
+  return await (await shared.browser).newContext();
+}
+
+async function closeContext(context: Context): Promise<void> {
+  await context.close();
+  shared.pages -= 1;
+  if (shared.pages > 0) return;
+  shared.closing = setTimeout(async () => {
+    const { browser } = shared;
+    delete shared.browser;
+    await (await browser)?.close();
+  }, LINGER_MS);
+}
+
+/** Opens a blank page with a profile of its own. */
+export async function openPage(): Promise<WatchedPage> {
+  const context = await openContext();
+  const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const asked: string[] = [];
   const prevented: string[] = [];
@@ -130,6 +162,6 @@ export async function openPage(): Promise<WatchedPage> {
           refusedByPolicy.length < ${atLeast} ? setTimeout(look, ${POLL_MS}) : resolve(refusedByPolicy.splice(0));
         look();
       })`),
-    [Symbol.asyncDispose]: async () => await browser.close(),
+    [Symbol.asyncDispose]: async () => await closeContext(context),
   };
 }

@@ -1,19 +1,28 @@
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, startServer } from '../support/executable.ts';
+import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets } from './market-page.ts';
 
-test.skipIf(!HAS_CHROMIUM)(
-  'the page of a market has and draws the heat map of all its snapshots, and the ladder before an instant (needs Chromium, test/judges)',
-  async () => {
-    using directory = temporaryDirectory();
-    await using server = await startServer(directory.path, ['--demo']);
-    const { key } = await issueKey(directory.path);
+describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
+  const directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  let server: RunningServer;
+  let key: string;
+  beforeAll(async () => {
+    server = await startServer(data, ['--demo']);
+    ({ key } = await issueKey(data));
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    directory[Symbol.dispose]();
+  });
+
+  test('the page of a market has and draws the heat map of all its snapshots, and the ladder before an instant', async () => {
     const market = (await servedMarkets(server.origin, key)).find(({ symbol, timeframe }) => {
       return symbol === 'btc' && timeframe === '5m';
     });
@@ -23,13 +32,9 @@ test.skipIf(!HAS_CHROMIUM)(
     expect(compared).toBeGreaterThan(50);
     expect(await complaintsOf(watched)).toEqual([]);
     expect(watched.asked.filter((asked) => !/^(?:blob:)?http:\/\/127\.0\.0\.1/.test(asked))).toEqual([]);
-  },
-);
+  });
 
-test.skipIf(!HAS_CHROMIUM)(
-  'the page of a market says what is recorded of it, and plays no market without books (needs Chromium, test/judges)',
-  async () => {
-    using directory = temporaryDirectory();
+  test('the page of a market says what is recorded of it, and plays no market without books', async () => {
     const file = join(directory.path, 'markets.ndjson');
     const named = (slug: string, digit: string) =>
       sampleMarket({ slug, conditionId: `0x${digit.repeat(64)}`, clobTokenIds: [`${digit}1`, `${digit}2`] });
@@ -41,8 +46,7 @@ test.skipIf(!HAS_CHROMIUM)(
       ...[book('3', '2026-04-16T07:11:00Z', 1), book('3', '2026-04-16T07:11:10Z', 2)],
     ];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    await using server = await startServer(directory.path, ['--demo']);
-    await printed(['import', file, '--data', directory.path]);
+    await printed(['import', file, '--data', data]);
     await using watched = await openPage();
     const { page } = watched;
     const seen = async (slug: string) => {
@@ -65,28 +69,9 @@ test.skipIf(!HAS_CHROMIUM)(
       instant: '07:11:00.000',
     });
     expect(await complaintsOf(watched)).toEqual([]);
-  },
-);
+  });
 
-/** The difference of two decimals with up to 12 places, by integers. */
-function distanceOf(price: number, strike: number): string {
-  const units = (value: number) => {
-    const [whole = '', fraction = ''] = String(value).split('.');
-    return BigInt(whole + fraction.padEnd(12, '0'));
-  };
-  const difference = units(price) - units(strike);
-  if (difference === 0n) return 'at the strike';
-  const digits = String(difference).replace('-', '').padStart(13, '0');
-  const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, '');
-  return `${text} ${difference < 0n ? 'below' : 'above'}`;
-}
-
-test.skipIf(!HAS_CHROMIUM)(
-  'The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer (needs Chromium, test/judges).',
-  async () => {
-    using directory = temporaryDirectory();
-    await using server = await startServer(directory.path, ['--demo']);
-    const { key } = await issueKey(directory.path);
+  test('The page of a market shows strike, final price, and the last reference price with its distance to the strike, at any instant and at the pointer.', async () => {
     const get = async <T>(path: string) => {
       const answer = await fetch(`${server.origin}${path}`, { headers: { authorization: `Bearer ${key}` } });
       return ((await answer.json()) as { data: T }).data;
@@ -128,5 +113,18 @@ test.skipIf(!HAS_CHROMIUM)(
       expect(await texts('.axis-label.time')).toEqual([pointed]);
     }
     expect(await complaintsOf(watched)).toEqual([]);
-  },
-);
+  });
+});
+
+/** The difference of two decimals with up to 12 places, by integers. */
+function distanceOf(price: number, strike: number): string {
+  const units = (value: number) => {
+    const [whole = '', fraction = ''] = String(value).split('.');
+    return BigInt(whole + fraction.padEnd(12, '0'));
+  };
+  const difference = units(price) - units(strike);
+  if (difference === 0n) return 'at the strike';
+  const digits = String(difference).replace('-', '').padStart(13, '0');
+  const text = `${digits.slice(0, -12)}.${digits.slice(-12)}`.replace(/\.?0+$/, '');
+  return `${text} ${difference < 0n ? 'below' : 'above'}`;
+}
