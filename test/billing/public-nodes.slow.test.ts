@@ -86,7 +86,7 @@ describe.skipIf(!HAS_ANVIL)('payments through a public node (needs anvil)', () =
   test.each([
     [5, 64, (call: Call) => refusedCall(call, -32_600, 'range of 5 blocks')],
     [10, 64, () => new Response('too many blocks', { status: 400 })],
-    [500, 600, (call: Call) => refusedCall(call, -32_005, 'limit exceeded')],
+    [40, 64, (call: Call) => refusedCall(call, -32_005, 'limit exceeded')],
   ])(
     'A node that gives the logs of at most %d blocks finds a transfer that somebody else sent, with %d confirmations.',
     async (blocks, confirmations, refuse) => {

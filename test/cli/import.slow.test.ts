@@ -27,6 +27,11 @@ interface Report {
   readonly skipped: readonly string[];
 }
 
+/** An import of so many takes seconds: it is stopped before its end. */
+const RECORDS = 200_000;
+/** Records before an import that pages are read during. */
+const BEFORE = 1000;
+
 describe('seed', () => {
   test('run twice changes nothing', async () => {
     using directory = temporaryDirectory();
@@ -372,7 +377,7 @@ describe('import', () => {
   test('SIGINT stops after a batch and keeps the records counted as stored; the same command imports the rest', async () => {
     using directory = temporaryDirectory();
     const path = join(directory.path, 'light.ndjson');
-    writeLightRecording(path, 400_000);
+    writeLightRecording(path, RECORDS);
     const data = join(directory.path, 'data');
     const command = [EXECUTABLE, 'import', path, '--data', data, '--json'];
     await using child = startChild(command);
@@ -383,14 +388,14 @@ describe('import', () => {
     const stopped = JSON.parse(child.stdout()) as Report & { stopped: boolean };
     expect(stopped).toMatchObject({ stopped: true, total: { rejected: 0, duplicate: 0 } });
     expect(stopped.total.stored).toBeGreaterThan(0);
-    expect(stopped.total.stored).toBeLessThan(400_001);
+    expect(stopped.total.stored).toBeLessThan(RECORDS + 1);
     // The report also counts the market record.
     expect(storedRecords(data)).toBe(stopped.total.stored - 1);
     const again = await runCommand(command.slice(1));
     expect(again.code).toBe(0);
     const rest = JSON.parse(again.stdout) as Report;
     expect(rest.total.duplicate).toBe(stopped.total.stored);
-    expect(rest.total.stored).toBe(400_001 - stopped.total.stored);
+    expect(rest.total.stored).toBe(RECORDS + 1 - stopped.total.stored);
   });
 
   test('SIGINT also stops an import that waits for a pipe', async () => {
@@ -440,13 +445,13 @@ describe('import while a server is running', () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
     const base = join(directory.path, 'base.ndjson');
-    writeLightRecording(base, 2000, 500);
+    writeLightRecording(base, BEFORE, 200);
     await runCommand(['import', base, '--data', data]);
     // Between any two records, before the first and after the last.
     const added = join(directory.path, 'added.ndjson');
     const lines: string[] = [];
     for (const offsetMs of [5, 2, 7, 3, 1, 9, 4, 8, 6]) {
-      for (let index = 0; index < 3000; index += 1) lines.push(JSON.stringify(lightSnapshot(index, 2, offsetMs)));
+      for (let index = 0; index < 1400; index += 1) lines.push(JSON.stringify(lightSnapshot(index, 2, offsetMs)));
     }
     writeFileSync(added, lines.join('\n'));
     const create = ['key', 'create', '--tier', 'enterprise', '--rpm', '1000000', '--data', data];
@@ -469,16 +474,16 @@ describe('import while a server is running', () => {
     };
 
     const before = await walk();
-    expect(before).toHaveLength(2000);
+    expect(before).toHaveLength(BEFORE);
     const ids = new Set(before.map(({ id }) => id));
     await using importing = startChild([EXECUTABLE, 'import', added, '--data', data, '--json']);
     const walks: Snapshot[][] = [];
     while (importing.code === undefined) walks.push(await walk());
     expect(await importing.exited).toBe(0);
     walks.push(await walk());
-    expect(walks.at(-1)).toHaveLength(2000 + lines.length);
+    expect(walks.at(-1)).toHaveLength(BEFORE + lines.length);
     // At least one walk was made during the import.
-    expect(walks.some((found) => found.length > 2000 && found.length < 2000 + lines.length)).toBe(true);
+    expect(walks.some((found) => found.length > BEFORE && found.length < BEFORE + lines.length)).toBe(true);
     for (const found of walks) {
       expect(found.filter(({ id }) => ids.has(id))).toEqual(before);
       const places = found.map(({ timestamp, id }) => [timestamp, Number(id)] as const);

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, finished, runExecutable } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { EXECUTABLE, finished } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
 
@@ -15,7 +16,7 @@ async function place() {
   const directory = temporaryDirectory();
   const cwd = directory.path;
   writeFileSync(join(cwd, 'light.ndjson'), lightNdjson(3));
-  const run = async (command: string) => await runExecutable([...command.split(' '), '--data', 'data'], { cwd });
+  const run = async (command: string) => await runCommand([...command.split(' '), '--data', 'data'], { cwd });
   expect(await run('import light.ndjson')).toMatchObject({ code: 0 });
   const secret = join(cwd, 'data', 'key-secret');
   rmSync(secret, { force: true });

@@ -6,7 +6,8 @@ import { Passkeys } from '../../src/store/passkeys.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { NOW_MS } from '../support/archive.ts';
 import { BackupWorkspaces, type Workspace } from '../support/backup-workspaces.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from '../web/browser.ts';
 
 const workspaces = new BackupWorkspaces();
@@ -15,10 +16,10 @@ afterAll(async () => await workspaces[Symbol.asyncDispose]());
 const [STAYS, REVOKED, ROTATED, OFF, GONE] = ['stays', 'revoked', 'rotated', 'off', 'gone'] as const;
 const addressOf = (name: string) => `${name}@example.com`;
 
-/** Commands of the executable on the data directory of a workspace. */
+/** Commands on the data directory of a workspace. */
 function commandsOn(workspace: Workspace) {
   const run = async (...args: string[]) => {
-    const finished = await runExecutable([...args, '--data', 'data'], { cwd: workspace.path });
+    const finished = await runCommand([...args, '--data', 'data'], { cwd: workspace.path });
     if (finished.code !== 0) throw new Error(finished.stderr);
     return finished;
   };
@@ -138,7 +139,7 @@ test('Without that archive they are refused by the output of key revoked; withou
   expect((await given.run('restore', 'copy', '--revoked', 'other.json')).stderr).toContain('backup: 0 keys');
   for (const text of ['', '{}', stdout.slice(0, -20)]) {
     writeFileSync(workspace.file('bad.json'), text);
-    const { code, stderr } = await runExecutable(
+    const { code, stderr } = await runCommand(
       ['restore', 'copy', '--force', '--revoked', 'bad.json', '--data', 'data'],
       {
         cwd: workspace.path,

@@ -15,9 +15,11 @@ setDefaultTimeout(60_000);
  * processes. These parts of the contract depend on that. Campaigns run all parts against an executable.
  */
 const NAME = 'the contract, against the executable';
-if (HAS_EXECUTABLE)
-  contractSuite(NAME, openExecutable, { parts: ['rules', 'coins', 'account', 'outside /v1', 'access'] });
+if (HAS_EXECUTABLE) contractSuite(NAME, openExecutable, { parts: ['account', 'outside /v1', 'access'] });
 else test.skip(`${NAME} (needs make build)`, () => {});
+
+/** Of the spellings of parameters one in this number is compared: campaigns send all to an executable. */
+const COMPARED_EVERY = 5;
 
 const KINDS = [
   '',
@@ -85,8 +87,8 @@ describe.skipIf(!HAS_EXECUTABLE)('the executable answers as the sources do', () 
     ]);
   };
 
-  test('every spelling of every parameter gets the same answer from the executable as in process', async () => {
-    for (const { path } of PARAMETER_ROWS) {
+  test('a spelling of a parameter gets the same answer from the executable as in process', async () => {
+    for (const { path } of PARAMETER_ROWS.filter((_, row) => row % COMPARED_EVERY === 0)) {
       const [inProcess, executable] = await answersTo(path, 'application/json');
       expect(executable).toEqual(inProcess);
     }

@@ -67,7 +67,7 @@ async function openReader(origin: string, key: string, query = '', kept = false)
 /** The last chunk of a complete answer is empty. */
 const isWhole = (text: string) => text.endsWith('\r\n0\r\n\r\n');
 
-describe('a server with an export of more than 100 MB', () => {
+describe('a server with an export of more than 40 MB', () => {
   const directory = temporaryDirectory();
   const data = join(directory.path, 'data');
   let server: RunningServer;
@@ -81,7 +81,7 @@ describe('a server with an export of more than 100 MB', () => {
 
   beforeAll(async () => {
     const path = join(directory.path, 'large.ndjson');
-    writeFileSync(path, recording(9000, 220));
+    writeFileSync(path, recording(3600, 220));
     await printed(['import', path, '--data', data]);
     const exporting = ['export', '--data', data, '-o', join(directory.path, 'whole'), '--json'];
     whole = JSON.parse(await printed(exporting)) as typeof whole;
@@ -94,7 +94,7 @@ describe('a server with an export of more than 100 MB', () => {
   });
 
   test('sends what the command writes, byte for byte', async () => {
-    expect(whole.bytes).toBeGreaterThan(100 * MB);
+    expect(whole.bytes).toBeGreaterThan(40 * MB);
     const hash = createHash('sha256');
     for await (const chunk of (await get()).body!) hash.update(chunk);
     expect(hash.digest('hex')).toBe(whole.sha256);
@@ -122,7 +122,7 @@ describe('a server with an export of more than 100 MB', () => {
     const reader = await openReader(server.origin, key, '', true);
     // An idle timeout of one second takes effect after at most four.
     await Bun.sleep(5000);
-    expect(reader.received()).toBeLessThan(30 * MB);
+    expect(reader.received()).toBeLessThan(20 * MB);
     reader.socket.resume();
     await reader.closed;
     expect(isWhole(reader.text())).toBe(true);
@@ -167,7 +167,7 @@ describe('a server with an export of more than 100 MB', () => {
 describe('an export whose market changes or cannot be read', () => {
   async function withLargeMarket(work: (service: Service, key: string) => Promise<void>): Promise<void> {
     await using service = startService();
-    await importBytes(service.archive, recording(3000, 150));
+    await importBytes(service.archive, recording(2000, 150));
     const request = { account: 'test@localhost', name: undefined, tier: 'enterprise', requestsPerMinute: undefined };
     await work(service, createKey(service.registry, NOW_MS, request).key);
   }
@@ -276,7 +276,7 @@ describe('an export whose market changes or cannot be read', () => {
   test('prints nothing on standard error when it is cut off', async () => {
     using directory = temporaryDirectory();
     const data = join(directory.path, 'data');
-    writeFileSync(join(directory.path, 'large.ndjson'), recording(3000, 150));
+    writeFileSync(join(directory.path, 'large.ndjson'), recording(2000, 150));
     await printed(['import', join(directory.path, 'large.ndjson'), '--data', data]);
     const { key } = await issueKey(data);
     await using server = startChild([EXECUTABLE, 'serve', '--data', data, '--port', '0']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import { mirrorOf } from '../../src/domain/mirrored-book.ts';
@@ -16,6 +16,8 @@ import { randomBooks } from '../support/random-books.ts';
 import { REAL_BOOKS } from '../support/real-recordings.ts';
 import { CONDITION_ID, START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 
+/** A market of which both outcomes were recorded. */
+const BOTH_SIDES = 'btc-updown-5m-1776325800';
 const SOME_BOOKS = randomBooks(7, 300, { priceScale: 4, sizes: 'mixed', levelsMax: 30, changesMax: 5 });
 
 function snapshots(outcome: Outcome, books = SOME_BOOKS) {
@@ -163,7 +165,8 @@ describe('--mirror', () => {
     'of real books gives the recorded books of the other outcome (needs real recordings)',
     async () => {
       using both = temporaryArchive();
-      await importPaths(both.archive, REAL_BOOKS!);
+      const files = readdirSync(REAL_BOOKS!).filter((name) => name.startsWith(BOTH_SIDES));
+      await importPaths(both.archive, ...['markets.ndjson', ...files].map((name) => join(REAL_BOOKS!, name)));
       let compared = 0;
       for (const market of listMarkets(both.archive.markets, 'btc', undefined, 100, 0)) {
         const down = new Map(booksIn(both.archive, 'down', market.conditionId).map((book) => [book.timestampMs, book]));

@@ -17,7 +17,7 @@ import { venueServer } from './venue-server.ts';
 const SLUG = 'btc-updown-5m-1776325800';
 /** An instant at which down's last book is old. */
 const STALE_MS = Date.UTC(2026, 3, 16, 7, 52, 27, 986);
-const INSTANTS = 150;
+const INSTANTS = 80;
 
 interface Level {
   readonly price: string;
