@@ -38,7 +38,9 @@ export function gapFields({ conditionId }: StoredMarket, { fromMs, toMs, reason 
 export function valueFieldsOf(labels: ValueLabels): (record: QuoteRecord | PriceRecord) => RecordFields {
   const { type, kind, ...rest }: ValueLabels & { readonly kind?: PriceKind } = labels;
   return (record) => {
-    const fields = { type, id: String(record.id), ...rest, timestamp: formatInstant(record.timestampMs) };
+    const { id, timestampMs, receivedMs } = record;
+    const receivedAt = receivedMs === undefined ? undefined : formatInstant(receivedMs);
+    const fields = { type, id: String(id), ...rest, timestamp: formatInstant(timestampMs), receivedAt };
     if (!('quote' in record)) return { ...fields, price: record.price, kind, ...record.trade };
     const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
     return { ...fields, bidPrice, bidSize, askPrice, askSize };

@@ -13,6 +13,8 @@ export type FlatType = 'text' | 'whole' | 'small' | 'decimal' | 'instant' | 'fla
  *   that no reader parses 77 digits as a number. A field that no recording stated is null.
  * - gap: one row from timestamp to endTime.
  *
+ * receivedAt is the arrival of a snapshot, quote, price or coinPrice; null where no recording states it.
+ *
  * id and conditionId connect a level with its snapshot and its market.
  */
 export const FLAT_COLUMNS = [
@@ -48,6 +50,7 @@ export const FLAT_COLUMNS = [
   { name: 'updatedAt', type: 'instant' },
   { name: 'feeRateBps', type: 'whole' },
   { name: 'transactionHash', type: 'text' },
+  { name: 'receivedAt', type: 'instant' },
 ] as const satisfies readonly { readonly name: string; readonly type: FlatType }[];
 
 /** A row by its columns. Instants are Unix milliseconds; undefined is null. */

@@ -12,7 +12,6 @@ import {
   type SegmentCodec,
   type SegmentHeader,
   type SegmentSlice,
-  withArrival,
 } from './segment-header.ts';
 import { checkedSize, DOUBLE, FINE, LEVEL, Operations, REMOVE, sizeOfLevel, WHOLE } from './size-change.ts';
 import { damaged, VarintReader } from './varint.ts';
@@ -53,6 +52,9 @@ export class BookReader {
   index = -1;
   readonly #input = new VarintReader(NO_BYTES);
   readonly #operations = new Operations();
+  /** The arrivals of the open segment, and its header, once one of them was read. */
+  #arrivals: Float64Array | undefined;
+  #arrivalsHead = NO_HEAD;
   /** The payload, then zeros: the loops may read past its end. */
   #padded = new Uint8Array(2 * SEGMENT_PAYLOAD_BYTES);
 
@@ -82,6 +84,16 @@ export class BookReader {
   moveBefore({ payload, head, from }: SegmentSlice): void {
     if (head !== this.head || from <= this.index) this.open(payload, head);
     this.advanceTo(from - 1);
+  }
+
+  /** The arrival of the current book; undefined if it is not stated. */
+  get receivedMs(): number | undefined {
+    const { head } = this;
+    if (head.arrivalsOffset === 0) return undefined;
+    if (this.#arrivalsHead !== head) this.#arrivals = arrivalsIn({ payload: this.#input.bytes, head });
+    this.#arrivalsHead = head;
+    const receivedMs = this.#arrivals![this.index]!;
+    return Number.isNaN(receivedMs) ? undefined : receivedMs;
   }
 
   #pad(payload: Uint8Array): void {
@@ -300,12 +312,11 @@ function column({ values, length }: Ladder, offset: 0 | 1, scale: number): numbe
 function decodeBooks(payload: Uint8Array): BookRecord[] {
   const reader = new BookReader(payload);
   const { head } = reader;
-  const arrivals = arrivalsIn({ payload, head });
   const records: BookRecord[] = [];
   while (reader.advance()) {
-    const { index } = reader;
+    const { index, receivedMs } = reader;
     const record = { timestampMs: head.timestamps[index]!, id: head.ids[index]!, book: bookOf(reader) };
-    records.push(withArrival(record, arrivals, index));
+    records.push(receivedMs === undefined ? record : { ...record, receivedMs });
   }
   return records;
 }

@@ -13,6 +13,8 @@ const RECORDING_OPENS = '{"type":"snapshot","id":"';
 const PRICE_OPENS = encoder.encode('{"price":');
 const SIZE_OPENS = encoder.encode(',"size":');
 const FRAME = {
+  arrival: encoder.encode('Z","receivedAt":"'),
+  noArrival: encoder.encode('Z","receivedAt":null,"bids":'),
   bids: encoder.encode('Z","bids":'),
   asks: encoder.encode(',"asks":'),
   end: encoder.encode('}'),
@@ -51,6 +53,10 @@ export class SnapshotJsonWriter extends SnapshotWriter {
 
   protected writeId(bytes: Uint8Array, position: number, id: number): number {
     return writeInteger(bytes, position, id);
+  }
+
+  protected addField(): void {
+    // JSON does not count its fields.
   }
 }
 

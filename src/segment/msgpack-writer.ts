@@ -13,6 +13,7 @@ import { type LabelBytes, type RecordingLabels, type SnapshotLabels, SnapshotWri
 const FIX_MAP = 0x80;
 const FIX_ARRAY = 0x90;
 const FIX_TEXT = 0xa0;
+const NIL = 0xc0;
 const FALSE = 0xc2;
 const TRUE = 0xc3;
 const DOUBLE = 0xcb;
@@ -48,8 +49,11 @@ export function msgpackNumber(value: number): Uint8Array {
 const LEVEL_OPENS = Uint8Array.of(FIX_MAP | 2, ...msgpackText('price'));
 const SIZE_OPENS = msgpackText('size');
 const LEVEL_BYTES_MAX = LEVEL_OPENS.length + SIZE_OPENS.length + 2 * NUMBER_BYTES_MAX;
+const ZONE = encoder.encode('Z');
 const FRAME = {
-  bids: Uint8Array.of(...encoder.encode('Z'), ...msgpackText('bids')),
+  arrival: Uint8Array.of(...ZONE, ...msgpackText('receivedAt'), FIX_TEXT | INSTANT_CHARS),
+  noArrival: Uint8Array.of(...ZONE, ...msgpackText('receivedAt'), NIL, ...msgpackText('bids')),
+  bids: Uint8Array.of(...ZONE, ...msgpackText('bids')),
   asks: msgpackText('asks'),
   end: new Uint8Array(0),
 };
@@ -91,6 +95,11 @@ export class SnapshotMsgpackWriter extends SnapshotWriter {
     const end = writeInteger(bytes, position + 1, id);
     bytes[position] = FIX_TEXT | (end - position - 1);
     return end;
+  }
+
+  /** A record begins with its map's number of fields, which is below 15. */
+  protected addField(bytes: Uint8Array, position: number): void {
+    bytes[position]! += 1;
   }
 }
 

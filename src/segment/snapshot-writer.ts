@@ -31,8 +31,15 @@ export interface LabelBytes {
   readonly middle: Uint8Array;
 }
 
+/** The snapshots with a field for their arrival: none, those whose arrival is stated, or all (null where it is not stated). */
+export type ArrivalField = 'never' | 'stated' | 'always';
+
 /** The bytes before the bids, between the sides, and after the asks. */
 export interface SnapshotFrame {
+  /** The bytes between timestamp and arrival. */
+  readonly arrival: Uint8Array;
+  /** The bytes between timestamp and bids where the arrival is null. */
+  readonly noArrival: Uint8Array;
   readonly bids: Uint8Array;
   readonly asks: Uint8Array;
   readonly end: Uint8Array;
@@ -40,6 +47,7 @@ export interface SnapshotFrame {
 
 const NO_LABELS: LabelBytes = { opening: new Uint8Array(0), middle: new Uint8Array(0) };
 const RECORD_BYTES_WITHOUT_LEVELS = 512;
+const encoder = new TextEncoder();
 const MINUTE_MS = 60_000;
 /** `2026-04-16T07:10:`: an instant up to its seconds. */
 const MINUTE_CHARS = 17;
@@ -67,6 +75,9 @@ export abstract class SnapshotWriter {
   #length = 0;
   #idOffset = 0;
   #instantOffset = 0;
+  #arrivalField: ArrivalField = 'never';
+  /** The offset of the previous snapshot's arrival; undefined without the field, null for the value null. */
+  #arrivalOffset: number | null | undefined;
   /** The range of ids that have as many digits as the previous one: from `#idFrom`, inclusive, to `#idEnd`, exclusive. */
   #idFrom = 0;
   #idEnd = 0;
@@ -84,10 +95,14 @@ export abstract class SnapshotWriter {
   /** Writes an id as a string; returns the position after it. */
   protected abstract writeId(bytes: Uint8Array, position: number, id: number): number;
 
+  /** Notes that the record at `position` has one field more than its labels say. */
+  protected abstract addField(bytes: Uint8Array, position: number): void;
+
   /** Starts at the record `segment.from`; each call of `writeNext` writes a record with the best `depth` levels of each side. */
-  open(segment: SegmentSlice, labels: LabelBytes, depth = Infinity): void {
+  open(segment: SegmentSlice, labels: LabelBytes, depth = Infinity, arrivalField: ArrivalField = 'never'): void {
     this.#labels = labels;
     this.#depth = depth;
+    this.#arrivalField = arrivalField;
     // The books before the first one are decoded, not written.
     this.#reader.moveBefore(segment);
     this.#writtenAt = NOT_WRITTEN;
@@ -113,20 +128,22 @@ export abstract class SnapshotWriter {
     // A side limited by `depth` is rendered each time: the edits are those of the whole side.
     const isWhole = bids === reader.bids.length && asks === reader.asks.length;
     const copies = isWhole && this.#writtenAt === this.out.clears;
+    const receivedMs = this.#arrivalField === 'never' ? undefined : reader.receivedMs;
     const patches =
       copies &&
+      (receivedMs === undefined) === (typeof this.#arrivalOffset !== 'number') &&
       id >= this.#idFrom &&
       id < this.#idEnd &&
       this.#bids.canPatch(reader.bidEdits) &&
       this.#asks.canPatch(reader.askEdits);
     this.#rendered += copies ? reader.bidEdits.length + reader.askEdits.length : bids + asks;
-    if (patches) this.#patch(id);
-    else this.#write(id, bids, asks, copies);
+    if (patches) this.#patch(id, receivedMs);
+    else this.#write(id, receivedMs, { bids, asks }, copies);
     this.#writtenAt = isWhole ? this.out.clears : NOT_WRITTEN;
   }
 
   /** Copies the previous snapshot and writes the differences into the copy. */
-  #patch(id: number): void {
+  #patch(id: number, receivedMs: number | undefined): void {
     const { out } = this;
     const reader = this.#reader;
     const start = out.length;
@@ -137,13 +154,19 @@ export abstract class SnapshotWriter {
     const end = start + this.#length;
     this.writeId(bytes, start + this.#idOffset, id);
     this.#writeInstant(start + this.#instantOffset, true);
+    if (receivedMs !== undefined) writeText(bytes, start + this.#arrivalOffset!, instantWithoutZone(receivedMs));
     const bidsEnd = this.#bids.patch(reader, reader.bids, reader.bidEdits, by, end);
     out.length = this.#asks.patch(reader, reader.asks, reader.askEdits, by + bidsEnd - end, bidsEnd);
     this.#start = start;
     this.#length = out.length - start;
   }
 
-  #write(id: number, bids: number, asks: number, copies: boolean): void {
+  #write(
+    id: number,
+    receivedMs: number | undefined,
+    { bids, asks }: { readonly bids: number; readonly asks: number },
+    copies: boolean,
+  ): void {
     const { out } = this;
     const reader = this.#reader;
     const { opening, middle } = this.#labels;
@@ -155,7 +178,7 @@ export abstract class SnapshotWriter {
     out.append(middle);
     this.#instantOffset = out.length - start;
     out.length = this.#writeInstant(out.length, false);
-    out.append(this.#frame.bids);
+    this.#writeArrival(start, receivedMs);
     this.#bids.write(reader, reader.bids, bids, reader.bidEdits, copies);
     out.append(this.#frame.asks);
     this.#asks.write(reader, reader.asks, asks, reader.askEdits, copies);
@@ -165,6 +188,20 @@ export abstract class SnapshotWriter {
     this.#idEnd = 10;
     while (this.#idEnd <= id) this.#idEnd *= 10;
     this.#idFrom = this.#idEnd === 10 ? 0 : this.#idEnd / 10;
+  }
+
+  /** Writes the arrival of the record that begins at `start`, if it has the field, and the bytes before its bids. */
+  #writeArrival(start: number, receivedMs: number | undefined): void {
+    const { out } = this;
+    const isNull = receivedMs === undefined && this.#arrivalField === 'always';
+    this.#arrivalOffset = isNull ? null : undefined;
+    if (receivedMs !== undefined) {
+      out.append(this.#frame.arrival);
+      this.#arrivalOffset = out.length - start;
+      out.append(encoder.encode(instantWithoutZone(receivedMs)));
+    }
+    if (receivedMs !== undefined || isNull) this.addField(out.bytes, start);
+    out.append(isNull ? this.#frame.noArrival : this.#frame.bids);
   }
 
   /** Writes the timestamp without its zone. `isCopied`: `position` has the previous one, most often of the same minute. */
@@ -184,4 +221,8 @@ export abstract class SnapshotWriter {
     bytes[at] = POINT;
     return writeThreeDigits(bytes, at + 1, milliseconds - seconds * 1000);
   }
+}
+
+function instantWithoutZone(instantMs: number): string {
+  return formatInstant(instantMs).slice(0, -1);
 }

@@ -6,7 +6,7 @@ import { captured } from '../support/captured.ts';
 
 test('status --records counts the records of every type', async () => {
   using place = temporaryArchive();
-  const lines = [1, 2, 3].flatMap(generatedRecording);
+  const lines = [1, 2, 3].flatMap((seed) => generatedRecording(seed));
   const { records } = await importRecords(place.archive, lines);
   expect(records.lastTradePrice).toBeGreaterThan(0);
   const printed = async (...more: string[]) => {

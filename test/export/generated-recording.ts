@@ -30,6 +30,7 @@ interface GapLine {
 interface Timed {
   readonly id: string;
   readonly timestamp: string;
+  readonly receivedAt?: string;
 }
 
 interface OutcomeLine extends Timed {
@@ -101,7 +102,7 @@ const REASONS = ['recorder restarted', 'a "quoted", one\nin two lines', 'é€�
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Records of every kind as lines of bookreel's own format, markets first, otherwise in no particular order. */
-export function generatedRecording(seed: number): Line[] {
+export function generatedRecording(seed: number, { hasArrivals = true } = {}): Line[] {
   const random = randomsOf(seed);
   const below = (count: number) => Math.floor(random() * count);
   const sometimes = <T>(value: T) => (random() < 0.5 ? [value] : []);
@@ -119,7 +120,8 @@ export function generatedRecording(seed: number): Line[] {
     }
     for (let number = below(4); number > 0; number -= 1) lines.push(...anyMarket(symbol, number));
   }
-  return withoutRepeats(lines).sort((a, b) => Number(b.type === 'market') - Number(a.type === 'market'));
+  const all = withoutRepeats(lines).sort((a, b) => Number(b.type === 'market') - Number(a.type === 'market'));
+  return hasArrivals ? withArrivals(all, randomsOf(seed + 1)) : all;
 
   function anyMarket(symbol: string, number: number): Line[] {
     const timeframe = TIMEFRAMES[below(3)]!;
@@ -320,6 +322,21 @@ function byGap(a: GapLine, b: GapLine): number {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Gives most records of some series an arrival: most shortly after their time, a few long before or after it. */
+function withArrivals(lines: readonly Line[], random: () => number): Line[] {
+  const share = random() < 0.3 ? 1 : 0.8;
+  return lines.map((line) => {
+    if (!('timestamp' in line) || line.type === 'lastTradePrice' || line.type === 'market') return line;
+    const isSilent = line.type === 'coinPrice' ? line.source !== 'chainlink' : line.conditionId.endsWith('1');
+    if (isSilent || random() > share) return line;
+    const delayMs = Math.floor(random() < 0.95 ? 20 + random() * 200 : (random() - 0.5) * 1e9);
+    const fields = Object.entries(line);
+    const at = fields.findIndex(([name]) => name === 'timestamp') + 1;
+    const receivedAt = iso(Date.parse(line.timestamp) + delayMs);
+    return Object.fromEntries([...fields.slice(0, at), ['receivedAt', receivedAt], ...fields.slice(at)]) as Line;
+  });
 }
 
 /** Without repeats: records that differ only in their ids. */

@@ -52,7 +52,7 @@ export interface ExportWriter {
 }
 
 /** The book at which a reader is. Its ladders are valid until the reader moves. */
-export type ReadBook = Pick<BookReader, 'head' | 'index' | 'priceScale' | 'sizeScale'> &
+export type ReadBook = Pick<BookReader, 'head' | 'index' | 'receivedMs' | 'priceScale' | 'sizeScale'> &
   Readonly<Record<'bids' | 'asks', ReadSide>>;
 /** The levels of a side, the best first, see Ladder. */
 export type ReadSide = Pick<Ladder, 'values' | 'length'>;
@@ -69,9 +69,9 @@ export function bookSeries(depth: number | undefined, write: (book: ReadBook) =>
   };
 }
 
-function withDepth({ head, index, priceScale, sizeScale, bids, asks }: ReadBook, depth: number): ReadBook {
+function withDepth({ head, index, receivedMs, priceScale, sizeScale, bids, asks }: ReadBook, depth: number): ReadBook {
   const best = ({ values, length }: ReadSide) => ({ values, length: Math.min(length, depth) });
-  return { head, index, priceScale, sizeScale, bids: best(bids), asks: best(asks) };
+  return { head, index, receivedMs, priceScale, sizeScale, bids: best(bids), asks: best(asks) };
 }
 
 /** A writer of quotes or prices. They are small: a segment is decoded at once. */

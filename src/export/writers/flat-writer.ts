@@ -3,6 +3,7 @@ import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import { MARKET_FIELDS, statedOf } from '../../domain/market-fields.ts';
 import type { FlatRow } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
+import type { Received } from '../../segment/segment-header.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import {
   bookSeries,
@@ -61,10 +62,12 @@ export abstract class FlatWriter implements ExportWriter {
   }
 
   series(labels: SeriesLabels): SeriesWriter {
-    const rowOf = (timestamp: number, id: number) => ({ symbol: this.#symbol, ...labels, timestamp, id });
+    const rowOf = ({ timestampMs: timestamp, id, receivedMs: receivedAt }: Received) => ({
+      ...{ symbol: this.#symbol, ...labels, timestamp, id, receivedAt },
+    });
     if (labels.type !== 'snapshot') {
       return valueSeries(labels.type, (record) => {
-        const row = rowOf(record.timestampMs, record.id);
+        const row = rowOf(record);
         if (!('quote' in record)) return this.row({ ...row, price: record.price, ...record.trade });
         const { bidPrice, bidSize, askPrice, askSize } = record.quote;
         const bid = bidPrice === undefined ? [] : [{ ...row, side: 'bid', level: 1, price: bidPrice, size: bidSize }];
@@ -75,8 +78,8 @@ export abstract class FlatWriter implements ExportWriter {
       });
     }
     return bookSeries(this.#depth, (book) => {
-      const { head, index, bids, asks } = book;
-      const row = rowOf(head.timestamps[index]!, head.ids[index]!);
+      const { head, index, receivedMs, bids, asks } = book;
+      const row = rowOf({ timestampMs: head.timestamps[index]!, id: head.ids[index]!, receivedMs });
       if (bids.length === 0 && asks.length === 0) this.row(row);
       else this.#levels({ row, book, written: 0 });
     });

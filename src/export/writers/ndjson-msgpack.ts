@@ -78,7 +78,7 @@ class RecordWriter implements ExportWriter {
     const writer = snapshots();
     const labelBytes = bytesOf(labels);
     return {
-      open: (slice) => writer.open(slice, labelBytes, this.#depth),
+      open: (slice) => writer.open(slice, labelBytes, this.#depth, 'stated'),
       writeNext: () => {
         writer.writeNext();
         endSnapshot?.();

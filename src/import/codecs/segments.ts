@@ -8,7 +8,7 @@ import { BookReader, bookOf } from '../../segment/book-decoder.ts';
 import { priceCodec } from '../../segment/price-segment.ts';
 import { quoteCodec } from '../../segment/quote-segment.ts';
 import { looksLikeSegments, type SegmentFrame, segmentFramesOf } from '../../segment/segment-frames.ts';
-import { arrivalsIn, type Received, withArrival } from '../../segment/segment-header.ts';
+import type { Received } from '../../segment/segment-header.ts';
 import { VarintReader } from '../../segment/varint.ts';
 import type { Codec } from '../codec.ts';
 import { decodedText, EXACT_UTF8 } from '../parse/utf8.ts';
@@ -81,13 +81,13 @@ class SegmentsReader {
   #takeBooks(frame: SegmentFrame, labels: Fields, payload: Uint8Array, from: number, count: number): void {
     const reader = this.#readable(frame, () => new BookReader(payload));
     const { timestamps, ids } = reader.head;
-    const arrivals = this.#readable(frame, () => arrivalsIn({ payload, head: reader.head }));
     for (let index = 0; index < from + count; index += 1) {
       this.#readable(frame, () => reader.advanceTo(index));
       // No export writes such a book.
       if (reader.bids.length > LEVELS_MAX || reader.asks.length > LEVELS_MAX) throw this.#damaged(frame);
       if (index < from) continue;
-      const record = withArrival({ timestampMs: timestamps[index]!, id: ids[index]! }, arrivals, index);
+      const receivedMs = this.#readable(frame, () => reader.receivedMs);
+      const record = { timestampMs: timestamps[index]!, id: ids[index]!, receivedMs };
       this.#take(labels, record, { bids: [], asks: [] }, (item) => {
         if (item.type !== 'snapshot') throw this.#damaged(frame);
         return { ...item, book: checked(bookOf(reader)) };
