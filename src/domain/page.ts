@@ -23,7 +23,12 @@ export interface PageQuery {
   readonly limit: number;
   /** A page has only the last record of each bucket of this length, per series, see domain/interval.ts. Undefined: every record. */
   readonly intervalMs?: number | undefined;
+  /** Only records that had arrived at this instant; one without an arrival counts as arrived at its timestamp. */
+  readonly receivedByMs?: InstantMs | undefined;
 }
+
+/** A recorder's clock is at most this much behind the venue's: a record has not arrived more than this before its timestamp. */
+export const ARRIVAL_EARLY_MAX_MS = 60_000;
 
 export const PAGE_LIMIT_DEFAULT = 100;
 export const PAGE_LIMIT_MAX = 1000;

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { CoinCode } from './coin.ts';
 import { ConditionId } from './condition-id.ts';
 import { instantText } from './instant.ts';
@@ -35,3 +35,13 @@ export const SnapshotResource = Type.Object(
   { $id: 'Snapshot', description: 'The full book of one outcome at one instant.' },
 );
 export type SnapshotResource = Static<typeof SnapshotResource>;
+
+/** A record of an answer: with its arrival if the request asks for it. */
+export function perhapsReceived<T extends TProperties>(resource: TObject<T>): TSchema {
+  const receivedAt = Type.Union([instantText('When its recorder received it, by the recorder’s clock.'), Type.Null()], {
+    description: 'null: no recording states it.',
+  });
+  const options = { $id: `Received${resource.$id}`, description: `A ${resource.$id} with its arrival.` };
+  const received = Type.Object({ ...resource.properties, receivedAt }, options);
+  return Type.Union([resource, received], { description: 'With receivedAt if the request has include=receivedAt.' });
+}

@@ -1,7 +1,7 @@
 import { bucketStartMs } from '../domain/interval.ts';
-import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
+import { comparePositions, type Order, type PageQuery, type Position } from '../domain/page.ts';
 import { firstAfter, type OpenSegment, type SegmentSlice } from '../segment/segment-header.ts';
-import { ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, Walk } from './series-walk.ts';
+import { type Found, ID_MAX, lastAtOrBefore, positionAt, type SegmentSource, SeriesWalk, Walk } from './series-walk.ts';
 
 /** Takes the last record of each bucket, see PageQuery. A bucket takes two seeks, however many records it has. */
 export class BucketWalk extends Walk {
@@ -38,6 +38,13 @@ export class BucketWalk extends Walk {
   /** Moves to the last record of the first bucket that has any after `start`. */
   #seekAfter(start: Position): void {
     this.position = undefined;
+    if (this.query.receivedByMs !== undefined) {
+      const next = this.#received('asc', start.timestampMs, this.query.toMs, start);
+      if (next === undefined) return;
+      const nextEndMs = this.#beginOf(next.head.timestamps[next.index]!) + this.#intervalMs - 1;
+      this.#seekAtOrBefore(Math.min(nextEndMs, this.query.toMs));
+      return;
+    }
     const segment = this.source.following(this.seriesId, start);
     if (segment === undefined) return;
     const first = positionAt(segment, firstAfter(segment.head, start));
@@ -58,6 +65,10 @@ export class BucketWalk extends Walk {
   #seekAtOrBefore(lastMs: number): void {
     this.position = undefined;
     if (lastMs < this.query.fromMs) return;
+    if (this.query.receivedByMs !== undefined) {
+      this.#place(this.#received('desc', this.query.fromMs, lastMs));
+      return;
+    }
     const last = { timestampMs: lastMs, id: ID_MAX };
     this.#seek(last, this.source.following(this.seriesId, last));
   }
@@ -66,7 +77,16 @@ export class BucketWalk extends Walk {
   #seek(last: Position, near: OpenSegment | undefined): void {
     const isBefore = near !== undefined && comparePositions(positionAt(near, near.head.count - 1), last) <= 0;
     const following = isBefore ? this.source.following(this.seriesId, last) : near;
-    const found = lastAtOrBefore(this.source, this.seriesId, last, following);
+    this.#place(lastAtOrBefore(this.source, this.seriesId, last, following));
+  }
+
+  /** The first record of a window, in its order, that had arrived. */
+  #received(order: Order, fromMs: number, toMs: number, after?: Position): Found | undefined {
+    const query = { ...this.query, order, fromMs, toMs, after, intervalMs: undefined };
+    return new SeriesWalk(this.source, this.seriesId, query).found;
+  }
+
+  #place(found: Found | undefined): void {
     if (found === undefined) return;
     this.segment = found;
     this.index = found.index;

@@ -14,6 +14,8 @@ export interface NearestQuery {
   readonly depth: number | undefined;
   /** Later records are not found; undefined for no limit. */
   readonly asOfMs: InstantMs | undefined;
+  /** Records that arrived later are not found; undefined for no limit. */
+  readonly receivedByMs?: InstantMs | undefined;
 }
 
 export interface NearestOfOutcome {
@@ -30,12 +32,13 @@ export function nearestOfEach(
   snapshots: Snapshots,
   market: StoredMarket,
   instantMs: InstantMs,
-  { outcomes, mode, maxDistanceMs, asOfMs = Infinity }: NearestQuery,
+  { outcomes, mode, maxDistanceMs, asOfMs = Infinity, receivedByMs }: NearestQuery,
 ): NearestOfOutcome[] {
   const found: NearestOfOutcome[] = [];
   const distanceOf = (nearest: NearestOfOutcome) => Math.abs(timestampOf(nearest) - instantMs);
   for (const outcome of outcomes) {
-    const nearest = nearestKnown((atMs, of) => snapshots.nearest(market, outcome, atMs, of), instantMs, mode, asOfMs);
+    const find = (atMs: InstantMs, of: NearestMode) => snapshots.nearest(market, outcome, atMs, of, receivedByMs);
+    const nearest = nearestKnown(find, instantMs, mode, asOfMs);
     if (nearest === undefined) continue;
     const ofOutcome = { outcome, record: nearest };
     if (distanceOf(ofOutcome) <= maxDistanceMs) found.push(ofOutcome);

@@ -5,13 +5,13 @@ import type { PageQuery, Position } from '../domain/page.ts';
 import type { PriceKind } from '../domain/price.ts';
 import type { TradeDetails } from '../domain/trade.ts';
 import { type PriceRecord, priceCodec } from '../segment/price-segment.ts';
-import type { SegmentSlice } from '../segment/segment-header.ts';
+import type { Received, SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Occurring, Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 
-export interface OutcomePrice extends Position {
+export interface OutcomePrice extends Received {
   readonly outcome: Outcome;
   readonly kind: PriceKind;
   readonly price: number;
@@ -65,8 +65,8 @@ export class Prices {
   }
 
   /** The series of each outcome's midpoints and trades; with `asOfMs`, those known at that time. Missing ones are left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
-    const isKnown = this.#segments.knownBy(asOfMs);
+  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number, receivedByMs?: number): MarketSeries[] {
+    const isKnown = this.#segments.knownBy(asOfMs, receivedByMs);
     return outcomes.flatMap((outcome) => [
       ...this.#series.firstOf(market.key, outcome, ['mid', 'derived-mid'], isKnown),
       ...this.#series.firstOf(market.key, outcome, ['trade'], isKnown),

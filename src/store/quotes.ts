@@ -1,14 +1,14 @@
 import type { Outcome } from '../domain/outcome.ts';
-import type { PageQuery, Position } from '../domain/page.ts';
+import type { PageQuery } from '../domain/page.ts';
 import type { Quote } from '../domain/quote.ts';
 import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
-import type { SegmentSlice } from '../segment/segment-header.ts';
+import type { Received, SegmentSlice } from '../segment/segment-header.ts';
 import type { StoredMarket } from './markets.ts';
 import { type RecordPage, recordPage } from './record-page.ts';
 import type { Occurring, Segments } from './segments.ts';
 import type { MarketSeries, SeriesCatalog } from './series.ts';
 
-export interface OutcomeQuote extends Position {
+export interface OutcomeQuote extends Received {
   readonly outcome: Outcome;
   readonly quote: Quote;
 }
@@ -34,8 +34,8 @@ export class Quotes {
   }
 
   /** The series of each outcome's quotes; with `asOfMs`, those known at that time. Outcomes without quotes are left out. */
-  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number): MarketSeries[] {
-    const isKnown = this.#segments.knownBy(asOfMs);
+  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: number, receivedByMs?: number): MarketSeries[] {
+    const isKnown = this.#segments.knownBy(asOfMs, receivedByMs);
     return outcomes.flatMap((outcome) =>
       this.#series.firstOf(market.key, outcome, ['quote', 'derived-quote'], isKnown),
     );

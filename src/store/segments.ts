@@ -1,5 +1,5 @@
-import type { InstantMs } from '../domain/instant.ts';
-import { comparePositions, type NearestMode, type PageQuery, type Position } from '../domain/page.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import { comparePositions, type NearestMode, type Order, type PageQuery, type Position } from '../domain/page.ts';
 import {
   type EncodedSegment,
   firstAfter,
@@ -122,10 +122,16 @@ export class Segments {
   /**
    * The record nearest to `timestampMs`, or by `mode` the nearest that is not later ('before') or not earlier ('after'). Of two
    * equally near timestamps it takes the earlier, of several records with one timestamp the highest id. Undefined without a
-   * series.
+   * series. With `receivedByMs` it finds only records that had arrived then.
    */
-  nearest(seriesId: number | undefined, timestampMs: number, mode: NearestMode = 'nearest'): Found | undefined {
+  nearest(
+    seriesId: number | undefined,
+    timestampMs: number,
+    mode: NearestMode = 'nearest',
+    receivedByMs?: InstantMs,
+  ): Found | undefined {
     if (seriesId === undefined) return undefined;
+    if (receivedByMs !== undefined) return this.#nearestReceived(seriesId, timestampMs, mode, receivedByMs);
     const target = { timestampMs, id: ID_MAX };
     const segment = this.#source.following(seriesId, target);
     const before = lastAtOrBefore(this.#source, seriesId, target, segment);
@@ -138,10 +144,28 @@ export class Segments {
     return lastAtOrBefore(this.#source, seriesId, after, this.#source.following(seriesId, after));
   }
 
-  /** Returns a function that is true for a series with a record by `asOfMs`, or for every series if `asOfMs` is undefined. */
-  knownBy(asOfMs: number | undefined): (seriesId: number) => boolean {
-    if (asOfMs === undefined) return () => true;
-    return (seriesId) => this.nearest(seriesId, asOfMs, 'before') !== undefined;
+  #nearestReceived(
+    seriesId: number,
+    timestampMs: number,
+    mode: NearestMode,
+    receivedByMs: InstantMs,
+  ): Found | undefined {
+    const first = (order: Order, fromMs: InstantMs, toMs: InstantMs) =>
+      new SeriesWalk(this.#source, seriesId, { order, fromMs, toMs, after: undefined, limit: 1, receivedByMs });
+    const before = mode === 'after' ? undefined : first('desc', 0, timestampMs);
+    const afterMs = mode === 'before' ? undefined : first('asc', timestampMs, INSTANT_MAX_MS).position?.timestampMs;
+    const beforeMs = before?.position?.timestampMs ?? -Infinity;
+    if (afterMs === undefined || timestampMs - beforeMs <= afterMs - timestampMs) return before?.found;
+    return first('desc', afterMs, afterMs).found;
+  }
+
+  /**
+   * Returns a function that is true for a series with a record by `asOfMs` that had arrived by `receivedByMs`, or for every series if both
+   * are undefined.
+   */
+  knownBy(asOfMs: InstantMs | undefined, receivedByMs?: InstantMs): (seriesId: number) => boolean {
+    if (asOfMs === undefined && receivedByMs === undefined) return () => true;
+    return (seriesId) => this.nearest(seriesId, asOfMs ?? INSTANT_MAX_MS, 'before', receivedByMs) !== undefined;
   }
 
   /**

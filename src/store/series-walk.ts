@@ -1,5 +1,11 @@
-import { comparePositions, type PageQuery, type Position } from '../domain/page.ts';
-import { firstAfter, type OpenSegment, type SegmentHeader, type SegmentSlice } from '../segment/segment-header.ts';
+import { ARRIVAL_EARLY_MAX_MS, comparePositions, type PageQuery, type Position } from '../domain/page.ts';
+import {
+  arrivalsIn,
+  firstAfter,
+  type OpenSegment,
+  type SegmentHeader,
+  type SegmentSlice,
+} from '../segment/segment-header.ts';
 
 /** Finds segments for a walk, with one seek each. */
 export interface SegmentSource {
@@ -63,15 +69,25 @@ export abstract class Walk {
 
 export class SeriesWalk extends Walk {
   #taken: { payload: Uint8Array; head: SegmentHeader; from: number; to: number } | undefined;
+  #arrivals: Float64Array | undefined;
+  #arrivalsHead: SegmentHeader | undefined;
 
   constructor(source: SegmentSource, seriesId: number, query: PageQuery) {
-    super(source, seriesId, query);
+    const { toMs, receivedByMs = Infinity } = query;
+    super(source, seriesId, { ...query, toMs: Math.min(toMs, receivedByMs + ARRIVAL_EARLY_MAX_MS) });
     if (query.order === 'asc') this.#startForwards();
     else this.#startBackwards();
   }
 
+  /** The record at `position`. */
+  get found(): Found | undefined {
+    return this.position === undefined ? undefined : { ...this.segment!, index: this.index };
+  }
+
   remaining(count: number): number {
     const { head } = this.segment!;
+    // The records next to one that had arrived may not have arrived.
+    if (this.query.receivedByMs !== undefined) return Math.min(count, 1);
     if (this.query.order === 'asc') {
       const end = firstAfter(head, { timestampMs: this.query.toMs, id: ID_MAX });
       return Math.min(count, end - this.index);
@@ -84,12 +100,14 @@ export class SeriesWalk extends Walk {
     const segment = this.segment!;
     const forwards = this.query.order === 'asc';
     const last = forwards ? this.index + count - 1 : this.index - count + 1;
-    if (this.#taken?.payload !== segment.payload) {
+    const isAdjacent = this.#taken?.[forwards ? 'to' : 'from'] === (forwards ? this.index : this.index + 1);
+    if (this.#taken?.payload !== segment.payload || !isAdjacent) {
       this.#taken = { ...segment, from: this.index, to: this.index + 1 };
       this.slices.push(this.#taken);
     }
-    if (forwards) this.#taken.to = last + 1;
-    else this.#taken.from = last;
+    const taken = this.#taken!;
+    if (forwards) taken.to = last + 1;
+    else taken.from = last;
     this.index = forwards ? last + 1 : last - 1;
     this.#arrive();
     return positionAt(segment, last);
@@ -117,23 +135,39 @@ export class SeriesWalk extends Walk {
     this.#arrive();
   }
 
-  /** Moves to the neighbouring segment if necessary, and ends the walk if the query does not take the record there. */
+  /**
+   * Moves to the neighbouring segment if necessary, on to the next record that had arrived, and ends the walk if the query does not take the
+   * record there.
+   */
   #arrive(): void {
-    const { segment } = this;
+    const { fromMs, toMs, order } = this.query;
     this.position = undefined;
-    if (segment === undefined) return;
-    const { head } = segment;
-    if (this.index >= head.count) {
-      this.segment = this.source.following(this.seriesId, positionAt(segment, head.count - 1));
-      this.index = 0;
-    } else if (this.index < 0) {
-      this.segment = this.source.preceding(this.seriesId, positionAt(segment, 0));
-      this.index = (this.segment?.head.count ?? 1) - 1;
+    for (; this.segment !== undefined; this.index += order === 'asc' ? 1 : -1) {
+      const { segment } = this;
+      const { head } = segment;
+      if (this.index >= head.count) {
+        this.segment = this.source.following(this.seriesId, positionAt(segment, head.count - 1));
+        this.index = 0;
+      } else if (this.index < 0) {
+        this.segment = this.source.preceding(this.seriesId, positionAt(segment, 0));
+        this.index = (this.segment?.head.count ?? 1) - 1;
+      }
+      if (this.segment === undefined) return;
+      const position = positionAt(this.segment, this.index);
+      if (position.timestampMs < fromMs || position.timestampMs > toMs) return;
+      if (!this.#hasArrived(this.segment, position)) continue;
+      this.position = position;
+      return;
     }
-    if (this.segment === undefined) return;
-    const position = positionAt(this.segment, this.index);
-    const { fromMs, toMs } = this.query;
-    if (position.timestampMs >= fromMs && position.timestampMs <= toMs) this.position = position;
+  }
+
+  #hasArrived(segment: OpenSegment, { timestampMs }: Position): boolean {
+    const { receivedByMs } = this.query;
+    if (receivedByMs === undefined) return true;
+    if (this.#arrivalsHead !== segment.head) this.#arrivals = arrivalsIn(segment);
+    this.#arrivalsHead = segment.head;
+    // NaN: not stated.
+    return (this.#arrivals?.[this.index] || timestampMs) <= receivedByMs;
   }
 }
 

@@ -105,8 +105,14 @@ export class Snapshots {
   }
 
   /** See Segments.nearest; undefined when the outcome has no snapshots. */
-  nearest(market: StoredMarket, outcome: Outcome, timestampMs: number, mode?: NearestMode): Found | undefined {
-    return this.#segments.nearest(this.#series.find(market.key, outcome, 'book'), timestampMs, mode);
+  nearest(
+    market: StoredMarket,
+    outcome: Outcome,
+    timestampMs: number,
+    mode?: NearestMode,
+    receivedByMs?: InstantMs,
+  ): Found | undefined {
+    return this.#segments.nearest(this.#series.find(market.key, outcome, 'book'), timestampMs, mode, receivedByMs);
   }
 
   #add(market: StoredMarket, outcome: Outcome, seriesId: number, records: readonly BookRecord[]): void {

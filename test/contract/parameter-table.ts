@@ -173,6 +173,7 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('sort', '/v1/btc/markets', oneOf('window', '-window', 'slug', 'winner', 'recorded', '-snapshots', '-volume')),
   inQuery('include', '/v1/btc/markets', oneOf('counts')),
   inQuery('include', `/v1/btc/markets/${BOOKS.conditionId}`, oneOf('counts'), 'include of one market'),
+  inQuery('include', snapshots, oneOf('receivedAt'), 'include of records'),
   inQuery('from', '/v1/btc/markets', isTime, 'from of markets'),
   inQuery('to', '/v1/btc/markets', isTime, 'to of markets'),
   inQuery('from', snapshots, isTime),

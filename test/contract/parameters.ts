@@ -6,19 +6,20 @@ import type { Suite } from './target.ts';
 
 const market = `/v1/btc/markets/${BOOKS.conditionId}`;
 const SERIES = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
-const NEAREST = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf'];
+const ARRIVAL = ['include', 'asOfReceived'];
+const NEAREST = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf', ...ARRIVAL];
 const PATHS: readonly { readonly path: string; readonly allowed: readonly string[] }[] = [
   { path: '/v1/billing/tiers', allowed: [] },
   { path: '/v1/coins', allowed: ['asOf'] },
   { path: '/v1/btc/markets', allowed: ['tf', 'limit', 'skip', 'recorded', 'closed', 'from', 'to', 'include', 'asOf'] },
   { path: market, allowed: ['include', 'asOf'] },
-  { path: `${market}/snapshots`, allowed: [...SERIES, 'outcome', 'depth'] },
+  { path: `${market}/snapshots`, allowed: [...SERIES, 'outcome', ...ARRIVAL, 'depth'] },
   { path: `${market}/snapshots/at/${T0}`, allowed: NEAREST },
   { path: `${market}/snapshots/at`, allowed: ['ts', ...NEAREST] },
   { path: `${market}/coverage`, allowed: ['asOf'] },
   { path: `${market}/heatmap`, allowed: ['from', 'to', 'columns', 'outcome', 'asOf'] },
-  { path: `${market}/prices`, allowed: [...SERIES, 'outcome'] },
-  { path: `${market}/quotes`, allowed: [...SERIES, 'outcome'] },
+  { path: `${market}/prices`, allowed: [...SERIES, 'outcome', ...ARRIVAL] },
+  { path: `${market}/quotes`, allowed: [...SERIES, 'outcome', ...ARRIVAL] },
   { path: `${market}/export`, allowed: ['format', 'from', 'to', 'outcome', 'interval', 'depth', 'asOf'] },
   // Nothing is recorded there: at the speed of the recording it would take as long.
   { path: `/v1/btc/markets/${EMPTY.conditionId}/stream`, allowed: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'] },
@@ -44,6 +45,7 @@ const EVERY_NAME = [
   'maxDistance',
   'ts',
   'asOf',
+  'asOfReceived',
   'speed',
   'access_token',
   'Limit',
@@ -66,10 +68,16 @@ const VALUES: Readonly<Record<string, string>> = {
   depth: '3',
   mode: 'before',
   asOf: String(T0),
+  asOfReceived: String(T0),
   maxDistance: '50',
   ts: `${T0},${T0 + 1}`,
   speed: '2.5',
 };
+
+/** `include` is another parameter where records have arrivals. */
+function textFor(name: string, allowed: readonly string[], other = 'x'): string {
+  return name === 'include' && allowed.includes('asOfReceived') ? 'receivedAt' : (VALUES[name] ?? other);
+}
 
 /** Parameters: each spelling is read literally, and refused parameters are named. */
 export function parameterTests(suite: Suite): void {
@@ -101,7 +109,7 @@ export function parameterTests(suite: Suite): void {
     '$path takes its own parameters and names them when asked with another',
     async ({ path, allowed }) => {
       for (const name of EVERY_NAME) {
-        const reply = await get(`${path}?${name}=${VALUES[name] ?? 'x'}`);
+        const reply = await get(`${path}?${name}=${textFor(name, allowed)}`);
         const lacksTs = allowed.includes('ts') && name !== 'ts';
         if (allowed.includes(name) && name !== 'cursor' && !lacksTs) {
           expect(reply.status, name).toBe(200);
@@ -121,7 +129,7 @@ export function parameterTests(suite: Suite): void {
     '$path refuses a parameter given twice, also with one value',
     async ({ path, allowed }) => {
       for (const name of allowed) {
-        const value = VALUES[name] ?? 'A'.repeat(28);
+        const value = textFor(name, allowed, 'A'.repeat(28));
         const reply = await get(`${path}?${name}=${value}&${name}=${value}`);
         expect(reply.status, name).toBe(400);
         const { detail, issues } = reply.json<ProblemDocument>();

@@ -37,6 +37,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   depth: '3',
   mode: 'after',
   asOf: String(T0 + 1),
+  asOfReceived: String(T0 + 2),
   columns: '7',
   markets: BOOKS.slug,
   points: '5',
@@ -206,7 +207,9 @@ export function siteTests(suite: Suite): void {
         if (where !== 'query' || required || hurried.startsWith(`${name}=`)) continue;
         // A keyId must be one of the account.
         if (name === 'keyId') continue;
-        const text = path === ROUTES.usage!.path && name === 'interval' ? 'day' : QUERY_VALUES[name];
+        const hasArrivals = parameters.some((one) => one.name === 'asOfReceived');
+        const own: Record<string, string> = hasArrivals ? { include: 'receivedAt' } : {};
+        const text = path === ROUTES.usage!.path && name === 'interval' ? 'day' : (own[name] ?? QUERY_VALUES[name]);
         const question = `${plain}${name}=${text ?? ''}`;
         // A cursor needs an earlier request.
         const value = name === 'cursor' ? await cursorFor(filled(path)) : '';

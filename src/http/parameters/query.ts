@@ -221,6 +221,22 @@ export const QUERY = {
   format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
 } as const;
 
+/** Parameters of the series of a market whose records have arrivals. `include` is not that of markets. */
+export const ARRIVAL_QUERY = {
+  include: optional(
+    word(['receivedAt']),
+    'receivedAt adds to each record when its recorder received it; null where no recording states it.',
+    'receivedAt',
+  ),
+  asOfReceived: optional(
+    INSTANT,
+    `Like asOf, by the clock of the recorder: no record that arrived later. A record whose arrival no recording states counts as arrived at its timestamp. Of the market, only what was known by the venue's clock at this instant. ${TIME_FORMATS}.`,
+    '2026-01-08T12:00:00Z',
+  ),
+} as const;
+const ARRIVAL_ROUTE = /\/markets\/:conditionId\/(?:snapshots|snapshots\/at|snapshots\/at\/:ts|quotes|prices)$/;
+const WITH_ARRIVALS = { ...QUERY, ...ARRIVAL_QUERY };
+
 /** Parameters of the usage of an account. They are not in QUERY: `interval` is another one there. */
 export const USAGE_QUERY = {
   interval: parameter(word(['hour', 'day']), 'Length of the intervals.', { default: 'hour' }),
@@ -257,7 +273,7 @@ const OWN_PARAMETERS: Readonly<Record<string, Readonly<Record<string, object>>>>
 
 /** The values of a query by name, see `queryIn`, as the route reads them. A `from` that is later than `to` is refused. */
 export function queryValues(search: string, route: string): Record<string, unknown> {
-  const query = queryIn(search, OWN_PARAMETERS[route] ?? QUERY);
+  const query = queryIn(search, ARRIVAL_ROUTE.test(route) ? WITH_ARRIVALS : (OWN_PARAMETERS[route] ?? QUERY));
   const { from, to } = query;
   if (typeof from === 'number' && typeof to === 'number' && from > to)
     query.from = new Refused('must not be later than to');

@@ -100,7 +100,7 @@ export const GRANT = 'x-grant';
 /** Integer times below this are dates before 1974 in milliseconds, or current dates in seconds. */
 const LOOKS_LIKE_SECONDS_BELOW = 1e11;
 /** Parameters that are instants, or lists of them. */
-const TIMES: ReadonlySet<string> = new Set(['from', 'to', 'asOf', 'ts']);
+const TIMES: ReadonlySet<string> = new Set(['from', 'to', 'asOf', 'asOfReceived', 'ts']);
 /** Maximum number of times in a warning. */
 const WARNED_MAX = 3;
 
@@ -139,8 +139,8 @@ export function access(deps: AccessDeps) {
           if (ts instanceof Refused) query.ts = ts;
           else params.ts = ts;
         }
-        const { asOf, from, to, ts = params?.ts } = query;
-        if (isEarly(asOf) || isEarly(from) || isEarly(to) || isEarly(ts)) warnOfSeconds(exchange!);
+        const { asOf, asOfReceived, from, to, ts = params?.ts } = query;
+        if ([asOf, asOfReceived, from, to, ts].some(isEarly)) warnOfSeconds(exchange!);
         return { query, asOfMs: earlierLimit(typeof asOf === 'number' ? asOf : undefined, exchange!.latestMs) };
       };
       return { detail: { [GRANT]: grant }, transform };

@@ -4,7 +4,7 @@ import type { Order, Position } from '../../domain/page.ts';
 import { BookReader } from '../../segment/book-decoder.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { SegmentSlice } from '../../segment/segment-header.ts';
-import type { LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
+import type { ArrivalField, LabelBytes, SnapshotWriter } from '../../segment/snapshot-writer.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type NearestOfOutcome, timestampOf } from '../../store/nearest.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
@@ -23,6 +23,13 @@ const CHUNK_LEVELS_MAX = PAGE_LEVELS_MAX / 2;
 const LEVEL_BYTES = 32;
 /** Space for the start of a document, which has the number of records and is written last. */
 const HEADER_BYTES_MAX = 9;
+
+/** The levels and fields of each snapshot of an answer. */
+export interface ShownSnapshot {
+  /** The maximum number of levels of each side; undefined: all. */
+  readonly depth: number | undefined;
+  readonly arrival: ArrivalField;
+}
 
 /** One outcome's records of a page, in the page's order. */
 interface Series {
@@ -57,13 +64,9 @@ export class SnapshotPageWriter {
     this.#scratchWriters = writersInto(this.#scratch, envelope);
   }
 
-  nearest(
-    market: StoredMarket,
-    found: readonly NearestOfOutcome[],
-    depth: number | undefined,
-  ): Uint8Array<ArrayBuffer> {
+  nearest(market: StoredMarket, found: readonly NearestOfOutcome[], shown: ShownSnapshot): Uint8Array<ArrayBuffer> {
     this.#begin();
-    this.#writeRecords(market, found, depth);
+    this.#writeRecords(market, found, shown);
     return this.#end(found.length);
   }
 
@@ -72,7 +75,7 @@ export class SnapshotPageWriter {
     market: StoredMarket,
     instants: readonly InstantMs[],
     find: (instantMs: InstantMs) => readonly NearestOfOutcome[],
-    depth: number | undefined,
+    shown: ShownSnapshot,
   ): Uint8Array<ArrayBuffer> {
     const out = this.#out;
     const isFull = levelsLimit(this.#writers);
@@ -84,7 +87,7 @@ export class SnapshotPageWriter {
       const nearest = found[0];
       const distanceMs = nearest === undefined ? null : Math.abs(timestampOf(nearest) - instantMs);
       this.#envelope.beginAnswer(out, formatInstant(instantMs), distanceMs, found.length);
-      this.#writeRecords(market, found, depth);
+      this.#writeRecords(market, found, shown);
       this.#envelope.end(out);
       count += 1;
       if (out.length > PAGE_BYTES_MAX || isFull()) break;
@@ -98,7 +101,7 @@ export class SnapshotPageWriter {
     market: StoredMarket,
     { outcomes, plan }: OutcomePage,
     order: Order,
-    depth: number | undefined,
+    shown: ShownSnapshot,
     cursorOf: (next: Position | undefined) => string | null,
   ): Uint8Array<ArrayBuffer> {
     const series = outcomes.map(
@@ -112,8 +115,8 @@ export class SnapshotPageWriter {
     this.#begin();
     const cut =
       order === 'asc'
-        ? this.#writeAscending(series, plan.sequence, depth)
-        : this.#writeDescending(series, plan.sequence, depth);
+        ? this.#writeAscending(series, plan.sequence, shown)
+        : this.#writeDescending(series, plan.sequence, shown);
     // Frees the memory of a large page.
     this.#scratch.clear();
     const { count, next } = cut ?? { count: plan.sequence.length, next: plan.next };
@@ -138,19 +141,19 @@ export class SnapshotPageWriter {
     return out.bytes.subarray(start, length);
   }
 
-  #writeRecords(market: StoredMarket, found: readonly NearestOfOutcome[], depth: number | undefined): void {
+  #writeRecords(market: StoredMarket, found: readonly NearestOfOutcome[], { depth, arrival }: ShownSnapshot): void {
     for (let i = 0; i < found.length; i += 1) {
       const { outcome, record } = found[i]!;
       const { payload, head, index } = record;
       if (i > 0) this.#envelope.separate(this.#out);
       const writer = this.#writers[outcome];
-      writer.open({ payload, head, from: index, to: index + 1 }, this.#labelsOf(market)[outcome], depth);
+      writer.open({ payload, head, from: index, to: index + 1 }, this.#labelsOf(market)[outcome], depth, arrival);
       writer.writeNext();
     }
   }
 
   /** Writes a page. Undefined: it has all records of `sequence`; else it ended early. */
-  #writeAscending(all: readonly Series[], sequence: readonly number[], depth: number | undefined): PageEnd | undefined {
+  #writeAscending(all: readonly Series[], sequence: readonly number[], shown: ShownSnapshot): PageEnd | undefined {
     const out = this.#out;
     const isFull = levelsLimit(this.#writers);
     const left = all.map(() => 0);
@@ -162,7 +165,7 @@ export class SnapshotPageWriter {
       if (left[number] === 0) {
         const slice = series.slices.shift()!;
         left[number] = slice.to - slice.from;
-        writer.open(slice, series.labels, depth);
+        writer.open(slice, series.labels, shown.depth, shown.arrival);
       }
       writer.writeNext();
       left[number]! -= 1;
@@ -172,11 +175,7 @@ export class SnapshotPageWriter {
     return undefined;
   }
 
-  #writeDescending(
-    all: readonly Series[],
-    sequence: readonly number[],
-    depth: number | undefined,
-  ): PageEnd | undefined {
+  #writeDescending(all: readonly Series[], sequence: readonly number[], shown: ShownSnapshot): PageEnd | undefined {
     const out = this.#out;
     const scratch = this.#scratch;
     const isFull = levelsLimit(this.#scratchWriters);
@@ -184,7 +183,7 @@ export class SnapshotPageWriter {
     for (let i = 0; i < sequence.length; i += 1) {
       if (i > 0) this.#envelope.separate(out);
       const series = all[sequence[i]!]!;
-      if (series.written.length === 0) this.#writeScratch(series, depth);
+      if (series.written.length === 0) this.#writeScratch(series, shown);
       const { start, end, position } = series.written.pop()!;
       out.append(scratch.bytes.subarray(start, end));
       if (i + 1 === sequence.length) break;
@@ -195,12 +194,12 @@ export class SnapshotPageWriter {
   }
 
   /** Writes the next records of a series: all of one slice, or the last ones of a large slice. */
-  #writeScratch(series: Series, depth: number | undefined): void {
+  #writeScratch(series: Series, shown: ShownSnapshot): void {
     const scratch = this.#scratch;
     const slice = series.slices.shift()!;
     const from = firstThatFits(slice);
     const writer = this.#scratchWriters[series.outcome];
-    writer.open({ ...slice, from }, series.labels, depth);
+    writer.open({ ...slice, from }, series.labels, shown.depth, shown.arrival);
     for (let left = slice.to - from; left > 0; left -= 1) {
       const start = scratch.length;
       writer.writeNext();

@@ -1,13 +1,14 @@
 import { t } from 'elysia';
-import { formatInstant, type InstantMs } from '../../domain/instant.ts';
+import { formatInstant, type InstantMs, instantOrNull } from '../../domain/instant.ts';
 import { assetIdOf } from '../../domain/market.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PageQuery, Position } from '../../domain/page.ts';
+import type { Received } from '../../segment/segment-header.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import { PATH } from '../parameters/path.ts';
-import type { Access } from '../plugins/access.ts';
+import { type Access, earlierLimit } from '../plugins/access.ts';
 import type { Reader } from '../response/pulled-body.ts';
 import { type EntityTag, type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
@@ -59,7 +60,12 @@ export function answerAboutMarket(
 
 /** The stored records of one kind about a market's outcomes. */
 interface OutcomeRecords<T> {
-  sources(market: StoredMarket, outcomes: readonly Outcome[], asOfMs?: InstantMs): readonly MarketSeries[];
+  sources(
+    market: StoredMarket,
+    outcomes: readonly Outcome[],
+    asOfMs?: InstantMs,
+    receivedByMs?: InstantMs,
+  ): readonly MarketSeries[];
   page(
     sources: readonly MarketSeries[],
     query: PageQuery,
@@ -79,32 +85,40 @@ export function answerRecords<T>(
   { exchange, params, query: seriesQuery, asOfMs }: SeriesRequest,
   name: string,
   records: OutcomeRecords<T>,
-  resourceOf: (market: StoredMarket, record: T) => object,
+  resourceOf: (market: StoredMarket, record: T, hasArrival: boolean) => object,
 ): Response | Promise<Response> {
   const page = seriesPageOf(seriesQuery, asOfMs);
-  return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
-    const sources = records.sources(market, page.outcomes, asOfMs);
+  const { include, asOfReceived } = seriesQuery;
+  // Markets have no arrivals: both clocks limit what is known of them.
+  return answerAboutMarket(deps, exchange, params, earlierLimit(asOfMs, asOfReceived), (market) => {
+    const sources = records.sources(market, page.outcomes, asOfMs, asOfReceived);
     // If an import replaces derived quotes with recorded ones, older cursors are refused: their pages would end early.
     const series = sources.map(({ outcome, kind }) => `${outcome}:${kind}`).join();
     const { query, scope } = pageOf(page, `${name} ${market.conditionId} ${series}`);
     return ({ negotiated, etag }) => {
       const { records: found, next } = records.page(sources, query);
-      const data = found.map((record) => resourceOf(market, record));
+      const data = found.map((record) => resourceOf(market, record, include === 'receivedAt'));
       return deps.responder.respondDocument({ data, nextCursor: nextCursor(next, scope) }, negotiated, etag);
     };
   });
 }
 
-/** The fields that all records about one outcome have. */
-export function outcomeFields(market: StoredMarket, outcome: Outcome, position: Position) {
+/** The fields that all records about one outcome have; `hasArrival`: with their arrival. */
+export function outcomeFields(
+  market: StoredMarket,
+  outcome: Outcome,
+  { id, timestampMs, receivedMs }: Received,
+  hasArrival: boolean,
+) {
   return {
-    id: String(position.id),
+    id: String(id),
     assetId: assetIdOf(market, outcome),
     conditionId: market.conditionId,
     symbol: market.symbol,
     outcome,
     timeframe: market.timeframe,
-    timestamp: formatInstant(position.timestampMs),
+    timestamp: formatInstant(timestampMs),
+    ...(hasArrival ? { receivedAt: instantOrNull(receivedMs) } : {}),
   };
 }
 

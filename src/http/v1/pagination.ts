@@ -3,14 +3,14 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { PageQuery } from '../../domain/page.ts';
 import { parameters } from '../parameters/parameter.ts';
-import { CURSOR_REFUSAL, QUERY } from '../parameters/query.ts';
+import { ARRIVAL_QUERY, CURSOR_REFUSAL, QUERY } from '../parameters/query.ts';
 import { decodeCursor } from './cursor.ts';
 
 const { from, to, limit, cursor, order, interval, asOf, outcome } = QUERY;
 export const SERIES_QUERY = parameters({ from, to, limit, cursor, order, interval, asOf });
 /** The query of a time series of a market: of one outcome, or of both. */
-export const OUTCOME_SERIES_QUERY = parameters({ ...SERIES_QUERY.properties, outcome });
-export type SeriesQuery = typeof SERIES_QUERY.static & { outcome?: Outcome };
+export const OUTCOME_SERIES_QUERY = parameters({ ...SERIES_QUERY.properties, outcome, ...ARRIVAL_QUERY });
+export type SeriesQuery = typeof SERIES_QUERY.static & Partial<typeof OUTCOME_SERIES_QUERY.static>;
 
 /** Both inclusive. */
 export interface Window {
@@ -40,9 +40,9 @@ export function outcomesOf(outcome: Outcome | undefined): readonly Outcome[] {
 export function seriesPageOf(requested: SeriesQuery, asOfMs: InstantMs | undefined): SeriesPage {
   const window = windowOf(requested);
   const { fromMs } = window;
-  const { order, limit, interval: intervalMs } = requested;
+  const { order, limit, interval: intervalMs, asOfReceived: receivedByMs } = requested;
   const toMs = Math.min(window.toMs, asOfMs ?? window.toMs);
-  const range = { fromMs, toMs, order, limit, intervalMs };
+  const range = { fromMs, toMs, order, limit, intervalMs, receivedByMs };
   return { range, window, outcomes: outcomesOf(requested.outcome), cursor: requested.cursor };
 }
 

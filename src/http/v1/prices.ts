@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { formatInstant } from '../../domain/instant.ts';
 import { CoinPriceResource, PriceResource } from '../../domain/price.ts';
+import { perhapsReceived } from '../../domain/snapshot-resource.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { CoinPrice, OutcomePrice } from '../../store/prices.ts';
 import { describedPages } from '../openapi/described.ts';
@@ -22,7 +23,7 @@ export function pricesController(deps: ControllerDeps) {
         grant: 'prices',
         params: MARKET_PATH,
         query: OUTCOME_SERIES_QUERY,
-        detail: describedPages('marketPrices', 'PricePage', PriceResource, {
+        detail: describedPages('marketPrices', 'PricePage', perhapsReceived(PriceResource), {
           summary: 'Prices of a market’s outcomes',
           description: 'Trades, and midpoints of two-sided books, one record per change.',
           firstPage: [`${EXAMPLE_MARKET}/prices`, 'limit=2&order=asc&outcome=up'],
@@ -59,8 +60,9 @@ export function pricesController(deps: ControllerDeps) {
     );
 }
 
-function priceResource(market: StoredMarket, record: OutcomePrice): PriceResource {
-  return { ...outcomeFields(market, record.outcome, record), price: record.price, kind: record.kind };
+function priceResource(market: StoredMarket, record: OutcomePrice, hasArrival: boolean): PriceResource {
+  const { outcome, price, kind } = record;
+  return { ...outcomeFields(market, outcome, record, hasArrival), price, kind };
 }
 
 function coinPriceResource(symbol: string, { id, source, timestampMs, price }: CoinPrice): CoinPriceResource {

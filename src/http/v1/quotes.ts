@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import { midOf, spreadOf } from '../../domain/quote.ts';
 import { QuoteResource } from '../../domain/quote-resource.ts';
+import { perhapsReceived } from '../../domain/snapshot-resource.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import type { OutcomeQuote } from '../../store/quotes.ts';
 import { describedPages } from '../openapi/described.ts';
@@ -20,7 +21,7 @@ export function quotesController(deps: ControllerDeps) {
         grant: 'quotes',
         params: MARKET_PATH,
         query: OUTCOME_SERIES_QUERY,
-        detail: describedPages('quotes', 'QuotePage', QuoteResource, {
+        detail: describedPages('quotes', 'QuotePage', perhapsReceived(QuoteResource), {
           summary: 'Top of book of a market',
           description: 'One record per change of the best bid or ask.',
           firstPage: [`${EXAMPLE_MARKET}/quotes`, 'limit=2&order=desc&outcome=down'],
@@ -30,10 +31,10 @@ export function quotesController(deps: ControllerDeps) {
     );
 }
 
-function quoteResource(market: StoredMarket, record: OutcomeQuote): QuoteResource {
+function quoteResource(market: StoredMarket, record: OutcomeQuote, hasArrival: boolean): QuoteResource {
   const { quote } = record;
   return {
-    ...outcomeFields(market, record.outcome, record),
+    ...outcomeFields(market, record.outcome, record, hasArrival),
     bidPrice: quote.bidPrice ?? null,
     bidSize: quote.bidSize ?? null,
     askPrice: quote.askPrice ?? null,

@@ -2,27 +2,25 @@ import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import { type InstantMs, instantText } from '../../domain/instant.ts';
 import type { Position } from '../../domain/page.ts';
-import { SnapshotResource } from '../../domain/snapshot-resource.ts';
+import { perhapsReceived, SnapshotResource } from '../../domain/snapshot-resource.ts';
 import { type NearestQuery, nearestOfEach } from '../../store/nearest.ts';
 import { dataOf, described, describedPages, listOf, orNull } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
-import { INSTANTS_MAX, QUERY } from '../parameters/query.ts';
+import { ARRIVAL_QUERY, INSTANTS_MAX, QUERY } from '../parameters/query.ts';
+import { earlierLimit } from '../plugins/access.ts';
 import type { Format } from '../response/responder.ts';
 import { jsonEnvelope, msgpackEnvelope } from '../response/snapshot-envelope.ts';
-import { SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
+import { type ShownSnapshot, SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
 import { answerAboutMarket, type ControllerDeps, MARKET_PATH, nextCursor, PREFIXED } from './controller.ts';
 import { OUTCOME_SERIES_QUERY, outcomesOf, pageOf, seriesPageOf } from './pagination.ts';
 
 const { ts, outcome, mode, maxDistance, depth, asOf } = QUERY;
-const NEAREST_QUERY = parameters({ outcome, mode, maxDistance, depth, asOf });
+const NEAREST_QUERY = parameters({ outcome, mode, maxDistance, depth, asOf, ...ARRIVAL_QUERY });
 
-const NearestSnapshots = dataOf(
-  'NearestSnapshots',
-  'The nearest snapshot of each outcome.',
-  listOf(SnapshotResource, 2),
-);
+const Snapshot = perhapsReceived(SnapshotResource);
+const NearestSnapshots = dataOf('NearestSnapshots', 'The nearest snapshot of each outcome.', listOf(Snapshot, 2));
 const NearestOfEach = Type.Object(
   {
     data: Type.Array(
@@ -32,7 +30,7 @@ const NearestOfEach = Type.Object(
           Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
           'Milliseconds from ts to the first snapshot; null without a snapshot.',
         ),
-        data: listOf(SnapshotResource, 2),
+        data: listOf(Snapshot, 2),
       }),
       { maxItems: INSTANTS_MAX, description: 'One answer per instant, in the order of ts.' },
     ),
@@ -58,12 +56,12 @@ export function snapshotsController(deps: ControllerDeps) {
       '/v1/:coin/markets/:conditionId/snapshots',
       ({ params, query, exchange, asOfMs }) => {
         const requested = seriesPageOf(query, asOfMs);
-        return answerAboutMarket(deps, exchange, params, asOfMs, (market) => {
+        return answerAboutMarket(deps, exchange, params, earlierLimit(asOfMs, query.asOfReceived), (market) => {
           const { query: range, scope } = pageOf(requested, `snapshots ${market.conditionId}`);
           return ({ negotiated, etag }) => {
             const page = archive.snapshots.page(market, requested.outcomes, range);
             const cursorOf = (next: Position | undefined) => nextCursor(next, scope);
-            const body = writers[negotiated.format].page(market, page, range.order, query.depth, cursorOf);
+            const body = writers[negotiated.format].page(market, page, range.order, shownOf(query), cursorOf);
             return responder.respond(body, negotiated, etag);
           };
         });
@@ -72,7 +70,7 @@ export function snapshotsController(deps: ControllerDeps) {
         grant: 'snapshots',
         params: MARKET_PATH,
         query: parameters({ ...OUTCOME_SERIES_QUERY.properties, depth }),
-        detail: describedPages('snapshots', 'SnapshotPage', SnapshotResource, {
+        detail: describedPages('snapshots', 'SnapshotPage', Snapshot, {
           summary: 'Order book snapshots of a market',
           description: 'Each snapshot is a full book.',
           firstPage: [`${EXAMPLE_MARKET}/snapshots`, 'limit=2&order=asc&outcome=up'],
@@ -84,10 +82,21 @@ export function snapshotsController(deps: ControllerDeps) {
       '/v1/:coin/markets/:conditionId/snapshots/at/:ts',
       ({ params, query, exchange, asOfMs }) => {
         const requested = nearestQueryOf(query, asOfMs);
-        return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          const found = nearestOfEach(archive.snapshots, market, params.ts, requested);
-          return responder.respond(writers[negotiated.format].nearest(market, found, query.depth), negotiated, etag);
-        });
+        return answerAboutMarket(
+          deps,
+          exchange,
+          params,
+          earlierLimit(asOfMs, query.asOfReceived),
+          (market) =>
+            ({ negotiated, etag }) => {
+              const found = nearestOfEach(archive.snapshots, market, params.ts, requested);
+              return responder.respond(
+                writers[negotiated.format].nearest(market, found, shownOf(query)),
+                negotiated,
+                etag,
+              );
+            },
+        );
       },
       {
         grant: 'snapshots',
@@ -106,11 +115,18 @@ export function snapshotsController(deps: ControllerDeps) {
       '/v1/:coin/markets/:conditionId/snapshots/at',
       ({ params, query, exchange, asOfMs }) => {
         const requested = nearestQueryOf(query, asOfMs);
-        return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated, etag }) => {
-          const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, requested);
-          const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, query.depth);
-          return responder.respond(body, negotiated, etag);
-        });
+        return answerAboutMarket(
+          deps,
+          exchange,
+          params,
+          earlierLimit(asOfMs, query.asOfReceived),
+          (market) =>
+            ({ negotiated, etag }) => {
+              const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, requested);
+              const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, shownOf(query));
+              return responder.respond(body, negotiated, etag);
+            },
+        );
       },
       {
         grant: 'snapshots',
@@ -129,9 +145,21 @@ export function snapshotsController(deps: ControllerDeps) {
     );
 }
 
+/** The levels and fields of the snapshots of an answer. */
+function shownOf({ depth, include }: { depth?: number; include?: 'receivedAt' }): ShownSnapshot {
+  return { depth, arrival: include === 'receivedAt' ? 'always' : 'never' };
+}
+
 function nearestQueryOf(
-  { mode, depth, ...query }: typeof NEAREST_QUERY.static,
+  { mode, depth, asOfReceived: receivedByMs, ...query }: typeof NEAREST_QUERY.static,
   asOfMs: InstantMs | undefined,
 ): NearestQuery {
-  return { mode, depth, asOfMs, outcomes: outcomesOf(query.outcome), maxDistanceMs: query.maxDistance ?? Infinity };
+  return {
+    mode,
+    depth,
+    asOfMs,
+    receivedByMs,
+    outcomes: outcomesOf(query.outcome),
+    maxDistanceMs: query.maxDistance ?? Infinity,
+  };
 }
