@@ -62,6 +62,11 @@ export function isInstant(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= INSTANT_MAX_MS;
 }
 
+/** The later of two instants; if one is not known, the other. */
+export function laterInstant(a: InstantMs | undefined, b: InstantMs | undefined): InstantMs | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+}
+
 export function instantText(description: string): TString {
   return Type.String({ format: 'date-time', pattern: WRITTEN, description });
 }

@@ -15,6 +15,8 @@ export class BookCursor {
   #from = 0;
   #to = 0;
   #book: EditableBook | undefined;
+  /** The arrival of the last book that was taken; undefined if it is not known. */
+  receivedMs: InstantMs | undefined;
   /** The time of the next book, Infinity after the last one. */
   nextMs = Infinity;
 
@@ -36,6 +38,7 @@ export class BookCursor {
     const reader = this.#reader;
     reader.advance();
     const changes = this.#changes();
+    this.receivedMs = reader.receivedMs;
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();
     return changes;

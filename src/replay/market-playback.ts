@@ -1,5 +1,5 @@
 import type { Gap } from '../domain/gap.ts';
-import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs, laterInstant } from '../domain/instant.ts';
 import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome, otherOutcome } from '../domain/outcome.ts';
@@ -32,7 +32,8 @@ export interface OutcomeChange {
   readonly changes: readonly LevelChange[];
 }
 
-export type PlaybackEvent = { readonly timestampMs: InstantMs } & (
+/** `receivedMs`: when the last of its records arrived; undefined if no recording states it. */
+export type PlaybackEvent = { readonly timestampMs: InstantMs; readonly receivedMs?: InstantMs | undefined } & (
   | { readonly kind: 'books'; readonly up: OutcomeChange | undefined; readonly down: OutcomeChange | undefined }
   | { readonly kind: 'trade'; readonly outcome: Outcome; readonly record: PriceRecord }
   | { readonly kind: 'tick'; readonly change: TickChange }
@@ -173,9 +174,11 @@ export class MarketPlayback {
   #takeBooks(timestampMs: InstantMs): PlaybackEvent {
     const up = this.#takeOwn('up', timestampMs);
     const down = this.#takeOwn('down', timestampMs);
+    const receivedMs = laterInstant(up && this.#books.up.receivedMs, down && this.#books.down.receivedMs);
     return {
       kind: 'books',
       timestampMs,
+      receivedMs,
       up: up ?? this.#takeMirrored('up', down!, timestampMs),
       down: down ?? this.#takeMirrored('down', up!, timestampMs),
     };
@@ -227,7 +230,7 @@ export class MarketPlayback {
       last[other] = { ...record, price: complement(record.price), isOwn: false };
     }
     this.#setTradesInBooks();
-    return { kind: 'trade', timestampMs, outcome, record };
+    return { kind: 'trade', timestampMs, receivedMs: record.receivedMs, outcome, record };
   }
 }
 

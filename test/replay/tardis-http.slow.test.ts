@@ -126,6 +126,50 @@ describe('books', () => {
   });
 });
 
+test('localTimestamp is the last arrival of the records of an instant, and the time of the venue where none is stated', async () => {
+  const arrivals = [
+    ['up', 0, 70],
+    ['down', 0, 50],
+    ['up', 100, undefined],
+    ['down', 200, 215],
+    ['up', 300, 650],
+    ['up', 400, 420],
+    ['down', 400, undefined],
+  ] as const;
+  const stated = (receivedMs: number | undefined) => (receivedMs === undefined ? {} : { receivedAt: at(receivedMs) });
+  const books = arrivals.map(([outcome, ms, receivedMs], i) =>
+    sampleSnapshot({ outcome, timestamp: at(ms), ...stated(receivedMs), bids: [{ price: 0.1, size: i + 1 }] }),
+  );
+  const trade = samplePrice({ timestamp: at(500), receivedAt: at(577), size: 3, side: 'buy' });
+  await using server = await filledTardisServer([sampleMarket(), ...books, trade]);
+  const expected = new Map([
+    [at(0), at(70)],
+    [at(100), at(100)],
+    [at(200), at(215)],
+    [at(300), at(650)],
+    [at(400), at(420)],
+    [at(500), at(577)],
+  ]);
+  const records = (await server.lines('/replay-normalized', { ...BOOKS, dataTypes: ['book_change', 'trade'] })).map(
+    (line) => JSON.parse(line) as ChangeRecord,
+  );
+  expect(new Set(records.map(({ timestamp }) => timestamp))).toEqual(new Set(expected.keys()));
+  for (const { timestamp, localTimestamp, isSnapshot } of records) {
+    // After a trade the venue sends the books again, with their own times.
+    const isRepeated = isSnapshot && localTimestamp === at(577);
+    expect([timestamp, isRepeated ? expected.get(timestamp) : localTimestamp]).toEqual([
+      timestamp,
+      expected.get(timestamp),
+    ]);
+  }
+  for (const { localTimestamp, message } of parsed(await server.lines('/replay', ALL))) {
+    const { timestamp, event_type } = message as { timestamp?: string; event_type?: string };
+    const isRecorded = ['price_change', 'best_bid_ask', 'last_trade_price', 'book'].includes(event_type ?? '');
+    if (!isRecorded || (event_type === 'book' && localTimestamp === at(577))) continue;
+    expect([timestamp, localTimestamp]).toEqual([timestamp, expected.get(new Date(Number(timestamp)).toISOString())]);
+  }
+});
+
 describe('a whole archive', () => {
   test('has every market as it is by itself, in one order', async () => {
     await using server = await filledTardisServer(FIXTURES);

@@ -224,13 +224,13 @@ function nativeLines(withDisconnects: boolean): TardisRequest['lineOf'] {
   let isDisconnected = false;
   let atMs = -1;
   let opens = '';
-  return ({ kind, localMs, text }) => {
+  return ({ kind, localMs, receivedMs = localMs, text }) => {
     if (kind === 'rest') return '';
     const wasDisconnected = isDisconnected;
     isDisconnected = kind === 'disconnect';
     if (isDisconnected) return withDisconnects && !wasDisconnected ? '\n' : '';
-    if (localMs !== atMs) opens = `{"localTimestamp":"${formatInstant(localMs)}","message":`;
-    atMs = localMs;
+    if (receivedMs !== atMs) opens = `{"localTimestamp":"${formatInstant(receivedMs)}","message":`;
+    atMs = receivedMs;
     return `${opens}${text}}\n`;
   };
 }

@@ -1,4 +1,4 @@
-import type { InstantMs } from '../../domain/instant.ts';
+import { type InstantMs, laterInstant } from '../../domain/instant.ts';
 import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import type { RebuiltMoment } from './book-rebuild.ts';
 import type { StatedMoment } from './stated-moments.ts';
@@ -14,7 +14,7 @@ export function bookArrival(
   storedMs?: InstantMs,
 ): InstantMs | undefined {
   if (added === undefined) return storedMs;
-  let earliest = isReached ? later(storedMs, lastChange(added)) : undefined;
+  let earliest = isReached ? laterInstant(storedMs, lastChange(added)) : undefined;
   for (const { event } of kept) {
     if (event.receivedMs !== undefined && sameBook(event.message.book, book)) {
       earliest = Math.min(earliest ?? Infinity, event.receivedMs);
@@ -32,9 +32,5 @@ function lastChange({ sources }: StatedMoment): InstantMs | undefined {
     const name = `${isBid} ${price} ${size} ${hash}`;
     arrivals.set(name, Math.min(receivedMs, arrivals.get(name) ?? Infinity));
   }
-  return [...arrivals.values()].reduce(later, undefined);
-}
-
-function later(a: InstantMs | undefined, b: InstantMs | undefined): InstantMs | undefined {
-  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
+  return [...arrivals.values()].reduce<InstantMs | undefined>(laterInstant, undefined);
 }

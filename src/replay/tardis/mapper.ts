@@ -13,6 +13,11 @@ import type { BookChange, BookTicker, RecordLevel, SourceRecord } from './normal
 
 type RecordedEvent = Extract<FeedEvent, { kind: 'recorded' }>;
 type BooksEvent = Extract<PlaybackEvent, { kind: 'books' }>;
+/** The venue's time, and the arrival if it is known, else the venue's time again. */
+interface Times {
+  readonly timestampMs: InstantMs;
+  readonly receivedMs: InstantMs;
+}
 type TradeEvent = Extract<PlaybackEvent, { kind: 'trade' }>;
 
 /**
@@ -40,19 +45,19 @@ function levelsOf(prices: readonly number[], sizes: readonly number[]): RecordLe
 }
 
 function booksRecords(playback: MarketPlayback, event: BooksEvent): SourceRecord[] {
-  const { timestampMs } = event;
+  const { timestampMs, receivedMs = timestampMs } = event;
+  const times = { timestampMs, receivedMs };
   const records: SourceRecord[] = [];
   const [up, down] = [event.up?.changes ?? [], event.down?.changes ?? []];
   pairChanges(up, down, { complement }, (upIndex, downIndex) => {
-    if (upIndex >= 0) records.push(levelRecord(playback.market, 'up', up[upIndex]!, timestampMs));
-    if (downIndex >= 0) records.push(levelRecord(playback.market, 'down', down[downIndex]!, timestampMs));
+    if (upIndex >= 0) records.push(levelRecord(playback.market, 'up', up[upIndex]!, times));
+    if (downIndex >= 0) records.push(levelRecord(playback.market, 'down', down[downIndex]!, times));
   });
   for (const outcome of OUTCOMES) {
     const change = event[outcome];
     if (change === undefined) continue;
-    if (change.before === undefined) records.push(bookRecord(playback, outcome, timestampMs));
-    else if (isNewTop(change.before, change.after))
-      records.push(tickerRecord(playback, outcome, change.after, timestampMs));
+    if (change.before === undefined) records.push(bookRecord(playback, outcome, receivedMs));
+    else if (isNewTop(change.before, change.after)) records.push(tickerRecord(playback, outcome, change.after, times));
   }
   return records;
 }
@@ -61,10 +66,10 @@ function levelRecord(
   market: Market,
   outcome: Outcome,
   { isBid, price, size }: LevelChange,
-  atMs: InstantMs,
+  { timestampMs, receivedMs }: Times,
 ): BookChange {
   const level = [{ price, amount: size }];
-  return bookChange(market, outcome, false, isBid ? level : [], isBid ? [] : level, atMs, atMs);
+  return bookChange(market, outcome, false, isBid ? level : [], isBid ? [] : level, timestampMs, receivedMs);
 }
 
 function bookChange(
@@ -88,7 +93,7 @@ function bookChange(
   };
 }
 
-function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderBook, atMs: InstantMs): BookTicker {
+function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderBook, times: Times): BookTicker {
   return {
     type: 'book_ticker',
     symbol: assetIdOf(market, outcome),
@@ -98,14 +103,14 @@ function tickerRecord({ market }: MarketPlayback, outcome: Outcome, book: OrderB
     bidAmount: undefined,
     askPrice: (book.askPrices[0] ?? 1) === 0 ? undefined : (book.askPrices[0] ?? 1),
     askAmount: undefined,
-    timestamp: new Date(atMs),
-    localTimestamp: new Date(atMs),
+    timestamp: new Date(times.timestampMs),
+    localTimestamp: new Date(times.receivedMs),
   };
 }
 
 function tradeRecords(
   { playback, unknown }: RecordedEvent,
-  { outcome, record, timestampMs }: TradeEvent,
+  { outcome, record, timestampMs, receivedMs = timestampMs }: TradeEvent,
 ): SourceRecord[] {
   const { price, id, trade } = record;
   const records: SourceRecord[] = [
@@ -118,12 +123,12 @@ function tradeRecords(
       amount: trade?.size ?? 0,
       side: trade?.side ?? 'unknown',
       timestamp: new Date(timestampMs),
-      localTimestamp: new Date(timestampMs),
+      localTimestamp: new Date(receivedMs),
     },
   ];
   for (const each of [outcome, otherOutcome(outcome)]) {
     if (playback.state(each).known !== undefined && !unknown.has(each))
-      records.push(bookRecord(playback, each, timestampMs));
+      records.push(bookRecord(playback, each, receivedMs));
   }
   return records;
 }

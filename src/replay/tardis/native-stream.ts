@@ -56,7 +56,9 @@ export class NativeStream implements TardisStream {
     if (ready !== undefined) return ready;
     const event = this.#feed.next();
     if (event === undefined) return undefined;
-    for (const text of this.#textsOf(event)) this.#ready.push({ kind: 'text', text, localMs: event.localMs });
+    const { localMs } = event;
+    const receivedMs = event.kind === 'recorded' ? event.event.receivedMs : undefined;
+    for (const text of this.#textsOf(event)) this.#ready.push({ kind: 'text', text, localMs, receivedMs });
     if (event.kind === 'disconnected') return { kind: 'disconnect', text: '', localMs: event.localMs };
     return this.#ready.shift() ?? { kind: 'rest', text: '', localMs: event.localMs };
   }

@@ -2,7 +2,10 @@ import type { InstantMs } from '../../domain/instant.ts';
 
 /** A message or a record as text, or a disconnect. */
 export interface StreamItem {
+  /** The time by which items are ordered and paced: the venue's. */
   readonly localMs: InstantMs;
+  /** The arrival of a message; undefined if no recording states it. */
+  readonly receivedMs?: InstantMs | undefined;
   /** 'rest' has no content: a stream gives it after some work without a result. */
   readonly kind: 'text' | 'disconnect' | 'rest';
   /** Empty unless `kind` is 'text'. */
