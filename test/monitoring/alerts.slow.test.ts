@@ -80,6 +80,17 @@ const CASES: Readonly<Record<string, Case>> = {
       [118, []],
     ],
   },
+  'failed hashes are reported if they are more than 1 % in an hour': {
+    series: {
+      'bookreel_recorder_hashes_total{result="matched"}': '0+100x180',
+      'bookreel_recorder_hashes_total{result="failed"}': '0+1x60 63+3x60 243x60',
+    },
+    active: [
+      [60, []],
+      [110, ['BookreelRecorderHashes']],
+      [179, []],
+    ],
+  },
   'the lag, the clock and the disk of a recorder are reported after five minutes beyond their bounds': {
     series: {
       bookreel_recorder_lag_seconds: '60x10 61x30',
