@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { openArchive } from '../../src/store/archive.ts';
 import { importBytes, NOW_MS, temporaryDirectory } from '../support/archive.ts';
-import { runCommand } from '../support/command.ts';
+import { outputOf, runCommand } from '../support/command.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import {
   LIGHT_CONDITION_ID,
@@ -336,10 +336,7 @@ describe('to a file', () => {
 
 describe('the content of an export', () => {
   const types = async (...args: string[]) => {
-    const { stdout, code, stderr } = await exported(data, args);
-    expect(code, stderr).toBe(0);
-    const records = Buffer.from(stdout)
-      .toString()
+    const records = (await outputOf(['export', '--data', data, ...args]))
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as { type: string; slug?: string });

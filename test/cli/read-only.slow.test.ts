@@ -97,8 +97,11 @@ describe.each(KINDS)('an archive %s', (_, make, isPossible) => {
     const exported = await outputOf(args);
     using archive = make(data);
     const before = filesOf(archive.data);
-    const run = async (...words: string[]) =>
-      await finished([...archive.prefix, EXECUTABLE, ...words, '--data', archive.data], {});
+    const run = async (...words: string[]) => {
+      const command = [...words, '--data', archive.data];
+      if (archive.prefix.length === 0) return await runCommand(command);
+      return await finished([...archive.prefix, EXECUTABLE, ...command], {});
+    };
 
     expect((await run('export')).stdout).toBe(exported);
     for (const command of ['key list', 'tier list', 'account list', 'usage', 'audit', 'verify']) {

@@ -15,7 +15,8 @@ setDefaultTimeout(60_000);
  * processes. These parts of the contract depend on that. Campaigns run all parts against an executable.
  */
 const NAME = 'the contract, against the executable';
-if (HAS_EXECUTABLE) contractSuite(NAME, openExecutable, { parts: ['account', 'outside /v1', 'access'] });
+if (HAS_EXECUTABLE)
+  contractSuite(NAME, openExecutable, { parts: ['account', 'outside /v1', 'the script of the reference', 'access'] });
 else test.skip(`${NAME} (needs make build)`, () => {});
 
 /** Of the spellings of parameters one in this number is compared: campaigns send all to an executable. */

@@ -1,4 +1,6 @@
 import { openInProcess } from './in-process-target.ts';
-import { contractSuite } from './suite.ts';
+import { contractSuite, PARTS, type Part } from './suite.ts';
 
-contractSuite('the contract, in process', openInProcess);
+// The script is the same in the executable, whose tests have this part.
+const parts = (Object.keys(PARTS) as Part[]).filter((part) => part !== 'the script of the reference');
+contractSuite('the contract, in process', openInProcess, { parts });

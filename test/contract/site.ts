@@ -49,9 +49,48 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
 const BILLING = /^\/v1\/billing\/(?!tiers$)/;
 const SCRIPT = /^\/docs\/scripts\/reference-[0-9a-f]{16}\.js$/;
 
+/** Of a service that is not known before the tests run. */
+const keyless =
+  (suite: Suite): Client =>
+  (...asked) =>
+    clientOf(suite.target.origin)(...asked);
+
+/** The path of the script of the reference. */
+async function scriptOf(get: Client): Promise<string> {
+  return (await get('/docs')).text.match(/<script src="([^"]+)"/)![1]!;
+}
+
+/** A part of its own: to compress the script takes two seconds. */
+export function scriptTests(suite: Suite): void {
+  const get = keyless(suite);
+
+  test('the script of the page is complete, compressed as requested, and cached for good', async () => {
+    const path = await scriptOf(get);
+    const plain = await get(path);
+    expect(plain.bytes.length).toBeGreaterThan(1_000_000);
+    expect(path).toContain(createHash('sha256').update(plain.bytes).digest('hex').slice(0, 16));
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    for (const [accepted, encoding, decode] of [
+      ['zstd, gzip, br', 'zstd', Bun.zstdDecompressSync],
+      ['gzip', 'gzip', Bun.gunzipSync],
+      ['gzip;q=1, zstd;q=0.5', 'gzip', Bun.gunzipSync],
+      ['br', null, (bytes: Uint8Array<ArrayBuffer>) => bytes],
+    ] as const) {
+      const script = await get(path, { headers: { 'accept-encoding': accepted } });
+      expect(script.status).toBe(200);
+      expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+      expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+      expect(script.headers.get('vary')).toBe('Accept-Encoding');
+      expect(script.headers.get('content-encoding')).toBe(encoding);
+      if (encoding !== null) expect(script.bytes.length).toBeLessThan(plain.bytes.length / 3);
+      expect(Buffer.from(decode(new Uint8Array(script.bytes))).equals(plain.bytes)).toBe(true);
+    }
+  });
+}
+
 /** Paths outside /v1, which need no key. */
 export function siteTests(suite: Suite): void {
-  const get: Client = (...asked) => clientOf(suite.target.origin)(...asked);
+  const get = keyless(suite);
   const document = async () => (await get('/openapi.json')).json<ApiDocument>();
   const filled = (path: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => PATH_VALUES[name]!);
 
@@ -93,33 +132,8 @@ export function siteTests(suite: Suite): void {
     expect(page.text).toMatch(/withDefaultFonts(?:"|&quot;|&#34;)?\s*:\s*false/);
   });
 
-  const scriptOf = async () => (await get('/docs')).text.match(/<script src="([^"]+)"/)![1]!;
-
-  test('the script of the page is complete, compressed as requested, and cached for good', async () => {
-    const path = await scriptOf();
-    const plain = await get(path);
-    expect(plain.bytes.length).toBeGreaterThan(1_000_000);
-    expect(path).toContain(createHash('sha256').update(plain.bytes).digest('hex').slice(0, 16));
-    expect(plain.headers.get('content-encoding')).toBeNull();
-    for (const [accepted, encoding, decode] of [
-      ['zstd, gzip, br', 'zstd', Bun.zstdDecompressSync],
-      ['gzip', 'gzip', Bun.gunzipSync],
-      ['gzip;q=1, zstd;q=0.5', 'gzip', Bun.gunzipSync],
-      ['br', null, (bytes: Uint8Array<ArrayBuffer>) => bytes],
-    ] as const) {
-      const script = await get(path, { headers: { 'accept-encoding': accepted } });
-      expect(script.status).toBe(200);
-      expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-      expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
-      expect(script.headers.get('vary')).toBe('Accept-Encoding');
-      expect(script.headers.get('content-encoding')).toBe(encoding);
-      if (encoding !== null) expect(script.bytes.length).toBeLessThan(plain.bytes.length / 3);
-      expect(Buffer.from(decode(new Uint8Array(script.bytes))).equals(plain.bytes)).toBe(true);
-    }
-  });
-
   test('A script of the reference has a digest in its name, and any other name is not found.', async () => {
-    const path = await scriptOf();
+    const path = await scriptOf(get);
     const old = [path.replace(/[0-9a-f]{16}/, '0123456789abcdef'), path.replace('.js', ''), '/docs/reference.js'];
     for (const name of old) {
       const reply = await get(name);

@@ -18,7 +18,7 @@ import { resourceTests } from './resources.ts';
 import { ruleTests } from './rules.ts';
 import { samplingTests } from './sampling.ts';
 import { seriesTests } from './series.ts';
-import { siteTests } from './site.ts';
+import { scriptTests, siteTests } from './site.ts';
 import { streamTests } from './stream.ts';
 import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target } from './target.ts';
 
@@ -26,7 +26,7 @@ import { AMPLE_RPM, HERE, type OpenTarget, type Reach, type Suite, type Target }
 setDefaultTimeout(60_000);
 
 /** The parts of the contract, and their tests. */
-const PARTS = {
+export const PARTS = {
   rules: ruleTests,
   'records and markets': resourceTests,
   coins: coinTests,
@@ -43,6 +43,7 @@ const PARTS = {
   parameters: parameterTests,
   formats: formatTests,
   'outside /v1': siteTests,
+  'the script of the reference': scriptTests,
   pages: pageTests,
   'malformed HTTP': malformedHttpTests,
   access: accessTests,
