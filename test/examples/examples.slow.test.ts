@@ -64,9 +64,10 @@ test.each([
   expect(schema!.required).toEqual(expect.arrayContaining(declared.map(([field]) => field)));
 });
 
-/** A schema as a TypeScript type. An object without a name is a level of a book. */
-function inTypeScript({ $ref, type, enum: words, items }: Schema): string {
+/** A schema as a TypeScript type. An object without a name is a level of a book. Of several forms the first needs no parameter. */
+function inTypeScript({ $ref, type, enum: words, items, anyOf }: Schema): string {
   if ($ref !== undefined) return $ref.split('/').at(-1)!;
+  if (anyOf !== undefined) return inTypeScript(anyOf[0]!);
   if (words !== undefined) return words.map((word) => `'${word}'`).join(' | ');
   if (items !== undefined) return `readonly ${inTypeScript(items)}[]`;
   return [type].flat().join(' | ').replace('object', 'Level');
