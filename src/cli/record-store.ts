@@ -1,25 +1,24 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { REPEATED } from '../import/codecs/recorder-journal.ts';
+import { REPEATED, recorderJournal } from '../import/codecs/recorder-journal.ts';
 import type { Member } from '../import/containers/member.ts';
-import { rangeChunks } from '../import/decompressed.ts';
 import { Importer } from '../import/importer.ts';
 import { isFields, parsedJson } from '../record/fields.ts';
 import type { JournalPosition } from '../recorder/journal.ts';
-import type { ImportPart } from '../recorder/journal-follower.ts';
+import type { ImportLines } from '../recorder/journal-follower.ts';
 import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
 
 const RESTART_MS = 1000;
 
-/** Imports a part of the journal like any recording. Throws an Error if it cannot be read to its end. */
-export function importPart(archive: Archive, clock: () => number): ImportPart {
-  return async ({ path, start, end, text }) => {
-    const stored = () => (text === undefined ? rangeChunks(path, { start, end }) : textChunks(text));
-    const member: Member = { label: `'${path}'`, name: path, storedBytes: end - start, stored };
-    const importer = new Importer(archive, { clock });
-    const { files, total, rejections } = await importer.run([{ path, name: path, named: true, member }]);
+/** Imports lines of the journal like any recording. Throws an Error if they are not read to their end. */
+export function importLines(archive: Archive, clock: () => number): ImportLines {
+  return async (text, name) => {
+    const stored = async () => new Blob([text]).stream();
+    const member: Member = { label: `'${name}'`, name, storedBytes: text.length, stored };
+    const importer = new Importer(archive, { clock, codec: recorderJournal });
+    const { files, total, rejections } = await importer.run([{ path: name, name, named: true, member }]);
     archive.database.checkpoint();
     const [file] = files;
     if (file?.error !== undefined) throw new Error(file.error);
@@ -32,10 +31,6 @@ export function importPart(archive: Archive, clock: () => number): ImportPart {
       rejected: total.rejected === 0 ? null : { lines: total.rejected, reason: rejections[0]!.reason },
     };
   };
-}
-
-async function textChunks(text: string): Promise<AsyncIterable<Uint8Array>> {
-  return new Blob([text]).stream();
 }
 
 /**

@@ -5,11 +5,13 @@ import { countText } from '../domain/count-text.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
+import type { Log } from '../http/plugins/log.ts';
 import { JournalFollower } from '../recorder/journal-follower.ts';
 import { Recorder } from '../recorder/recorder.ts';
 import { AnchoredClock } from '../recorder/recorder-clock.ts';
 import { askByFetch, connectWebSocket } from '../recorder/web-connection.ts';
 import type { Archive } from '../store/archive.ts';
+import { isSystemError, systemSentence } from '../store/database-errors.ts';
 import { freeBytes } from '../store/disk-floor.ts';
 import { RecorderFile, writeRecorderStatus } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
@@ -18,7 +20,7 @@ import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
 import { examples, type OptionsOf, programCommand } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
-import { importPart, StoringProcess, storeForParent } from './record-store.ts';
+import { importLines, StoringProcess, storeForParent } from './record-store.ts';
 import { openLog } from './service-log.ts';
 import { onStopSignals, stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
@@ -105,7 +107,7 @@ function storeCommand(terminal: Terminal): CommandUnknownOpts {
       () => undefined,
     );
     await withArchive(terminal, { data }, { create: true }, async (archive) => {
-      const follower = new JournalFollower(data, importPart(archive, terminal.clock));
+      const follower = new JournalFollower(data, importLines(archive, terminal.clock));
       await storeForParent(
         process.stdin,
         (until, isLast) => follower.store(until, isLast),
@@ -122,11 +124,48 @@ async function record(terminal: Terminal, options: RecordOptions): Promise<void>
   if (once !== undefined && window === undefined) {
     throw new DomainError('invalid-parameter', `'${once}' is not the slug of a window, like btc-updown-5m-1776323400`);
   }
+  if (window !== undefined && window.endMs <= terminal.clock()) {
+    throw new DomainError(
+      'invalid-parameter',
+      `the window of '${once}' is over: name one that is running, or is to come`,
+    );
+  }
   // Creates the archive, so that the process that stores finds one.
   await withArchive(terminal, options, { create: true }, () => undefined);
   const lock = ServeLock.take(data, 'record');
   await using log = openLog(terminal, options.logLevel);
   using storing = new StoringProcess(data);
+  const stopped = stopSignals().first;
+  let outcome: Outcome;
+  do outcome = await recordOnce(terminal, options, { log, storing, stopped });
+  while (outcome.ended === 'restart');
+  lock.release();
+  if (outcome.problem !== null || !outcome.isStored) throw new ExitWith(EXIT.failure);
+  if (once !== undefined) {
+    await withArchive(terminal, options, { create: false }, (archive) => refuseGaps(terminal, archive, once));
+  }
+}
+
+interface Outcome {
+  readonly ended: 'over' | 'failed' | 'restart' | 'stopped';
+  readonly problem: string | null;
+  readonly isStored: boolean;
+}
+
+interface RecordingParts {
+  readonly log: Log;
+  readonly storing: StoringProcess;
+  /** Settles with the first signal to stop. */
+  readonly stopped: Promise<void>;
+}
+
+/** Records until a signal, or until the recorder ends. */
+async function recordOnce(
+  terminal: Terminal,
+  options: RecordOptions,
+  { log, storing, stopped }: RecordingParts,
+): Promise<Outcome> {
+  const { data } = options;
   const clock = new AnchoredClock(() => performance.now(), terminal.clock);
   const recorder = new Recorder({
     ...{ data, clock, connect: connectWebSocket, ask: askByFetch, store: storing.store, log },
@@ -135,31 +174,41 @@ async function record(terminal: Terminal, options: RecordOptions): Promise<void>
     timeframes: options.tf ?? TIMEFRAMES,
     aheadMs: options.ahead,
     afterMs: options.after,
-    once: once?.toLowerCase(),
+    once: options.once?.toLowerCase(),
     sockets: options.sockets,
     disk: () => ({ freeBytes: freeBytes(data), floorBytes: options.diskFloor.bytes }),
     before: beforeOf(data, terminal.clock()),
   });
-  const write = () => writeRecorderStatus(data, recorder.status());
+  const write = () => warned(log, 'recorder.json', () => writeRecorderStatus(data, recorder.status()));
   const follower = new JournalFollower(data, () => Promise.reject(new Error('this process does not store')));
   const timers = [
     setInterval(write, STATUS_MS),
-    setInterval(() => retain(follower, options.raw, terminal.clock()), RETAIN_LOOK_MS),
+    setInterval(
+      () => warned(log, 'the journal', () => retain(follower, options.raw, terminal.clock())),
+      RETAIN_LOOK_MS,
+    ),
   ];
   recorder.start();
   log.info(`recording ${(options.coin ?? ['all coins']).join(', ')} into '${data}'`);
-  await Promise.race([stopSignals().first, recorder.ended]);
-  log.info('stopping: storing what has arrived');
-  await recorder.stop();
+  const ended = await Promise.race([stopped.then(() => 'stopped' as const), recorder.ended]);
+  log.info(ended === 'restart' ? 'starting again with the new time' : 'stopping: storing what has arrived');
+  const isStored = await recorder.stop();
   for (const timer of timers) clearInterval(timer);
   write();
-  lock.release();
-  if (recorder.status().problem !== null) throw new ExitWith(EXIT.failure);
-  if (once !== undefined)
-    await withArchive(terminal, options, { create: false }, (archive) => refuseGaps(terminal, archive, once));
+  return { ended, problem: recorder.status().problem, isStored };
 }
 
-/** The addresses of the venue itself, or of what stands in for it at --url. */
+/** Does work on a file that recording does not depend on. An error of the system is logged. */
+function warned(log: Log, name: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    log.warn(`${name}: ${systemSentence(error, 'written')}`);
+  }
+}
+
+/** The addresses of the venue, or those below --url if that names another one. */
 function addressesOf({ url, gammaUrl, prices }: RecordOptions) {
   const isVenue = url === VENUE.rest;
   return {

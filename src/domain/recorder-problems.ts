@@ -35,7 +35,8 @@ export function recorderProblems({ state, status }: RecorderReading, nowMs: Inst
 function runningProblems(status: RecorderStatus, nowMs: InstantMs): string[] {
   const { sockets, missed, gaps, clock, disk, problem } = status;
   const found: string[] = [];
-  if (sockets.every(({ state }) => state !== 'open')) {
+  // Before the first window no socket is needed.
+  if (sockets.length > 0 && sockets.every(({ state }) => state !== 'open')) {
     const [why] = sockets.flatMap(({ lastEnd }) => lastEnd ?? []);
     found.push(
       `no socket to the venue is open${why === undefined ? '' : ` (${why})`}: check the network of this machine`,

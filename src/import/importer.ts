@@ -62,6 +62,8 @@ export interface ImportOptions {
   readonly every?: SnapshotPace;
   /** The mapping that reads the named files, and files of directories that it fits. Other files are recognised by their content. */
   readonly mapping?: Mapping;
+  /** Makes the codec that reads the named files, whatever they look like. */
+  readonly codec?: () => Codec;
 }
 
 export interface ImportProgress {
@@ -133,7 +135,7 @@ export class Importer implements RecordSink {
   readonly #archive: Archive;
   readonly #options: ImportOptions;
   readonly #late = new LateMarkets<CountedItem>();
-  /** Reads the named files; undefined if every file is recognised by its content. */
+  /** Reads the named files, by a mapping or as the caller says; undefined if every file is recognised by its content. */
   readonly #mapped: Codec | undefined;
   readonly #codecs: readonly Codec[];
   #secondCodecs: readonly Codec[] = [];
@@ -189,7 +191,7 @@ export class Importer implements RecordSink {
     this.#options = options;
     this.markets = new KnownMarkets(archive, this.#late);
     this.#codecs = newCodecs(options);
-    this.#mapped = options.mapping === undefined ? undefined : this.#codecs[0];
+    this.#mapped = options.mapping === undefined && options.codec === undefined ? undefined : this.#codecs[0];
     this.#batch = this.#newBatch();
   }
 
@@ -758,8 +760,9 @@ function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile
   return [...files].sort((a, b) => rank(a) - rank(b));
 }
 
-/** The codec of the mapping, if there is one, then those of all formats: each import, and each reading, has its own. */
-function newCodecs({ mapping }: ImportOptions): readonly Codec[] {
+/** The codec of the named files, if there is one, then those of all formats: each import, and each reading, has its own. */
+function newCodecs({ mapping, codec }: ImportOptions): readonly Codec[] {
+  if (codec !== undefined) return [codec(), ...allCodecs()];
   return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
 }
 

@@ -1,31 +1,24 @@
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFields, parsedJson } from '../record/fields.ts';
-import { JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
+import { FILE, JOURNAL_DIRECTORY, type JournalPosition } from './journal.ts';
 import { COUNTED, type StoredCounts } from './recorder.ts';
-import { wholeFramesLength } from './zstd-frames.ts';
+import { REORDERED_MS } from './watched-asset.ts';
+import { frameEnds } from './zstd-frames.ts';
 
-/** Whole zstd frames of a file of the journal. */
-export interface JournalPart {
-  readonly path: string;
-  readonly start: number;
-  readonly end: number;
-  /** The lines to import in place of all lines of the range. */
-  readonly text?: string;
-}
-
-export type ImportPart = (part: JournalPart) => Promise<Omit<StoredCounts, 'isWaiting'>>;
+/** Imports lines of the journal; `name` is that of their file in messages. */
+export type ImportLines = (text: string, name: string) => Promise<Omit<StoredCounts, 'isWaiting'>>;
 
 const POSITION_FILE = 'stored.json';
-const FILE = /^\d{4}-\d\d-\d\dT\d\d\.frames\.zst$/;
-/** Messages that arrive later may have an earlier time of the venue, by at most this much. */
-const REORDERED_MS = 250;
-/** A larger part comes from a time without a follower; its end is as good as any other place in it. */
-const HELD_BYTES_MAX = 8 * 1024 * 1024;
-/** A line waits no longer: its time is none that others come near to. */
+/** Maximum number of compressed bytes that are imported at once, unless one frame is longer. */
+const PART_BYTES_MAX = 4 * 1024 * 1024;
+/** A line waits no longer, in case its time is wrong and no other line reaches it. */
 const WAITED_US_MAX = 2_000_000;
 /** The arrival in a line, and the venue's time, if its frame, which is JSON within JSON, states one. */
 const TIMES = /^\{"receivedAt":(\d+),(?:.*?\\"timestamp\\": ?\\"(\d{13})\\")?/;
+
+/** A place in the journal, the end of a zstd frame. */
+type Place = Pick<JournalPosition, 'file' | 'end'>;
 
 interface WaitingLine {
   readonly text: string;
@@ -33,7 +26,15 @@ interface WaitingLine {
   /** Zero for a line without a time of the venue, which never waits. */
   readonly timestampMs: number;
   /** The place from which it can be read again. */
-  readonly from: { readonly file: string; readonly end: number };
+  readonly from: Place;
+}
+
+/** The lines of some zstd frames, and the end of the last of them. */
+interface Part {
+  readonly end: number;
+  readonly lines: readonly string[];
+  /** Frames that cannot be decompressed. */
+  readonly damaged: number;
 }
 
 /**
@@ -43,15 +44,15 @@ interface WaitingLine {
  */
 export class JournalFollower {
   readonly #directory: string;
-  readonly #importPart: ImportPart;
+  readonly #importLines: ImportLines;
   /** How far the journal was read; undefined: as far as it was noted. */
-  #read: { readonly file: string; readonly end: number } | undefined;
+  #read: Place | undefined;
   /** Lines before that which wait. */
   #waiting: readonly WaitingLine[] = [];
 
-  constructor(data: string, importPart: ImportPart) {
+  constructor(data: string, importLines: ImportLines) {
     this.#directory = join(data, JOURNAL_DIRECTORY);
-    this.#importPart = importPart;
+    this.#importLines = importLines;
   }
 
   /** `isLast`: nothing follows soon, so nothing waits. */
@@ -59,24 +60,33 @@ export class JournalFollower {
     const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
     const doubtful = new Set<string>();
     const refused: NonNullable<StoredCounts['rejected']>[] = [];
+    const importAll = async (lines: readonly WaitingLine[], name: string) => {
+      if (lines.length === 0) return;
+      const counts = await this.#importLines(lines.map(({ text }) => text).join('\n'), name);
+      for (const each of COUNTED) sums[each] += counts[each];
+      for (const id of counts.doubtful) doubtful.add(id);
+      if (counts.rejected !== null) refused.push(counts.rejected);
+    };
     const read = this.#read ?? this.#noted();
+    let hasNew = false;
     for (const file of this.#files().filter((name) => name >= read.file && name <= until.file)) {
-      const path = join(this.#directory, file);
       const start = file === read.file ? read.end : 0;
-      const end = file === until.file ? until.end : wholeFramesLength(readFileSync(path));
-      if (end <= start && this.#waiting.length === 0) continue;
-      // Nothing new has arrived since those that wait.
-      const isHeld = !isLast && end > start && end - start <= HELD_BYTES_MAX;
-      const { parts, waiting } = this.#divided({ path, start, end }, { file, end: start }, isHeld);
-      for (const part of parts) {
-        const counts = await this.#importPart(part);
-        for (const name of COUNTED) sums[name] += counts[name];
-        for (const id of counts.doubtful) doubtful.add(id);
-        if (counts.rejected !== null) refused.push(counts.rejected);
+      for (const { lines, end, damaged } of this.#parts(file, start, file === until.file ? until.end : Infinity)) {
+        hasNew = true;
+        if (damaged > 0) refused.push({ lines: damaged, reason: `a part of '${file}' is damaged, and was left out` });
+        const from = this.#read?.file === file ? this.#read : { file, end: start };
+        const { ready, waiting } = divided([...this.#waiting, ...lines.map((text) => waitingLine(text, from))]);
+        await importAll(ready, file);
+        this.#waiting = waiting;
+        this.#read = { file, end };
+        this.#note(waiting[0]?.from ?? this.#read);
       }
-      this.#waiting = waiting;
-      this.#read = { file, end };
-      this.#note(waiting[0]?.from ?? { file, end });
+    }
+    // Nothing that arrived since those that wait, or nothing to come.
+    if ((isLast || !hasNew) && this.#waiting.length > 0) {
+      await importAll(this.#waiting, until.file);
+      this.#waiting = [];
+      this.#note(this.#read ?? read);
     }
     const [first] = refused;
     const lines = refused.reduce((sum, one) => sum + one.lines, 0);
@@ -86,32 +96,38 @@ export class JournalFollower {
     };
   }
 
-  /** The parts to import, with the lines that have waited, and the lines that wait now. */
-  #divided(
-    range: JournalPart,
-    from: WaitingLine['from'],
-    isHeld: boolean,
-  ): { parts: readonly JournalPart[]; waiting: readonly WaitingLine[] } {
-    if (!isHeld) {
-      const earlier = this.#waiting.length === 0 ? [] : [{ ...range, text: textOf(this.#waiting) }];
-      return { parts: range.end > range.start ? [...earlier, range] : earlier, waiting: [] };
-    }
-    const bytes = readFileSync(range.path).subarray(range.start, range.end);
-    const text = Bun.zstdDecompressSync(bytes).toString().trimEnd();
-    const lines = [...this.#waiting, ...text.split('\n').map((line) => waitingLine(line, from))];
-    const lastUs = lines.at(-1)!.receivedUs;
-    const limitMs = lines.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0) - REORDERED_MS;
-    const waits = ({ timestampMs, receivedUs }: WaitingLine) =>
-      timestampMs > Math.max(0, limitMs) && receivedUs > lastUs - WAITED_US_MAX;
-    const ready = lines.filter((line) => !waits(line));
-    return { parts: ready.length === 0 ? [] : [{ ...range, text: textOf(ready) }], waiting: lines.filter(waits) };
-  }
-
   /** Deletes the files whose lines are all stored and arrived before an instant. */
   deleteBefore(instantMs: number): void {
     const stored = this.#noted().file;
     const limit = `${new Date(instantMs).toISOString().slice(0, 13)}.frames.zst`;
     for (const name of this.#files()) if (name < stored && name < limit) rmSync(join(this.#directory, name));
+  }
+
+  /** The lines of a file from `start` to `end`, some zstd frames at a time. */
+  *#parts(name: string, start: number, end: number): Generator<Part> {
+    const path = join(this.#directory, name);
+    const file = openSync(path, 'r');
+    try {
+      let [from, lines, damaged] = [start, [] as string[], 0];
+      let at = start;
+      const ends = frameEnds(path, start).filter((frameEnd) => frameEnd <= end);
+      for (const [index, frameEnd] of ends.entries()) {
+        const bytes = new Uint8Array(frameEnd - at);
+        readSync(file, bytes, 0, bytes.length, at);
+        at = frameEnd;
+        try {
+          lines.push(...Bun.zstdDecompressSync(bytes).toString().trimEnd().split('\n'));
+        } catch {
+          // The disk gave other bytes back than it got.
+          damaged += 1;
+        }
+        if (frameEnd - from < PART_BYTES_MAX && index < ends.length - 1) continue;
+        yield { end: frameEnd, lines, damaged };
+        [from, lines, damaged] = [frameEnd, [], 0];
+      }
+    } finally {
+      closeSync(file);
+    }
   }
 
   #files(): string[] {
@@ -120,7 +136,7 @@ export class JournalFollower {
       .sort();
   }
 
-  #noted(): { readonly file: string; readonly end: number } {
+  #noted(): Place {
     try {
       const value = parsedJson(readFileSync(join(this.#directory, POSITION_FILE), 'utf8'));
       if (isFields(value) && typeof value.file === 'string' && typeof value.end === 'number')
@@ -131,18 +147,23 @@ export class JournalFollower {
     return { file: '', end: 0 };
   }
 
-  #note(position: { readonly file: string; readonly end: number }): void {
+  #note(place: Place): void {
     const path = join(this.#directory, POSITION_FILE);
-    writeFileSync(`${path}.new`, JSON.stringify(position), { mode: 0o600 });
+    writeFileSync(`${path}.new`, JSON.stringify(place), { mode: 0o600 });
     renameSync(`${path}.new`, path);
   }
 }
 
-function waitingLine(text: string, from: WaitingLine['from']): WaitingLine {
-  const [, receivedUs = 0, timestampMs = 0] = TIMES.exec(text) ?? [];
-  return { text, receivedUs: Number(receivedUs), timestampMs: Number(timestampMs), from };
+/** The lines that no later line belongs before, and those that wait. */
+function divided(lines: readonly WaitingLine[]) {
+  const lastUs = lines.at(-1)?.receivedUs ?? 0;
+  const limitMs = lines.reduce((latest, { timestampMs }) => Math.max(latest, timestampMs), 0) - REORDERED_MS;
+  const waits = ({ timestampMs, receivedUs }: WaitingLine) =>
+    timestampMs > Math.max(0, limitMs) && receivedUs > lastUs - WAITED_US_MAX;
+  return { ready: lines.filter((line) => !waits(line)), waiting: lines.filter(waits) };
 }
 
-function textOf(lines: readonly WaitingLine[]): string {
-  return lines.map(({ text }) => text).join('\n');
+function waitingLine(text: string, from: Place): WaitingLine {
+  const [, receivedUs = 0, timestampMs = 0] = TIMES.exec(text) ?? [];
+  return { text, receivedUs: Number(receivedUs), timestampMs: Number(timestampMs), from };
 }

@@ -1,9 +1,11 @@
-import { mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
 import { type JournalLine, journalText } from '../record/journal-line.ts';
 import type { RecorderClock } from './recorder-clock.ts';
-import { wholeFramesLength } from './zstd-frames.ts';
+import { frameEnds } from './zstd-frames.ts';
 
 /** A zstd frame of the journal has at most this many bytes of lines, unless one line is longer. */
 const FRAME_BYTES_MAX = 256 * 1024;
@@ -11,10 +13,17 @@ const FRAME_BYTES_MAX = 256 * 1024;
 const WRITE_MS = 1000;
 /** Lines beyond this are refused: the disk does not take what arrives. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
-const ZSTD_LEVEL = 3;
+/** With a checksum in each frame: a byte that the disk changes is noticed. */
+const ZSTD = { [constants.ZSTD_c_compressionLevel]: 3, [constants.ZSTD_c_checksumFlag]: 1 };
+const compressed = promisify(zstdCompress);
 const US_PER_MS = 1000;
 
+/** `YYYY-MM-DDTHH` */
+const HOUR_CHARS = 13;
+
 export const JOURNAL_DIRECTORY = 'journal';
+/** The name of a file of the journal. */
+export const FILE = /^\d{4}-\d\d-\d\dT\d\d\.frames\.zst$/;
 
 /** A part of the journal that is on the disk. */
 export interface JournalPosition {
@@ -59,18 +68,25 @@ export class Journal {
     this.#onWritten = onWritten;
     this.#onError = onError;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const files = readdirSync(this.#directory).filter((name) => FILE.test(name));
+    this.#hour = files.sort().at(-1)?.slice(0, HOUR_CHARS) ?? '';
   }
 
   get fileName(): string | null {
     return this.#file?.name ?? null;
   }
 
-  /** False, and nothing is appended, while the disk is QUEUED_BYTES_MAX behind. Lines ascend by their arrival. */
-  append(line: JournalLine): boolean {
-    if (this.queuedBytes > QUEUED_BYTES_MAX) return false;
-    const hour = new Date(line.receivedUs / US_PER_MS).toISOString().slice(0, 13);
-    if (hour !== this.#hour) this.#cut();
-    this.#hour = hour;
+  /**
+   * False, and nothing is appended, while the disk is QUEUED_BYTES_MAX behind, except with `isForced`. A line is never in an earlier file
+   * than those before it, also if the clock was set back.
+   */
+  append(line: JournalLine, { isForced = false } = {}): boolean {
+    if (this.queuedBytes > QUEUED_BYTES_MAX && !isForced) return false;
+    const hour = new Date(line.receivedUs / US_PER_MS).toISOString().slice(0, HOUR_CHARS);
+    if (hour > this.#hour) {
+      this.#cut();
+      this.#hour = hour;
+    }
     const text = journalText(line);
     this.#lines.push(text);
     this.#lineBytes += text.length;
@@ -111,7 +127,7 @@ export class Journal {
   }
 
   async #write(name: string, text: string, receivedUs: number): Promise<void> {
-    const frame = await Bun.zstdCompress(text, { level: ZSTD_LEVEL });
+    const frame = await compressed(Buffer.from(text), { params: ZSTD });
     if (this.#file?.name !== name) {
       await this.#file?.handle.close();
       this.#file = undefined;
@@ -120,8 +136,15 @@ export class Journal {
       this.#file = { name, handle: await open(path, 'a', 0o600), end };
     }
     const file = this.#file;
-    await file.handle.appendFile(frame);
-    await file.handle.datasync();
+    try {
+      await file.handle.appendFile(frame);
+      await file.handle.datasync();
+    } catch (error) {
+      // A part may be written: the file is opened again, which cuts it off.
+      this.#file = undefined;
+      await file.handle.close();
+      throw error;
+    }
     file.end += frame.length;
     this.writtenBytes += frame.length;
     this.#onWritten({ file: name, end: file.end, receivedUs });
@@ -130,13 +153,9 @@ export class Journal {
 
 /** The end of a file's whole frames. Cuts off what a process wrote when it was killed. 0 for a new file. */
 function endOf(path: string): number {
-  try {
-    const bytes = readFileSync(path);
-    const end = wholeFramesLength(bytes);
-    if (end < bytes.length) truncateSync(path, end);
-    return end;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
-    throw error;
-  }
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) return 0;
+  const end = frameEnds(path, 0).at(-1) ?? 0;
+  if (end < size) truncateSync(path, end);
+  return end;
 }

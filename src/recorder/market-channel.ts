@@ -33,6 +33,8 @@ export class MarketChannel implements Disposable {
   readonly subscribed = new Map<string, { us: number; repeated: number }>();
   openedUs: number | undefined;
   lastFrameUs: number | undefined;
+  /** The last sign of life: a frame, or PONG. */
+  lastAliveUs = 0;
   /** The arrival of the last message that was not an asset's first book: those come also on a connection that brings nothing else. */
   lastNewsUs: number | undefined;
   frames = 0;
@@ -47,7 +49,7 @@ export class MarketChannel implements Disposable {
     this.#options = options;
     this.id = options.id;
     this.assets = new Set(options.assets);
-    this.#timer = options.clock.after(OPEN_MS_MAX, () => this.#end('it was not opened within 15 s'));
+    this.#timer = options.clock.after(OPEN_MS_MAX, () => this.#end('it did not open within 15 s'));
     this.#connection = options.connect(options.url, {
       onOpen: () => this.#open(),
       onText: (text) => this.#take(text),
@@ -91,6 +93,7 @@ export class MarketChannel implements Disposable {
   #open(): void {
     const nowUs = this.#options.clock.nowUs();
     this.openedUs = nowUs;
+    this.lastAliveUs = nowUs;
     this.#lastPongUs = nowUs;
     this.#note(this.assets);
     // A second opening frame would be refused, so the first one waits for an asset.
@@ -128,6 +131,7 @@ export class MarketChannel implements Disposable {
   #take(text: string): void {
     if (this.#isOver) return;
     const nowUs = this.#options.clock.nowUs();
+    this.lastAliveUs = nowUs;
     if (text === 'PONG') {
       this.#lastPongUs = nowUs;
       return;

@@ -13,6 +13,12 @@ const UNSUBSCRIBED_AFTER_MS = 60_000;
 const ASKED_AFTER_MS = [120_000, 300_000, 600_000, 1_800_000];
 const US_PER_MS = 1000;
 
+/** What an earlier recorder recorded of a window: its market, and from when on each outcome is missing (up, down); null without a book. */
+export interface EarlierRecording {
+  readonly conditionId: string;
+  readonly fromMs: readonly (InstantMs | null)[];
+}
+
 /** A window on its way from the schedule to its winner. */
 export class WindowRecord {
   readonly window: ScheduledWindow;
@@ -21,11 +27,15 @@ export class WindowRecord {
   asked = 0;
   isSubscribed = false;
   isMissed = false;
+  /** True once its assets were subscribed, or it was given up. */
+  hasRecorded = false;
+  readonly earlier: EarlierRecording | undefined;
   #market: MarketStatement | undefined;
   #isResolved = false;
 
-  constructor(window: ScheduledWindow) {
+  constructor(window: ScheduledWindow, earlier?: EarlierRecording) {
     this.window = window;
+    this.earlier = earlier;
   }
 
   get market(): MarketStatement | undefined {
@@ -70,7 +80,7 @@ export class WindowRecord {
     return this.asked < ASKED_AFTER_MS.length ? 'ended' : 'unresolved';
   }
 
-  /** What Gamma has not stated after the last question, as words. */
+  /** The facts that Gamma has not stated after the last question, as words. */
   missingFacts(): string[] {
     const { winner, priceStart, priceEnd } = this.#market ?? {};
     const facts = { winner, 'strike price': priceStart, 'final price': priceEnd };
@@ -83,10 +93,14 @@ export class WindowRecord {
     const [up, down] = this.assets;
     return {
       ...{ slug, symbol, timeframe, startMs, endMs },
-      conditionId: this.#market?.conditionId ?? null,
+      conditionId: this.#market?.conditionId ?? this.earlier?.conditionId ?? null,
       state: this.state(nowMs),
       firstBookMs: [ms(up?.firstBookUs), ms(down?.firstBookUs)],
-      lastEventMs: [ms(up?.lastEventUs), ms(down?.lastEventUs)],
+      // A recorder that ends before the first book leaves this to the next one.
+      lastEventMs: [
+        ms(up?.lastEventUs) ?? this.earlier?.fromMs[0] ?? null,
+        ms(down?.lastEventUs) ?? this.earlier?.fromMs[1] ?? null,
+      ],
       gaps: this.assets.reduce((sum, { gaps }) => sum + gaps, 0),
     };
   }

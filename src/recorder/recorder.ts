@@ -1,6 +1,7 @@
 import { countText } from '../domain/count-text.ts';
 import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
 import { LISTED_MAX, type MissedWindow, type RecorderGap, type RecorderStatus } from '../domain/recorder-status.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import { announcedSlugs, channelEvents } from '../venue/channel-events.ts';
@@ -10,7 +11,7 @@ import { gammaListings } from './gamma-listing.ts';
 import { Journal, type JournalPosition } from './journal.ts';
 import type { MarketChannel } from './market-channel.ts';
 import { PriceFeed } from './price-feed.ts';
-import { WindowRecord } from './recorded-window.ts';
+import { type EarlierRecording, WindowRecord } from './recorded-window.ts';
 import type { RecorderClock } from './recorder-clock.ts';
 import { SocketLane } from './socket-lane.ts';
 import { SocketShards } from './socket-shards.ts';
@@ -37,6 +38,11 @@ const DELAYS_KEPT = 100;
 const US_PER_MS = 1000;
 /** The number of the feed of prices in the journal; connections to the channel count from 1. */
 const PRICE_SOCKET = 0;
+/** An open socket answers PING, which is sent every ten seconds. */
+const ALIVE_MS_MAX = 12_000;
+/** After a longer step of the wall clock another recorder begins. */
+const STEP_MS_MAX = 5000;
+const STOP_ATTEMPTS = 3;
 const NOT_RUNNING = 'the recorder was not running';
 
 /** The counts of a part of the journal that was stored. */
@@ -114,7 +120,6 @@ export class Recorder {
   #storing: Promise<void> = Promise.resolve();
   #connections = 0;
   #feed: PriceFeed | undefined;
-  #isListing = false;
   #isWaiting = false;
   #isStopped = false;
   #refusesFrames = false;
@@ -130,16 +135,16 @@ export class Recorder {
     gaps: 0,
     resubscriptions: 0,
   };
-  /** Settles when there is nothing more to record: the window of `once` is over, or the disk is full. */
-  readonly ended: Promise<void>;
-  readonly #end: () => void;
+  /** Settles when the window of `once` is over, when recording is not possible, or when a new recorder should take its place. */
+  readonly ended: Promise<'over' | 'failed' | 'restart'>;
+  readonly #end: (why: 'over' | 'failed' | 'restart') => void;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
     this.#clock = options.clock;
     this.#random = options.random ?? Math.random;
     this.#startedMs = this.#nowMs();
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<'over' | 'failed' | 'restart'>();
     this.ended = promise;
     this.#end = resolve;
     this.#journal = new Journal(
@@ -159,23 +164,29 @@ export class Recorder {
     this.#look();
     this.#every(LOOK_MS, () => this.#look());
     this.#every(EVIDENCE_MS, () => void this.#compareBooks());
-    this.#every(STORE_MS, () => void this.store());
+    this.#storeLater();
     this.#listAgain(0);
   }
 
-  /** Stops the sockets, ends the gaps, writes the journal and stores it. */
-  async stop(): Promise<void> {
+  /**
+   * Stops the sockets, writes the journal and stores it: false if that failed three times. What is missing from now on becomes a gap when
+   * the next recorder starts.
+   */
+  async stop(): Promise<boolean> {
     this.#isStopped = true;
     for (const timer of this.#timers) timer[Symbol.dispose]();
     this.#shards[Symbol.dispose]();
     this.#feed?.[Symbol.dispose]();
-    await this.store();
+    let isStored = await this.store();
+    for (let attempt = 1; !isStored && attempt < STOP_ATTEMPTS; attempt += 1) isStored = await this.store();
     await this.#journal.close();
+    return isStored;
   }
 
-  /** Writes what has arrived, and stores it. */
-  async store(): Promise<void> {
-    this.#storing = this.#storing.then(async () => {
+  /** Writes what has arrived, and stores it, after a store that is under way. Returns false if it was not stored. */
+  async store(): Promise<boolean> {
+    const before = this.#storing.catch(() => undefined);
+    this.#storing = before.then(async () => {
       await this.#journal.flush();
       const until = this.#written;
       if (until === undefined || (until === this.#stored && !this.#isWaiting)) return;
@@ -192,10 +203,16 @@ export class Recorder {
     });
     try {
       await this.#storing;
+      return true;
     } catch (error) {
-      this.#storing = Promise.resolve();
-      this.#options.log.warn(`the journal was not stored, and will be tried again: ${messageOf(error)}`);
+      this.#options.log.warn(`the journal was not stored: ${messageOf(error)}`);
+      return false;
     }
+  }
+
+  /** One store at a time: an archive that another import keeps busy must not collect them. */
+  #storeLater(): void {
+    this.#after(STORE_MS, () => void this.store().finally(() => this.#storeLater()));
   }
 
   /** The gaps that the recorder wrote since its start. */
@@ -240,16 +257,20 @@ export class Recorder {
     };
   }
 
-  /** What was recorded until the recorder before this one ended is lost from then on. */
+  /** Writes the gaps of windows that ended while no recorder was running. Those that still run get theirs with their next book. */
   #resume(): void {
-    const { before } = this.#options;
-    if (before === undefined) return;
-    for (const { slug, conditionId, endMs, state, lastEventMs } of before.windows) {
-      if (state !== 'recording' && state !== 'subscribed') continue;
-      // A window that still runs gets its gap with its next book.
-      if (conditionId === null || endMs > this.#nowMs()) continue;
-      const fromMs = Math.max(...lastEventMs.map((lastMs) => onDiskMs(before, lastMs) ?? 0));
-      if (endMs > fromMs) this.#writeGap(conditionId, slug, null, { fromMs, toMs: endMs, reason: NOT_RUNNING });
+    for (const { slug, endMs } of this.#options.before?.windows ?? []) {
+      if (endMs <= this.#nowMs()) this.#writeEarlier(slug, endMs);
+    }
+  }
+
+  /** The gaps of a window that an earlier recorder had begun and this one has not recorded, up to its end. */
+  #writeEarlier(slug: string, endMs: InstantMs): void {
+    const earlier = earlierRecording(this.#options.before, slug);
+    for (const [index, outcome] of OUTCOMES.entries()) {
+      const fromMs = earlier?.fromMs[index] ?? null;
+      if (earlier === undefined || fromMs === null || fromMs >= endMs) continue;
+      this.#writeGap(earlier.conditionId, slug, outcome, { fromMs, toMs: endMs, reason: NOT_RUNNING });
     }
   }
 
@@ -257,12 +278,14 @@ export class Recorder {
     const nowMs = this.#nowMs();
     const step = this.#clock.takeStep?.();
     if (step !== undefined) this.#options.log.warn(`the clock of this machine was set by ${Math.round(step)} ms`);
+    // Timeouts and windows are those of the clock before.
+    if (Math.abs(step ?? 0) > STEP_MS_MAX) this.#end('restart');
+    this.#schedule(nowMs);
     const { freeBytes, floorBytes } = this.#options.disk();
     if (freeBytes !== null && freeBytes < floorBytes) {
       this.#fail('the disk has less free space than --disk-floor: the recorder stops');
       return;
     }
-    this.#schedule(nowMs);
     for (const record of this.#records.values()) this.#follow(record, nowMs);
     this.#watchChannels();
     this.#gaps = this.#gaps.filter(({ fromMs }) => nowMs - fromMs < GAPS_KEPT_MS);
@@ -272,10 +295,12 @@ export class Recorder {
   #schedule(nowMs: InstantMs): void {
     for (const window of this.#wantedWindows(nowMs)) {
       if (this.#records.has(window.slug)) continue;
-      this.#records.set(window.slug, new WindowRecord(window));
+      const earlier = earlierRecording(this.#options.before, window.slug);
+      this.#records.set(window.slug, new WindowRecord(window, earlier));
     }
-    for (const [slug, { window }] of this.#records) {
-      if (nowMs - window.endMs > WINDOWS_KEPT_MS) this.#records.delete(slug);
+    for (const [slug, { window, isSubscribed }] of this.#records) {
+      const isOver = nowMs - window.endMs > WINDOWS_KEPT_MS && slug !== this.#options.once;
+      if (isOver && !isSubscribed) this.#records.delete(slug);
     }
   }
 
@@ -295,7 +320,11 @@ export class Recorder {
     const ids = record.assets.map(({ id }) => id);
     if (isWanted && !record.isSubscribed) {
       for (const asset of record.assets) this.#watched.set(asset.id, asset);
-      if (nowMs >= window.startMs) this.#resumeLoss(record);
+      record.hasRecorded = true;
+      for (const [index, asset] of record.assets.entries()) {
+        const fromMs = record.earlier?.fromMs[index] ?? null;
+        if (fromMs !== null) asset.loseSince(fromMs, NOT_RUNNING);
+      }
       this.#shards.subscribe(ids);
       record.isSubscribed = true;
     } else if (!isWanted && record.isSubscribed) {
@@ -305,19 +334,23 @@ export class Recorder {
       record.isSubscribed = false;
       this.#totals.windows += 1;
     }
+    if (record.isSubscribed && nowMs >= window.startMs) this.#loseUnbegun(record);
+    if (nowMs >= window.endMs && !record.hasRecorded) {
+      record.hasRecorded = true;
+      this.#writeEarlier(window.slug, window.endMs);
+    }
     const { once, afterMs = 0 } = this.#options;
     const isOver = nowMs >= window.endMs + afterMs && !isWanted;
-    if (once === window.slug && isOver && (afterMs === 0 || record.asked > 0 || market === undefined)) this.#end();
+    // The winner is asked for once more a moment later.
+    const isAnswered = record.asked > 0 || market === undefined || nowMs >= window.endMs + afterMs + EVIDENCE_MS;
+    if (once === window.slug && isOver && isAnswered) this.#end('over');
   }
 
-  /** A window in progress that the recorder before this one had begun: what came since is lost. */
-  #resumeLoss({ window, assets }: WindowRecord): void {
-    const { before } = this.#options;
-    const earlier = before?.windows.find(({ slug }) => slug === window.slug);
-    if (before === undefined || earlier === undefined) return;
-    for (const [index, asset] of assets.entries()) {
-      const lastMs = onDiskMs(before, earlier.lastEventMs[index]!);
-      if (lastMs !== null) asset.loseSince(lastMs, NOT_RUNNING);
+  /** A window has begun without a book of an asset: it is missing from the start, if the recorder was running then. */
+  #loseUnbegun({ window: { startMs }, assets }: WindowRecord): void {
+    if (startMs < this.#startedMs) return;
+    for (const asset of assets) {
+      if (asset.firstBookUs === undefined) asset.loseSince(startMs, 'no book had come when the window began');
     }
   }
 
@@ -355,7 +388,7 @@ export class Recorder {
         if (this.#isStopped) return;
         if (isReplaced) this.#options.log.info(`socket ${lane.number} was replaced: ${reason}`);
         else this.#options.log.warn(`socket ${lane.number} has ended: ${reason}`);
-        for (const id of channel.books) this.#loseUncovered(id, `no socket was open (${reason})`);
+        for (const id of channel.books) this.#loseUncovered(id, channel, reason);
       },
     });
   }
@@ -363,8 +396,11 @@ export class Recorder {
   #take(channel: MarketChannel, text: string, receivedUs: number): void {
     this.#totals.frames += 1;
     if (announcedSlugs(text)?.some((slug) => this.#records.has(slug)) === false) return;
-    if (!this.#journal.append({ receivedUs, socket: channel.id, frame: text })) this.#refuse();
-    else this.#refusesFrames = false;
+    if (!this.#journal.append({ receivedUs, socket: channel.id, frame: text })) {
+      this.#refuse();
+      return;
+    }
+    this.#refusesFrames = false;
     for (const event of channelEvents(text)) {
       this.#totals.events += 1;
       const asset = this.#watched.get(event.assetId);
@@ -397,10 +433,17 @@ export class Recorder {
     if (this.#offsets.length > 2 * OFFSETS_KEPT) this.#offsets = this.#offsets.slice(-OFFSETS_KEPT);
   }
 
-  /** Messages of an asset are lost unless another connection has its book. */
-  #loseUncovered(id: string, reason: string): void {
-    const isCovered = this.#shards.lanesOf(id).some((lane) => lane.channels.some(({ books }) => books.has(id)));
-    if (!isCovered) this.#watched.get(id)?.lose(this.#nowMs(), reason);
+  /**
+   * Messages of an asset are lost since the last sign of life of the sockets that brought it, unless one of them is alive: a socket that
+   * answers no PING is dead for some time before it ends.
+   */
+  #loseUncovered(id: string, ended: MarketChannel, reason: string): void {
+    const others = this.#shards.lanesOf(id).flatMap((lane) => lane.channels.filter(({ books }) => books.has(id)));
+    const aliveUs = Math.max(...[ended, ...others].map((channel) => channel.lastAliveUs));
+    const silentUs = this.#clock.nowUs() - aliveUs;
+    if (others.length > 0 && silentUs < ALIVE_MS_MAX * US_PER_MS && others.some((one) => one.lastAliveUs === aliveUs))
+      return;
+    this.#watched.get(id)?.lose(Math.floor(aliveUs / US_PER_MS), `no socket was open (${reason})`);
   }
 
   /** Repeats subscriptions that were not answered, and replaces connections that bring nothing while others do. */
@@ -416,7 +459,7 @@ export class Recorder {
           } else this.#replaceFor(id, lane, nowUs);
         }
       }
-      if (this.#isFrozen(lane, nowUs)) lane.replace('it brought no frames for 20 s while another socket did');
+      if (this.#isFrozen(lane, nowUs)) lane.replace('it brought no frames for 20 s while another socket did', true);
     }
   }
 
@@ -424,7 +467,7 @@ export class Recorder {
   #replaceFor(id: string, lane: SocketLane, nowUs: number): void {
     const asset = this.#watched.get(id);
     if (asset === undefined || nowUs - asset.replacedUs < REPLACED_AGAIN_MS * US_PER_MS) return;
-    if (lane.replace('the venue did not answer a subscription')) asset.replacedUs = nowUs;
+    if (lane.replace('the venue did not answer a subscription', false)) asset.replacedUs = nowUs;
   }
 
   #isFrozen(lane: SocketLane, nowUs: number): boolean {
@@ -438,7 +481,10 @@ export class Recorder {
 
   /** One request for all books: an asset that has been silent while the venue has a newer book of it has lost messages. */
   async #compareBooks(): Promise<void> {
-    const assets = [...this.#watched.values()].filter(({ firstBookUs }) => firstBookUs !== undefined);
+    // The venue clears the books of markets that have ended.
+    const assets = [...this.#records.values()]
+      .filter(({ isSubscribed, window }) => isSubscribed && this.#nowMs() < window.endMs)
+      .flatMap((record) => record.assets.filter(({ firstBookUs }) => firstBookUs !== undefined));
     if (assets.length === 0) return;
     try {
       const silentUs = this.#clock.nowUs() - SILENT_MS * US_PER_MS;
@@ -460,7 +506,7 @@ export class Recorder {
     asset.loseSince(asset.lastMs, 'the sockets brought nothing while the venue had newer books');
     this.#totals.resubscriptions += 1;
     for (const lane of this.#shards.lanesOf(asset.id)) {
-      if (isRepeated) lane.replace('it brought nothing while the venue had newer books');
+      if (isRepeated) lane.replace('it brought nothing while the venue had newer books', true);
       else for (const channel of lane.channels) channel.repeat(asset.id);
     }
   }
@@ -493,7 +539,8 @@ export class Recorder {
     this.#gaps = [{ slug, outcome, fromMs, toMs, reason }, ...this.#gaps].slice(0, LISTED_MAX);
     // The importer reads the outcome in the reason.
     const sentence = `${reason}: books of ${outcome ?? 'up and down'} are missing`;
-    this.#journal.append({ receivedUs: this.#clock.nowUs(), conditionId, gap: { fromMs, toMs, reason: sentence } });
+    const line = { receivedUs: this.#clock.nowUs(), conditionId, gap: { fromMs, toMs, reason: sentence } };
+    this.#journal.append(line, { isForced: true });
   }
 
   #openGaps(): RecorderGap[] {
@@ -509,19 +556,17 @@ export class Recorder {
   }
 
   async #list(): Promise<void> {
-    if (this.#isListing) return;
-    this.#isListing = true;
     try {
       const nowMs = this.#nowMs();
       const asked = [...this.#records.values()].filter((record) => record.isAskedFor(nowMs));
-      for (const isClosed of [false, true]) {
-        const records = asked.filter(({ market }) => (market !== undefined) === isClosed);
-        await this.#listRecords(records, isClosed);
-      }
+      // Both before the first answer, which lists some.
+      const [unlisted, unresolved] = [false, true].map((isListed) =>
+        asked.filter(({ market }) => (market !== undefined) === isListed),
+      );
+      await this.#listRecords(unlisted!, false);
+      await this.#listRecords(unresolved!, true);
     } catch (error) {
       this.#options.log.warn(`Gamma could not be asked: ${messageOf(error)}`);
-    } finally {
-      this.#isListing = false;
     }
   }
 
@@ -532,7 +577,7 @@ export class Recorder {
     for await (const { text, markets } of gammaListings(gammaUrl, windows, isClosed, ask)) {
       let isNews = false;
       for (const [slug, market] of markets) isNews = this.#records.get(slug)?.list(market) === true || isNews;
-      if (isNews) this.#journal.append({ receivedUs: this.#clock.nowUs(), gamma: text });
+      if (isNews) this.#journal.append({ receivedUs: this.#clock.nowUs(), gamma: text }, { isForced: true });
     }
     if (!isClosed) return;
     for (const record of records) {
@@ -549,7 +594,7 @@ export class Recorder {
     this.#problem = problem;
     this.#options.log.warn(problem);
     for (const asset of this.#watched.values()) asset.lose(this.#nowMs(), problem);
-    this.#end();
+    this.#end('failed');
   }
 
   #nowMs(): InstantMs {
@@ -558,8 +603,13 @@ export class Recorder {
 
   #every(ms: number, work: () => void): void {
     this.#after(ms, () => {
-      work();
       this.#every(ms, work);
+      try {
+        work();
+      } catch (error) {
+        // The disk may not say how full it is, for example: the next time it may.
+        this.#options.log.warn(`the recorder could not do its work, and tries again: ${messageOf(error)}`);
+      }
     });
   }
 
@@ -573,9 +623,19 @@ export class Recorder {
   }
 }
 
-/** The last event of an asset that the journal has for sure: the process may have ended before it was written. */
-function onDiskMs({ journal }: RecorderStatus, lastMs: InstantMs | null): InstantMs | null {
-  return lastMs === null ? null : Math.min(lastMs, (journal.writtenUntilMs ?? Infinity) - REORDERED_MS);
+/** The window of a slug as an earlier recorder left it: from when on each outcome is missing. Undefined if it recorded nothing of it. */
+function earlierRecording(before: RecorderStatus | undefined, slug: string): EarlierRecording | undefined {
+  const window = before?.windows.find((one) => one.slug === slug);
+  if (before === undefined || window === undefined || window.conditionId === null) return undefined;
+  if (window.endMs <= before.writtenMs) return undefined;
+  // The process may have ended before its last frames were written.
+  const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
+  const fromMs = OUTCOMES.map((outcome, index) => {
+    const open = before.gaps.find((gap) => gap.slug === slug && gap.toMs === null && gap.outcome === outcome);
+    const lastMs = window.lastEventMs[index] ?? null;
+    return open?.fromMs ?? (lastMs === null ? null : Math.min(lastMs, onDiskMs));
+  });
+  return { conditionId: window.conditionId, fromMs };
 }
 
 function medianOf(ascending: readonly number[]): number {

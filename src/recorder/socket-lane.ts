@@ -46,6 +46,8 @@ export class SocketLane implements Disposable {
   #replacement: Disposable | undefined;
   #retryUs: number | undefined;
   #failures = 0;
+  /** After a connection that should replace the present one has ended. */
+  #refusedUntilUs = 0;
   #frames = 0;
   #ends = 0;
   #lastEnd: string | null = null;
@@ -78,11 +80,15 @@ export class SocketLane implements Disposable {
     this.#next?.unsubscribe(ids);
   }
 
-  /** Opens another connection, and closes the present one when the new one has its books. False: that is under way, or there is none. */
-  replace(reason: string): boolean {
-    if (this.#current === undefined || this.#next !== undefined) return false;
+  /**
+   * Opens another connection, and closes the present one when the new one has its books. `isFrozen`: the present one brings nothing, and is
+   * closed in any case. False: another one is under way or was refused a moment ago, or there is none.
+   */
+  replace(reason: string, isFrozen: boolean): boolean {
+    const nowUs = this.#options.clock.nowUs();
+    if (this.#current === undefined || this.#next !== undefined || nowUs < this.#refusedUntilUs) return false;
     this.#next = this.#newChannel();
-    this.#handOver(reason, this.#options.clock.nowUs() + HANDOVER_MS_MAX * US_PER_MS);
+    this.#handOver(reason, isFrozen, nowUs + HANDOVER_MS_MAX * US_PER_MS);
     return true;
   }
 
@@ -123,22 +129,27 @@ export class SocketLane implements Disposable {
   }
 
   /** Waits until the new connection is open and has a book of each asset of which the old one has one. */
-  #handOver(reason: string, untilUs: number): void {
+  #handOver(reason: string, isFrozen: boolean, untilUs: number): void {
     this.#timer = this.#options.clock.after(HANDOVER_LOOK_MS, () => {
       const [old, next] = [this.#current, this.#next];
       if (old === undefined || next === undefined) return;
       const hasBooks = next.openedUs !== undefined && [...old.books].every((id) => next.books.has(id));
       if (!hasBooks && this.#options.clock.nowUs() < untilUs) {
-        this.#handOver(reason, untilUs);
+        this.#handOver(reason, isFrozen, untilUs);
+        return;
+      }
+      this.#next = undefined;
+      this.#replaceLater();
+      if (!hasBooks && !isFrozen) {
+        this.#frames += next.frames;
+        next[Symbol.dispose]();
         return;
       }
       this.#frames += old.frames;
       old[Symbol.dispose]();
       this.#current = next;
-      this.#next = undefined;
       this.#lastEnd = reason;
       this.#options.onEnd(this, old, reason, true);
-      this.#replaceLater();
     });
   }
 
@@ -146,7 +157,7 @@ export class SocketLane implements Disposable {
     const { clock, random } = this.#options;
     this.#replacement?.[Symbol.dispose]();
     const ms = REPLACED_AFTER_MS * (1 + random());
-    this.#replacement = clock.after(ms, () => void this.replace('it was open for 30 to 60 minutes'));
+    this.#replacement = clock.after(ms, () => void this.replace('it was open for 30 to 60 minutes', false));
   }
 
   async #ended(channel: MarketChannel, reason: string): Promise<void> {
@@ -159,10 +170,15 @@ export class SocketLane implements Disposable {
       this.#next = undefined;
     }
     const wasOpen = channel.openedUs !== undefined;
-    this.#failures = wasOpen ? 0 : this.#failures + 1;
+    // One that is closed at once is no success.
+    this.#failures = channel.frames > 0 ? 0 : this.#failures + 1;
     this.#lastEnd = reason;
     this.#options.onEnd(this, channel, reason, false);
-    if (this.#current !== undefined) return;
+    if (this.#current !== undefined) {
+      this.#refusedUntilUs = this.#options.clock.nowUs() + REFUSED_MS * US_PER_MS;
+      this.#replaceLater();
+      return;
+    }
     const refusal = wasOpen ? undefined : await this.#refusal();
     if (refusal !== undefined) this.#lastEnd = refusal;
     if (this.#isOver) return;

@@ -44,14 +44,14 @@ export class WatchedAsset {
     return this.#loss;
   }
 
-  /** Messages may be missing from now on, until the next whole book. The first loss counts. */
-  lose(nowMs: InstantMs, reason: string): void {
+  /** Messages may be missing from a time of arrival on, until the next whole book. The first loss counts. */
+  lose(sinceMs: InstantMs, reason: string): void {
     // Without a book nothing has been recorded yet.
     if (this.firstBookUs === undefined) return;
-    this.#loss ??= { fromMs: Math.max(this.lastMs, nowMs - REORDERED_MS), reason };
+    this.#loss ??= { fromMs: Math.max(this.lastMs, sinceMs - REORDERED_MS), reason };
   }
 
-  /** Messages were missing since a time before the recorder started. */
+  /** Messages are missing from a time of the venue on, also of an asset without a book. */
   loseSince(fromMs: InstantMs, reason: string): void {
     this.#loss ??= { fromMs, reason };
   }

@@ -11,7 +11,7 @@ export interface ScheduledWindow extends SlugWindow {
   readonly slug: string;
 }
 
-/** The windows that end after `nowMs` and start by `untilMs`, both exclusive and inclusive in this order; by start, then as the arguments are. */
+/** The windows that end after `nowMs` and start at `untilMs` or before, by their start; of one start in the order of the arguments. */
 export function windowsUntil(
   coins: readonly string[],
   timeframes: readonly Timeframe[],

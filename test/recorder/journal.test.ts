@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { SeededRandom } from '../../fixtures/random.ts';
 import { Journal, type JournalPosition } from '../../src/recorder/journal.ts';
-import { JournalFollower, type JournalPart } from '../../src/recorder/journal-follower.ts';
+import { JournalFollower } from '../../src/recorder/journal-follower.ts';
 import { AnchoredClock } from '../../src/recorder/recorder-clock.ts';
-import { wholeFramesLength } from '../../src/recorder/zstd-frames.ts';
+import { frameEnds } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
@@ -14,10 +14,10 @@ const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, doubtful
 
 const STORED = { ...NOTHING, isWaiting: false };
 
-/** The lines of a part, in its order. */
-function linesOf({ path, start, end, text }: JournalPart): string[] {
-  const all = text ?? Bun.zstdDecompressSync(readFileSync(path).subarray(start, end)).toString();
-  return all.trimEnd().split('\n');
+/** The end of the whole frames at the beginning of bytes, which are written to a file first. */
+function wholeEnd(path: string, bytes: Uint8Array): number {
+  writeFileSync(path, bytes);
+  return frameEnds(path, 0).at(-1) ?? 0;
 }
 
 function newJournal(directory: string) {
@@ -63,7 +63,8 @@ test('What a killed process wrote in part is cut off, at every length, and the f
   const bytes = readFileSync(path);
   const ends = written.map(({ end }) => end);
   for (let length = 0; length <= bytes.length; length += 1) {
-    expect(wholeFramesLength(bytes.subarray(0, length))).toBe(ends.findLast((end) => end <= length) ?? 0);
+    const cut = wholeEnd(join(directory.path, 'cut'), bytes.subarray(0, length));
+    expect(cut).toBe(ends.findLast((end) => end <= length) ?? 0);
   }
   truncateSync(path, bytes.length - 3);
   const next = newJournal(directory.path);
@@ -73,6 +74,8 @@ test('What a killed process wrote in part is cut off, at every length, and the f
 });
 
 test('the end of whole frames is found in frames of all kinds, and noise has none', () => {
+  using directory = temporaryDirectory();
+  const path = join(directory.path, 'frames');
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom(1, 3, 19), fc.nat({ max: 400_000 }), fc.boolean()), { maxLength: 4 }),
@@ -84,12 +87,12 @@ test('the end of whole frames is found in frames of all kinds, and noise has non
           return Bun.zstdCompressSync(bytes, { level });
         });
         const whole = Buffer.concat(frames);
-        expect(wholeFramesLength(Buffer.concat([whole, tail]))).toBe(whole.length);
+        expect(wholeEnd(path, Buffer.concat([whole, tail]))).toBe(whole.length);
       },
     ),
     { numRuns: 30 },
   );
-  expect(wholeFramesLength(new TextEncoder().encode('no zstd frame at all'))).toBe(0);
+  expect(wholeEnd(path, new TextEncoder().encode('no zstd frame at all'))).toBe(0);
 });
 
 test('Each part of the journal is stored once, in order, over hours and restarts; what is on the disk of a torn file too.', async () => {
@@ -97,8 +100,8 @@ test('Each part of the journal is stored once, in order, over hours and restarts
   const { journal, written } = newJournal(directory.path);
   const ranges: string[] = [];
   const follower = () =>
-    new JournalFollower(directory.path, async (part) => {
-      const lines = linesOf(part);
+    new JournalFollower(directory.path, async (text) => {
+      const lines = text.split('\n');
       ranges.push(...lines.map((line) => JSON.parse(line).frame as string));
       return { ...NOTHING, repeatedEvents: lines.length };
     });
@@ -121,6 +124,55 @@ test('Each part of the journal is stored once, in order, over hours and restarts
   expect(readdirSync(join(directory.path, 'journal')).toSorted()).toEqual([
     '2026-11-26T04.frames.zst',
     'notes.txt',
+    'stored.json',
+  ]);
+});
+
+test('A frame that the disk has damaged is left out and reported, and those after it are stored.', async () => {
+  using directory = temporaryDirectory();
+  const { journal, written } = newJournal(directory.path);
+  for (const text of ['one', 'two', 'three']) {
+    journal.append(frameAt(5, text));
+    await journal.flush();
+  }
+  await journal.close();
+  const path = join(directory.path, 'journal', written[0]!.file);
+  const bytes = readFileSync(path);
+  // The content of the second frame, not its headers.
+  bytes.fill(0xff, written[1]!.end - 12, written[1]!.end - 6);
+  writeFileSync(path, bytes);
+  const stored: string[] = [];
+  const follower = new JournalFollower(directory.path, async (text) => {
+    stored.push(...text.split('\n').map((line) => JSON.parse(line).frame));
+    return NOTHING;
+  });
+  const { rejected } = await follower.store(written.at(-1)!, true);
+  expect(stored).toEqual(['one', 'three']);
+  expect(rejected).toEqual({ lines: 1, reason: `a part of '${written[0]!.file}' is damaged, and was left out` });
+});
+
+test('A journal goes on in its latest file when the clock was set back, also after a restart, and all of it is stored in order.', async () => {
+  using directory = temporaryDirectory();
+  const stored: string[] = [];
+  const follower = new JournalFollower(directory.path, async (text) => {
+    stored.push(...text.split('\n').map((line) => JSON.parse(line).frame));
+    return NOTHING;
+  });
+  for (const [seconds, text] of [
+    [2, 'a'],
+    [-3000, 'b'],
+    [-4000, 'c'],
+    [4000, 'd'],
+  ] as const) {
+    const { journal, written } = newJournal(directory.path);
+    journal.append(frameAt(seconds, text));
+    await journal.close();
+    await follower.store(written.at(-1)!, true);
+  }
+  expect(stored).toEqual(['a', 'b', 'c', 'd']);
+  expect(readdirSync(join(directory.path, 'journal')).toSorted()).toEqual([
+    '2026-11-26T04.frames.zst',
+    '2026-11-26T05.frames.zst',
     'stored.json',
   ]);
 });
@@ -151,8 +203,8 @@ test('No message is stored before one that arrives up to 250 ms later and belong
     let latestMs = 0;
     let follower: JournalFollower | undefined;
     const newFollower = () =>
-      new JournalFollower(directory.path, async (part) => {
-        const times = linesOf(part).map((line) => Number(JSON.parse(JSON.parse(line).frame).timestamp));
+      new JournalFollower(directory.path, async (text) => {
+        const times = text.split('\n').map((line) => Number(JSON.parse(JSON.parse(line).frame).timestamp));
         // A follower that was started again stores some twice.
         const fresh = times.filter((time) => !stored.includes(time));
         for (const time of fresh) expect(time).toBeGreaterThan(latestMs);

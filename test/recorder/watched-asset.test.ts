@@ -13,7 +13,7 @@ const event = (timestampMs: number, hash: string, isBook = false): ChannelEvent 
 });
 const book = (timestampMs: number, hash: string) => event(timestampMs, hash, true);
 
-test('A loss lasts from the last message, or from 250 ms before it was noticed, to the next book.', () => {
+test('A loss lasts from the last message, or from 250 ms before the sockets were last alive, to the next book.', () => {
   const asset = watched();
   asset.take(book(1000, 'a'), 1);
   asset.take(event(2000, 'b'), 2);

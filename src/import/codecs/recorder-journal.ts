@@ -15,7 +15,8 @@ export const REPEATED = 'repeated by another socket';
 const US_PER_MS = 1000;
 
 /** Journals of `bookreel record`: see journal-line.ts. What several sockets brought counts once, with the earlier arrival. */
-export function recorderJournal(merge = new SocketMerge()): Codec {
+export function recorderJournal(): Codec {
+  const merge = new SocketMerge();
   return {
     format: 'recorder journal',
     input: 'The journal of `bookreel record`: the frames of all its sockets, answers of Gamma, and gaps',

@@ -12,8 +12,6 @@ export class SocketMerge {
   #recent = new Map<string, Map<number, number>>();
   #earlier = new Map<string, Map<number, number>>();
   #turnedUs = 0;
-  /** Events that another socket had brought before. */
-  repeated = 0;
 
   /** The frame with its new events only; undefined if it has none. Frames ascend by their arrival. */
   fresh(frame: Fields, socket: number, receivedUs: number): Fields | undefined {
@@ -42,12 +40,11 @@ export class SocketMerge {
     const count = (counts.get(socket) ?? 0) + 1;
     const isNew = count > Math.max(0, ...counts.values());
     counts.set(socket, count);
-    if (!isNew) this.repeated += 1;
     return isNew;
   }
 }
 
-/** What a message states, as a text: fields in which two messages of one event may differ, such as the order of fields, are left out. */
+/** A message as a text that equals those of the same event: fields in which two messages of one event may differ, such as the order of fields, are left out. */
 function nameOf(frame: Fields): string {
   const { event_type, asset_id, market, timestamp, hash } = frame;
   // A hash covers all of a book; other messages are short.
