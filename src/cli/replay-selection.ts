@@ -39,12 +39,14 @@ export function addSelectionFlags<Own extends OptionValues>(command: Command<[],
       ).choices(['now']),
     )
     .option('--loop', 'with --rebase now: begin again with the next window when the replay ends')
+    .option('--arrival', "send records when they had arrived at their recorder, not at the venue's time")
     .option('--strict', 'refuse what the venue refuses: a second opening frame, PING before a subscription')
     .option('--paused', 'start with a paused clock');
 }
 
 /** The body of a POST to /v1/replays for these flags. */
 export function requestOf({ market, coin, tf, ...flags }: SelectionFlags): AskedReplay {
-  const { from, to, speed, gaps, mirror, strict, rebase, loop, paused } = flags;
-  return { markets: market, coins: coin, timeframes: tf, from, to, speed, gaps, mirror, strict, rebase, loop, paused };
+  const { from, to, speed, gaps, mirror, arrival, strict, rebase, loop, paused } = flags;
+  const selection = { markets: market, coins: coin, timeframes: tf, from, to };
+  return { ...selection, speed, gaps, mirror, arrival, strict, rebase, loop, paused };
 }

@@ -32,6 +32,11 @@ export class BookCursor {
     return this.#book;
   }
 
+  /** The arrival of the next book; undefined if it is not known. */
+  get nextReceivedMs(): InstantMs | undefined {
+    return this.nextMs === Infinity ? undefined : this.#reader.receivedMsAt(this.#reader.index + 1);
+  }
+
   /** Takes the next book if it has this timestamp, and returns its changes; the first book has none. */
   takeAt(timestampMs: InstantMs): readonly LevelChange[] | undefined {
     if (this.nextMs !== timestampMs) return undefined;

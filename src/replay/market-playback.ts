@@ -47,6 +47,9 @@ export interface OutcomeState {
   readonly lastTrade: { readonly price: number } | undefined;
 }
 
+/** By arrival, a record that came later than this would hold back everything after it. */
+const DELAY_MAX_MS = 60_000;
+
 /**
  * The recording of one market in order, from one instant on. The events depend on the archive and that instant alone. It holds
  * one segment of each series. Records of one timestamp come in the order of the archive, the nth book of up together with the
@@ -54,6 +57,9 @@ export interface OutcomeState {
  *
  * An outcome has its own book or the other outcome's, mirrored, as the mirror mode says. In an event of the mode 'fresh' with a
  * book of one outcome, both outcomes change.
+ *
+ * By arrival, an event is due once it and all events before it had arrived: a book contains the changes before it. One whose arrival is not
+ * known arrives at its time, and one that came very late at most DELAY_MAX_MS after it.
  */
 export class MarketPlayback {
   readonly market: StoredMarket;
@@ -70,10 +76,23 @@ export class MarketPlayback {
   readonly #gaps: Lookahead<Gap>;
   #tick: TickChange | undefined;
   #tickSize: string;
+  readonly #isByArrival: boolean;
+  /** The time of the next event, and when it is due. */
   #nextMs: InstantMs | undefined;
+  #dueMs: InstantMs | undefined;
 
-  /** Records up to `atMs`, inclusive, become the state, later ones events. */
-  constructor(archive: Archive, ticks: TickSizes, market: StoredMarket, atMs: InstantMs, mirror: MirrorMode) {
+  /** Records that are due up to `fromMs`, inclusive, become the state, later ones events. */
+  constructor(
+    archive: Archive,
+    ticks: TickSizes,
+    market: StoredMarket,
+    fromMs: InstantMs,
+    mirror: MirrorMode,
+    isByArrival = false,
+  ) {
+    // What came before that had arrived.
+    const atMs = isByArrival ? Math.max(0, fromMs - DELAY_MAX_MS) : fromMs;
+    this.#isByArrival = isByArrival;
     this.#ticks = ticks;
     this.market = market;
     this.#mirror = mirror;
@@ -98,7 +117,8 @@ export class MarketPlayback {
     this.#gaps = new Lookahead(gapsBeginningAfter(archive, market, atMs));
     this.#tickSize = ticks.at(market, atMs);
     this.#tick = ticks.changeAfter(market, atMs);
-    this.#nextMs = this.#earliest();
+    this.#findNext();
+    if (isByArrival) while (this.nextMs !== undefined && this.nextMs <= fromMs) this.next();
   }
 
   get tickSize(): string {
@@ -109,9 +129,9 @@ export class MarketPlayback {
     return this.#state[outcome];
   }
 
-  /** The time of the next event; undefined after the last one. */
+  /** When the next event is due; undefined after the last one. */
   get nextMs(): InstantMs | undefined {
-    return this.#nextMs;
+    return this.#dueMs;
   }
 
   /** Returns the next event, which must exist, and applies it to the state. */
@@ -119,7 +139,7 @@ export class MarketPlayback {
     const timestampMs = this.#nextMs!;
     this.reach(timestampMs);
     const event = this.#take(timestampMs);
-    this.#nextMs = this.#earliest();
+    this.#findNext();
     return event;
   }
 
@@ -152,6 +172,24 @@ export class MarketPlayback {
       this.#gaps.next?.fromMs ?? Infinity,
     );
     return earliestMs === Infinity ? undefined : earliestMs;
+  }
+
+  #findNext(): void {
+    const earlierMs = this.#dueMs ?? 0;
+    this.#nextMs = this.#earliest();
+    this.#dueMs = this.#nextMs;
+    if (this.#nextMs === undefined || !this.#isByArrival) return;
+    const receivedMs = this.#arrivalOfNext(this.#nextMs) ?? this.#nextMs;
+    this.#dueMs = Math.max(earlierMs, Math.min(receivedMs, this.#nextMs + DELAY_MAX_MS));
+  }
+
+  /** The arrival of the event that `#take` returns. */
+  #arrivalOfNext(timestampMs: InstantMs): InstantMs | undefined {
+    if (this.#tick?.timestampMs === timestampMs) return undefined;
+    const books = OUTCOMES.map((outcome) => this.#books[outcome]).filter(({ nextMs }) => nextMs === timestampMs);
+    if (books.length > 0) return laterInstant(books[0]!.nextReceivedMs, books[1]?.nextReceivedMs);
+    const trades = OUTCOMES.map((outcome) => this.#trades[outcome].next);
+    return trades.find((trade) => trade?.timestampMs === timestampMs)?.receivedMs;
   }
 
   /** At one timestamp ticks come before the books that need them, trades after the books, a gap last. */

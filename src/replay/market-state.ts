@@ -1,4 +1,4 @@
-import type { InstantMs } from '../domain/instant.ts';
+import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { complement, mirrorOf } from '../domain/mirrored-book.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
@@ -39,10 +39,11 @@ export function bookAt(
   outcome: Outcome,
   instantMs: InstantMs,
   mode: MirrorMode,
+  isByArrival = false,
 ): KnownBook | undefined {
-  const own = recordedBookAt(archive, market, outcome, instantMs);
+  const own = recordedBookAt(archive, market, outcome, instantMs, isByArrival);
   if (own !== undefined && mode === 'recorded') return { ...own, isOwn: true };
-  return chosenBook(own, recordedBookAt(archive, market, otherOutcome(outcome), instantMs), mode);
+  return chosenBook(own, recordedBookAt(archive, market, otherOutcome(outcome), instantMs, isByArrival), mode);
 }
 
 /** Chooses the book of an outcome between the last book of its own series and that of the other outcome's. */
@@ -57,14 +58,17 @@ export function chosenBook(
   return other && { ...other, book: mirrorOf(other.book), isOwn: false };
 }
 
-/** The last book of one outcome's series at an instant. */
+/** The last book of one outcome's series at an instant; by arrival, the last one that had arrived then. */
 export function recordedBookAt(
   { snapshots }: Pick<Archive, 'snapshots'>,
   market: StoredMarket,
   outcome: Outcome,
   instantMs: InstantMs,
+  isByArrival = false,
 ): DatedBook | undefined {
-  const found = snapshots.nearest(market, outcome, instantMs, 'before');
+  const found = isByArrival
+    ? snapshots.nearest(market, outcome, INSTANT_MAX_MS, 'before', instantMs)
+    : snapshots.nearest(market, outcome, instantMs, 'before');
   if (found === undefined) return undefined;
   const reader = new BookReader(found.payload, found.head);
   reader.advanceTo(found.index);

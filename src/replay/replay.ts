@@ -40,6 +40,8 @@ export interface ReplayOptions {
   readonly speed: Speed;
   readonly gaps: GapMode;
   readonly mirror: MirrorMode;
+  /** True if the venue's sockets and books have records when they had arrived, instead of at the venue's time. */
+  readonly arrival: boolean;
   /** True if sockets refuse all that the venue refuses, also requests that could be answered. */
   readonly strict: boolean;
   /** True if a rebased replay begins again at its end, with the next window of the present. */
@@ -223,12 +225,13 @@ export class Replay {
   }
 
   playback(market: StoredMarket, atMs: InstantMs): MarketPlayback {
-    return new MarketPlayback(this.archive, this.ticks, market, atMs, this.options.mirror);
+    const { mirror, arrival } = this.options;
+    return new MarketPlayback(this.archive, this.ticks, market, atMs, mirror, arrival);
   }
 
   /** The book of an outcome at an instant; undefined before the first book of its market. */
   bookAt(market: StoredMarket, outcome: Outcome, instantMs: InstantMs): KnownBook | undefined {
-    return bookAt(this.archive, market, outcome, instantMs, this.options.mirror);
+    return bookAt(this.archive, market, outcome, instantMs, this.options.mirror, this.options.arrival);
   }
 
   /** Starts the clock, or continues after a pause. A rebased replay that starts is moved to the present. */

@@ -88,11 +88,16 @@ export class BookReader {
 
   /** The arrival of the current book; undefined if it is not stated. */
   get receivedMs(): number | undefined {
+    return this.receivedMsAt(this.index);
+  }
+
+  /** The arrival of a book of the open segment; undefined if it is not stated. */
+  receivedMsAt(index: number): number | undefined {
     const { head } = this;
     if (head.arrivalsOffset === 0) return undefined;
     if (this.#arrivalsHead !== head) this.#arrivals = arrivalsIn({ payload: this.#input.bytes, head });
     this.#arrivalsHead = head;
-    const receivedMs = this.#arrivals![this.index]!;
+    const receivedMs = this.#arrivals![index]!;
     return Number.isNaN(receivedMs) ? undefined : receivedMs;
   }
 

@@ -2,7 +2,7 @@ import { DomainError } from '../domain/errors.ts';
 import { type InstantMs, isInstant } from '../domain/instant.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import { comparePositions, type Position } from '../domain/page.ts';
-import { type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
+import { arrivalsIn, type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
 import type { MarketSeriesKind } from './series.ts';
@@ -214,7 +214,10 @@ function matches(payload: Uint8Array, digest: Uint8Array): boolean {
 
 function headOf(payload: Uint8Array): SegmentHeader | undefined {
   try {
-    return readSegmentHeader(payload);
+    const head = readSegmentHeader(payload);
+    // Bodies are decoded by those who check records, arrivals by nobody else.
+    arrivalsIn({ payload, head });
+    return head;
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return undefined;

@@ -49,6 +49,7 @@ test.skipIf(CAPTURE === undefined)(
       speed: 'max',
       gaps: 'disconnect',
       mirror: 'fresh',
+      arrival: false,
       strict: false,
       loop: false,
       rebase: false,

@@ -27,6 +27,10 @@ const Mirror = Type.Union(
       'fresh: each outcome has the later one of its own book and the mirror of the other outcome’s; recorded: its own book, once it has one.',
   },
 );
+const Arrival = Type.Boolean({
+  description:
+    'true: the venue’s sockets and books have each record when its recorder had received it and all before it; false: at the venue’s time.',
+});
 const Strict = Type.Boolean({
   description:
     'true: its sockets refuse what the venue refuses: a second opening frame, and PING before a subscription; false: they serve such clients.',
@@ -52,6 +56,7 @@ export const ReplayResource = Type.Object(
     speed: Speed,
     gaps: Gaps,
     mirror: Mirror,
+    arrival: Arrival,
     strict: Strict,
     rebase: Rebase,
     loop: Loop,
@@ -102,6 +107,7 @@ export const ReplayRequest = Type.Partial(
     speed: Speed,
     gaps: Gaps,
     mirror: Mirror,
+    arrival: Arrival,
     strict: Strict,
     rebase: Rebase,
     loop: Loop,
@@ -145,6 +151,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     speed: clock.speed,
     gaps: options.gaps,
     mirror: options.mirror,
+    arrival: options.arrival,
     strict: options.strict,
     rebase: options.rebase ? 'now' : null,
     loop: options.loop,
@@ -184,6 +191,7 @@ export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...
     speed: asked.speed ?? 1,
     gaps: asked.gaps ?? 'disconnect',
     mirror: asked.mirror ?? 'fresh',
+    arrival: asked.arrival ?? false,
     strict: asked.strict ?? false,
     rebase: asked.rebase === 'now',
     loop: asked.loop ?? false,

@@ -17,6 +17,7 @@ export const EVERYTHING: ReplayOptions = {
   speed: 1,
   gaps: 'ignore',
   mirror: 'fresh',
+  arrival: false,
   strict: false,
   loop: false,
   rebase: false,
