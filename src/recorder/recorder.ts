@@ -474,6 +474,8 @@ export class Recorder {
     const limitUs = nowUs - SILENT_MS * US_PER_MS;
     const [channel] = lane.channels;
     if (channel === undefined || channel.openedUs! > limitUs || (channel.lastNewsUs ?? 0) > limitUs) return false;
+    // Without a book its subscription was not answered, which is repeated on the same connection.
+    if (channel.books.size === 0) return false;
     const [id] = channel.assets;
     const others = id === undefined ? [] : this.#shards.lanesOf(id).filter((other) => other !== lane);
     return others.some((other) => other.channels.some(({ lastNewsUs }) => (lastNewsUs ?? 0) > limitUs));
