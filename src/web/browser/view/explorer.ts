@@ -232,9 +232,10 @@ export class Explorer {
   async #open(signal: AbortSignal): Promise<void> {
     const read = await this.#reader.read(signal);
     const before = this.#shown.value;
-    const { limits, window, firstMs } = recordedSpans(read);
-    const state = before?.state ?? new ViewState(viewLinkOf(this.#settings.search), limits, window, firstMs);
-    state.widen(limits);
+    const isComplete = this.clock === undefined && Date.now() > Date.parse(read.market.endTime);
+    const spans = recordedSpans(read, isComplete);
+    const state = before?.state ?? new ViewState(viewLinkOf(this.#settings.search), spans);
+    state.widen(spans.limits);
     batch(() => {
       this.#forget();
       this.#shown.value = { ...read, state, playback: before?.playback ?? this.#playbackOf(state) };

@@ -1,54 +1,63 @@
 import type { Level, Snapshot } from '../../../client/segment-reader.ts';
-import { runningSums } from '../../../domain/decimal.ts';
+import { decimalPlaces, runningSums } from '../../../domain/decimal.ts';
 import { spreadOf } from '../../../domain/quote.ts';
 
 interface LadderContent {
   readonly outcome: string;
   /** Undefined: nothing is recorded at or before the instant. */
   readonly snapshot: Snapshot | undefined;
+  /** Why the book of the instant is not known; undefined: it is. */
+  readonly unknown: string | undefined;
 }
 
 const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 12 });
 
 /** A book: asks above bids, the best prices in the middle. */
-export function Ladder({ outcome, snapshot }: LadderContent) {
+export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
   const name = outcome === 'up' ? 'Up' : 'Down';
-  if (snapshot === undefined) {
-    return <p class="quiet">{name}: no book is recorded at this instant or before it.</p>;
-  }
+  const reason = unknown !== undefined && (
+    <p class="quiet small">
+      {name}: {unknown}
+    </p>
+  );
+  if (snapshot === undefined) return reason;
   const { bids, asks } = snapshot;
+  const places = Math.max(...[...bids, ...asks].map(({ price }) => decimalPlaces(price) ?? 0));
   const [bidSums, askSums] = [sumsOf(bids), sumsOf(asks)];
   const most = Math.max(bidSums.at(-1) ?? 0, askSums.at(-1) ?? 0);
   return (
-    <table class="ladder" data-outcome={outcome}>
-      <caption>
-        {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">Price</th>
-          <th scope="col" class="number">
-            Shares
-          </th>
-          <th scope="col" class="number">
-            Sum
-          </th>
-        </tr>
-      </thead>
-      <tbody class="asks">
-        {asks.length === 0 && <NoLevels side="asks" />}
-        {asks.map((level, nth) => rowOf('ask', level, askSums[nth]!, most)).toReversed()}
-      </tbody>
-      <tbody class="middle">
-        <tr>
-          <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
-        </tr>
-      </tbody>
-      <tbody class="bids">
-        {bids.length === 0 && <NoLevels side="bids" />}
-        {bids.map((level, nth) => rowOf('bid', level, bidSums[nth]!, most))}
-      </tbody>
-    </table>
+    <>
+      <table class="ladder" data-outcome={outcome}>
+        <caption>
+          {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Price</th>
+            <th scope="col" class="number">
+              Shares
+            </th>
+            <th scope="col" class="number">
+              Sum
+            </th>
+          </tr>
+        </thead>
+        <tbody class="asks">
+          {asks.length === 0 && <NoLevels side="asks" />}
+          {asks.map((level, nth) => rowOf('ask', level, places, askSums[nth]!, most)).toReversed()}
+        </tbody>
+        <tbody class="middle">
+          <tr>
+            <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
+          </tr>
+        </tbody>
+        <tbody class="bids">
+          {bids.length === 0 && <NoLevels side="bids" />}
+          {bids.map((level, nth) => rowOf('bid', level, places, bidSums[nth]!, most))}
+        </tbody>
+      </table>
+      {reason}
+    </>
   );
 }
 
@@ -62,11 +71,11 @@ function NoLevels({ side }: { readonly side: string }) {
   );
 }
 
-/** Rows keep their places: only texts change while the instant moves. */
-function rowOf(side: 'bid' | 'ask', { price, size }: Level, sum: number, most: number) {
+/** Rows keep their places: only texts change while the instant moves. No price of the ladder has more than `places` decimals. */
+function rowOf(side: 'bid' | 'ask', { price, size }: Level, places: number, sum: number, most: number) {
   return (
     <tr class={side}>
-      <th scope="row">{price}</th>
+      <th scope="row">{price.toFixed(places)}</th>
       <td class="number">{SHARES.format(size)}</td>
       <td class="number sum" style={{ backgroundSize: `${((100 * sum) / most).toFixed(1)}% 100%` }}>
         {SHARES.format(sum)}

@@ -1,6 +1,7 @@
 import type { MarketContent } from './explorer.ts';
 import { Ladder } from './ladder.tsx';
 import { hasBooks } from './market-reader.ts';
+import { unknownText } from './market-texts.ts';
 import { LADDER_DEPTHS, outcomesOf } from './view-choices.ts';
 
 /** The ladders of the shown outcomes at the chosen instant. */
@@ -29,13 +30,11 @@ export function Ladders({ explorer, shown }: MarketContent) {
         </label>
       </div>
       {ladders !== undefined ? (
-        outcomesOf(ladders.query.choice).map((outcome) => (
-          <Ladder
-            key={outcome}
-            outcome={outcome}
-            snapshot={ladders.snapshots.find((snapshot) => snapshot.outcome === outcome)}
-          />
-        ))
+        outcomesOf(ladders.query.choice).map((outcome) => {
+          const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
+          const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot);
+          return <Ladder key={outcome} outcome={outcome} snapshot={snapshot} unknown={unknown} />;
+        })
       ) : hasBooks(shown) ? (
         <p class="quiet">Loading the book …</p>
       ) : (

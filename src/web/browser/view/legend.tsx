@@ -6,27 +6,26 @@ import {
   sizeOfShade,
 } from '../../../domain/heat-map-picture.ts';
 import { Choices } from '../choices.tsx';
-import type { CoinPrices } from './coin-strip.ts';
-import { cssColour, type Palette, SHADES } from './heat-map-cells.ts';
+import type { MarketContent } from './explorer.ts';
+import { cssColour, SHADES } from './heat-map-cells.ts';
+import type { MarketPlot } from './market-plot.ts';
 import type { ViewState } from './view-state.ts';
 
 const CONTRAST_STEP = 10;
 
-interface LegendContent {
-  readonly state: ViewState;
-  readonly palette: Palette;
-  /** The sizes of the first and the last colour; undefined: no books. */
-  readonly range: SizeRange | undefined;
-  /** The prices of the coin, if they are drawn. */
-  readonly coin: CoinPrices | undefined;
+interface LegendContent extends MarketContent {
+  readonly plot: MarketPlot;
 }
 
 const STOPS = 9;
 const NUMBERS = 5;
 
 /** The colours and their sizes, and what else is drawn. */
-export function Legend({ state, palette, range, coin }: LegendContent) {
+export function Legend({ explorer, shown: { state }, plot }: LegendContent) {
   const scale = state.scale.value;
+  const { palette } = plot.style.value;
+  const range = plot.range.value;
+  const coin = state.layers.value.has('reference') ? explorer.coin.value : undefined;
   return (
     <div class="picture-legend small">
       {range !== undefined && (

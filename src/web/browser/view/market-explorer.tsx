@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
 import { Ladders } from './ladders.tsx';
+import { Legend } from './legend.tsx';
 import { MarketFigures } from './market-figures.tsx';
 import { MarketPicture } from './market-picture.tsx';
 import type { MarketPlot } from './market-plot.ts';
@@ -59,6 +60,7 @@ function Market({ explorer, shown }: MarketContent) {
               }}
             />
             {hasBooks(shown) && <Scrubber explorer={explorer} shown={shown} />}
+            {plot.value !== undefined && <Legend explorer={explorer} shown={shown} plot={plot.value} />}
           </div>
           {plot.value !== undefined && <Share explorer={explorer} shown={shown} plot={plot.value} />}
           <Help />

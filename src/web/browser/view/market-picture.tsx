@@ -2,7 +2,6 @@ import { effect, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { MarketContent } from './explorer.ts';
 import { listenToGestures } from './gestures.ts';
-import { Legend } from './legend.tsx';
 import { MarketPlot } from './market-plot.ts';
 import { hasBooks } from './market-reader.ts';
 import { coverageText, marketTitle } from './market-texts.ts';
@@ -70,35 +69,25 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const { market, coverage } = shown;
   const summary = `Order books of ${marketTitle(market)} over time: ${coverage === undefined ? 'your tier does not include books' : coverageText(coverage)}. ${explorer.events.value[1]![1]}.`;
   return (
-    <>
-      <section
-        class="plot-area"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys do what gestures do; the help lists them
-        tabIndex={0}
-        aria-label="Picture of the market"
-        aria-busy={explorer.loader.isLoading.value}
-        ref={area}
-        onKeyDown={onKeyDown}
-      >
-        <div ref={picture} class="picture-area" role="img" aria-label={summary} />
-        {pointed !== undefined && (
-          <PointerTip
-            pointed={pointed}
-            coin={state.layers.value.has('reference') ? explorer.coin.value : undefined}
-            trades={state.layers.value.has('trades') ? plot!.tradedAt(pointed) : undefined}
-            startMs={state.home.from}
-            width={plot!.areaWidth.value}
-          />
-        )}
-      </section>
-      {plot !== undefined && (
-        <Legend
-          state={state}
-          palette={plot.style.value.palette}
-          range={plot.range.value}
+    <section
+      class="plot-area"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: its keys do what gestures do; the help lists them
+      tabIndex={0}
+      aria-label="Picture of the market"
+      aria-busy={explorer.loader.isLoading.value}
+      ref={area}
+      onKeyDown={onKeyDown}
+    >
+      <div ref={picture} class="picture-area" role="img" aria-label={summary} />
+      {pointed !== undefined && (
+        <PointerTip
+          pointed={pointed}
           coin={state.layers.value.has('reference') ? explorer.coin.value : undefined}
+          trades={state.layers.value.has('trades') ? plot!.tradedAt(pointed) : undefined}
+          startMs={state.home.from}
+          width={plot!.areaWidth.value}
         />
       )}
-    </>
+    </section>
   );
 }

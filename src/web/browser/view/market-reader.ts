@@ -2,7 +2,7 @@ import type { CoverageResource } from '../../../domain/coverage.ts';
 import type { MarketResource, MarketWithCounts } from '../../../domain/market.ts';
 import type { Connection } from './connection.ts';
 import { pause } from './pause.ts';
-import type { Span } from './span.ts';
+import { type Span, wholeSpan } from './span.ts';
 
 /** A market, and what is recorded of it. */
 export interface ReadMarket {
@@ -96,16 +96,22 @@ async function nextLook(signal: AbortSignal): Promise<void> {
 }
 
 /** The parts of the time axis that a market has. */
-interface RecordedSpans {
+export interface RecordedSpans {
   /** From the start to the end of the market; where all books are before or after it, from the first to the last of them. */
   readonly window: Span;
   /** The window, and what is recorded before and after it. */
   readonly limits: Span;
+  /** What is shown at first: the window, or if less than half of it is recorded, that part with some time around it. */
+  readonly first: Span;
   /** Its first instant that has a book of each recorded outcome. */
   readonly firstMs: number;
 }
 
-export function recordedSpans({ market: { startTime, endTime }, coverage }: ReadMarket): RecordedSpans {
+/** `isComplete`: no more of the market is awaited, so its first view fits what is there. */
+export function recordedSpans(
+  { market: { startTime, endTime }, coverage }: ReadMarket,
+  isComplete: boolean,
+): RecordedSpans {
   const window = { from: Date.parse(startTime), to: Date.parse(endTime) + 1 };
   const outcomes = coverage?.outcomes ?? [];
   const times = outcomes.flatMap(({ first, last }) => [first, last]).filter((time) => time !== null);
@@ -116,5 +122,9 @@ export function recordedSpans({ market: { startTime, endTime }, coverage }: Read
   // A market that was recorded only before its window, or after it, shows that.
   const isOutside = recorded.length > 0 && (books.to <= window.from || books.from >= window.to);
   const shown = isOutside ? books : window;
-  return { limits, window: shown, firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1) };
+  const inside = { from: Math.max(shown.from, books.from), to: Math.min(shown.to, books.to) };
+  const length = inside.to - inside.from;
+  const isShort = isComplete && recorded.length > 0 && 2 * length < shown.to - shown.from;
+  const first = isShort ? wholeSpan({ from: inside.from - length / 20, to: inside.to + length / 20 }) : shown;
+  return { limits, window: shown, first, firstMs: Math.min(Math.max(shown.from, ...firsts), shown.to - 1) };
 }

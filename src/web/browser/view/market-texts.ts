@@ -1,6 +1,8 @@
+import type { Snapshot } from '../../../client/segment-reader.ts';
 import type { CoverageResource } from '../../../domain/coverage.ts';
 import { differenceText } from '../../../domain/decimal.ts';
 import type { MarketResource } from '../../../domain/market.ts';
+import type { Outcome } from '../../../domain/outcome.ts';
 import { recordedText } from '../../../domain/recorded-time.ts';
 import type { Span } from './span.ts';
 import { countText } from './view-texts.ts';
@@ -51,6 +53,25 @@ export function coverageText(coverage: CoverageResource): string {
   if (oneSided! > 0) parts.push(`${COUNT.format(oneSided!)} one-sided`);
   if (crossed! > 0) parts.push(`${COUNT.format(crossed!)} crossed`);
   return parts.join(', ');
+}
+
+/**
+ * Why the book of an instant is not known, as the heat map has it; undefined: it is known. `snapshot`: the last one at or before the
+ * instant; undefined: there is none.
+ */
+export function unknownText(
+  { outcomes, gaps }: CoverageResource,
+  name: Outcome,
+  atMs: number,
+  snapshot: Pick<Snapshot, 'timestamp'> | undefined,
+): string | undefined {
+  const { first, last } = outcomes.find(({ outcome }) => outcome === name)!;
+  if (first === null) return 'no book is recorded.';
+  const ofMs = Date.parse(snapshot?.timestamp ?? first);
+  if (snapshot === undefined) return `no book yet, the first one is of ${clockText(ofMs, atMs)}.`;
+  const gap = gaps.find(({ from, to }) => Date.parse(from) <= atMs && Date.parse(to) > ofMs && ofMs < atMs);
+  if (gap !== undefined) return `not known since a gap at ${clockText(Date.parse(gap.from), atMs)}.`;
+  return atMs > Date.parse(last!) ? 'nothing is recorded later.' : undefined;
 }
 
 /** The time of the last book; empty without books. */

@@ -1,5 +1,6 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { SizeScale } from '../../../domain/heat-map-picture.ts';
+import type { RecordedSpans } from './market-reader.ts';
 import { clamped, moved, type Span, type SpanLimits, wholeSpan, zoomed } from './span.ts';
 import type { Layer, OutcomeChoice } from './view-choices.ts';
 import type { ViewLink } from './view-link.ts';
@@ -21,22 +22,24 @@ export class ViewState {
   readonly prices: ReadonlySignal<Span>;
   /** The instant of the ladder. */
   readonly atMs: ReadonlySignal<number>;
-  /** The time that is shown at first: the window of the market. */
+  /** The time of the whole market: a link without a time shows it. */
   readonly home: Span;
   readonly #limits: Signal<SpanLimits>;
   readonly #time: Signal<Span>;
   readonly #prices: Signal<Span>;
   readonly #atMs: Signal<number>;
 
-  /** `limits`: the window, and what is recorded around it. `home`: what is seen first, with the book of `firstMs`. */
-  constructor(link: ViewLink, limits: Span, home: Span, firstMs = home.from) {
+  /** Without a time and an instant in its link the page shows the time `first`, with the book of `firstMs`. */
+  constructor(link: ViewLink, { limits, window: home, first, firstMs }: RecordedSpans) {
     this.limits = this.#limits = signal({ ...limits, shortest: SHORTEST_MS });
     this.home = home;
     this.outcome = signal(link.outcome);
     this.scale = signal(link.scale);
     this.contrast = signal(link.contrast);
     this.reference = signal(link.reference);
-    this.time = this.#time = signal(wholeSpan(clamped(link.time ?? home, this.#limits.value)));
+    this.time = this.#time = signal(
+      wholeSpan(clamped(link.time ?? (link.atMs === undefined ? first : home), this.#limits.value)),
+    );
     this.prices = this.#prices = signal(clamped(link.prices ?? PRICE_LIMITS, PRICE_LIMITS));
     this.atMs = this.#atMs = signal(within(link.atMs ?? firstMs, limits));
   }

@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { renderToString } from 'preact-render-to-string';
+import type { Snapshot } from '../../../src/client/segment-reader.ts';
+import { Ladder } from '../../../src/web/browser/view/ladder.tsx';
+import { type ReadMarket, recordedSpans } from '../../../src/web/browser/view/market-reader.ts';
+import { unknownText } from '../../../src/web/browser/view/market-texts.ts';
+import { Recording } from '../../../src/web/browser/view/recording.ts';
+import { searchOf, viewLinkOf } from '../../../src/web/browser/view/view-link.ts';
+import { ViewState } from '../../../src/web/browser/view/view-state.ts';
+import { plainText } from '../page-content.ts';
+
+const START_MS = Date.UTC(2026, 3, 21, 21, 50);
+const iso = (ms: number) => new Date(START_MS + ms).toISOString();
+
+/** A market of five minutes with books of up from `first` to `last`, in milliseconds after its start. */
+function recorded(first?: number, last?: number): ReadMarket {
+  const [from, to] = [first, last].map((ms) => (ms === undefined ? null : iso(ms)));
+  const outcomes = [
+    { outcome: 'up', first: from, last: to },
+    { outcome: 'down', first: null, last: null },
+  ];
+  return { market: { startTime: iso(0), endTime: iso(300_000) }, coverage: { outcomes, gaps: [] } } as never;
+}
+
+describe('The first view', () => {
+  const WHOLE = [0, 300_001];
+  const shown = (read: ReadMarket, search = '', isComplete = true) => {
+    const { time } = new ViewState(viewLinkOf(search), recordedSpans(read, isComplete));
+    return [time.value.from - START_MS, time.value.to - START_MS];
+  };
+
+  test.each([
+    ['10 seconds', 214_000, 224_000, [213_500, 224_501]],
+    ['one book', 214_000, 214_000, [214_000, 214_040]],
+    ['what was recorded since the day before', -86_400_000, 60_000, [-3000, 63_001]],
+    ['a little less than half', 0, 149_999, [0, 165_000]],
+    ['half', 0, 150_000, WHOLE],
+    ['nothing', undefined, undefined, WHOLE],
+  ])('of a market with %s shows what is recorded of it', (_, first, last, span) => {
+    expect(shown(recorded(first, last))).toEqual(span);
+  });
+
+  test('is the whole window while more may be recorded, and in links to an instant, as it always was', () => {
+    expect(shown(recorded(1000, 9000), '', false)).toEqual(WHOLE);
+    expect(shown(recorded(1000, 9000), `?at=${iso(2000)}`)).toEqual(WHOLE);
+    expect(shown(recorded(1000, 9000), `?from=${iso(5)}&to=${iso(99)}`)).toEqual([5, 100]);
+  });
+
+  test('has a link that leads back to it, and a button that leads to the whole window', () => {
+    const spans = recordedSpans(recorded(214_000, 224_000), true);
+    const state = new ViewState(viewLinkOf(''), spans);
+    expect(new ViewState(viewLinkOf(searchOf(state.link)), spans).time.value).toEqual(state.time.value);
+    expect(state.isWhole.value).toBe(false);
+    state.showWhole();
+    expect([state.isWhole.value, state.time.value.from, state.time.value.to]).toEqual([
+      true,
+      START_MS,
+      START_MS + 300_001,
+    ]);
+    expect(new ViewState(viewLinkOf(searchOf(state.link)), spans).time.value).toEqual(state.time.value);
+  });
+});
+
+describe('The ladder', () => {
+  const book = (ms: number, bids: Snapshot['bids'], asks: Snapshot['asks'] = []): Snapshot =>
+    ({ id: '1', timestamp: iso(ms), outcome: 'up', bids, asks }) as never;
+  const levels = (...prices: number[]) => prices.map((price) => ({ price, size: 1 }));
+
+  test.each([
+    [[0.4, 0.39], [0.5], ['0.50', '0.40', '0.39']],
+    [[0.4, 0.399], [0.96], ['0.960', '0.400', '0.399']],
+    [[0.5], [1], ['1.0', '0.5']],
+    [[0.1], [0.100000000001], ['0.100000000001', '0.100000000000']],
+  ])('writes the prices %j and %j with the same number of decimals, none of them rounded', (bids, asks, texts) => {
+    const snapshot = book(0, levels(...bids), levels(...asks));
+    const html = renderToString(<Ladder outcome="up" snapshot={snapshot} unknown={undefined} />);
+    const prices = [...html.matchAll(/<th scope="row">([^<]*)</g)].map(([, price]) => price!);
+    expect(prices).toEqual(texts);
+    expect(prices.map(Number).toSorted()).toEqual([...bids, ...asks].toSorted());
+  });
+
+  test.each([
+    [0, 'Up: no book yet, the first one is of 21:51:00.000.'],
+    [60_000, undefined],
+    [69_999, undefined],
+    [70_000, 'Up: not known since a gap at 21:51:10.000.'],
+    [89_999, 'Up: not known since a gap at 21:51:10.000.'],
+    [90_000, undefined],
+    [90_001, 'Up: nothing is recorded later.'],
+  ])('%d ms after the start says %p', (atMs, text) => {
+    const { coverage } = recorded(60_000, 90_000);
+    const gaps = [{ from: iso(70_000), to: iso(80_000) }] as never;
+    const snapshot = [60_000, 90_000].findLast((ms) => ms <= atMs);
+    const shown = snapshot === undefined ? undefined : book(snapshot, levels(0.5));
+    const unknown = unknownText({ ...coverage!, gaps }, 'up', START_MS + atMs, shown);
+    const html = renderToString(<Ladder outcome="up" snapshot={shown} unknown={unknown} />);
+    if (text === undefined) expect(unknown).toBeUndefined();
+    else expect(plainText(html)).toEndWith(text);
+    expect(html).not.toContain('empty book');
+  });
+
+  test('says that a book is not known exactly where the heat map shows none', () => {
+    const times = fc.uniqueArray(fc.nat({ max: 30 }), { minLength: 1, maxLength: 8 });
+    const gaps = fc.array(fc.tuple(fc.nat({ max: 30 }), fc.nat({ max: 6 })), { maxLength: 4 });
+    fc.assert(
+      fc.property(times, gaps, fc.nat({ max: 35 }), (unordered, drawn, at) => {
+        const snapshots = unordered.toSorted((a, b) => a - b).map((ms) => book(ms, levels(0.5)));
+        const ranges = drawn
+          .toSorted(([a], [b]) => a - b)
+          .map(([from, length]) => ({ fromMs: START_MS + from, toMs: START_MS + from + length }));
+        const recording = new Recording(snapshots, ranges);
+        const atMs = START_MS + at;
+        const window = { outcome: 'up', fromMs: atMs, toMs: atMs, columns: 1 } as const;
+        const { coverage } = recorded(Math.min(...unordered), Math.max(...unordered));
+        const listed = ranges.map(({ fromMs, toMs }) => ({ from: iso(fromMs - START_MS), to: iso(toMs - START_MS) }));
+        const text = unknownText({ ...coverage!, gaps: listed as never }, 'up', atMs, recording.before('up', atMs));
+        expect(text === undefined).toBe(recording.heatMap(window).columns[0]!.book !== undefined);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
