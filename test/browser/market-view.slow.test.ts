@@ -116,6 +116,40 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
   });
 });
 
+test.skipIf(!HAS_CHROMIUM)(
+  'On a phone the controls are directly below the picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
+  async () => {
+    using directory = temporaryDirectory();
+    await using server = await startServer(directory.path, ['--demo']);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.setViewportSize({ width: 390, height: 844 });
+    const edge = async (selector: string, side: 'top' | 'bottom' | 'right') =>
+      await page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().${side}`);
+    await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
+    await page.locator('.ramp').first().waitFor();
+    expect(await edge('.play', 'top')).toBeLessThan((await edge('.plot-area', 'bottom')) + 40);
+    expect(await edge('.ramp', 'top')).toBeGreaterThan(await edge('.scrubber', 'bottom'));
+    await page.goto(`${server.origin}/view`);
+    await page.locator('.markets tbody tr').first().waitFor();
+    expect(await edge('.markets tbody tr', 'bottom')).toBeLessThan(844);
+    await page.locator('.fold summary').first().click();
+    await page.locator('.filters select').first().waitFor();
+    // A wider screen has no folds.
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.locator('.calendar').first().waitFor();
+    expect(await page.evaluate<number>("document.querySelectorAll('.fold').length")).toBe(0);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(server.origin);
+    await page.locator('.market-picture img').first().waitFor();
+    expect(await edge('.market-picture img', 'right')).toBeLessThanOrEqual(390);
+    expect(await page.evaluate<string>("document.querySelector('.market-picture img').currentSrc")).toEndWith(
+      '-narrow.svg',
+    );
+    expect(await complaintsOf(watched)).toEqual([]);
+  },
+);
+
 /** The difference of two decimals with up to 12 places, by integers. */
 function distanceOf(price: number, strike: number): string {
   const units = (value: number) => {

@@ -81,6 +81,7 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
         ]}
         rows={keys}
+        isStacked
         empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
       />
     </>,

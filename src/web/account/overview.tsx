@@ -98,6 +98,7 @@ function Refusals({ routes, rate }: { readonly routes: AccountUsage['routes']; r
           { heading: 'Requests', class: 'number', cell: ({ count }) => numberText(count) },
         ]}
         rows={rows.toSorted((a, b) => b.count - a.count).slice(0, ENTRIES_MAX)}
+        isStacked
         empty="No request was refused."
       />
     </>
@@ -151,6 +152,7 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
           { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
         ]}
         rows={entries}
+        isStacked
         empty="No activity yet."
       />
     </>

@@ -6,6 +6,7 @@ import { totalsOf } from './calendar.ts';
 import { CalendarView } from './calendar-view.tsx';
 import type { Connection } from './connection.ts';
 import { ConnectionStatus } from './connection-status.tsx';
+import { Fold } from './fold.tsx';
 import type { Later } from './later.ts';
 import { MarketList, type MarketListContent } from './market-list.tsx';
 import { NoticeText } from './notice-text.tsx';
@@ -91,21 +92,25 @@ function RecordedMarkets({ connection, recordings, later }: BrowsePageContent) {
         />
         <SearchField search={search} choose={(text) => recordings.choose({ search: text, date: '' })} later={later} />
       </div>
-      <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
+      <Fold summary={isFiltered(recordings.query.value) ? 'Filters (in use) and order' : 'Filters and order'}>
+        <Filters recordings={recordings} canSort={replay === undefined && !isReplay} />
+      </Fold>
       <div class={search === '' ? 'browse' : ''}>
         {search === '' && (
-          <aside class="card" aria-label="Calendar">
-            {days !== undefined && days.length > 0 ? (
-              <CalendarView
-                key={`${coin} ${timeframe}`}
-                days={days}
-                chosen={date}
-                choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
-              />
-            ) : (
-              <p class="quiet">{days === undefined ? 'Loading the days …' : 'No day has markets.'}</p>
-            )}
-          </aside>
+          <Fold summary="Calendar">
+            <aside class="card" aria-label="Calendar">
+              {days !== undefined && days.length > 0 ? (
+                <CalendarView
+                  key={`${coin} ${timeframe}`}
+                  days={days}
+                  chosen={date}
+                  choose={(chosen) => recordings.choose({ date: chosen, search: '' })}
+                />
+              ) : (
+                <p class="quiet">{days === undefined ? 'Loading the days …' : 'No day has markets.'}</p>
+              )}
+            </aside>
+          </Fold>
         )}
         <section aria-labelledby="list-title">
           <div class="row spread">
@@ -169,6 +174,10 @@ const SORTS: readonly (readonly [MarketSort, string])[] = [
   ] as const),
 ];
 
+function isFiltered(query: BrowseQuery): boolean {
+  return Object.keys(NO_FILTERS).some((name) => query[name as keyof typeof NO_FILTERS] !== undefined);
+}
+
 /** The filters of the list, and its order. */
 function Filters({ recordings, canSort }: { readonly recordings: Recordings; readonly canSort: boolean }) {
   const query = recordings.query.value;
@@ -219,16 +228,14 @@ function Filters({ recordings, canSort }: { readonly recordings: Recordings; rea
           <Select label="Sort" options={SORTS} chosen={sort} choose={(order) => recordings.choose({ sort: order })} />
         </>
       )}
-      {Object.keys(NO_FILTERS).some((name) => query[name as keyof typeof NO_FILTERS] !== undefined) && (
-        <ToolButton onClick={() => recordings.choose(NO_FILTERS)}>Clear filters</ToolButton>
-      )}
+      {isFiltered(query) && <ToolButton onClick={() => recordings.choose(NO_FILTERS)}>Clear filters</ToolButton>}
     </div>
   );
 }
 
 function nothingText(query: BrowseQuery): string {
-  const { search, date, recorded, winner, gaps, volumeMin } = query;
-  if (recorded !== undefined || winner !== undefined || gaps !== undefined || volumeMin !== undefined) {
+  const { search, date } = query;
+  if (isFiltered(query)) {
     return 'No market matches these filters: clear them, or choose other ones.';
   }
   if (search !== '') {
