@@ -252,7 +252,7 @@ async function listenUntilStopped(
       const all = new Elysia({ name: 'pages' });
       all.use((site?.pages ?? accountsOff)(addresses));
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
-      all.use(pricingSite({ ...served, hasAccounts: site !== undefined }));
+      all.use(pricingSite({ ...served, service: site?.service, nowMs: terminal.clock }));
       return all;
     },
     hasAccounts: site !== undefined,

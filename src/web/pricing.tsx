@@ -1,49 +1,48 @@
 import { Elysia } from 'elysia';
+import type { AccountService } from '../account/account-service.ts';
 import type { Billing } from '../billing/billing.ts';
+import type { Tier } from '../domain/tier.ts';
 import { htmlDocument } from '../http/pages/document.tsx';
 import { publicPageHeaders } from '../http/pages/page-headers.ts';
 import { respond } from '../http/response/response.ts';
 import type { Registry } from '../store/registry.ts';
+import { cookiesOf } from './cookies.ts';
 import type { WebDeps } from './routes.ts';
-import { TierFacts, TierPrice } from './tier-facts.tsx';
+import { TierCard } from './tier-card.tsx';
 
-interface PricingDeps extends Pick<WebDeps, 'contact'> {
+interface PricingDeps extends Pick<WebDeps, 'contact' | 'nowMs'> {
   readonly registry: Registry;
   /** Undefined: payments are off, and nothing can be bought. */
   readonly billing: Billing | undefined;
-  readonly hasAccounts: boolean;
+  /** Undefined: there are no accounts. */
+  readonly service: Pick<AccountService, 'sessions'> | undefined;
 }
 
-/** GET /pricing: the tiers with their prices, for everybody. */
-export function pricingSite({ registry, billing, contact, hasAccounts }: PricingDeps) {
+/** GET /pricing: the tiers with their prices for everybody, each with what this visitor can do. */
+export function pricingSite({ registry, billing, contact, service, nowMs }: PricingDeps) {
   const tokens = billing?.chains.flatMap(({ name, tokens }) => tokens.map(({ symbol }) => `${symbol} on ${name}`));
-  return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ set }) => {
-    const tiers = registry.database.readShared(() => registry.tiers.list());
+  const hasAccounts = service !== undefined;
+  return new Elysia({ name: 'pricing', detail: { hide: true } }).get('/pricing', ({ request, set }) => {
+    const account = service?.sessions.find(cookiesOf(request).session)?.account;
+    const { tiers, ownTier } = registry.database.readShared(() => ({
+      tiers: registry.tiers.list(),
+      ownTier: account && registry.accountTiers.at(account.id, nowMs()).tier.id,
+    }));
+    const isSold = (tier: Tier) => tokens !== undefined && (tier.monthlyPriceUsd ?? 0) > 0;
     const children = (
       <>
         <h1>Pricing</h1>
-        <div class="cards">
+        <p class="lead">One API for all tiers: they differ in coins, requests and data.</p>
+        <div class="cards tiers">
           {tiers.map((tier) => (
-            <section key={tier.id} class="card">
-              <h2>{tier.name}</h2>
-              <TierPrice tier={tier} contact={contact} />
-              <TierFacts tier={tier} />
-              {tokens !== undefined && (tier.monthlyPriceUsd ?? 0) > 0 && (
-                <>
-                  <p class="quiet small">30 days, paid with {tokens.join(', ')}. Nothing is charged automatically.</p>
-                  {hasAccounts && (
-                    <a class="button primary wide" href="/account/plan">
-                      Buy {tier.name}
-                    </a>
-                  )}
-                </>
-              )}
-            </section>
+            <TierCard key={tier.id} tier={tier} isPresent={tier.id === ownTier}>
+              <TierAction tier={tier} isSold={isSold(tier)} {...{ ownTier, contact, hasAccounts }} />
+            </TierCard>
           ))}
         </div>
-        {hasAccounts && (
-          <p>
-            <a href="/account">Sign in</a> to get a key, or to change your tier.
+        {tiers.some(isSold) && (
+          <p class="quiet small">
+            A tier lasts 30 days, paid with {tokens!.join(', ')}. Nothing is charged automatically.
           </p>
         )}
       </>
@@ -51,4 +50,26 @@ export function pricingSite({ registry, billing, contact, hasAccounts }: Pricing
     const page = htmlDocument({ title: 'Pricing', section: 'Pricing', hasAccounts, children });
     return respond(set, page, publicPageHeaders());
   });
+}
+
+interface ActionContent extends Pick<WebDeps, 'contact'> {
+  readonly tier: Tier;
+  readonly isSold: boolean;
+  /** The tier of the signed-in account; undefined: nobody is signed in. */
+  readonly ownTier: string | undefined;
+  readonly hasAccounts: boolean;
+}
+
+function TierAction({ tier, isSold, ownTier, contact, hasAccounts }: ActionContent) {
+  const link = (href: string, text: string, look = 'wide') => (
+    <a class={`button ${look}`} href={href}>
+      {text}
+    </a>
+  );
+  if (tier.id === ownTier) return link('/account/keys/new', 'Create a key');
+  if (isSold && hasAccounts) return link('/account/plan', `Buy ${tier.name}`, 'primary wide');
+  if (contact !== undefined && (tier.monthlyPriceUsd !== 0 || !hasAccounts)) return link(contact, 'Contact us');
+  if (!hasAccounts) return <p class="quiet small">Ask the operator of this service.</p>;
+  if (ownTier !== undefined) return link('/account/plan', 'Your plan');
+  return link('/account', 'Sign in', tier.monthlyPriceUsd === 0 ? 'primary wide' : 'wide');
 }

@@ -11,7 +11,7 @@ export function priceText(tier: Tier): string {
 }
 
 /** True for a tier without a price, or with a note that it has none yet. */
-export function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean {
+function isOnRequest({ monthlyPriceUsd, priceNote = UNDECIDED }: Tier): boolean {
   return monthlyPriceUsd === undefined && [UNDECIDED, 'on request'].includes(priceNote.toLowerCase());
 }
 

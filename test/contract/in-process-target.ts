@@ -25,7 +25,7 @@ export async function openInProcess(records: readonly object[]): Promise<Target>
     pages: () => {
       const pages = new Elysia();
       pages.use(viewSite({ access: 'key', tokens: undefined, isReplay: false }));
-      pages.use(pricingSite({ registry, billing: undefined, hasAccounts: false }));
+      pages.use(pricingSite({ registry, billing: undefined, service: undefined, nowMs: Date.now }));
       return pages;
     },
   }).listen({ hostname: '127.0.0.1', port: 0, reusePort: false, maxRequestBodySize: 64 * 1024 });

@@ -1,33 +1,83 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Elysia } from 'elysia';
+import { grantTier } from '../../src/account/administration.ts';
+import { GRANTS, grantsRoute } from '../../src/domain/tier.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
 import { type Anvil, HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
-import { temporaryArchive } from '../support/archive.ts';
+import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { PlainBrowser } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
 const pricing = async (site: Site) => (await new PlainBrowser(site.origin).open('/pricing')).text;
 
+/** The cards of a page: the name of each, the routes it grants, those it does not, and its action. */
+const cardsOf = (text: string) =>
+  [...text.matchAll(/<section class="card tier.*?<\/section>/gs)].map(([card]) => {
+    const names = [...card.matchAll(/<li class="(granted|quiet)">([^<]*)/g)];
+    const named = (kind: string) => names.filter(([, has]) => has === kind).map(([, , name]) => name!);
+    const [, href, action] = /<a class="button[^"]*" href="([^"]*)">([^<]*)<\/a>/.exec(card) ?? [];
+    return { name: /<h2>([^<]*)/.exec(card)![1]!, granted: named('granted'), missing: named('quiet'), href, action };
+  });
+const actionsOf = (text: string) => cardsOf(text).map(({ href, action }) => [href, action]);
+
 test('The tiers have their prices and grants without a sign-in, and nothing to buy while payments are off.', async () => {
   await using site = startSite();
   setPrice(site.people.registry, 'pro', 49.5);
   const text = await pricing(site);
-  for (const { name } of site.people.registry.tiers.list()) expect(text).toContain(`<h2>${name}</h2>`);
-  for (const part of ['$49.50 a month', '300 a minute per key', 'btc, eth, sol, xrp', 'href="/account">Sign in']) {
-    expect(text).toContain(part);
+  const tiers = site.people.registry.tiers.list();
+  const cards = cardsOf(text);
+  expect(cards.map(({ name }) => name)).toEqual(tiers.map(({ name }) => name));
+  const all = cards.at(-1)!.granted;
+  expect(all).toHaveLength(GRANTS.length);
+  for (const [nth, tier] of tiers.entries()) {
+    // The rows of all cards are the same ones, in the same order.
+    const has = all.filter((_, row) => grantsRoute(tier, GRANTS[row]!));
+    expect([cards[nth]!.granted, cards[nth]!.missing]).toEqual([has, all.filter((name) => !has.includes(name))]);
   }
+  for (const part of ['$49.50 a month', '300 a minute per key', 'btc, eth, sol, xrp']) expect(text).toContain(part);
   expect(text).not.toContain('Buy ');
   expect(text).toContain('href="/pricing" aria-current="page"');
   expect((await new PlainBrowser(site.origin).open('/', { accept: 'text/html' })).text).toContain('href="/pricing"');
 });
 
-test('Without accounts it has prices, and no link to an account.', async () => {
-  using held = temporaryArchive();
-  const app = new Elysia().use(pricingSite({ registry: held.registry, billing: undefined, hasAccounts: false }));
-  const text = await (await app.handle(new Request('http://127.0.0.1/pricing'))).text();
-  expect([text.includes('a minute per key'), text.includes('/account')]).toEqual([true, false]);
+const CONTACT = 'https://example.com/contact';
+const SIGN_IN = ['/account', 'Sign in'];
+const ASK = [CONTACT, 'Contact us'];
+const KEY = ['/account/keys/new', 'Create a key'];
+const PLAN = ['/account/plan', 'Your plan'];
+
+test.each([
+  ['a visitor', undefined, undefined, [SIGN_IN, SIGN_IN, SIGN_IN, SIGN_IN]],
+  ['a visitor', undefined, CONTACT, [SIGN_IN, ASK, ASK, ASK]],
+  ['a customer', 'starter', undefined, [PLAN, KEY, PLAN, PLAN]],
+  ['a customer', 'starter', CONTACT, [PLAN, KEY, ASK, ASK]],
+])('Each tier has an action for %s (%p) if the contact is %p.', async (_, tier, contact, actions) => {
+  await using site = startSite({}, undefined, undefined, contact);
+  const { registry, nowMs } = site.people;
+  const browser = tier === undefined ? new PlainBrowser(site.origin) : await site.signedIn('ada@example.com');
+  if (tier !== undefined)
+    grantTier({ registry, nowMs: nowMs() }, registry.accounts.findByEmail('ada@example.com')!.id, tier);
+  const { text } = await browser.open('/pricing');
+  expect(actionsOf(text)).toEqual(actions);
+  expect(text.match(/<section class="card tier chosen">/g)?.length ?? 0).toBe(tier === undefined ? 0 : 1);
+  expect(text.includes('your tier')).toBe(tier !== undefined);
 });
+
+test.each([undefined, CONTACT])(
+  'Without accounts it has prices, no link to an account, and the contact %p.',
+  async (contact) => {
+    using held = temporaryArchive();
+    const deps = { registry: held.registry, billing: undefined, contact, service: undefined, nowMs: () => NOW_MS };
+    const app = new Elysia().use(pricingSite(deps));
+    const text = await (await app.handle(new Request('http://127.0.0.1/pricing'))).text();
+    expect([text.includes('a minute per key'), text.includes('/account')]).toEqual([true, false]);
+    expect(actionsOf(text)).toEqual(
+      Array.from({ length: 4 }, () => (contact === undefined ? [undefined, undefined] : ASK)),
+    );
+    expect(text.includes('Ask the operator of this service')).toBe(contact === undefined);
+  },
+);
 
 describe.skipIf(!HAS_ANVIL)('With payments (needs anvil)', () => {
   let anvil: Anvil;

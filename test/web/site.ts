@@ -58,7 +58,7 @@ export function startSite(
       all.use(accountSite({ service, registry, archive, billing, contact, nowMs, addresses }));
       const tokens = { tokens: viewTokens, samples, service, registry, addresses, nowMs, demoKeyId };
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
-      all.use(pricingSite({ registry, billing, contact, hasAccounts: true }));
+      all.use(pricingSite({ registry, billing, contact, service, nowMs }));
       return all;
     },
     hasAccounts: true,

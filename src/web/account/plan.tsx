@@ -8,7 +8,7 @@ import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
-import { TierFacts, TierPrice } from '../tier-facts.tsx';
+import { TierCard } from '../tier-card.tsx';
 import { Time } from '../time.tsx';
 import { BuyForm } from './buy-form.tsx';
 import { BuyerForm } from './invoice.tsx';
@@ -28,7 +28,10 @@ export function planPage(
   const { id } = person.account;
   const { present, endsMs, granted, catalog } = database.read(() => {
     const { tier, ...term } = accountTiers.at(id, nowMs);
-    return { ...term, present: tier, granted: grants.ofAccount(id), catalog: tiers.list() };
+    const listed = tiers.list();
+    // It may be retired.
+    const catalog = listed.some((one) => one.id === tier.id) ? listed : [tier, ...listed];
+    return { ...term, present: tier, granted: grants.ofAccount(id), catalog };
   });
   const prices = new Map(catalog.map((tier) => [tier.id, pricesFor({ registry, billing }, id, tier, nowMs)]));
   const unexpired = granted.filter(({ startsMs, endsMs: end = Infinity }) => Math.max(nowMs, startsMs) < end);
@@ -42,7 +45,6 @@ export function planPage(
           {present.name} <span class="badge accent">your tier</span>
         </h2>
         <p class="quiet">{endText(unexpired, endsMs)}</p>
-        <TierFacts tier={present} />
       </div>
       {unexpired.length > 0 && (
         <>
@@ -69,15 +71,16 @@ export function planPage(
       )}
       <h2>All tiers</h2>
       {billing !== undefined && <PinnedKeys keys={keysOf(registry, service.activity.usage, id)} />}
-      <div class="cards">
+      <div class="cards tiers">
         {catalog.map((tier) => (
-          <TierCard
-            key={tier.id}
-            tier={tier}
-            isPresent={tier.id === present.id}
-            prices={prices.get(tier.id) ?? []}
-            contact={contact}
-          />
+          <TierCard key={tier.id} tier={tier} isPresent={tier.id === present.id}>
+            <BuyForm prices={prices.get(tier.id) ?? []} />
+            {prices.get(tier.id)!.length === 0 && tier.id !== present.id && tier.monthlyPriceUsd !== 0 && contact && (
+              <a class="button wide" href={contact}>
+                Contact us
+              </a>
+            )}
+          </TierCard>
         ))}
       </div>
       {billing === undefined ? (
@@ -116,25 +119,4 @@ function pricesFor({ registry, billing }: PaidDeps, accountId: number, tier: Tie
   if (billing === undefined || (tier.monthlyPriceUsd ?? 0) === 0) return [];
   const startsMs = registry.database.read(() => startOfTerm(registry, { accountId, tier: tier.id }, nowMs));
   return startsMs === Infinity ? [] : billing.prices(tier.id);
-}
-
-interface TierContent extends Pick<WebDeps, 'contact'> {
-  readonly tier: Tier;
-  readonly isPresent: boolean;
-  /** Empty: it is not sold to this account. */
-  readonly prices: readonly Price[];
-}
-
-function TierCard({ tier, isPresent, prices, contact }: TierContent) {
-  return (
-    <section class={isPresent ? 'card chosen' : 'card'}>
-      <div class="row spread">
-        <h3>{tier.name}</h3>
-        {isPresent && <span class="badge accent">your tier</span>}
-      </div>
-      <TierPrice tier={tier} contact={contact} />
-      <TierFacts tier={tier} />
-      <BuyForm prices={prices} />
-    </section>
-  );
 }

@@ -1,0 +1,48 @@
+import type { ComponentChildren } from 'preact';
+import { GRANTS, type Grant, grantsRoute, type Tier } from '../domain/tier.ts';
+import { Facts } from '../http/pages/facts.tsx';
+import { numberText } from './texts.ts';
+import { grantedText, priceText } from './tier-texts.ts';
+
+const GRANT_NAMES: Readonly<Record<Grant, string>> = {
+  markets: 'Markets',
+  prices: 'Prices of coins',
+  snapshots: 'Order books',
+  quotes: 'Best bid and ask',
+  export: 'Downloads',
+  replay: 'Replays',
+};
+
+interface TierCardContent {
+  readonly tier: Tier;
+  /** The tier of the person who sees it. */
+  readonly isPresent: boolean;
+  /** What the person can do about it. */
+  readonly children: ComponentChildren;
+}
+
+/** A tier to choose: its price, limits, and each route with a sign whether it is granted. The parts of cards that are beside each other are in line. */
+export function TierCard({ tier, isPresent, children }: TierCardContent) {
+  return (
+    <section class={isPresent ? 'card tier chosen' : 'card tier'}>
+      <div class="row spread">
+        <h2>{tier.name}</h2>
+        {isPresent && <span class="badge accent">your tier</span>}
+      </div>
+      <div class="price">{priceText(tier)}</div>
+      <Facts
+        isCard={false}
+        facts={{ Coins: grantedText(tier.coins), Requests: `${numberText(tier.requestsPerMinute)} a minute per key` }}
+      />
+      <ul class="grants">
+        {GRANTS.map((grant) => (
+          <li key={grant} class={grantsRoute(tier, grant) ? 'granted' : 'quiet'}>
+            {GRANT_NAMES[grant]}
+            {!grantsRoute(tier, grant) && <span class="hidden"> (not included)</span>}
+          </li>
+        ))}
+      </ul>
+      <div>{children}</div>
+    </section>
+  );
+}
