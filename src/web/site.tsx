@@ -46,7 +46,7 @@ export function accountSite(deps: SiteDeps) {
   const byAnyone = (routes: typeof SIGN_IN_PAGES) =>
     Object.entries(routes).map(([path, handle]): [string, Handler] => [
       path,
-      (pageRequest) => handle(service, pageRequest),
+      (pageRequest) => handle(service, pageRequest, deps.contact),
     ]);
   const byPerson = (routes: PersonRoutes, isForAdmins = false) =>
     Object.entries(routes).map(([path, handle]): [string, Handler] => [

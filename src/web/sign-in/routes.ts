@@ -4,7 +4,7 @@ import * as signIn from './sign-in-pages.tsx';
 import { undo, undoPage } from './undo-page.tsx';
 
 type AnyoneRoutes = Readonly<
-  Record<string, (service: AccountService, request: PageRequest) => Answer | Promise<Answer>>
+  Record<string, (service: AccountService, request: PageRequest, contact?: string) => Answer | Promise<Answer>>
 >;
 
 export const SIGN_IN_PAGES: AnyoneRoutes = {

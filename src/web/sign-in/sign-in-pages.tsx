@@ -13,10 +13,11 @@ import { PASSKEY_SCRIPT } from '../scripts.ts';
 
 const PASSKEY_PATH = '/sign-in/passkey';
 
-/** GET /sign-in. */
+/** GET /sign-in: all ways that this service has. Without mail the last one is its operator, at `contact`. */
 export function signInPage(
   { oidc, sendsMail, linkCommand, sessions, passkeys }: AccountService,
   { browser }: PageRequest,
+  contact?: string,
 ): Answer {
   const providers = oidc.names;
   const email = sessions.find(browser.session)?.account.email;
@@ -38,13 +39,25 @@ export function signInPage(
           </a>
         </p>
       ))}
+      {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
       {!sendsMail && providers.length === 0 && (
         <>
-          <p>This service sends no mail. Its operator creates a sign-in link with this command:</p>
-          <Copyable id="link-command" label="Copy the command" text={linkCommand} />
+          <p>
+            This service sends no mail: ask its operator for an account, or for a link that signs you in once. Then you
+            can add a passkey.
+          </p>
+          {contact !== undefined && (
+            <a class="button primary wide" href={contact}>
+              Ask the operator
+            </a>
+          )}
+          <details class="more small">
+            <summary>For the operator</summary>
+            <p>This command prints a link for an account:</p>
+            <Copyable id="link-command" label="Copy the command" text={linkCommand} />
+          </details>
         </>
       )}
-      {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
     </>,
     200,
     [COPY_SCRIPT, PASSKEY_SCRIPT],
