@@ -29,16 +29,20 @@ export class SampleMarkets {
     });
   }
 
-  /** The market with the most snapshots among the latest with books whose windows ended before the day; ties: the latest. */
+  /** Of the latest markets with books whose windows ended before the day, the one with the most snapshots: of those that are recorded for half of their window, if any is. Ties: the latest. */
   #ofCoin(coin: string, dayMs: InstantMs): StoredMarket | undefined {
-    const { markets, snapshotTotals } = this.#archive;
+    const { markets, recordedTimes, snapshotTotals } = this.#archive;
     const chosen = this.#chosen.get(coin);
     const kept = chosen?.dayMs === dayMs ? markets.findByConditionId(chosen.conditionId) : undefined;
     if (kept !== undefined) return kept;
     const filter = { timeframe: undefined, recorded: true, closed: undefined, fromMs: 0, toMs: dayMs - 1 };
     const latest = markets.filtered(coin, filter).filter(({ endMs }) => endMs <= dayMs);
-    const counted = latest.take(MARKETS_MAX).map((market) => ({ market, count: snapshotTotals.count(market.key) }));
-    const sample = counted.toArray().toSorted((a, b) => b.count - a.count)[0]?.market;
+    const counted = latest.take(MARKETS_MAX).map((market) => ({
+      market,
+      isHalf: Number(2 * recordedTimes.ofMarket(market.key) >= market.endMs - market.startMs),
+      count: snapshotTotals.count(market.key),
+    }));
+    const sample = counted.toArray().toSorted((a, b) => b.isHalf - a.isHalf || b.count - a.count)[0]?.market;
     if (sample !== undefined) this.#chosen.set(coin, { dayMs, conditionId: sample.conditionId });
     return sample;
   }

@@ -46,12 +46,25 @@ test('Home shows one picture to everyone: the market of the day of one coin, cac
   expect(svg + (await home(site))).not.toContain('secret-market');
   // The axis begins and ends with the fullest market, not with its window.
   expect(svg.match(/>\d\d:\d\d:\d\d</g)?.[0]).toBe('>00:11:00<');
+  // The picture for a phone has the same cells, without heading and legend.
+  const narrowPath = /<source [^>]*srcset="([^"]+)"/.exec(await home(site))![1]!;
+  const narrow = await (await fetch(site.origin + narrowPath)).text();
+  const cellsIn = (text: string) => text.match(/crispEdges/g)!.length;
+  expect([cellsIn(narrow), /viewBox="0 0 (\d+)/.exec(narrow)![1]]).toEqual([cellsIn(svg), '420']);
+  expect([svg.includes('shares of bids'), narrow.includes('shares of bids')]).toEqual([true, false]);
   const again = await fetch(site.origin + path!, {
     headers: { 'accept-encoding': 'identity', 'if-none-match': picture.headers.get('etag')! },
   });
   expect(again.status).toBe(304);
   // Of no other market is there a picture, whatever the path names.
-  for (const name of [CONDITION_ID, 'secret-market-1', 'secret-market-3.svg', 'eth', path!.slice(10, -5)]) {
+  for (const name of [
+    CONDITION_ID,
+    'secret-market-1',
+    'secret-market-3.svg',
+    'eth',
+    path!.slice(10, -5),
+    '-narrow.svg',
+  ]) {
     expect((await fetch(`${site.origin}/pictures/${name}`)).status).toBe(404);
   }
   await importRecords(site.archive, records(2, 'btc', 6));
@@ -83,10 +96,10 @@ test('Home has a way for visitors, customers and operators each, and a button th
 });
 
 test.each<readonly [string | undefined, number]>([
-  ['mailto:sales@example.com', 2],
-  ['https://example.com/contact?about=prices', 2],
+  ['mailto:sales@example.com', 3],
+  ['https://example.com/contact?about=prices', 3],
   [undefined, 0],
-])('Where a price is on request, pricing and plan have the contact %p.', async (contact, count) => {
+])('Each tier without a price has the contact %p on the pages of pricing and plan.', async (contact, count) => {
   await using site = startSite({}, undefined, undefined, contact);
   const ada = await site.signedIn('ada@example.com');
   for (const path of ['/pricing', '/account/plan']) {

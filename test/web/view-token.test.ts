@@ -3,6 +3,7 @@ import { changeKey, createKey, type KeyRequest } from '../../src/account/account
 import { disableAccount, grantTier } from '../../src/account/administration.ts';
 import { maskedTarget, maskedText } from '../../src/http/plugins/secret-mask.ts';
 import { VIEW_TOKEN_MS, ViewTokens } from '../../src/http/plugins/view-tokens.ts';
+import { SampleMarkets } from '../../src/store/sample-markets.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import type { PlainBrowser } from './browser.ts';
@@ -212,16 +213,33 @@ describe('the market of the day', () => {
   const DAY_MS = 86_400_000;
   const idOf = (nth: number) => `0x${String(nth).padStart(64, '0')}`;
   /** A market whose window ends this long before the day of `NOW_MS`, and its snapshots. */
-  const recorded = (nth: number, { endsMs = 0, snapshots = 1, symbol = 'btc' } = {}) => {
+  const recorded = (nth: number, { endsMs = 0, snapshots = 1, symbol = 'btc', everyMs = 1000 } = {}) => {
     const startMs = NOW_MS - (NOW_MS % DAY_MS) - endsMs - 300_000;
     const ids = { conditionId: idOf(nth), slug: `market-${nth}`, clobTokenIds: [`${nth}1`, `${nth}2`], symbol };
     const times = { startTime: new Date(startMs).toISOString(), endTime: new Date(startMs + 300_000).toISOString() };
     const book = (i: number) =>
-      sampleSnapshot({ ...ids, assetId: `${nth}1`, timestamp: new Date(startMs + 1000 * i).toISOString() });
+      sampleSnapshot({ ...ids, assetId: `${nth}1`, timestamp: new Date(startMs + everyMs * i).toISOString() });
     return [sampleMarket({ ...ids, ...times }), ...Array.from({ length: snapshots }, (_, i) => book(i))];
   };
   const pathOf = (nth: number, rest: string, coin = 'btc') => `/v1/${coin}/markets/${idOf(nth)}/${rest}`;
   const BOOKS = ['coverage', 'heatmap', 'snapshots', `snapshots/at/${NOW_MS}`, `snapshots/at?ts=${NOW_MS}`];
+
+  test('A market that is recorded for half of its window is the market of the day before a fuller one that is not.', async () => {
+    await using site = startSite();
+    const samples = new SampleMarkets(site.archive);
+    const slug = () => samples.of({ coins: ['btc'] }, NOW_MS + DAY_MS)?.slug;
+    await importRecords(site.archive, recorded(1, { snapshots: 9 }));
+    expect(slug()).toBe('market-1');
+    await importRecords(site.archive, [
+      ...recorded(2, { endsMs: DAY_MS, snapshots: 4, everyMs: 50_000 }),
+      ...recorded(3, { endsMs: 2 * DAY_MS, snapshots: 5, everyMs: 37_000 }),
+    ]);
+    // It stays the same for the day.
+    expect([slug(), new SampleMarkets(site.archive).of({ coins: ['btc'] }, NOW_MS)?.slug]).toEqual([
+      'market-1',
+      'market-2',
+    ]);
+  });
 
   test('A page of a tier without snapshots shows the fullest of the latest markets that ended before the day (UTC), and no other books.', async () => {
     await using site = startSite();

@@ -4,7 +4,7 @@ import type { InstantMs } from '../../domain/instant.ts';
 import { type Archive, openArchiveView } from '../../store/archive.ts';
 import { heatMapSteps, timeOf } from '../../store/heat-map.ts';
 import type { SampleMarkets } from '../../store/sample-markets.ts';
-import { heatMapSvg } from '../pages/heat-map-svg.ts';
+import { heatMapSvg, NARROW, WIDE } from '../pages/heat-map-svg.ts';
 import { hashOf, StaticFile } from '../response/static-file.ts';
 
 const PATH = '/pictures';
@@ -30,7 +30,7 @@ export type ShownMarket = NonNullable<ReturnType<MarketPicture['shown']>>;
  */
 export class MarketPicture {
   readonly #deps: PictureDeps;
-  #drawn: { readonly path: string; readonly file: Promise<StaticFile> } | undefined;
+  #drawn: { readonly path: string; readonly files: Promise<ReadonlyMap<string, StaticFile>> } | undefined;
 
   constructor(deps: PictureDeps) {
     this.#deps = deps;
@@ -43,7 +43,8 @@ export class MarketPicture {
     if (market === undefined) return undefined;
     const { symbol, timeframe, conditionId, revision } = market;
     const title = `${symbol.toUpperCase()} up or down, ${timeframe}: shares at each price of up`;
-    return { market, title, path: `${PATH}/${hashOf(`${version} ${conditionId} ${revision}`)}.svg` };
+    const path = `${PATH}/${hashOf(`${version} ${conditionId} ${revision}`)}`;
+    return { market, title, path: `${path}.svg`, narrowPath: `${path}-narrow.svg` };
   }
 
   /** Not in the API document: the name of the picture changes every day. Throws 'not-found' for other names. */
@@ -52,24 +53,27 @@ export class MarketPicture {
       `${PATH}/:name`,
       async ({ params, request, set }) => {
         const shown = this.shown();
-        if (shown?.path === `${PATH}/${params.name}`) return (await this.#file(shown)).answer(request, set);
+        const path = `${PATH}/${params.name}`;
+        if (shown?.path === path || shown?.narrowPath === path) {
+          return (await this.#files(shown)).get(path)!.answer(request, set);
+        }
         throw new DomainError('not-found', 'this picture is not shown any more: / has the path of the present one');
       },
     );
   }
 
-  #file(shown: ShownMarket): Promise<StaticFile> {
-    if (this.#drawn?.path === shown.path) return this.#drawn.file;
-    const drawn = { path: shown.path, file: this.#draw(shown) };
+  #files(shown: ShownMarket): Promise<ReadonlyMap<string, StaticFile>> {
+    if (this.#drawn?.path === shown.path) return this.#drawn.files;
+    const drawn = { path: shown.path, files: this.#draw(shown) };
     this.#drawn = drawn;
     // A fault may be of the moment: the next request draws again.
-    drawn.file.catch(() => {
+    drawn.files.catch(() => {
       if (this.#drawn === drawn) this.#drawn = undefined;
     });
-    return drawn.file;
+    return drawn.files;
   }
 
-  async #draw({ market, title, path }: ShownMarket): Promise<StaticFile> {
+  async #draw({ market, title, path, narrowPath }: ShownMarket): Promise<ReadonlyMap<string, StaticFile>> {
     const { archive, nextTurn } = this.#deps;
     await nextTurn(undefined);
     using view = openArchiveView(archive.database.path);
@@ -81,7 +85,16 @@ export class MarketPicture {
     const steps = heatMapSteps(view, market, { outcome: 'up', fromMs, toMs, columns: COLUMNS, asOfMs: undefined });
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) await nextTurn(undefined);
-    const svg = heatMapSvg({ title, map: step.value, window: market, fromMs, toMs });
-    return new StaticFile('image/svg+xml', new Blob([svg]), hashOf(path));
+    const plot = { title, map: step.value, window: market, fromMs, toMs };
+    const layouts = [
+      [path, WIDE],
+      [narrowPath, NARROW],
+    ] as const;
+    return new Map(
+      layouts.map(([name, layout]) => [
+        name,
+        new StaticFile('image/svg+xml', new Blob([heatMapSvg(plot, layout)]), hashOf(name)),
+      ]),
+    );
   }
 }

@@ -3,6 +3,7 @@ import { COPY_SCRIPT } from '../pages/assets.ts';
 import { Commands } from '../pages/commands.tsx';
 import { Copyable } from '../pages/copyable.tsx';
 import { htmlDocument } from '../pages/document.tsx';
+import { NARROW, WIDE } from '../pages/heat-map-svg.ts';
 import { firstCommands } from './first-commands.ts';
 import { manualPath } from './manual-page.tsx';
 import type { ShownMarket } from './market-picture.ts';
@@ -37,11 +38,23 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
       <div class="hero">
         <div>
           <h1>Order books of up‑or‑down markets, exactly as recorded</h1>
-          <p class="lead">
-            bookreel serves recorded order books of short-horizon up-or-down prediction markets over a read-only HTTP
-            API: every snapshot with its time, every gap stated, nothing later than the instant you ask for.
-          </p>
           {recorded !== undefined && recorded.coins.length > 0 && <Coins coins={recorded.coins} />}
+        </div>
+        <div>
+          <p class="lead">
+            Every snapshot of short-horizon prediction markets with its time, every gap stated, nothing later than the
+            instant you ask for: over a read-only HTTP API.
+          </p>
+          <p class="row">
+            {hasAccounts && (
+              <a class="button primary" href="/account/keys/new">
+                Get a key
+              </a>
+            )}
+            <a class="button" href="/view">
+              See the recordings
+            </a>
+          </p>
         </div>
       </div>
       {recorded?.picture !== undefined && <Picture {...recorded.picture} />}
@@ -67,23 +80,6 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         ) : (
           <FirstImport />
         )}
-        <li class="card">
-          <h2>Next steps</h2>
-          <ul>
-            <li>
-              A page ends with <code>nextCursor</code>. To get the next page, repeat the request with{' '}
-              <code>cursor=</code> that value, until it is <code>null</code>.
-            </li>
-            <li>
-              <code>from</code>, <code>to</code> and <code>/at/{'{ts}'}</code> take Unix milliseconds or ISO 8601;
-              answers have ISO 8601 UTC with milliseconds.
-            </li>
-            <li>
-              After a 429, wait for the number of seconds in <code>Retry-After</code>. Errors are{' '}
-              <code>application/problem+json</code>; <code>detail</code> says what to do.
-            </li>
-          </ul>
-        </li>
       </ol>
       <p class="quiet small">Version {version}</p>
     </>
@@ -91,14 +87,14 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
   return htmlDocument({ title: 'bookreel', hasAccounts, scripts: [COPY_SCRIPT], children });
 }
 
-/** As wide as the content on a desktop; on a phone it scrolls, so that its labels can be read. */
-function Picture({ path, title }: ShownMarket) {
+/** As wide as the content. On a phone it is a picture of its own, with labels that can be read. */
+function Picture({ path, narrowPath, title }: ShownMarket) {
   return (
     <figure class="market-picture">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: with the keyboard people scroll what has the focus */}
-      <section class="scroll" tabIndex={0} aria-label="A recorded market">
-        <img src={path} alt={title} width="1240" height="560" />
-      </section>
+      <picture>
+        <source media="(max-width: 40rem)" srcset={narrowPath} width={NARROW.width} height={NARROW.height} />
+        <img src={path} alt={title} width={WIDE.width} height={WIDE.height} />
+      </picture>
       <figcaption class="quiet small">
         One of the recorded markets, drawn by this service: each row is a price, and the stronger its colour, the more
         shares rest there.

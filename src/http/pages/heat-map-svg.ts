@@ -26,9 +26,17 @@ export interface Plot {
 
 const SIDES = ['bids', 'asks'] as const;
 /** In pixels; the cells are scaled to the area. */
-const WIDTH = 1240;
-const HEIGHT = 560;
-const AREA = { left: 56, top: 44, width: 1000, height: 456 };
+export const WIDE = {
+  ...{ width: 1240, height: 560, timeLabelsMax: 9, hasTexts: true },
+  area: { left: 56, top: 44, width: 1000, height: 456 },
+};
+type Layout = Readonly<typeof WIDE>;
+/** For a phone: without a heading and a legend. */
+export const NARROW: Layout = {
+  ...{ width: 420, height: 340, timeLabelsMax: 4, hasTexts: false },
+  area: { left: 34, top: 10, width: 350, height: 280 },
+};
+const { area: AREA } = WIDE;
 const LEGEND_LEFT = AREA.left + AREA.width + 24;
 
 const COLOURS = SIZE_COLOURS.light;
@@ -39,39 +47,39 @@ const TIME_STEPS_MS = [
   ...[1, 10, 100, 500, SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND],
   ...[MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY],
 ];
-const TIME_LABELS_MAX = 9;
 const PRICE_LABELS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 
 /**
  * The heat map as a picture: time to the right in UTC, price upwards, bids blue and asks orange, the darker the more shares rest
  * there. Gaps are hatched, and times without a book are grey.
  */
-export function heatMapSvg({ title, map, window, fromMs, toMs }: Plot): string {
+export function heatMapSvg({ title, map, window, fromMs, toMs }: Plot, layout = WIDE): string {
+  const { width, height, area, hasTexts } = layout;
   const range = sizeRange({ heatMaps: [map], fromMs: window.startMs, toMs: window.endMs + 1 });
   const shading = range && ({ scale: 'log', shades: SHADES, ...range } as const);
   const shownMs = toMs - fromMs + 1;
-  const x = (ms: InstantMs) => AREA.left + ((ms - fromMs) / shownMs) * AREA.width;
-  const y = (price: number) => AREA.top + (1 - price) * AREA.height;
+  const x = (ms: InstantMs) => area.left + ((ms - fromMs) / shownMs) * area.width;
+  const y = (price: number) => area.top + (1 - price) * area.height;
   const columnX = map.columns.map((column) => x(column.fromMs));
-  const edges = [...columnX, AREA.left + AREA.width];
+  const edges = [...columnX, area.left + area.width];
   const lines = [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, sans-serif" font-size="13" fill="#1f2328" role="img" aria-labelledby="title">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="13" fill="#1f2328" role="img" aria-labelledby="title">`,
     `<title id="title">${escaped(title)}</title>`,
     '<defs><pattern id="gap" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="7" height="7" fill="#fff"/><rect width="2" height="7" fill="#57606a"/></pattern></defs>',
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    `<text x="${AREA.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>`,
+    `<rect width="${width}" height="${height}" fill="#fff"/>`,
+    hasTexts ? `<text x="${area.left}" y="26" font-size="16" font-weight="600">${escaped(title)}</text>` : '',
     // Grey remains where there is no book.
-    ranges(map.columns, ({ book }) => book !== undefined, edges, '#fff', '#eaeef2'),
+    ranges(map.columns, ({ book }) => book !== undefined, edges, area, '#fff', '#eaeef2'),
     ...(shading === undefined ? [] : SIDES.flatMap((side) => cells(map, side, shading, edges, y))),
-    ranges(map.columns, ({ hasGap }) => hasGap, edges, 'url(#gap)'),
+    ranges(map.columns, ({ hasGap }) => hasGap, edges, area, 'url(#gap)'),
     midpoints(map.columns, edges, y),
-    ...timeAxis(fromMs, toMs, x),
+    ...timeAxis(fromMs, toMs, x, layout),
     ...PRICE_LABELS.map((price) => {
       const at = y(price).toFixed(1);
-      return `<path d="M${AREA.left - 5} ${at}h5" stroke="#57606a"/><text x="${AREA.left - 9}" y="${at}" dy="4" text-anchor="end">${price}</text>`;
+      return `<path d="M${area.left - 5} ${at}h5" stroke="#57606a"/><text x="${area.left - 9}" y="${at}" dy="4" text-anchor="end">${price}</text>`;
     }),
-    `<rect x="${AREA.left}" y="${AREA.top}" width="${AREA.width}" height="${AREA.height}" fill="none" stroke="#57606a"/>`,
-    ...legend(shading),
+    `<rect x="${area.left}" y="${area.top}" width="${area.width}" height="${area.height}" fill="none" stroke="#57606a"/>`,
+    ...(hasTexts ? legend(shading) : []),
     '</svg>',
   ];
   return `${lines.filter((line) => line !== '').join('\n')}\n`;
@@ -114,19 +122,20 @@ function ranges(
   columns: readonly HeatMapColumn[],
   accepts: (column: HeatMapColumn) => boolean,
   edges: readonly number[],
+  area: Layout['area'],
   fill: string,
   background?: string,
 ): string {
   const path = runsOf(columns, accepts)
     .map(([first, end]) => {
       const [left, width] = [edges[first]!.toFixed(1), (edges[end]! - edges[first]!).toFixed(1)];
-      return `M${left} ${AREA.top}h${width}v${AREA.height}h-${width}z`;
+      return `M${left} ${area.top}h${width}v${area.height}h-${width}z`;
     })
     .join('');
   const behind =
     background === undefined
       ? ''
-      : `<rect x="${AREA.left}" y="${AREA.top}" width="${AREA.width}" height="${AREA.height}" fill="${background}"/>`;
+      : `<rect x="${area.left}" y="${area.top}" width="${area.width}" height="${area.height}" fill="${background}"/>`;
   return path === '' ? behind : `${behind}<path fill="${fill}" d="${path}"/>`;
 }
 
@@ -145,12 +154,17 @@ function midpoints(columns: readonly HeatMapColumn[], edges: readonly number[], 
   return `<path fill="none" stroke="#fff" stroke-width="4" d="${path}"/><path fill="none" stroke="#1f2328" stroke-width="1.6" d="${path}"/>`;
 }
 
-function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => number): string[] {
+function timeAxis(
+  fromMs: InstantMs,
+  toMs: InstantMs,
+  x: (ms: InstantMs) => number,
+  { area, timeLabelsMax }: Layout,
+): string[] {
   const stepMs =
-    TIME_STEPS_MS.find((step) => (toMs - fromMs) / step <= TIME_LABELS_MAX) ??
-    Math.ceil((toMs - fromMs) / TIME_LABELS_MAX / DAY) * DAY;
+    TIME_STEPS_MS.find((step) => (toMs - fromMs) / step <= timeLabelsMax) ??
+    Math.ceil((toMs - fromMs) / timeLabelsMax / DAY) * DAY;
   const lines: string[] = [];
-  const bottom = AREA.top + AREA.height;
+  const bottom = area.top + area.height;
   for (let atMs = Math.ceil(fromMs / stepMs) * stepMs; atMs <= toMs; atMs += stepMs) {
     const at = x(atMs).toFixed(1);
     lines.push(
@@ -159,7 +173,7 @@ function timeAxis(fromMs: InstantMs, toMs: InstantMs, x: (ms: InstantMs) => numb
   }
   const days = new Set([fromMs, toMs].map((ms) => formatInstant(ms).slice(0, 10)));
   const shown = `${[...days].join(' to ')}, UTC`;
-  lines.push(`<text x="${AREA.left + AREA.width / 2}" y="${bottom + 42}" text-anchor="middle">${shown}</text>`);
+  lines.push(`<text x="${area.left + area.width / 2}" y="${bottom + 42}" text-anchor="middle">${shown}</text>`);
   return lines;
 }
 
