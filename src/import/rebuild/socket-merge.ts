@@ -6,11 +6,17 @@ const KEPT_US = 60_000_000;
 /**
  * Joins the frames that several sockets bring of one channel. An event (type, asset, venue time, price, side, size, hash) that a
  * socket brings for the n-th time is new if no other socket has brought it n times: events that the venue states twice stay two.
+ *
+ * Of the changes of one level at one time the last one counts, and a socket brings them in the venue's order. A socket may lose the
+ * first of two, or bring it again: so a change that is not new is taken once more if the socket brought the one taken last before it.
  */
 export class SocketMerge {
   /** For each event, how often each socket brought it. */
   #recent = new Map<string, Map<number, number>>();
   #earlier = new Map<string, Map<number, number>>();
+  /** The change that was taken last of each level at each time. */
+  #lastOf = new Map<string, string>();
+  #earlierLastOf = new Map<string, string>();
   #turnedUs = 0;
 
   /** The frame with its new events only; undefined if it has none. Frames ascend by their arrival. */
@@ -18,6 +24,8 @@ export class SocketMerge {
     if (receivedUs - this.#turnedUs >= KEPT_US) {
       this.#earlier = this.#recent;
       this.#recent = new Map();
+      this.#earlierLastOf = this.#lastOf;
+      this.#lastOf = new Map();
       this.#turnedUs = receivedUs;
     }
     const { price_changes: changes, timestamp, market } = frame;
@@ -25,10 +33,23 @@ export class SocketMerge {
     const fresh = changes.filter((change) => {
       if (!isFields(change)) return true;
       const { asset_id, price, side, size, hash } = change;
-      return this.#isNew(`c ${asset_id ?? market} ${timestamp} ${price} ${side} ${size} ${hash}`, socket);
+      return this.#isTaken(`c ${asset_id ?? market} ${timestamp} ${price} ${side}`, `${size} ${hash}`, socket);
     });
     if (fresh.length === changes.length) return frame;
     return fresh.length === 0 ? undefined : { ...frame, price_changes: fresh };
+  }
+
+  #isTaken(level: string, change: string, socket: number): boolean {
+    const event = `${level} ${change}`;
+    const last = this.#lastOf.get(level) ?? this.#earlierLastOf.get(level);
+    const isTaken =
+      this.#isNew(event, socket) || (last !== undefined && last !== event && this.#hasBrought(last, socket));
+    if (isTaken) this.#lastOf.set(level, event);
+    return isTaken;
+  }
+
+  #hasBrought(event: string, socket: number): boolean {
+    return (this.#recent.get(event) ?? this.#earlier.get(event))?.has(socket) === true;
   }
 
   #isNew(event: string, socket: number): boolean {
