@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign contract deb release operator fault soak pace paint screenshots crash clean
+.PHONY: help install build run sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -124,6 +124,16 @@ contract: build ## run the contract suite, on the service at URL=http… if give
 
 fault: build ## run the executable without files, disk, database or correct time, and write test/fault/RESULTS.md
 	$(BUN) test/fault/run.ts
+
+recorder-campaign: export RECORDER_RESULTS := 1
+recorder-campaign: export RECORDER_KILLS ?= 200
+recorder-campaign: export RECORDER_HOURS ?= 12
+recorder-campaign: export RECORDER_DAYS ?= 7
+recorder-campaign: export RECORDER_LOAD_SECONDS ?= 600
+recorder-campaign: export RECORDER_BURST_SECONDS ?= 20
+recorder-campaign: export RECORDER_SERVING_SECONDS ?= 20
+recorder-campaign: build ## kill, load and simulate the recorder for an hour, and write test/recorder/RESULTS.md
+	$(TEST) '' --parallel=1 test/recorder/recorder- test/recorder/simulated-hours.campaign test/recorder/serving
 
 MINUTES ?= 20
 soak: build ## load the executable for MINUTES=20, half of them with attackers, and write test/soak/RESULTS.md

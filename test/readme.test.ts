@@ -73,8 +73,8 @@ describe.each(PAGES)('%s', (page) => {
   test('names commands and targets of make that exist', () => {
     const commands = new Set(program.commands.map((command) => command.name()));
     for (const [, noun] of text.matchAll(/dist\/bookreel ([a-z]\w*)/g)) expect([...commands]).toContain(noun!);
-    const targets = new Set([...read('Makefile').matchAll(/^([a-z]+):.*## /gm)].map(([, name]) => name!));
-    for (const [, name] of text.matchAll(/`make ([a-z]+)/g)) expect([...targets]).toContain(name!);
+    const targets = new Set([...read('Makefile').matchAll(/^([a-z-]+):.*## /gm)].map(([, name]) => name!));
+    for (const [, name] of text.matchAll(/`make ([a-z-]+)/g)) expect([...targets]).toContain(name!);
   });
 });
 

@@ -1,0 +1,122 @@
+import { expect, test } from 'bun:test';
+import { FIRST_MS, SEVEN_COINS, simulatedHours } from './simulated-hours.ts';
+
+const FIVE_MS = 300_000;
+const slugAt = (index: number, coin = 'btc') => `${coin}-updown-5m-${(FIRST_MS + index * FIVE_MS) / 1000}`;
+
+test('an hour of seven coins is recorded whole: every first book before its window, no window missed', async () => {
+  const { proxy, status, late, overdue, windows, wrong } = await simulatedHours({
+    ...{ hours: 1, coins: SEVEN_COINS, timeframes: ['5m', '15m'], eventsPerSecond: 0.1 },
+  });
+  expect({ late, overdue, wrong }).toEqual({ late: [], overdue: [], wrong: [] });
+  expect(windows).toBe(7 * 16);
+  const { assetsMax, refusedOpenings, refusedDuplicates, silentlyDropped, slugsMax } = proxy.counts;
+  expect(assetsMax).toBeLessThanOrEqual(200);
+  expect(slugsMax).toBeLessThanOrEqual(100);
+  expect({ refusedOpenings, refusedDuplicates, silentlyDropped }).toEqual({
+    ...{ refusedOpenings: 0, refusedDuplicates: 0, silentlyDropped: 0 },
+  });
+  expect(status.totals).toMatchObject({ windowsMissed: 0, gaps: 0 });
+});
+
+const HALF_HOUR = { hours: 0.5, coins: ['btc', 'eth'], timeframes: ['5m'], eventsPerSecond: 0.4 } as const;
+
+test('a socket that is frozen with PONG alive is noticed within 30 s, and costs nothing', async () => {
+  const noticed: number[] = [];
+  const { wrong } = await simulatedHours({
+    ...HALF_HOUR,
+    prepare: (proxy, clock) => {
+      for (const minute of [3, 8, 14]) {
+        clock.after(19 * 60_000 + minute * 60_000, () => {
+          const link = proxy.links[minute % proxy.links.length]!;
+          link.freeze();
+          const frozenUs = clock.nowUs();
+          const look = () => {
+            if (proxy.links.includes(link)) clock.after(100, look);
+            else noticed.push((clock.nowUs() - frozenUs) / 1_000_000);
+          };
+          look();
+        });
+      }
+    },
+  });
+  expect(wrong).toEqual([]);
+  expect(noticed).toHaveLength(3);
+  expect(Math.max(...noticed)).toBeLessThanOrEqual(30);
+});
+
+test('Gamma that is a minute late, and lists markets without ids for minutes, costs no window', async () => {
+  const { wrong, late, windows } = await simulatedHours({
+    ...HALF_HOUR,
+    prepare: ({ gamma }) => Object.assign(gamma, { lateMs: 60_000, idsLateMs: 240_000 }),
+  });
+  expect({ wrong, late, windows }).toEqual({ wrong: [], late: [], windows: 12 });
+});
+
+test('a slug that never comes is a missed window, and so is one with the market of another year', async () => {
+  const [never, wrongYear] = [slugAt(1), slugAt(2, 'eth')];
+  const { wrong, status, log } = await simulatedHours({
+    ...HALF_HOUR,
+    prepare: ({ gamma }) => {
+      gamma.never.add(never);
+      gamma.wrongYear.add(wrongYear);
+    },
+  });
+  expect(status.missed.map(({ slug }) => slug).sort()).toEqual([never, wrongYear].sort());
+  expect(status.totals.windowsMissed).toBe(2);
+  expect(log.filter((line) => line.includes(never) || line.includes(wrongYear))).toHaveLength(2);
+  expect(wrong.filter((line) => !line.includes(never) && !line.includes(wrongYear))).toEqual([]);
+});
+
+test('subscriptions that are never answered on one socket, and frames lost there, cost nothing', async () => {
+  const { wrong, late, proxy } = await simulatedHours({
+    ...HALF_HOUR,
+    proxy: { faultsOf: (number) => (number % 2 === 1 ? { unanswered: 2, drop: 0.03 } : {}) },
+  });
+  expect({ wrong, late }).toEqual({ wrong: [], late: [] });
+  expect(proxy.counts.unanswered).toBeGreaterThan(1);
+});
+
+test.each([429, 403])('sockets that are refused with %d are tried again after a minute', async (status) => {
+  const attempts: number[] = [];
+  const { wrong } = await simulatedHours({
+    ...HALF_HOUR,
+    prepare: (proxy, clock) => {
+      // Before the first window: connections end, and are refused.
+      clock.after(15 * 60_000, () => {
+        proxy.refuse(/^\/ws/, status, 150_000);
+        for (const link of proxy.links) link.kill();
+        const { requests } = proxy.counts;
+        const look = (count: number) => {
+          const present = requests.get('/ws/market') ?? 0;
+          if (present > count) attempts.push(clock.nowUs() / 1_000_000);
+          if (attempts.length < 6) clock.after(50, () => look(present));
+        };
+        look(0);
+      });
+    },
+  });
+  expect(wrong).toEqual([]);
+  const [first, ...others] = attempts;
+  expect(others.filter((at) => at > first! + 5 && at < first! + 55)).toEqual([]);
+});
+
+test('the restart of the venue (425) is a gap with its reason, and nothing else is lost', async () => {
+  const { wrong, status } = await simulatedHours({
+    ...HALF_HOUR,
+    prepare: (proxy, clock) => {
+      clock.after(19 * 60_000 + 7 * 60_000, () => {
+        proxy.refuse(/^\//, 425, 90_000);
+        for (const link of proxy.links) link.kill('restart');
+      });
+    },
+  });
+  const struck = [slugAt(1), slugAt(1, 'eth')];
+  expect(wrong.filter((line) => !struck.some((slug) => line.startsWith(slug)))).toEqual([]);
+  expect(new Set(status.gaps.map(({ slug }) => slug))).toEqual(new Set(struck));
+  for (const { fromMs, toMs, reason } of status.gaps) {
+    expect(reason).toContain('restart');
+    expect(fromMs).toBeLessThanOrEqual(FIRST_MS + 7 * 60_000 + 5000);
+    expect(toMs).toBeLessThanOrEqual(FIRST_MS + 8.5 * 60_000 + 20_000);
+  }
+});
