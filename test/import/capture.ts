@@ -31,7 +31,7 @@ export interface Contents {
   /** Snapshots of all instants: more than `books` if an instant has several. */
   readonly snapshots: number;
   readonly gaps: readonly { readonly fromMs: number; readonly toMs: number; readonly reason: string }[];
-  /** An export without the ids of records, as sorted lines. */
+  /** An export without the ids and arrivals of records, as sorted lines. */
   readonly exported: readonly string[];
   /** Instants of which no hash proves the book. */
   readonly unproved: ReadonlySet<string>;
@@ -75,7 +75,8 @@ async function contentsOf(archive: Archive): Promise<Omit<Contents, 'report'>> {
   }
   const lines = (await exported(archive, 'ndjson')).bytes.toString().trimEnd().split('\n');
   const withoutIds = lines.map((line) => {
-    const { id, updatedAt, createdAt, ...record } = JSON.parse(line);
+    // Arrivals are no part of a record: the import that first stores a book decides them.
+    const { id, updatedAt, createdAt, receivedAt, ...record } = JSON.parse(line);
     return JSON.stringify(record);
   });
   return { books, unproved, snapshots, gaps: archive.gaps.list(market.key), exported: withoutIds.sort() };

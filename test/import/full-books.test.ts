@@ -117,13 +117,15 @@ test.skipIf(REAL_BOOKS === undefined)(
     }
     for (const file of files) {
       copyFileSync(join(REAL_BOOKS!, file), join(asParquet.path, file));
-      const source = { file: await asyncBufferFromFile(join(REAL_BOOKS!, file)), columns: ['raw_data'] };
-      const messages = (await parquetReadObjects(source)).map(({ raw_data }) => `${raw_data}\n`);
-      writeFileSync(join(asLines.path, `${file}.jsonl`), messages.join(''));
+      const source = { file: await asyncBufferFromFile(join(REAL_BOOKS!, file)), columns: ['raw_data', 'timestamp'] };
+      const rows = await parquetReadObjects(source);
+      const messages = rows.map(({ raw_data: payload, timestamp: received_at }) => ({ received_at, payload }));
+      writeFileSync(join(asLines.path, `${file}.jsonl`), lines(messages));
     }
     const [parquet, frames] = await Promise.all([exportOf(asParquet.path), exportOf(asLines.path)]);
     expect(frames).toBe(parquet);
     expect(frames).toContain('"snapshot"');
+    expect(frames).toContain('"receivedAt"');
     expect(frames).not.toContain('"gap"');
   },
 );
