@@ -98,9 +98,8 @@ export interface WatchedPage extends AsyncDisposable {
   refused(atLeast?: number): Promise<readonly string[]>;
 }
 
-/** One browser for pages that follow each other: its start takes as long as a page. */
-const shared: { browser?: Promise<Browser>; pages: number; closing?: Timer } = { pages: 0 };
-const LINGER_MS = 1000;
+/** One browser for all pages that are open: its start takes as long as a page. It ends with the last one that uses it. */
+const shared: { browser: Promise<Browser> | undefined; users: number } = { browser: undefined, users: 0 };
 
 async function launch(): Promise<Browser> {
   const { chromium } = (await import(LIBRARY)) as Playwright;
@@ -111,27 +110,24 @@ async function launch(): Promise<Browser> {
   });
 }
 
-async function openContext(): Promise<Context> {
-  shared.pages += 1;
-  clearTimeout(shared.closing);
-  shared.browser ??= launch();
-  return await (await shared.browser).newContext();
+/** Keeps the browser between pages that follow each other, until `releaseBrowser`. */
+export function keepBrowser(): void {
+  shared.users += 1;
 }
 
-async function closeContext(context: Context): Promise<void> {
-  await context.close();
-  shared.pages -= 1;
-  if (shared.pages > 0) return;
-  shared.closing = setTimeout(async () => {
-    const { browser } = shared;
-    delete shared.browser;
-    await (await browser)?.close();
-  }, LINGER_MS);
+export async function releaseBrowser(): Promise<void> {
+  shared.users -= 1;
+  if (shared.users > 0) return;
+  const { browser } = shared;
+  shared.browser = undefined;
+  await (await browser)?.close();
 }
 
 /** Opens a blank page with a profile of its own. */
 export async function openPage(): Promise<WatchedPage> {
-  const context = await openContext();
+  keepBrowser();
+  shared.browser ??= launch();
+  const context = await (await shared.browser).newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   const asked: string[] = [];
@@ -162,6 +158,9 @@ export async function openPage(): Promise<WatchedPage> {
           refusedByPolicy.length < ${atLeast} ? setTimeout(look, ${POLL_MS}) : resolve(refusedByPolicy.splice(0));
         look();
       })`),
-    [Symbol.asyncDispose]: async () => await closeContext(context),
+    [Symbol.asyncDispose]: async () => {
+      await context.close();
+      await releaseBrowser();
+    },
   };
 }

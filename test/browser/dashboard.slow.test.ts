@@ -6,7 +6,7 @@ import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { finished, printed, type RunningServer, startServer } from '../support/executable.ts';
-import { HAS_CHROMIUM, openPage, type Page } from './chromium.ts';
+import { HAS_CHROMIUM, keepBrowser, openPage, type Page, releaseBrowser } from './chromium.ts';
 
 const SECRET = 'secret-of-a-browser-test';
 const MARKETS = '/v1/btc/markets?limit=1';
@@ -22,6 +22,8 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
   let provider: RealProvider;
   let server: RunningServer;
 
+  beforeAll(keepBrowser);
+  afterAll(releaseBrowser);
   beforeAll(async () => {
     const [port, providerPort] = [await freePort(), await freePort()];
     origin = `http://127.0.0.1:${port}`;

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
-import { HAS_CHROMIUM, openPage } from './chromium.ts';
+import { HAS_CHROMIUM, keepBrowser, openPage, releaseBrowser } from './chromium.ts';
 import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets } from './market-page.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
@@ -13,6 +13,8 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
   const data = join(directory.path, 'data');
   let server: RunningServer;
   let key: string;
+  beforeAll(keepBrowser);
+  afterAll(releaseBrowser);
   beforeAll(async () => {
     server = await startServer(data, ['--demo']);
     ({ key } = await issueKey(data));

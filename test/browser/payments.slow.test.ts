@@ -5,7 +5,7 @@ import { writePaymentSettings } from '../billing/paid-service.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { printed, type RunningServer, startServer } from '../support/executable.ts';
-import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+import { HAS_CHROMIUM, keepBrowser, openPage, releaseBrowser, type WatchedPage } from './chromium.ts';
 
 const ADA = 'ada@example.com';
 const SIGNER = `window.ethereum = {
@@ -35,6 +35,8 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
   const data = join(directory.path, 'data');
   let anvil: Anvil;
   let server: RunningServer;
+  beforeAll(keepBrowser);
+  afterAll(releaseBrowser);
   beforeAll(async () => {
     anvil = await startAnvil();
     await printed(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
