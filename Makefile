@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace paint screenshots crash clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -63,6 +63,9 @@ build: $(BINARY) ## compile the executable dist/bookreel
 
 run: build ## build, import the simulated recordings, serve on 127.0.0.1:8080, and print a request
 	@exec $(BINARY) serve --demo --data $(DATA) --host $(HOST) --port $(PORT)
+
+record: build ## record from a venue of this machine that misbehaves, and show sockets, windows, gaps and lag each second
+	@$(BUN) test/recorder/shown.ts
 
 sign-in: build ## the same, with a mail server and an OpenID provider of this machine to try sign-in with
 	@$(BUN) test/web/try-sign-in.ts $(DATA) $(PORT)

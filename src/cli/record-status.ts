@@ -50,7 +50,7 @@ Examples:
 }
 
 /** The state of a recorder as text: a sentence, its problems, tables, and figures. */
-function recorderText(screen: Screen, reading: RecorderReading, nowMs: InstantMs): string {
+export function recorderText(screen: Screen, reading: RecorderReading, nowMs: InstantMs): string {
   const problems = recorderProblems(reading, nowMs).map(
     (problem) => `${styled(screen.outHasColour, 'red', 'problem:')} ${printable(problem)}\n`,
   );
