@@ -10,7 +10,8 @@ interface Version {
 }
 
 const YEAR_MS = 365 * 86_400_000;
-const REMEMBERED_MAX = 20_000;
+/** More than are asked for in two hours. */
+const REMEMBERED_MAX = 400;
 
 /** How Gamma misbehaves: its answers are rewritten. */
 export class GammaFaults {
