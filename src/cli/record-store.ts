@@ -11,6 +11,8 @@ import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
 
 const RESTART_MS = 1000;
+/** A line with a gap that the recorder wrote, and has counted. */
+const GAP_LINE = /^\{"receivedAt":\d+,"gap":/;
 
 /** Imports lines of the journal like any recording. Throws an Error if they are not read to their end. */
 export function importLines(archive: Archive, clock: () => number): ImportLines {
@@ -18,6 +20,7 @@ export function importLines(archive: Archive, clock: () => number): ImportLines 
     const stored = async () => new Blob([text]).stream();
     const member: Member = { label: `'${name}'`, name, storedBytes: text.length, stored };
     const importer = new Importer(archive, { clock, codec: recorderJournal });
+    const stated = text.split('\n').filter((line) => GAP_LINE.test(line)).length;
     const { files, total, rejections } = await importer.run([{ path: name, name, named: true, member }]);
     archive.database.checkpoint();
     const [file] = files;
@@ -27,6 +30,7 @@ export function importLines(archive: Archive, clock: () => number): ImportLines 
       repeatedEvents: file?.kinds.find(({ kind }) => kind === REPEATED)?.ignored ?? 0,
       hashesMatched: hashesVerified + changeHashesVerified,
       hashesFailed: booksDamaged + changeHashesTried - changeHashesVerified,
+      gaps: Math.max(0, total.gaps - stated),
       doubtful: [...importer.doubtful],
       rejected: total.rejected === 0 ? null : { lines: total.rejected, reason: rejections[0]!.reason },
     };

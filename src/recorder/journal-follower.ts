@@ -57,7 +57,7 @@ export class JournalFollower {
 
   /** `isLast`: nothing follows soon, so nothing waits. */
   async store(until: JournalPosition, isLast: boolean): Promise<StoredCounts> {
-    const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 };
+    const sums = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, gaps: 0 };
     const doubtful = new Set<string>();
     const refused: NonNullable<StoredCounts['rejected']>[] = [];
     const importAll = async (lines: readonly WaitingLine[], name: string) => {

@@ -50,6 +50,8 @@ export interface StoredCounts {
   readonly repeatedEvents: number;
   readonly hashesMatched: number;
   readonly hashesFailed: number;
+  /** Gaps that hashes and books show, besides those that the recorder wrote. */
+  readonly gaps: number;
   /** The assets whose last messages were dropped, because hashes show that changes before them are missing. */
   readonly doubtful: readonly string[];
   /** True if the last lines wait for those that follow. */
@@ -59,7 +61,7 @@ export interface StoredCounts {
 }
 
 /** The counts of a part of the journal that are summed up. */
-export const COUNTED = ['repeatedEvents', 'hashesMatched', 'hashesFailed'] as const;
+export const COUNTED = ['repeatedEvents', 'hashesMatched', 'hashesFailed', 'gaps'] as const;
 
 /**
  * Stores the journal up to a position in the archive. It may be called again with a position that is already stored. `isLast`: nothing

@@ -10,7 +10,7 @@ import { frameEnds } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
-const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, doubtful: [], rejected: null };
+const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, gaps: 0, doubtful: [], rejected: null };
 
 const STORED = { ...NOTHING, isWaiting: false };
 

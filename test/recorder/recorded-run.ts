@@ -15,7 +15,7 @@ type Choice = 'coins' | 'timeframes' | 'sockets' | 'aheadMs' | 'once' | 'before'
 /** The journal is written at least this often, so that a fast clock does not fill its queue. */
 const STEP_MS = 10_000;
 const NOTHING = {
-  ...{ repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0 },
+  ...{ repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, gaps: 0 },
   ...{ doubtful: [], isWaiting: false, rejected: null },
 };
 
