@@ -50,6 +50,8 @@ export async function storeForParent(
     try {
       const { isLast, ...until } = parsedJson(line) as JournalPosition & { readonly isLast: boolean };
       print(JSON.stringify(await store(until, isLast)));
+      // The memory of an import is not used before the next one.
+      Bun.gc(true);
     } catch (error) {
       print(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
     }

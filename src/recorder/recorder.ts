@@ -22,7 +22,8 @@ import { type ScheduledWindow, windowsUntil } from './window-schedule.ts';
 const LOOK_MS = 1000;
 /** Gamma is asked again after this time, plus up to twice as much at random. */
 const LIST_MS = 5000;
-const STORE_MS = 5000;
+/** From the start of one store to that of the next, if it does not take longer. With a second of writing, the archive is six seconds behind. */
+const STORE_MS = 4000;
 const EVIDENCE_MS = 10_000;
 /** An asset is silent after this time without a message, and so is a connection. */
 const SILENT_MS = 20_000;
@@ -101,7 +102,7 @@ export interface RecorderOptions {
 
 /**
  * Records the up-or-down markets of the venue: finds their windows by the clock, subscribes their assets on several sockets, writes all
- * frames to the journal, and stores the journal every five seconds. Where messages are missing it writes a gap.
+ * frames to the journal, and stores the journal every four seconds. Where messages are missing it writes a gap.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
@@ -213,8 +214,12 @@ export class Recorder {
   }
 
   /** One store at a time: an archive that another import keeps busy must not collect them. */
-  #storeLater(): void {
-    this.#after(STORE_MS, () => void this.store().finally(() => this.#storeLater()));
+  #storeLater(pauseMs = STORE_MS): void {
+    this.#after(pauseMs, () => {
+      const startUs = this.#clock.nowUs();
+      const takenMs = () => (this.#clock.nowUs() - startUs) / US_PER_MS;
+      void this.store().finally(() => this.#storeLater(Math.max(0, STORE_MS - takenMs())));
+    });
   }
 
   /** The gaps that the recorder wrote since its start. */
