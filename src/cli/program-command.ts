@@ -1,5 +1,6 @@
 import { Command, type CommandUnknownOpts, type OptionValues } from '@commander-js/extra-typings';
 import type { Change } from '../account/change.ts';
+import { DomainError } from '../domain/errors.ts';
 import { openRegistry, type RegistryOptions } from '../store/registry.ts';
 import type { Terminal } from './terminal.ts';
 import { notingNew } from './with-archive.ts';
@@ -20,6 +21,22 @@ export type OptionsOf<Declare extends (...given: never[]) => Pick<CommandUnknown
 /** A command of the program, which gives it its global options. */
 export function programCommand(name: string): Command<[], NoOptions, GlobalOptions> {
   return new Command<[], NoOptions, GlobalOptions>(name);
+}
+
+/** Refuses a word that is none of a command's commands: the parser would pass it to the default one, `start`, as an argument. */
+export function refuseOtherVerbs(command: CommandUnknownOpts, start: CommandUnknownOpts): void {
+  command.hook('preSubcommand', ({ args: [word] }, chosen) => {
+    if (chosen !== start || word === undefined || word === start.name() || word.startsWith('-')) return;
+    const visible = command
+      .createHelp()
+      .visibleCommands(command)
+      .map((known) => known.name());
+    const names = visible.filter((name) => name !== 'help').join(', ');
+    throw new DomainError(
+      'invalid-parameter',
+      `there is no command '${command.name()} ${word}': choose one of ${names}`,
+    );
+  });
 }
 
 /** The end of a command's help: `commands` without the name of the program. */

@@ -18,7 +18,7 @@ import { ServeLock } from '../store/serve-lock.ts';
 import { windowOfSlug } from '../venue/slug.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
-import { examples, type OptionsOf, programCommand } from './program-command.ts';
+import { examples, type OptionsOf, programCommand, refuseOtherVerbs } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
 import { importLines, StoringProcess, storeForParent } from './record-store.ts';
 import { openLog } from './service-log.ts';
@@ -42,13 +42,15 @@ type RecordOptions = OptionsOf<typeof declared>;
 /** `bookreel record` is `bookreel record start`. */
 export function recordCommand(terminal: Terminal): CommandUnknownOpts {
   const start = startCommand(terminal);
-  return programCommand('record')
+  const command = programCommand('record')
     .description("record the venue's markets: the archive fills itself")
     .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
     .addCommand(start, { isDefault: true })
     .addCommand(recordStatusCommand(terminal))
     .addCommand(storeCommand(terminal), { hidden: true })
     .addHelpText('after', helpOf('record'));
+  refuseOtherVerbs(command, start);
+  return command;
 }
 
 function declared() {

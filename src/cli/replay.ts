@@ -15,7 +15,7 @@ import { viewSite } from '../web/view/view-site.ts';
 import { certificateFiles } from './certificate.ts';
 import { Listener, originOf } from './listening.ts';
 import { PresentLog } from './present-log.ts';
-import { type OptionsOf, programCommand } from './program-command.ts';
+import { type OptionsOf, programCommand, refuseOtherVerbs } from './program-command.ts';
 import { addSelectionFlags, requestOf } from './replay-selection.ts';
 import { ReplayStatus } from './replay-status.ts';
 import { steeringCommands } from './replay-steering.ts';
@@ -43,13 +43,8 @@ export function replayCommand(terminal: Terminal): CommandUnknownOpts {
   const command = programCommand('replay')
     .description("replay recordings in the venue's own protocol: bots run on them as if they were live")
     .configureHelp({ visibleOptions: () => start.createHelp().visibleOptions(start) })
-    .addCommand(start, { isDefault: true })
-    .hook('preSubcommand', ({ args: [word] }, chosen) => {
-      if (chosen !== start || word === undefined || word === start.name() || word.startsWith('-')) return;
-      // The parser would pass the word to the default command as an argument.
-      const names = command.commands.map((known) => known.name()).join(', ');
-      throw new DomainError('invalid-parameter', `there is no command 'replay ${word}': choose one of ${names}`);
-    });
+    .addCommand(start, { isDefault: true });
+  refuseOtherVerbs(command, start);
   for (const steering of steeringCommands(terminal)) command.addCommand(steering);
   return command.addHelpText('after', helpOf('replay'));
 }

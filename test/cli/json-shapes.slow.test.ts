@@ -87,6 +87,7 @@ const OTHERS = [
   ...['start', 'list', 'show', 'create', 'pause', 'resume', 'step', 'seek', 'speed', 'stop'].map(
     (verb) => `replay ${verb}`,
   ),
+  ...['record start', 'record store'],
 ];
 
 beforeAll(() => {

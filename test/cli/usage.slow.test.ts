@@ -114,6 +114,7 @@ describe('usage errors', () => {
     [['export', '--format', 'xml'], "'xml' is invalid: allowed choices are ndjson, msgpack"],
     [['replay', 'seek', 'noon'], "bookreel: 'noon' is invalid for argument 'instant': it must be Unix milliseconds"],
     [['replay', 'shwo'], "there is no command 'replay shwo': choose one of start, list, show, create"],
+    [['record', 'stats'], "there is no command 'record stats': choose one of start, status"],
     [['replay', 'start', 'extra'], "too many arguments for 'start'"],
     [['serve', '--port', '80a'], 'integer from 0 to 65535'],
     [['serve', '--port', ''], 'integer from 0 to 65535'],
