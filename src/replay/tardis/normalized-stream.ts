@@ -34,8 +34,8 @@ class NormalizedStream implements TardisStream {
   readonly #needed: ReadonlySet<string>;
   readonly #computations = new Map<string, readonly Computation[]>();
   readonly #texts = new RecordTexts();
-  /** The time of the last record that was used. */
-  #lastMs: InstantMs | undefined;
+  /** The last record that was used, and its place in the order of the stream. */
+  #last: { readonly localMs: InstantMs; readonly localTimestamp: Date } | undefined;
   /** True if nothing was sent since the last disconnect. */
   #isDisconnected = false;
   readonly #items = this.#play();
@@ -70,7 +70,7 @@ class NormalizedStream implements TardisStream {
       const records = recordsOf(event).filter((record) => this.#isWanted(record));
       if (records.length === 0) yield rest;
       for (const record of records) {
-        this.#lastMs = localMs;
+        this.#last = { localMs, localTimestamp: record.localTimestamp };
         this.#isDisconnected = false;
         const made: TardisRecord[] = this.#wanted.has(record.type) ? [record] : [];
         for (const computation of this.#computationsOf(record.symbol)) made.push(...computation.of(record));
@@ -94,12 +94,12 @@ class NormalizedStream implements TardisStream {
 
   /** Starts computations again if the client wants disconnects; otherwise they continue with the books of the new connection. */
   #disconnect(): StreamItem | undefined {
-    const localMs = this.#lastMs;
-    if (!this.#options.withDisconnects || localMs === undefined || this.#isDisconnected) return undefined;
+    if (!this.#options.withDisconnects || this.#last === undefined || this.#isDisconnected) return undefined;
+    const { localMs, localTimestamp } = this.#last;
     this.#isDisconnected = true;
     this.#computations.clear();
     const { assetIds: symbols } = this.#options;
-    const record = { type: 'disconnect', exchange: EXCHANGE, localTimestamp: new Date(localMs), symbols } as const;
+    const record = { type: 'disconnect', exchange: EXCHANGE, localTimestamp, symbols } as const;
     return { kind: 'text', text: this.#texts.text(record), localMs };
   }
 }
