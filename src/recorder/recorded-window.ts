@@ -13,7 +13,7 @@ const UNSUBSCRIBED_AFTER_MS = 60_000;
 const ASKED_AFTER_MS = [120_000, 300_000, 600_000, 1_800_000];
 const US_PER_MS = 1000;
 
-/** What an earlier recorder recorded of a window: its market, and from when on each outcome is missing (up, down); null without a book. */
+/** A window that an earlier recorder had begun: its market, and from when on each outcome is missing (up, down); null without a book. */
 export interface EarlierRecording {
   readonly conditionId: string;
   readonly fromMs: readonly (InstantMs | null)[];

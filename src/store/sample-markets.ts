@@ -29,7 +29,10 @@ export class SampleMarkets {
     });
   }
 
-  /** Of the latest markets with books whose windows ended before the day, the one with the most snapshots: of those that are recorded for half of their window, if any is. Ties: the latest. */
+  /**
+   * The market with the most snapshots among the latest with books whose windows ended before the day: among those that are recorded for
+   * half of their window, if any is. Ties: the latest.
+   */
   #ofCoin(coin: string, dayMs: InstantMs): StoredMarket | undefined {
     const { markets, recordedTimes, snapshotTotals } = this.#archive;
     const chosen = this.#chosen.get(coin);

@@ -7,7 +7,7 @@ import { explained } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
 export const RECORD_LOCK_FILE = 'record.lock';
-/** What one process at a time may do with a data directory: the file of the lock, and what another process is doing. */
+/** The uses of a data directory by one process at a time: the file of the lock, and what another process is doing. */
 const LOCKS = {
   serve: [LOCK_FILE, 'is being served'],
   record: [RECORD_LOCK_FILE, 'is being recorded into'],

@@ -17,7 +17,7 @@ interface TierCardContent {
   readonly tier: Tier;
   /** The tier of the person who sees it. */
   readonly isPresent: boolean;
-  /** What the person can do about it. */
+  /** The action that the person can take. */
   readonly children: ComponentChildren;
 }
 

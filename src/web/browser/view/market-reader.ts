@@ -101,7 +101,7 @@ export interface RecordedSpans {
   readonly window: Span;
   /** The window, and what is recorded before and after it. */
   readonly limits: Span;
-  /** What is shown at first: the window, or if less than half of it is recorded, that part with some time around it. */
+  /** The times that are shown at first: the window, or if less than half of it is recorded, that part with some time around it. */
   readonly first: Span;
   /** Its first instant that has a book of each recorded outcome. */
   readonly firstMs: number;
