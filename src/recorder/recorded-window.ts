@@ -27,8 +27,8 @@ export class WindowRecord {
   asked = 0;
   isSubscribed = false;
   isMissed = false;
-  /** True once its assets were subscribed, or it was given up. */
-  hasRecorded = false;
+  /** True once its assets were subscribed, or its end has come without: then nothing of an earlier recorder is left to write. */
+  isSettled = false;
   readonly earlier: EarlierRecording | undefined;
   #market: MarketStatement | undefined;
   #isResolved = false;

@@ -327,7 +327,7 @@ export class Recorder {
     const ids = record.assets.map(({ id }) => id);
     if (isWanted && !record.isSubscribed) {
       for (const asset of record.assets) this.#watched.set(asset.id, asset);
-      record.hasRecorded = true;
+      record.isSettled = true;
       for (const [index, asset] of record.assets.entries()) {
         const fromMs = record.earlier?.fromMs[index] ?? null;
         if (fromMs !== null) asset.loseSince(fromMs, NOT_RUNNING);
@@ -342,13 +342,13 @@ export class Recorder {
       this.#totals.windows += 1;
     }
     if (record.isSubscribed && nowMs >= window.startMs) this.#loseUnbegun(record);
-    if (nowMs >= window.endMs && !record.hasRecorded) {
-      record.hasRecorded = true;
+    if (nowMs >= window.endMs && !record.isSettled) {
+      record.isSettled = true;
       this.#writeEarlier(window.slug, window.endMs);
     }
     const { once, afterMs = 0 } = this.#options;
     const isOver = nowMs >= window.endMs + afterMs && !isWanted;
-    // The winner is asked for once more a moment later.
+    // Gamma may not answer: the end waits for it a moment only.
     const isAnswered = record.asked > 0 || market === undefined || nowMs >= window.endMs + afterMs + EVIDENCE_MS;
     if (once === window.slug && isOver && isAnswered) this.#end('over');
   }
@@ -446,10 +446,9 @@ export class Recorder {
    */
   #loseUncovered(id: string, ended: MarketChannel, reason: string): void {
     const others = this.#shards.lanesOf(id).flatMap((lane) => lane.channels.filter(({ books }) => books.has(id)));
-    const aliveUs = Math.max(...[ended, ...others].map((channel) => channel.lastAliveUs));
-    const silentUs = this.#clock.nowUs() - aliveUs;
-    if (others.length > 0 && silentUs < ALIVE_MS_MAX * US_PER_MS && others.some((one) => one.lastAliveUs === aliveUs))
-      return;
+    const limitUs = this.#clock.nowUs() - ALIVE_MS_MAX * US_PER_MS;
+    if (others.some(({ lastAliveUs }) => lastAliveUs > limitUs)) return;
+    const aliveUs = Math.max(...[ended, ...others].map(({ lastAliveUs }) => lastAliveUs));
     this.#watched.get(id)?.lose(Math.floor(aliveUs / US_PER_MS), `no socket was open (${reason})`);
   }
 

@@ -68,6 +68,22 @@ test('a slug that never comes is a missed window, and so is one with the market 
   expect(wrong.filter((line) => !line.includes(never) && !line.includes(wrongYear))).toEqual([]);
 });
 
+test('A socket that ends costs nothing while another one is alive, also if the one that ended had brought the last frame.', async () => {
+  const { wrong, status } = await simulatedHours({
+    ...HALF_HOUR,
+    ...{ coins: ['btc'], eventsPerSecond: 4 },
+    // Frames of odd sockets arrive after those of even ones.
+    proxy: { faultsOf: (number) => (number % 2 === 1 ? { delayMsMax: 90 } : {}) },
+    prepare: (proxy, clock) => {
+      for (const minute of [1, 3, 6, 9, 12, 16, 21, 26]) {
+        clock.after((19 + minute) * 60_000, () => proxy.links.find(({ number }) => number % 2 === 1)?.kill());
+      }
+    },
+  });
+  expect(wrong).toEqual([]);
+  expect(status.totals.gaps).toBe(0);
+});
+
 test('subscriptions that are never answered on one socket, and frames lost there, cost nothing', async () => {
   const { wrong, late, proxy } = await simulatedHours({
     ...HALF_HOUR,

@@ -7,7 +7,7 @@ const KEPT_US = 60_000_000;
  * Joins the frames that several sockets bring of one channel. An event (type, asset, venue time, price, side, size, hash) that a
  * socket brings for the n-th time is new if no other socket has brought it n times: events that the venue states twice stay two.
  *
- * Of the changes of one level at one time the last one counts, and a socket brings them in the venue's order. A socket may lose the
+ * The last change of a level at one time counts, and a socket brings the changes in the venue's order. A socket may lose the
  * first of two, or bring it again: so a change that is not new is taken once more if the socket brought the one taken last before it.
  */
 export class SocketMerge {
