@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { REPEATED, recorderJournal } from '../import/codecs/recorder-journal.ts';
 import type { Member } from '../import/containers/member.ts';
 import { Importer } from '../import/importer.ts';
-import { isFields, parsedJson } from '../record/fields.ts';
+import { parsedJson } from '../record/fields.ts';
 import type { JournalPosition } from '../recorder/journal.ts';
 import type { ImportLines } from '../recorder/journal-follower.ts';
 import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
@@ -77,10 +77,11 @@ export class StoringProcess implements Disposable {
       child.process.stdin.write(`${JSON.stringify({ ...until, isLast })}\n`);
       child.process.stdin.flush();
       const { value, done } = await child.lines.next();
-      const answer = done === true ? undefined : parsedJson(value);
-      if (!isFields(answer)) throw new Error('the process that stores has ended');
-      if (typeof answer.error === 'string') throw new Error(answer.error);
-      return answer as unknown as StoredCounts;
+      if (done === true) throw new Error('the process that stores has ended');
+      // The other side is `storeForParent`, of the same executable.
+      const answer = JSON.parse(value) as StoredCounts | { readonly error: string };
+      if ('error' in answer) throw new Error(answer.error);
+      return answer;
     } catch (error) {
       if (child.process.exitCode !== null || child.process.signalCode !== null) {
         this.#child = undefined;

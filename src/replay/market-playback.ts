@@ -90,7 +90,7 @@ export class MarketPlayback {
     mirror: MirrorMode,
     isByArrival = false,
   ) {
-    // What came before that had arrived.
+    // Delays are capped: earlier records have all arrived by then.
     const atMs = isByArrival ? Math.max(0, fromMs - DELAY_MAX_MS) : fromMs;
     this.#isByArrival = isByArrival;
     this.#ticks = ticks;

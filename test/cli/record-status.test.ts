@@ -66,7 +66,7 @@ describe('record status', () => {
       'LAST END': 'it was replaced after 45 minutes',
     });
     const windows = rowsUnder(stdout, 'WINDOW');
-    // What is resolved is no news.
+    // Resolved windows are left out.
     expect(windows.map(({ STATE }) => STATE)).toEqual([
       'recording',
       'recording',

@@ -19,7 +19,7 @@ if (HAS_EXECUTABLE)
   contractSuite(NAME, openExecutable, { parts: ['account', 'outside /v1', 'the script of the reference', 'access'] });
 else test.skip(`${NAME} (needs make build)`, () => {});
 
-/** Of the spellings of parameters one in this number is compared: campaigns send all to an executable. */
+/** One spelling of a parameter in this number is compared; campaigns send all of them to an executable. */
 const COMPARED_EVERY = 5;
 
 const KINDS = [

@@ -49,7 +49,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
 const BILLING = /^\/v1\/billing\/(?!tiers$)/;
 const SCRIPT = /^\/docs\/scripts\/reference-[0-9a-f]{16}\.js$/;
 
-/** Of a service that is not known before the tests run. */
+/** Asks a service that is known only when the tests run. */
 const keyless =
   (suite: Suite): Client =>
   (...asked) =>

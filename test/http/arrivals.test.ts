@@ -90,7 +90,7 @@ const shown = ({ timestamp, outcome, receivedAt }: Answered) => [
   receivedAt === null ? undefined : receivedAt === undefined ? 'no field' : Date.parse(receivedAt),
 ];
 
-/** What a scan finds of a kind: those that had arrived, ascending; ties keep the order of the recording. */
+/** The records of a type that had arrived, found by a scan, ascending; ties keep the order of the recording. */
 function scanned(type: string, receivedByMs = Infinity): readonly Recorded[] {
   return RECORDS.filter((record) => record.type === type)
     .filter(({ timestampMs, receivedMs }) => (receivedMs ?? timestampMs) <= receivedByMs)

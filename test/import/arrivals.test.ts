@@ -283,7 +283,7 @@ interface Arrived {
   readonly ms: number;
   readonly outcome: Outcome;
   readonly timestampMs: number;
-  /** What it states: a change, or a whole book. */
+  /** A change, or a whole book. */
   readonly change?: string;
   readonly book?: string;
 }

@@ -33,6 +33,16 @@ function newJournal(directory: string) {
 }
 
 const frameAt = (seconds: number, frame: string) => ({ receivedUs: START_US + seconds * 1_000_000, socket: 1, frame });
+/** Writes three zstd frames with a line each, and returns the path of their file. */
+async function writeThree(directory: string, journal: Journal, written: readonly JournalPosition[]): Promise<string> {
+  for (const text of ['one', 'two', 'three']) {
+    journal.append(frameAt(5, text));
+    await journal.flush();
+  }
+  await journal.close();
+  return join(directory, 'journal', written[0]!.file);
+}
+
 const linesIn = (path: string) => Bun.zstdDecompressSync(readFileSync(path)).toString().trimEnd().split('\n');
 
 test('lines are in the file of the hour in which they arrived, as they arrived', async () => {
@@ -54,12 +64,7 @@ test('lines are in the file of the hour in which they arrived, as they arrived',
 test('What a killed process wrote in part is cut off, at every length, and the file goes on.', async () => {
   using directory = temporaryDirectory();
   const { journal, written } = newJournal(directory.path);
-  for (const text of ['one', 'two', 'three']) {
-    journal.append(frameAt(5, text));
-    await journal.flush();
-  }
-  await journal.close();
-  const path = join(directory.path, 'journal', written[0]!.file);
+  const path = await writeThree(directory.path, journal, written);
   const bytes = readFileSync(path);
   const ends = written.map(({ end }) => end);
   for (let length = 0; length <= bytes.length; length += 1) {
@@ -131,12 +136,7 @@ test('Each part of the journal is stored once, in order, over hours and restarts
 test('A frame that the disk has damaged is left out and reported, and those after it are stored.', async () => {
   using directory = temporaryDirectory();
   const { journal, written } = newJournal(directory.path);
-  for (const text of ['one', 'two', 'three']) {
-    journal.append(frameAt(5, text));
-    await journal.flush();
-  }
-  await journal.close();
-  const path = join(directory.path, 'journal', written[0]!.file);
+  const path = await writeThree(directory.path, journal, written);
   const bytes = readFileSync(path);
   // The content of the second frame, not its headers.
   bytes.fill(0xff, written[1]!.end - 12, written[1]!.end - 6);

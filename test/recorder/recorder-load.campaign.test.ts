@@ -24,7 +24,7 @@ test.each([
       '--frames',
       String(framesPerSecond / COINS.length),
     ]);
-    const [, url] = (await venue.said(/(http:\S+)/)) as unknown as [string, string];
+    const [, url = ''] = await venue.said(/(http:\S+)/);
     const recorder = new RecorderProcess(directory.path, url, ['--coin', COINS.join(), '--tf', '5m']);
     await using child = recorder.child;
     const first = await recorder.until(

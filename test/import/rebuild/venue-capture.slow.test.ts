@@ -112,7 +112,7 @@ function latestMs(frames: readonly Frame[]): number {
 describe.skipIf(CAPTURE === undefined)(
   'a real capture of 14 seconds of two markets (skipped where it is absent)',
   () => {
-    /** What all frames, in their order, make. */
+    /** The result of all frames, in their order. */
     let whole: Awaited<ReturnType<typeof rebuilt>>;
     beforeAll(async () => {
       capture = loadCapture(CAPTURE!);
