@@ -2,14 +2,16 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
+import { statedMapping } from '../import/inspection/fitting-mappings.ts';
 import { inspectedContainer } from '../import/inspection/inspected-container.ts';
 import type { InspectedTable } from '../import/inspection/inspected-table.ts';
 import { type Inspection, inspect } from '../import/inspection/inspection.ts';
 import { suggestedMapping } from '../import/inspection/suggested-mapping.ts';
+import { tried } from '../import/inspection/tried-mapping.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { json, printable, type Terminal } from './terminal.ts';
+import { json, printable, shellWord, type Terminal } from './terminal.ts';
 
 type InspectOptions = OptionsOf<typeof declared>;
 
@@ -159,19 +161,30 @@ function timeText({ name, times }: FieldSummary): string[] {
 }
 
 function importText(inspection: Inspection): string {
-  const { importPath, recording, tables } = inspection;
+  const { recording, tables } = inspection;
   if (recording !== undefined) return `'bookreel import' reads it as ${recording}\n`;
   if (tables.length === 0) return "no format fits: 'bookreel manual recordings' lists the formats\n";
   const texts = tables.map((found) => {
     const place = found.name === undefined ? '' : ` table ${printable(found.name)}`;
-    const shipped = found.mappings.map(
-      (name) => `the mapping ${name} fits${place}: bookreel import ${printable(importPath)} --map ${name}\n`,
-    );
+    const shipped = found.mappings.map((name) => shippedText(inspection, found, name, place));
     if (shipped.length > 0) return shipped.join('');
     const intro = `no format fits${place}; a mapping to start from (--mapping prints only this):`;
     return `${intro}\n\n${suggestedMapping(inspection, found)}`;
   });
   return texts.join('\n');
+}
+
+/** A command that works, or the keys that it lacks; and what the mapping makes of the first rows. */
+function shippedText(inspection: Inspection, found: InspectedTable, name: string, place: string): string {
+  const { toml, shown, open } = statedMapping(name, found.fields);
+  const trial = open.length > 0 ? [] : (tried(toml, found, inspection)?.lines ?? []);
+  const set = shown.map((text) => ` --set ${text}`).join('');
+  const command = `bookreel import ${shellWord(inspection.importPath)} --map ${name}${set}`;
+  const text =
+    open.length === 0
+      ? `the mapping ${name} fits${place}: ${command}`
+      : `the mapping ${name} fits${place}, and leaves open ${open.join(', ')}: state each with --set KEY=TEXT after '${command}' ('bookreel manual mappings' describes it)`;
+  return `${[text, ...trial].map(printable).join('\n')}\n`;
 }
 
 /** Each file of a directory, and each member of a container in it, in a row. */

@@ -11,7 +11,7 @@ import { madeTar, madeZip } from '../import/containers/made-archives.ts';
 import { temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { booksOf } from '../support/imported.ts';
-import { sampleMarket } from '../support/sample-records.ts';
+import { sampleMarket, UP_ASSET } from '../support/sample-records.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const AT_MS = 1776323405_123;
@@ -101,6 +101,8 @@ down = ["down"]
 [books]
 bids = { levels = "bids", price = 0, size = 1 }
 asks = { levels = "asks", price = 0, size = 1 }
+
+# Tried on 1 row, with time.unit = "s": 1 book.
 `,
     });
   });
@@ -184,10 +186,112 @@ asks = { levels = "asks", price = 0, size = 1 }
     expect(out).toContain('\nno format fits; a mapping to start from');
   });
 
-  test('names the mapping that fits a table', async () => {
+  test('names the mapping that fits a table, and the keys that it leaves open', async () => {
     const path = pathOf('books.db');
     const { out } = await inspected(path, '--table', 'candles');
-    expect(out).toEndWith(`\nthe mapping candles fits table candles: bookreel import ${path} --map candles\n`);
+    expect(out).toContain(
+      `\nthe mapping candles fits table candles, and leaves open coin_prices.coin, coin_prices.source, time.zone: state each with --set KEY=TEXT after 'bookreel import ${path} --map candles --set time.format=iso'`,
+    );
+  });
+
+  test('a command that inspect prints works as it stands, also for a path with spaces', async () => {
+    const path = pathOf('two words.db');
+    using database = new Database(path);
+    database.run(
+      'CREATE TABLE orderbook_snapshots (token_id TEXT, timestamp REAL, bids TEXT, asks TEXT, outcome TEXT)',
+    );
+    const level = '[{"price":"0.51","size":"3"}]';
+    database.run('INSERT INTO orderbook_snapshots VALUES (?, ?, ?, ?, ?)', [UP_ASSET, AT_MS, level, '[]', 'Up']);
+    const { out } = await inspected(path);
+    const command = `bookreel import '${path}' --map orderbook-snapshots --set time.unit=ms`;
+    expect(out).toEndWith(
+      `\nthe mapping orderbook-snapshots fits table orderbook_snapshots: ${command}\nTried on 1 row: 1 book.\nMarket records are needed too for 1 row: name a file with them (--markets).\n`,
+    );
+    using place = temporaryArchive();
+    const args = ['import', path, ...command.split("' ")[1]!.split(' '), '--markets', pathOf('market.ndjson')];
+    const terminal = captured();
+    expect([await run([...args, '--data', place.path], terminal), terminal.stderr()]).toEqual([EXIT.ok, '']);
+    unlinkSync(path);
+  });
+
+  const LEVELS = Array.from({ length: 20 }, (_, index) => index + 1);
+  const tableOf = (fields: Readonly<Record<string, unknown>>) =>
+    `${Object.keys(fields).join(',')}\n${Object.values(fields).join(',')}\n`;
+  const numbered = (name: (side: string, level: number) => string, value: (side: string, level: number) => unknown) =>
+    Object.fromEntries(
+      ['bid', 'ask'].flatMap((side) => LEVELS.map((level) => [name(side, level), value(side, level)] as const)),
+    );
+  const priceAt = (side: string, level: number) => (side === 'bid' ? 50 - level : 50 + level) / 100;
+  const ROW = { ts: AT_MS, slug: SLUG, side: 'Up' };
+
+  test('inspect tries each proposal on the first rows, and says what it would lose.', async () => {
+    const rows = { ...ROW, bid: 0.5, bid_size: 3, ask: 0.52, ask_size: 4, exchange_seq: 7 };
+    writeFileSync(pathOf('quotes.csv'), `${tableOf(rows)}${Object.values({ ...rows, ts: AT_MS + 1, bid_size: -1 })}\n`);
+    const { out } = await inspected(pathOf('quotes.csv'), '--mapping');
+    expect(out).toEndWith(
+      `\n# Tried on 2 rows, with time.unit = "ms": 1 quote.\n# Rejected: 1 row, row 3: bid_size -1 is negative.\n# Not read: exchange_seq.\n`,
+    );
+  });
+
+  test.each([
+    [
+      'p_1 and s_1',
+      numbered((side, level) => `${side}_p_${level}`, priceAt),
+      numbered(
+        (side, level) => `${side}_s_${level}`,
+        (_, level) => level,
+      ),
+    ],
+    [
+      'price_01 and vol_01',
+      numbered((side, level) => `${side}_price_${String(level).padStart(2, '0')}`, priceAt),
+      numbered(
+        (side, level) => `${side}_vol_${String(level).padStart(2, '0')}`,
+        (_, level) => level,
+      ),
+    ],
+  ])('twenty numbered levels of each side (%s) are one book', async (_, prices, sizes) => {
+    writeFileSync(pathOf('levels.csv'), tableOf({ ...ROW, ...prices, ...sizes }));
+    const { out } = await inspected(pathOf('levels.csv'), '--mapping');
+    expect(out).toContain('# Tried on 1 row, with time.unit = "ms": 1 book.\n');
+    expect(out).not.toContain('Not read');
+    const map = pathOf('levels.toml');
+    writeFileSync(map, out.replace('# unit = "ms"', 'unit = "ms"'));
+    using place = temporaryArchive();
+    expect(await run(['import', pathOf('levels.csv'), '--map', map, '--data', place.path], captured())).toBe(EXIT.ok);
+    expect(booksOf(place.archive, SLUG, 'up')[0]?.book).toEqual({
+      bidPrices: LEVELS.map((level) => priceAt('bid', level)),
+      bidSizes: LEVELS,
+      askPrices: LEVELS.map((level) => priceAt('ask', level)),
+      askSizes: LEVELS,
+    });
+  });
+
+  test('twenty numbered prices without sizes give TOML that can be read, of the first level', async () => {
+    writeFileSync(pathOf('prices.csv'), tableOf({ ...ROW, ...numbered((side, level) => `${side}_${level}`, priceAt) }));
+    const { out } = await inspected(pathOf('prices.csv'), '--mapping');
+    expect(Bun.TOML.parse(out)).toMatchObject({ midpoints: { bid: 'bid_1', ask: 'ask_1' } });
+    expect(out).toMatch(/^# Not read: bid_2, .* and 26 more\.$/m);
+  });
+
+  test('the outcome that won is of the market, not of the row', async () => {
+    writeFileSync(pathOf('winner.csv'), tableOf({ ts: AT_MS, slug: SLUG, winner: 'UP', up_bid: 0.5, up_ask: 0.6 }));
+    const { out } = await inspected(pathOf('winner.csv'), '--mapping');
+    const { market, outcome } = Bun.TOML.parse(out) as Record<string, unknown>;
+    expect([market, outcome]).toEqual([
+      { slug: 'slug', winner: { field: 'winner', up: ['UP'], down: ['down'] } },
+      undefined,
+    ]);
+  });
+
+  test('the best prices and the sizes of a side are a quote, however the size is named', async () => {
+    const sized = { best_bid_price: 0.5, bid_size: 3, best_ask_price: 0.52, ask_size: 4 };
+    writeFileSync(pathOf('best.csv'), tableOf({ ...ROW, ...sized }));
+    const { out } = await inspected(pathOf('best.csv'), '--mapping');
+    expect(Bun.TOML.parse(out)).toMatchObject({
+      quotes: { bid: 'best_bid_price', bid_size: 'bid_size', ask: 'best_ask_price', ask_size: 'ask_size' },
+    });
+    expect(out).toContain('with time.unit = "ms": 1 quote.');
   });
 
   test('inspect states in a mapping only what the values show: never a unit, a zone or the meaning of a word.', async () => {
@@ -291,7 +395,7 @@ describe('bookreel inspect of a container', () => {
     const path = pathOf('database.zip');
     writeFileSync(path, madeZip([{ name: 'c/books.db', content: readFileSync(pathOf('books.db')) }]));
     const { out } = await inspected(path, '--table', 'candles');
-    expect(out).toContain(`the mapping candles fits table candles: bookreel import ${path} --map candles\n`);
+    expect(out).toContain(`'bookreel import ${path} --map candles --set time.format=iso'`);
     unlinkSync(path);
   });
 

@@ -1,3 +1,4 @@
+import type { Fields } from '../../record/fields.ts';
 import type { FieldSummary } from './field-tally.ts';
 
 /** A summary of the first rows of a table. */
@@ -14,6 +15,8 @@ export interface InspectedTable {
   readonly unreadable: number;
   readonly problem: string | undefined;
   readonly fields: readonly FieldSummary[];
+  /** The first rows that can be read, on which mappings are tried. */
+  readonly firstRows: readonly { readonly number: number; readonly fields: Fields }[];
   /** The names of the shipped mappings that fit. */
   readonly mappings: readonly string[];
 }

@@ -22,6 +22,8 @@ import type { InspectedTable } from './inspected-table.ts';
 
 /** Maximum number of rows of a table that are read, from its first row on. */
 const INSPECTED_ROWS = 100_000;
+/** Maximum number of rows that are kept, to try mappings on them. */
+const TRIED_ROWS = 200;
 const FIELDS_MAX = 300;
 const MEMBERS_DEPTH = 5;
 const DELIMITERS = [',', ';', '\t', '|'];
@@ -124,6 +126,7 @@ async function tablesOf({ sample, file }: OpenedSource, format: Mapping['format'
 
 /** The table without the name and delimiter, which only its source knows. The number of rows is known if all of them were read. */
 async function tableOf(source: RowSource, columns: readonly string[]): Promise<ReadTable> {
+  const firstRows: InspectedTable['firstRows'][number][] = [];
   const fields = new Map(columns.slice(0, FIELDS_MAX).map((name) => [name, new FieldTally(name)]));
   let [inspected, unreadable] = [0, 0];
   let problem: string | undefined;
@@ -133,8 +136,10 @@ async function tableOf(source: RowSource, columns: readonly string[]): Promise<R
       if (inspected >= INSPECTED_ROWS) throw new Enough();
       inspected += 1;
       const values = attempt(() => row.fields());
-      if (!(values instanceof DomainError)) addTo(fields, values);
-      else {
+      if (!(values instanceof DomainError)) {
+        addTo(fields, values);
+        if (firstRows.length < TRIED_ROWS) firstRows.push({ number: row.number, fields: values });
+      } else {
         unreadable += 1;
         problem ??= `row ${row.number}: ${values.message}`;
       }
@@ -145,7 +150,7 @@ async function tableOf(source: RowSource, columns: readonly string[]): Promise<R
   }
   const rows = isWhole ? inspected : undefined;
   const summaries = [...fields.values()].map((field) => field.summary());
-  return { name: undefined, delimiter: undefined, rows, inspected, unreadable, problem, fields: summaries };
+  return { name: undefined, delimiter: undefined, rows, inspected, unreadable, problem, fields: summaries, firstRows };
 }
 
 /** Adds the values of a row; those of an object's members under their names, joined by dots. */

@@ -3,6 +3,7 @@ import { windowOfSlug } from '../../venue/slug.ts';
 import { EMPTY_LIST, type FieldSummary, type FieldTimes } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import type { Inspection } from './inspection.ts';
+import { tried } from './tried-mapping.ts';
 
 /** Lines of a suggestion; those that state what the file does not show are comments. */
 type Lines = readonly string[];
@@ -15,18 +16,37 @@ const TIME_NAME = /(?:^|[^a-z])(?:ts|time|timestamp|datetime|date|at|when|recv)(
 const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
 const LEVELS_MIN = 2;
 const SIDES = ['bid', 'ask'] as const;
-/** Names of fields that are not prices. Liquidity and volume may be sums of several levels. */
-const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|sz|spread|count/i;
+/** Words of fields that are not prices. */
+const NO_PRICE = /size|qty|quantity|amount|vol|liquidity|depth|sz|spread|count/i;
 const SIZE = /size|qty|quantity|amount|sz/i;
+const SIZE_WORDS = ['s', 'q', 'amt', 'shares'];
+/** They may be sums of several levels. */
+const SUMS = /vol|liquidity|depth/i;
+/** Names of fields with the outcome that won, which is not that of a row. */
+const WINNER = /win|result|resol|settle/i;
 const PRICE_MEMBERS = ['price', 'p', 'px'];
 const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount'];
 
 /**
  * A mapping to start from, as TOML that can be parsed. It states what the values of the file show. What they do not show (a unit, a zone,
  * which outcome a word means) is a comment that says what to state, with the evidence: until then an import refuses the mapping and names
- * the key.
+ * the key. It was tried on the first rows, and ends with comments that say what it makes of them, and what it would lose.
  */
-export function suggestedMapping({ name, format }: Inspection, table: InspectedTable): string {
+export function suggestedMapping(inspection: Inspection, table: InspectedTable): string {
+  const fields = table.fields.filter(({ count }) => count > 0);
+  const found = [[...numberedSides(table.fields), ...listSides(fields)], bestSides(fields)].filter(
+    ({ length }) => length > 0,
+  );
+  const texts = (found.length === 0 ? [[]] : found).map((sides) => {
+    const text = mappingOf(inspection, table, sides);
+    const trial = tried({ ...Bun.TOML.parse(text) }, table, inspection, (field) => text.includes(quoted(field)));
+    return { text, records: trial?.records ?? 0, lines: trial?.lines ?? [] };
+  });
+  const { text, lines } = texts.find(({ records }) => records > 0) ?? texts[0]!;
+  return lines.length === 0 ? text : textOf([text.trimEnd().split('\n'), lines.map((line) => `# ${oneLine(line)}`)]);
+}
+
+function mappingOf({ name, format }: Inspection, table: InspectedTable, sides: readonly Sides[]): string {
   const fields = table.fields.filter(({ count }) => count > 0);
   const frames = fields.find(({ isFrames }) => isFrames);
   const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
@@ -40,11 +60,11 @@ export function suggestedMapping({ name, format }: Inspection, table: InspectedT
     ...(rows.length === 0 ? [] : [['[rows]', ...rows]]),
   ];
   if (frames !== undefined) return textOf([...source, ['[frames]', `field = ${quoted(frames.name)}`]]);
-  const records = recordLines(fields, table.fields);
+  const records = recordLines(sides);
   const sections: Lines[] = [
     ...source,
     ['[time]', ...timeLines(fields)],
-    ['[market]', ...marketLines(fields, name)],
+    ['[market]', ...marketLines(fields, name), ...winnerLines(fields)],
     ...(records.hasOutcome ? [] : [outcomeLines(fields)]),
     ...records.sections,
   ];
@@ -128,18 +148,37 @@ function tokenLines(tokens: readonly FieldSummary[]): Lines {
   return [`# ${names} have asset ids: state which is which.`, '# up_token = "field"', '# down_token = "field"'];
 }
 
-function outcomeLines(fields: readonly FieldSummary[]): Lines {
-  const found = fields.filter(
-    ({ words }) =>
-      words !== undefined && words.length > 0 && words.length <= 2 && words.every((word) => parseOutcome(word)),
-  );
-  const [only, ...others] = found;
+/** The only field with the outcome that won, whose texts show what they mean; or all such fields as comments. */
+function winnerLines(fields: readonly FieldSummary[]): Lines {
+  const found = fields.filter(({ name, words = [] }) => WINNER.test(name) && words.length > 0 && words.length <= 3);
+  const clear = found.filter(({ words }) => isOutcomes(words));
+  const [only] = clear;
+  if (only !== undefined && clear.length === 1) {
+    return [`winner = { field = ${quoted(only.name)}, ${outcomeTexts(only).join(', ')} }`];
+  }
+  return found.flatMap(({ name, words }) => [
+    `# ${quoted(name)} may be the outcome that won: state which of ${words!.map(quoted).join(', ')} is up, and which is down.`,
+    `# winner = { field = ${quoted(name)}, up = [${quoted(words![0]!)}], down = [${quoted(words![1] ?? 'down')}] }`,
+  ]);
+}
+
+function isOutcomes(words: readonly string[] | undefined): boolean {
+  return words !== undefined && words.length > 0 && words.length <= 2 && words.every((word) => parseOutcome(word));
+}
+
+/** The keys `up` and `down` of a field whose texts are outcomes. */
+function outcomeTexts({ words = [] }: FieldSummary): Lines {
+  return OUTCOMES.map((outcome) => {
+    const own = words.filter((word) => parseOutcome(word) === outcome);
+    return `${outcome} = [${(own.length === 0 ? [outcome] : own).map(quoted).join(', ')}]`;
+  });
+}
+
+function outcomeLines(all: readonly FieldSummary[]): Lines {
+  const fields = all.filter(({ name }) => !WINNER.test(name));
+  const [only, ...others] = fields.filter(({ words }) => isOutcomes(words));
   if (only !== undefined && others.length === 0) {
-    const texts = (outcome: Outcome) => {
-      const words = only.words!.filter((word) => parseOutcome(word) === outcome);
-      return `[${(words.length === 0 ? [outcome] : words).map(quoted).join(', ')}]`;
-    };
-    return ['[outcome]', `field = ${quoted(only.name)}`, `up = ${texts('up')}`, `down = ${texts('down')}`];
+    return ['[outcome]', `field = ${quoted(only.name)}`, ...outcomeTexts(only)];
   }
   const wordy = fields.filter(({ words, types }) => words?.length === 2 && types[0] === 'text');
   return [
@@ -165,13 +204,7 @@ interface Sides {
   readonly kind: 'books' | 'quotes' | 'midpoints';
 }
 
-/** `columns`: also those without a value, which may be levels that were never reached. */
-function recordLines(
-  fields: readonly FieldSummary[],
-  columns: readonly FieldSummary[],
-): { readonly sections: Lines[]; readonly hasOutcome: boolean } {
-  const books = [...numberedSides(columns), ...listSides(fields)];
-  const found = books.length > 0 ? books : bestSides(fields);
+function recordLines(found: readonly Sides[]): { readonly sections: readonly Lines[]; readonly hasOutcome: boolean } {
   if (found.length === 0) {
     return {
       hasOutcome: false,
@@ -186,17 +219,21 @@ function recordLines(
     };
   }
   return {
-    sections: found.map(sectionOf),
+    // A table has a name once: of several, the first.
+    sections: found
+      .filter((one, index) => found.findIndex((other) => headingOf(other) === headingOf(one)) === index)
+      .map(sectionOf),
     hasOutcome: found.every(({ outcome, word }) => (outcome ?? word) !== undefined),
   };
 }
 
+function headingOf({ kind, outcome, word }: Sides): string {
+  return `${kind}.${outcome ?? word ?? ''}`;
+}
+
 function sectionOf({ kind, outcome, word, bid, ask }: Sides): Lines {
-  const lines = [
-    `[${kind}${outcome === undefined ? (word === undefined ? '' : '.up') : `.${outcome}`}]`,
-    ...bid,
-    ...ask,
-  ];
+  const table = outcome ?? (word === undefined ? undefined : 'up');
+  const lines = [`[${kind}${table === undefined ? '' : `.${table}`}]`, ...bid, ...ask];
   if (word === undefined) return lines;
   return [
     `# State which outcome ${word} is, up or down:`,
@@ -204,25 +241,27 @@ function sectionOf({ kind, outcome, word, bid, ask }: Sides): Lines {
   ];
 }
 
-/** Sides of columns like `up_bid_price_0`, `up_bid_price_1`, … with sizes. */
+/** Sides of columns like `up_bid_price_0`, `up_bid_price_1`, … with sizes. Some of them may have no value: levels that were never reached. */
 function numberedSides(fields: readonly FieldSummary[]): Sides[] {
-  const groups = new Map<string, number[]>();
+  const groups = new Map<string, string[]>();
   for (const { name } of fields) {
     const [, before = '', number, after = ''] = NUMBERED.exec(name) ?? [];
     if (number === undefined) continue;
     const key = `${before}\0${after}`;
-    groups.set(key, [...(groups.get(key) ?? []), Number(number)]);
+    groups.set(key, [...(groups.get(key) ?? []), number]);
   }
   const ranges = [...groups].flatMap(([key, numbers]) => {
     const [before = '', after = ''] = key.split('\0');
-    const sorted = numbers.toSorted((a, b) => a - b);
-    const isWhole = sorted.every((number, index) => number === sorted[0]! + index);
+    const sorted = numbers.toSorted((a, b) => Number(a) - Number(b));
+    const isWhole = sorted.every((number, index) => Number(number) === Number(sorted[0]!) + index);
     if (sorted.length < LEVELS_MIN || !isWhole) return [];
     return [{ name: `${before}${after}`, range: `${before}${sorted[0]}..${sorted.at(-1)}${after}` }];
   });
-  const prices = ranges.filter(({ name }) => !NO_PRICE.test(name));
+  // The volume of a level is its size; that of a best price may be the sum of several.
+  const isSize = (name: string) => isSizeName(name) || SUMS.test(name);
+  const prices = ranges.filter(({ name }) => !isSize(name) && !NO_PRICE.test(name));
   return pairedSides(prices, ({ name, range }) => {
-    const sizes = ranges.filter((other) => SIZE.test(other.name) && isOfSameSide(other.name, name));
+    const sizes = ranges.filter((other) => isSize(other.name) && isOfSameSide(other.name, name));
     if (sizes.length !== 1) return undefined;
     return { kind: 'books', value: `{ prices = ${quoted(range)}, sizes = ${quoted(sizes[0]!.range)} }` };
   });
@@ -253,12 +292,18 @@ function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | und
   return isFirst === true ? 'price = 0, size = 1' : 'price = 1, size = 0';
 }
 
-/** The best bid and ask of columns that have numbers from 0 to 1. */
+/** The best bid and ask of columns that have numbers from 0 to 1: the first level of numbered ones, before others. */
 function bestSides(fields: readonly FieldSummary[]): Sides[] {
   const numbers = fields.filter(({ range }) => range !== undefined);
-  const prices = numbers.filter(({ name, range }) => !NO_PRICE.test(name) && range![0] >= 0 && range![1] <= 1);
+  const rankOf = ({ name }: FieldSummary) => (/best|top/i.test(name) ? -1 : Number(NUMBERED.exec(name)?.[2] ?? -1));
+  const prices = numbers
+    .filter(({ name, range }) => !NO_PRICE.test(name) && !isSizeName(name) && range![0] >= 0 && range![1] <= 1)
+    .toSorted((a, b) => rankOf(a) - rankOf(b));
   return pairedSides(prices, ({ name }) => {
-    const sizes = numbers.filter((other) => SIZE.test(other.name) && isOfSameSide(other.name, name));
+    const number = NUMBERED.exec(name)?.[2];
+    const sizes = numbers.filter(
+      (other) => isSizeName(other.name) && isOfSameSide(other.name, name) && NUMBERED.exec(other.name)?.[2] === number,
+    );
     const size = sizes.length === 1 ? sizes[0]!.name : undefined;
     return { kind: size === undefined ? 'midpoints' : 'quotes', value: quoted(name), size };
   });
@@ -299,18 +344,35 @@ function withoutSide(name: string): string {
   return name.toLowerCase().replace(/bid|ask/, '');
 }
 
-/** Returns true if a size and a price are of the same side: names are equal without the words for price and size. */
+/** Returns true if a size and a price are of the same side: names are equal without the words for price, size and the best level. */
 function isOfSameSide(size: string, price: string): boolean {
-  const bare = (name: string) => name.toLowerCase().replace(/price|px|size|qty|quantity|amount|sz/g, '');
-  const letters = (name: string) => bare(name).replace(/[^a-z]/g, '');
-  return letters(size) === letters(price);
+  const bare = (name: string) =>
+    wordsOf(name)
+      .map((word) => word.toLowerCase())
+      .filter((word) => word !== 'p' && !SIZE_WORDS.includes(word))
+      .join('')
+      .replace(/price|px|size|qty|quantity|amount|sz|volume|vol|liquidity|depth|best|top/g, '');
+  return bare(size) === bare(price);
+}
+
+function isSizeName(name: string): boolean {
+  return SIZE.test(name) || wordsOf(name).some((word) => SIZE_WORDS.includes(word.toLowerCase()));
+}
+
+function wordsOf(name: string): readonly string[] {
+  return name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/);
 }
 
 /** The outcome in a name, as a word of its own or at its beginning: `up_bid`, `UpBid`, `down.asks`. */
 function outcomeIn(name: string): Outcome | undefined {
-  const words = name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).map((word) => parseOutcome(word));
+  const words = wordsOf(name).map((word) => parseOutcome(word));
   const found = [...new Set(words.filter((word) => word !== undefined))];
   return found.length === 1 ? found[0] : undefined;
+}
+
+/** A line of a comment: TOML refuses control characters in one. */
+function oneLine(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Bidi_Control}]/gu, ' ');
 }
 
 function escaped(text: string): string {

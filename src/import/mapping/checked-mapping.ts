@@ -1,3 +1,4 @@
+import { DomainError } from '../../domain/errors.ts';
 import { type Fields, isFields } from '../../record/fields.ts';
 import { checkedTable, refusedMapping, unknownKey } from './checked-table.ts';
 import { sideProblem } from './mapped-side.ts';
@@ -53,6 +54,16 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
     refuse(`no table makes records: add one of [${kinds}], [frames], or [market] to import markets`);
   }
   return mapping;
+}
+
+/** The same; the problem of a mapping that cannot be used is returned. */
+export function mappingOrProblem(toml: Fields, name: string): Mapping | DomainError {
+  try {
+    return checkedMapping(toml, name);
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
+  }
 }
 
 /** The tables of one kind of record: one, a list of them, or one for each outcome with what they share. */

@@ -17,6 +17,9 @@ const HOUR_MS = 3_600_000;
 /** Maximum number of statements that are remembered, so that each is made only once. */
 const STATEMENTS_MAX = 20_000;
 
+/** Where the markets that rows name are found. */
+export type MarketNames = Pick<KnownMarkets, 'byConditionId' | 'byAsset' | 'bySlug' | 'winnerOf'>;
+
 /** The market of a row, and the facts about it that the row states and that are not known yet. */
 export interface RowMarket {
   readonly market: KnownMarket;
@@ -30,7 +33,7 @@ export interface MarketReader {
    * The market of a row whose time is `atMs`, if it has one. `outcome` is that of the row, if it has one. Throws
    * 'rejected-record' if the row does not name a market, names an unknown one without stating it, or contradicts what is known.
    */
-  read(row: MappedRow, markets: KnownMarkets, atMs: number | undefined, outcome: Outcome | undefined): RowMarket;
+  read(row: MappedRow, markets: MarketNames, atMs: number | undefined, outcome: Outcome | undefined): RowMarket;
   /** Call it when the records of the row are accepted: its statements are known from then on. */
   remember(market: RowMarket): void;
 }
@@ -163,7 +166,7 @@ function endOf(startMs: number | undefined, text: Named): number | undefined {
 }
 
 /** The known market that a row names. Throws 'rejected-record' if it names two. */
-function knownOf(stated: Stated, markets: KnownMarkets, atMs: number | undefined): KnownMarket | undefined {
+function knownOf(stated: Stated, markets: MarketNames, atMs: number | undefined): KnownMarket | undefined {
   const { conditionId, token, tokens } = stated;
   const byId = conditionId === undefined ? undefined : markets.byConditionId(conditionId);
   const named = [conditionId === undefined ? undefined : `condition id ${conditionId}`, byId] as const;
@@ -202,7 +205,7 @@ function startOf(slug: string, { startMs, endMs }: Stated, atMs: number | undefi
 }
 
 /** The asset that a row names, with its outcome, which either the row or a market record states. */
-function tokenOf(id: string | undefined, outcome: Outcome | undefined, markets: KnownMarkets): RowMarket['token'] {
+function tokenOf(id: string | undefined, outcome: Outcome | undefined, markets: MarketNames): RowMarket['token'] {
   if (id === undefined) return undefined;
   const known = markets.byAsset(id)?.outcome;
   if (known !== undefined && outcome !== undefined && known !== outcome) {
@@ -216,7 +219,7 @@ function withToken({ tokens }: Stated, token: RowMarket['token']): Stated['token
   return joinedTokens(tokens, token.outcome === 'up' ? [token.id, UNKNOWN_TOKEN] : [UNKNOWN_TOKEN, token.id]);
 }
 
-function joined(known: KnownMarket, stated: Stated, tokens: Stated['tokens'], markets: KnownMarkets): KnownMarket {
+function joined(known: KnownMarket, stated: Stated, tokens: Stated['tokens'], markets: MarketNames): KnownMarket {
   const { conditionId: knownId } = known;
   const refuse = (name: string, value: string | number | undefined, known: string | number) => {
     if (value !== undefined && value !== known)

@@ -15,11 +15,10 @@ import {
 import type { RecordedItem } from '../../record/record.ts';
 import { tradeFields } from '../../record/trade-fields.ts';
 import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
-import type { KnownMarkets } from '../known-markets.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
-import { type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
+import { type MarketNames, type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
 import { outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
 import { type TimeReader, timeReader } from './mapped-time.ts';
@@ -33,7 +32,7 @@ export interface RecordMaker {
    * The records of a row; undefined if the row states none, and an empty list if everything that it states is known. Throws
    * 'rejected-record' if its market cannot be read.
    */
-  records(row: MappedRow, number: number, markets: KnownMarkets): RowRecords | undefined;
+  records(row: MappedRow, number: number, markets: MarketNames): RowRecords | undefined;
 }
 
 export interface RowRecords {
