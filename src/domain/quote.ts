@@ -1,7 +1,7 @@
 import { decimalPlaces, powerOfTen, toScaled } from './decimal.ts';
 import type { OrderBook } from './orderbook.ts';
 
-/** Top of one outcome's book; price and size are undefined together, for a side without levels. */
+/** Top of one outcome's book. The price of a side without levels is undefined, and its size too; a size alone is undefined if unknown. */
 export interface Quote {
   readonly bidPrice: number | undefined;
   readonly bidSize: number | undefined;

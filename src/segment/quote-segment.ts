@@ -39,11 +39,13 @@ export interface QuoteRecord extends Received {
  *   bit 1      another edit of the same quote follows
  *   bits 2-7   the operation on the side, see size-change.ts
  *
- * The step to a level's price is relative to the last price of the side, and 0 when it is not written. The last quote ends the
+ * A side of size 0 has a price whose size is unknown: no size of an order is 0. The step to a level's price is relative to the last price of the side, and 0 when it is not written. The last quote ends the
  * segment.
  */
 const ASK = 1;
 const MORE = 2;
+/** The stored size of a side whose size is unknown. */
+const UNKNOWN = 0;
 
 export const quoteCodec: SegmentCodec<QuoteRecord> = {
   encode: encodeQuotes,
@@ -95,9 +97,9 @@ function editsOf(records: readonly QuoteRecord[], from: number, count: number, s
     { isPresent: false, price: 0, size: 0 },
     { isPresent: false, price: 0, size: 0 },
   ];
-  const note = (edits: SideEdit[], side: 0 | 1, price: number | undefined, size: number | undefined) => {
+  const note = (edits: SideEdit[], side: 0 | 1, price: number | undefined, size = UNKNOWN) => {
     const before = sides[side];
-    const isPresent = price !== undefined && size !== undefined;
+    const isPresent = price !== undefined;
     const after: Side = {
       isPresent,
       price: isPresent ? toScaled(price, scales.price) : before.price,
@@ -188,9 +190,9 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
     }
     const quote: Quote = {
       bidPrice: bid.isPresent ? bid.price / priceUnit : undefined,
-      bidSize: bid.isPresent ? bid.size / sizeUnit : undefined,
+      bidSize: bid.isPresent && bid.size !== UNKNOWN ? bid.size / sizeUnit : undefined,
       askPrice: ask.isPresent ? ask.price / priceUnit : undefined,
-      askSize: ask.isPresent ? ask.size / sizeUnit : undefined,
+      askSize: ask.isPresent && ask.size !== UNKNOWN ? ask.size / sizeUnit : undefined,
     };
     records.push(withArrival({ timestampMs: head.timestamps[i]!, id: head.ids[i]!, quote }, arrivals, i));
   }

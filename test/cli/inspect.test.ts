@@ -270,7 +270,7 @@ asks = { levels = "asks", price = 0, size = 1 }
   test('twenty numbered prices without sizes give TOML that can be read, of the first level', async () => {
     writeFileSync(pathOf('prices.csv'), tableOf({ ...ROW, ...numbered((side, level) => `${side}_${level}`, priceAt) }));
     const { out } = await inspected(pathOf('prices.csv'), '--mapping');
-    expect(Bun.TOML.parse(out)).toMatchObject({ midpoints: { bid: 'bid_1', ask: 'ask_1' } });
+    expect(Bun.TOML.parse(out)).toMatchObject({ quotes: { bid: 'bid_1', ask: 'ask_1' } });
     expect(out).toMatch(/^# Not read: bid_2, .* and 26 more\.$/m);
   });
 

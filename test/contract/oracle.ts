@@ -130,9 +130,12 @@ function exactly(text: string): bigint {
 
 const toNumber = (units: bigint) => Number(`${units}e-13`);
 
+/** `size`: null if the recording does not state it. */
+type BestLevel = Pick<LevelRecord, 'price'> & { readonly size: string | null };
+
 interface Top {
-  readonly bid: LevelRecord | undefined;
-  readonly ask: LevelRecord | undefined;
+  readonly bid: BestLevel | undefined;
+  readonly ask: BestLevel | undefined;
 }
 
 function topOf(record: SnapshotRecord): Top {
@@ -145,9 +148,9 @@ function quoteValues({ bid, ask }: Top) {
   const twoSided = bid !== undefined && ask !== undefined;
   return {
     bidPrice: bid === undefined ? null : Number(bid.price),
-    bidSize: bid === undefined ? null : Number(bid.size),
+    bidSize: bid?.size == null ? null : Number(bid.size),
     askPrice: ask === undefined ? null : Number(ask.price),
-    askSize: ask === undefined ? null : Number(ask.size),
+    askSize: ask?.size == null ? null : Number(ask.size),
     mid: twoSided ? toNumber((exactly(bid.price) + exactly(ask.price)) / 2n) : null,
     spread: twoSided ? toNumber(exactly(ask.price) - exactly(bid.price)) : null,
   };
@@ -167,8 +170,8 @@ export function expectedQuotes(market: MarketRecord): WireRecord[] {
       return recorded.map((quote) => ({
         ...aboutOutcome(market, quote),
         ...quoteValues({
-          bid: quote.bidPrice === null ? undefined : { price: quote.bidPrice, size: quote.bidSize! },
-          ask: quote.askPrice === null ? undefined : { price: quote.askPrice, size: quote.askSize! },
+          bid: quote.bidPrice === null ? undefined : { price: quote.bidPrice, size: quote.bidSize },
+          ask: quote.askPrice === null ? undefined : { price: quote.askPrice, size: quote.askSize },
         }),
       }));
     }

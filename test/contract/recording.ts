@@ -291,9 +291,10 @@ export const QUOTES: readonly QuoteRecord[] = Array.from({ length: 30 }, (_, ind
   timestamp: T0 + Math.floor(index / 2) * 333,
   id: 3000 - index,
   bidPrice: index % 7 === 0 ? null : `0.${301 + index}`,
-  bidSize: index % 7 === 0 ? null : `${index}.125`,
+  // A size that no recording states: the price alone.
+  bidSize: index % 7 === 0 || index % 5 === 3 ? null : `${index}.125`,
   askPrice: index % 11 === 0 ? null : `0.${401 + index}`,
-  askSize: index % 11 === 0 ? null : '7',
+  askSize: index % 11 === 0 || index % 6 === 4 ? null : '7',
 }));
 
 export const PRICES: readonly PriceRecord[] = [

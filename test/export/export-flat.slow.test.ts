@@ -35,8 +35,8 @@ function rowsOf(lines: readonly Line[]): Row[] {
     if (line.type === 'price' || line.type === 'lastTradePrice') return [withoutNulls({ ...line, id, symbol })];
     if (line.type === 'quote') {
       const { bidPrice, bidSize, askPrice, askSize, ...rest } = line;
-      const bid = bidPrice === null ? [] : [{ price: bidPrice, size: bidSize! }];
-      const ask = askPrice === null ? [] : [{ price: askPrice, size: askSize! }];
+      const bid = bidPrice === null ? [] : [{ price: bidPrice, size: bidSize }];
+      const ask = askPrice === null ? [] : [{ price: askPrice, size: askSize }];
       return sides({ ...rest, id, symbol }, bid, ask);
     }
     const { bids, asks, ...rest } = line;
@@ -46,7 +46,8 @@ function rowsOf(lines: readonly Line[]): Row[] {
 
 interface Level {
   readonly price: number;
-  readonly size: number;
+  /** null: unknown. */
+  readonly size: number | null;
 }
 
 function sides(row: object, bids: readonly Level[], asks: readonly Level[]): Row[] {

@@ -205,9 +205,9 @@ export function generatedRecording(seed: number, { hasArrivals = true } = {}): L
         outcome: random() < 0.5 ? 'up' : 'down',
         timestamp: iso(startMs + below(90_000)),
         bidPrice: bid ? below(1001) / 1000 : null,
-        bidSize: bid ? randomSize(random, 'mixed') : null,
+        bidSize: bid && random() < 0.8 ? randomSize(random, 'mixed') : null,
         askPrice: ask ? below(1001) / 1000 : null,
-        askSize: ask ? randomSize(random, 'mixed') : null,
+        askSize: ask && random() < 0.8 ? randomSize(random, 'mixed') : null,
       };
     });
   }

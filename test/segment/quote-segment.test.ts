@@ -69,6 +69,30 @@ describe('quotes that an encoder could confuse are kept', () => {
       [{ ...none, bidPrice: 0.5, bidSize: 1 }, none, { ...none, bidPrice: 0.5, bidSize: 1 }],
     ],
     ['price 0 as the first one', [{ ...none, bidPrice: 0, bidSize: 5 }]],
+    [
+      'unknown sizes between known ones, at one price',
+      [
+        { ...none, bidPrice: 0.5, bidSize: 1.5 },
+        { ...none, bidPrice: 0.5 },
+        { ...none, bidPrice: 0.5, bidSize: 2 },
+        none,
+        { ...none, askPrice: 0 },
+      ],
+    ],
+    [
+      'unknown sizes only',
+      [
+        { ...none, bidPrice: 0.5, askPrice: 0.51 },
+        { ...none, askPrice: 0.51 },
+      ],
+    ],
+    [
+      'an unknown size next to 10^14',
+      [
+        { bidPrice: 0.5, bidSize: 1e14, askPrice: 0.6, askSize: undefined },
+        { ...none, bidPrice: 0.5 },
+      ],
+    ],
     ['the same price on both sides', [{ bidPrice: 0.5, bidSize: 1, askPrice: 0.5, askSize: 1 }]],
     [
       'a new size at an old price',

@@ -417,12 +417,12 @@ describe('records that do not fit together', () => {
     rewrite(place, segmentOf(place, 'trade'), priceCodec, (records) =>
       records.map((record, i) => (i === 3 ? { ...record, price: 1.5 } : record)),
     );
+    // An unknown size is none.
     rewrite(place, segmentOf(place, 'quote'), quoteCodec, (records) =>
-      records.map((record, i) => (i === 3 ? { ...record, quote: { ...record.quote, askSize: 0 } } : record)),
+      records.map((record, i) => (i === 3 ? { ...record, quote: { ...record.quote, askSize: undefined } } : record)),
     );
     const { problems } = await place.verify();
     expect(problems.map(({ kind, series, fromMs }) => [kind, series, fromMs])).toEqual([
-      ['value', 'quote', START_MS + 3000],
       ['value', 'trade', START_MS + 3000],
     ]);
   });

@@ -145,11 +145,13 @@ function quoteFields(fields: Fields): Quote {
   return { bidPrice, bidSize, askPrice, askSize };
 }
 
-function quoteSide(fields: Fields, side: 'bid' | 'ask'): [number, number] | [undefined, undefined] {
+function quoteSide(fields: Fields, side: 'bid' | 'ask'): [price: number | undefined, size: number | undefined] {
   const price = stated(fields, `${side}Price`);
   const size = stated(fields, `${side}Size`);
   if (price === undefined && size === undefined) return [undefined, undefined];
-  if (price === undefined || size === undefined) throw rejected(`${side}Price and ${side}Size must come together`);
+  if (price === undefined) throw rejected(`${side}Size is stated without ${side}Price`);
+  // A price without a size: it is unknown.
+  if (size === undefined) return [priceWithinOne(price, `${side}Price`), undefined];
   const sizeValue = nonNegative(size, `${side}Size`);
   if (sizeValue === 0) throw rejected(`${side}Size is 0: write null for an empty side`);
   return [priceWithinOne(price, `${side}Price`), sizeValue];

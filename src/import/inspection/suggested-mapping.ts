@@ -201,7 +201,7 @@ interface Sides {
   readonly word: string | undefined;
   readonly bid: Lines;
   readonly ask: Lines;
-  readonly kind: 'books' | 'quotes' | 'midpoints';
+  readonly kind: 'books' | 'quotes';
 }
 
 function recordLines(found: readonly Sides[]): { readonly sections: readonly Lines[]; readonly hasOutcome: boolean } {
@@ -305,7 +305,7 @@ function bestSides(fields: readonly FieldSummary[]): Sides[] {
       (other) => isSizeName(other.name) && isOfSameSide(other.name, name) && NUMBERED.exec(other.name)?.[2] === number,
     );
     const size = sizes.length === 1 ? sizes[0]!.name : undefined;
-    return { kind: size === undefined ? 'midpoints' : 'quotes', value: quoted(name), size };
+    return { kind: 'quotes', value: quoted(name), size };
   });
 }
 

@@ -74,18 +74,25 @@ function sectionsOf(kind: RecordKind, given: unknown, mapping: string): MappedSe
     const key = Array.isArray(given) ? `${kind}[${index}]` : kind;
     if (!isFields(table)) throw refusedMapping(mapping, `${key} must be a table`);
     const outcomes = kind === 'coin_prices' ? [] : OUTCOME_TABLES.filter((outcome) => outcome in table);
-    if (outcomes.length === 0) return [checkedSection(kind, table, key, mapping)];
+    if (outcomes.length === 0) return withMidpoints(checkedSection(kind, table, key, mapping));
     if ('outcome' in table)
       throw refusedMapping(mapping, `${key}.outcome contradicts ${key}.${outcomes[0]}: remove one`);
     const shared = Object.fromEntries(Object.entries(table).filter(([name]) => !OUTCOME_TABLES.includes(name)));
-    return outcomes.map((outcome) => {
+    return outcomes.flatMap((outcome) => {
       const own = table[outcome];
       if (!isFields(own)) throw refusedMapping(mapping, `${key}.${outcome} must be a table`);
       if ('outcome' in own)
         throw refusedMapping(mapping, `${key}.${outcome}.outcome repeats ${key}.${outcome}: remove it`);
-      return checkedSection(kind, { ...shared, ...own, outcome: { value: outcome } }, `${key}.${outcome}`, mapping);
+      const named = { ...shared, ...own, outcome: { value: outcome } };
+      return withMidpoints(checkedSection(kind, named, `${key}.${outcome}`, mapping));
     });
   });
+}
+
+/** Quotes without sizes come with their midpoints: no book from which they could be derived is known. */
+function withMidpoints(section: MappedSection): MappedSection[] {
+  if (section.kind !== 'quotes' || (section.bid_size ?? section.ask_size) !== undefined) return [section];
+  return [section, { ...section, kind: 'midpoints' }];
 }
 
 function checkedSection(kind: RecordKind, table: Fields, key: string, mapping: string): MappedSection {
@@ -200,6 +207,9 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
     }
   }
   if (kind === 'books') return sideProblem(section.bids, `${name}.bids`) ?? sideProblem(section.asks, `${name}.asks`);
+  if (kind === 'quotes' && (section.bid_size === undefined) !== (section.ask_size === undefined)) {
+    return `${name}.${section.bid_size === undefined ? 'bid' : 'ask'}_size is not stated: add it, or remove the other size if neither is known`;
+  }
   if (kind === 'midpoints') {
     const { price, bid, ask } = section;
     if (price !== undefined && (bid ?? ask) !== undefined)

@@ -252,16 +252,16 @@ function quoteReader(section: Extract<MappedSection, { kind: 'quotes' }>): BodyR
   };
 }
 
-/** An empty side has no values, or the size 0; undefined if it has no values. */
+/** An empty side has no values, or the size 0; undefined if it has no values. A size that is missing beside a price is unknown. */
 function quoteSideReader(
   ofPrice: MappedFigure,
-  ofSize: MappedFigure,
-): (row: MappedRow) => readonly [number, number] | readonly [] | undefined {
-  const [price, size] = [valueReader(ofPrice), valueReader(ofSize)];
+  ofSize: MappedFigure | undefined,
+): (row: MappedRow) => readonly [price: number, size?: number] | readonly [] | undefined {
+  const price = valueReader(ofPrice);
+  const size = ofSize === undefined ? { name: 'size', read: () => undefined } : valueReader(ofSize);
   return (row) => {
     const [priceValue, sizeValue] = [price.read(row), size.read(row)];
-    if (priceValue === undefined && sizeValue === undefined) return undefined;
-    if (sizeValue === undefined) throw rejected(`${price.name} is stated without ${size.name}`);
+    if (sizeValue === undefined) return priceValue === undefined ? undefined : [priceWithinOne(priceValue, price.name)];
     const amount = nonNegative(sizeValue, size.name);
     if (amount === 0) return [];
     if (priceValue === undefined) throw rejected(`${size.name} is stated without ${price.name}`);

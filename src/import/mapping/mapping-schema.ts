@@ -83,7 +83,13 @@ const OF_OUTCOME = { ...EACH, outcome: optional(MappedOutcome) };
 export const RECORD_SCHEMAS = {
   books: Type.Object({ ...OF_OUTCOME, bids: MappedSide, asks: MappedSide }, CLOSED),
   quotes: Type.Object(
-    { ...OF_OUTCOME, bid: MappedFigure, bid_size: MappedFigure, ask: MappedFigure, ask_size: MappedFigure },
+    {
+      ...OF_OUTCOME,
+      bid: MappedFigure,
+      bid_size: optional(MappedFigure),
+      ask: MappedFigure,
+      ask_size: optional(MappedFigure),
+    },
     CLOSED,
   ),
   midpoints: Type.Object(

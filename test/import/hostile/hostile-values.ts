@@ -126,9 +126,9 @@ const FIELDS: Readonly<Record<string, readonly (readonly [field: string, ...more
   ],
   quote: [
     ['bidPrice', 'null'],
-    ['bidSize', 'null', '0'],
+    ['bidSize', '0'],
     ['askPrice', 'null'],
-    ['askSize', 'null', '0'],
+    ['askSize', '0'],
     ['outcome', 'null', '"hasOwnProperty"'],
     ['id', '0', '1e400'],
   ],

@@ -104,7 +104,7 @@ describe('a database with snapshots and candles', () => {
     candle.run(START_MS / 1000 + 60, 65_001);
   };
 
-  test('gives midpoints by best-price-snapshots', async () => {
+  test('gives quotes of unknown sizes and their midpoints by best-price-snapshots', async () => {
     using place = temporaryArchive();
     const set = ['time.unit=s', 'market.slug=slug'];
     const report = await importShipped(place.archive, 'best-price-snapshots', set, write);

@@ -6,6 +6,7 @@ import type { Outcome } from '../../../src/domain/outcome.ts';
 import { Importer } from '../../../src/import/importer.ts';
 import { sourcesOf } from '../../../src/import/source.ts';
 import { priceCodec } from '../../../src/segment/price-segment.ts';
+import { quoteCodec } from '../../../src/segment/quote-segment.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { importRecords, NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, countsOf, marketOf } from '../../support/imported.ts';
@@ -33,6 +34,12 @@ function midsOf(archive: Archive, slug: string, outcome: Outcome): (readonly [nu
     .map(({ timestampMs, price }) => [timestampMs, price] as const);
 }
 
+function quotesOf(archive: Archive, slug: string, outcome: Outcome) {
+  return [...archive.quotes.slices(marketOf(archive, slug), outcome, 0, Number.MAX_SAFE_INTEGER)]
+    .flatMap(({ payload, from, to }) => quoteCodec.decode(payload).slice(from, to))
+    .map(({ timestampMs, quote }) => [timestampMs, quote] as const);
+}
+
 describe('bid-ask-liquidity', () => {
   const HEADER =
     'Timestamp,TargetTime,Expiration,UpBid,UpAsk,UpMid,UpSpread,UpBidLiquidity,UpAskLiquidity,DownBid,DownAsk,DownMid,DownSpread,DownBidLiquidity,DownAskLiquidity';
@@ -46,10 +53,15 @@ describe('bid-ask-liquidity', () => {
   ].join('\n');
   const SET = ['market.coin.value=btc', 'time.zone=America/New_York'];
 
-  test('A best price without a size is not a quote: UpBid and UpAsk become midpoints.', async () => {
+  test('A best price without a size is a quote with an unknown size: bid, ask and spread stay, and one-sided rows count.', async () => {
     using place = temporaryArchive();
     const report = await importShipped(place.archive, 'bid-ask-liquidity', SET, 'market_data_20251225.csv', CONTENT);
     expect(report.rejections).toEqual([]);
+    const down = { bidPrice: undefined, bidSize: undefined, askPrice: 0.43, askSize: undefined };
+    expect(quotesOf(place.archive, SLUG, 'down')).toEqual([
+      [START_MS + 21_000, { ...down, bidPrice: 0.42 }],
+      [START_MS + 22_000, down],
+    ]);
     expect(midsOf(place.archive, SLUG, 'up')).toEqual([
       [START_MS + 21_000, 0.575],
       [START_MS + 22_000, 0.5775],
