@@ -190,8 +190,7 @@ export function readSegmentHeader(payload: Uint8Array): SegmentHeader {
   if (version === VERSION) return { count, timestamps, ids, arrivalsOffset: 0, bodyOffset: reader.position };
   const bytes = reader.unsigned();
   const arrivalsOffset = reader.position;
-  reader.position += bytes;
-  reader.mustEndWithin();
+  reader.skip(bytes);
   return { count, timestamps, ids, arrivalsOffset, bodyOffset: reader.position };
 }
 
