@@ -25,6 +25,8 @@ export interface PageQuery {
   readonly intervalMs?: number | undefined;
   /** Only records that had arrived at this instant; one without an arrival counts as arrived at its timestamp. */
   readonly receivedByMs?: InstantMs | undefined;
+  /** True if the page need not have the arrivals of its records. */
+  readonly withoutArrivals?: boolean | undefined;
 }
 
 /** A recorder's clock is at most this much behind the venue's: a record has not arrived more than this before its timestamp. */

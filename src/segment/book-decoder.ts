@@ -5,6 +5,7 @@ import { type BookRecord, EDITS_IN_HALF_MAX, EditLog, SKIP_IN_OP_MAX } from './b
 import { Ladder, outsidePrice } from './ladder.ts';
 import { DOUBLES, divisorOf, readScale } from './scale.ts';
 import {
+  arrivalAt,
   arrivalsIn,
   readSegmentHeader,
   SEGMENT_PAYLOAD_BYTES,
@@ -97,8 +98,7 @@ export class BookReader {
     if (head.arrivalsOffset === 0) return undefined;
     if (this.#arrivalsHead !== head) this.#arrivals = arrivalsIn({ payload: this.#input.bytes, head });
     this.#arrivalsHead = head;
-    const receivedMs = this.#arrivals![index]!;
-    return Number.isNaN(receivedMs) ? undefined : receivedMs;
+    return arrivalAt(this.#arrivals, index);
   }
 
   #pad(payload: Uint8Array): void {
@@ -320,8 +320,7 @@ function decodeBooks(payload: Uint8Array): BookRecord[] {
   const records: BookRecord[] = [];
   while (reader.advance()) {
     const { index, receivedMs } = reader;
-    const record = { timestampMs: head.timestamps[index]!, id: head.ids[index]!, book: bookOf(reader) };
-    records.push(receivedMs === undefined ? record : { ...record, receivedMs });
+    records.push({ timestampMs: head.timestamps[index]!, id: head.ids[index]!, receivedMs, book: bookOf(reader) });
   }
   return records;
 }

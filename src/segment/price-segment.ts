@@ -2,6 +2,7 @@ import { toScaled } from '../domain/decimal.ts';
 import { sameTrade, type TradeDetails } from '../domain/trade.ts';
 import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
+  arrivalAt,
   arrivalsIn,
   type EncodedSegment,
   type Received,
@@ -9,7 +10,6 @@ import {
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
   type SegmentSlice,
-  withArrival,
   writeSegmentHeader,
 } from './segment-header.ts';
 import { readTradeColumns, writeTradeColumns } from './trade-columns.ts';
@@ -64,25 +64,22 @@ function encodePrices(records: readonly PriceRecord[], from: number, countMax: n
   return { payload: writer.view().slice(), count };
 }
 
-function decodePrices(payload: Uint8Array): PriceRecord[] {
+function decodePrices(payload: Uint8Array, withoutArrivals = false): PriceRecord[] {
   const head = readSegmentHeader(payload);
   const reader = new VarintReader(payload, head.bodyOffset);
   const scale = readScale(reader);
-  const arrivals = arrivalsIn({ payload, head });
+  const { count, timestamps, ids } = head;
+  const arrivals = withoutArrivals ? undefined : arrivalsIn({ payload, head });
   const records: PriceRecord[] = [];
   let scaled = 0;
-  for (let i = 0; i < head.count; i += 1) {
-    const position = withArrival({ timestampMs: head.timestamps[i]!, id: head.ids[i]! }, arrivals, i);
-    if (scale === DOUBLES) {
-      records.push({ ...position, price: reader.double() });
-      continue;
-    }
-    scaled += reader.signed();
+  for (let i = 0; i < count; i += 1) {
+    if (scale !== DOUBLES) scaled += reader.signed();
     if (Math.abs(scaled) > Number.MAX_SAFE_INTEGER) throw damaged();
-    records.push({ ...position, price: scaled / divisorOf(scale) });
+    const price = scale === DOUBLES ? reader.double() : scaled / divisorOf(scale);
+    records.push({ timestampMs: timestamps[i]!, id: ids[i]!, receivedMs: arrivalAt(arrivals, i), price });
   }
   if (reader.position === payload.length) return records;
-  const trades = readTradeColumns(reader, head.count);
+  const trades = readTradeColumns(reader, count);
   reader.mustBeAtEnd();
   return records.map((record, i) => (trades[i] === undefined ? record : { ...record, trade: trades[i] }));
 }

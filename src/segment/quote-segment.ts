@@ -2,13 +2,13 @@ import { DECIMAL_PLACES_MAX, toScaled } from '../domain/decimal.ts';
 import { type Quote, sameQuote } from '../domain/quote.ts';
 import { DOUBLES, divisorOf, readScale, scaleOf } from './scale.ts';
 import {
+  arrivalAt,
   arrivalsIn,
   type EncodedSegment,
   type Received,
   readSegmentHeader,
   SEGMENT_RECORDS_MAX,
   type SegmentCodec,
-  withArrival,
   writeSegmentHeader,
 } from './segment-header.ts';
 import {
@@ -170,7 +170,7 @@ function scalesOf(records: readonly QuoteRecord[], from: number, count: number):
   };
 }
 
-function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
+function decodeQuotes(payload: Uint8Array, withoutArrivals = false): QuoteRecord[] {
   const head = readSegmentHeader(payload);
   const input = new VarintReader(payload, head.bodyOffset);
   const scales = { price: readScale(input), size: readScale(input) };
@@ -180,9 +180,10 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
   const bid: Side = { isPresent: false, price: 0, size: 0 };
   const ask: Side = { isPresent: false, price: 0, size: 0 };
   const [priceUnit, sizeUnit] = [divisorOf(scales.price), divisorOf(scales.size)];
-  const arrivals = arrivalsIn({ payload, head });
+  const { count, timestamps, ids } = head;
+  const arrivals = withoutArrivals ? undefined : arrivalsIn({ payload, head });
   const records: QuoteRecord[] = [];
-  for (let i = 0; i < head.count; i += 1) {
+  for (let i = 0; i < count; i += 1) {
     for (let more = true; more; ) {
       const byte = input.byte();
       readEdit(input, (byte & ASK) === 0 ? bid : ask, byte >> 2, scales, operations);
@@ -194,7 +195,7 @@ function decodeQuotes(payload: Uint8Array): QuoteRecord[] {
       askPrice: ask.isPresent ? ask.price / priceUnit : undefined,
       askSize: ask.isPresent && ask.size !== UNKNOWN ? ask.size / sizeUnit : undefined,
     };
-    records.push(withArrival({ timestampMs: head.timestamps[i]!, id: head.ids[i]!, quote }, arrivals, i));
+    records.push({ timestampMs: timestamps[i]!, id: ids[i]!, receivedMs: arrivalAt(arrivals, i), quote });
   }
   input.mustBeAtEnd();
   return records;

@@ -59,8 +59,8 @@ export interface SegmentSlice extends OpenSegment {
 export interface SegmentCodec<R extends Position> {
   /** Encodes one segment: the records from index `from` that fit, at least one, at most `countMax`. */
   encode(records: readonly R[], from: number, countMax: number): EncodedSegment;
-  /** Throws DomainError 'unavailable' when the payload is damaged. */
-  decode(payload: Uint8Array): R[];
+  /** Throws DomainError 'unavailable' when the payload is damaged. `withoutArrivals`: quotes and prices have no arrivals then. */
+  decode(payload: Uint8Array, withoutArrivals?: boolean): R[];
   /** Returns true if two records of one timestamp are equal, apart from their ids. */
   same(a: R, b: R): boolean;
 }
@@ -209,14 +209,10 @@ export function arrivalsIn({ payload, head }: OpenSegment): Float64Array | undef
   return arrivals;
 }
 
-/** The record with its arrival, if `arrivals` (see `arrivalsIn`) has one at `index`. */
-export function withArrival<R extends Position>(
-  record: R,
-  arrivals: Float64Array | undefined,
-  index: number,
-): R & Received {
+/** The arrival of a record, if `arrivals` (see `arrivalsIn`) states it. */
+export function arrivalAt(arrivals: Float64Array | undefined, index: number): InstantMs | undefined {
   const receivedMs = arrivals?.[index];
-  return receivedMs === undefined || Number.isNaN(receivedMs) ? record : { ...record, receivedMs };
+  return receivedMs === undefined || Number.isNaN(receivedMs) ? undefined : receivedMs;
 }
 
 function readColumn(reader: VarintReader, column: Float64Array, signed: boolean): void {

@@ -47,7 +47,6 @@ export interface SnapshotFrame {
 
 const NO_LABELS: LabelBytes = { opening: new Uint8Array(0), middle: new Uint8Array(0) };
 const RECORD_BYTES_WITHOUT_LEVELS = 512;
-const encoder = new TextEncoder();
 const MINUTE_MS = 60_000;
 /** `2026-04-16T07:10:`: an instant up to its seconds. */
 const MINUTE_CHARS = 17;
@@ -82,8 +81,8 @@ export abstract class SnapshotWriter {
   #idFrom = 0;
   #idEnd = 0;
   #rendered = 0;
-  #minute = Number.NaN;
-  #minuteText = '';
+  readonly #timestamps = new InstantWriter();
+  readonly #arrivals = new InstantWriter();
 
   constructor(out: ByteBuffer, bids: SideBytes, asks: SideBytes, frame: SnapshotFrame) {
     this.out = out;
@@ -153,8 +152,8 @@ export abstract class SnapshotWriter {
     bytes.copyWithin(start, this.#start, this.#start + this.#length);
     const end = start + this.#length;
     this.writeId(bytes, start + this.#idOffset, id);
-    this.#writeInstant(start + this.#instantOffset, true);
-    if (receivedMs !== undefined) writeText(bytes, start + this.#arrivalOffset!, instantWithoutZone(receivedMs));
+    this.#timestamps.write(bytes, start + this.#instantOffset, reader.head.timestamps[reader.index]!, true);
+    if (receivedMs !== undefined) this.#arrivals.write(bytes, start + this.#arrivalOffset!, receivedMs, true);
     const bidsEnd = this.#bids.patch(reader, reader.bids, reader.bidEdits, by, end);
     out.length = this.#asks.patch(reader, reader.asks, reader.askEdits, by + bidsEnd - end, bidsEnd);
     this.#start = start;
@@ -177,7 +176,7 @@ export abstract class SnapshotWriter {
     out.length = this.writeId(out.bytes, out.length, id);
     out.append(middle);
     this.#instantOffset = out.length - start;
-    out.length = this.#writeInstant(out.length, false);
+    out.length = this.#timestamps.write(out.bytes, out.length, reader.head.timestamps[reader.index]!, false);
     this.#writeArrival(start, receivedMs);
     this.#bids.write(reader, reader.bids, bids, reader.bidEdits, copies);
     out.append(this.#frame.asks);
@@ -198,16 +197,20 @@ export abstract class SnapshotWriter {
     if (receivedMs !== undefined) {
       out.append(this.#frame.arrival);
       this.#arrivalOffset = out.length - start;
-      out.append(encoder.encode(instantWithoutZone(receivedMs)));
+      out.length = this.#arrivals.write(out.bytes, out.length, receivedMs, false);
     }
     if (receivedMs !== undefined || isNull) this.addField(out.bytes, start);
     out.append(isNull ? this.#frame.noArrival : this.#frame.bids);
   }
+}
 
-  /** Writes the timestamp without its zone. `isCopied`: `position` has the previous one, most often of the same minute. */
-  #writeInstant(position: number, isCopied: boolean): number {
-    const { bytes } = this.out;
-    const instantMs = this.#reader.head.timestamps[this.#reader.index]!;
+/** Writes instants without their zone: most are of the same minute as the one before. */
+class InstantWriter {
+  #minute = Number.NaN;
+  #minuteText = '';
+
+  /** Returns the position after the instant. `isCopied`: `position` has the previous one. */
+  write(bytes: Uint8Array, position: number, instantMs: number, isCopied: boolean): number {
     const minute = Math.floor(instantMs / MINUTE_MS);
     const isSame = minute === this.#minute;
     if (!isSame) {
@@ -221,8 +224,4 @@ export abstract class SnapshotWriter {
     bytes[at] = POINT;
     return writeThreeDigits(bytes, at + 1, milliseconds - seconds * 1000);
   }
-}
-
-function instantWithoutZone(instantMs: number): string {
-  return formatInstant(instantMs).slice(0, -1);
 }

@@ -20,7 +20,7 @@ export function recordPage<R extends Position, S extends { readonly seriesId: nu
   const { slices, sequence, next } = segments.plan(seriesIds, query);
   const streams = slices.map((ofSeries) =>
     ofSeries.flatMap((slice) => {
-      const taken = codec.decode(slice.payload).slice(slice.from, slice.to);
+      const taken = codec.decode(slice.payload, query.withoutArrivals).slice(slice.from, slice.to);
       return query.order === 'asc' ? taken : taken.reverse();
     }),
   );

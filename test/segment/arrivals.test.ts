@@ -38,9 +38,9 @@ test('arrivals are decoded as encoded, whether all, some or none are known', () 
         const books = recordsWith(arrivals);
         const quotes = books.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
         const prices = books.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
-        expect(decodeAll(bookCodec, encodeAll(bookCodec, books, countMax))).toStrictEqual(books);
-        expect(decodeAll(quoteCodec, encodeAll(quoteCodec, quotes, countMax))).toStrictEqual(quotes);
-        expect(decodeAll(priceCodec, encodeAll(priceCodec, prices, countMax))).toStrictEqual(prices);
+        expect(decodeAll(bookCodec, encodeAll(bookCodec, books, countMax))).toEqual(books);
+        expect(decodeAll(quoteCodec, encodeAll(quoteCodec, quotes, countMax))).toEqual(quotes);
+        expect(decodeAll(priceCodec, encodeAll(priceCodec, prices, countMax))).toEqual(prices);
       },
     ),
     RUNS,
@@ -109,4 +109,18 @@ test('arrivals that are cut off, too long, or out of range are damage', () => {
   expect(thrownBy(() => readSegmentHeader(changed(0, 4)))).toMatchObject({ kind: 'unavailable' });
   const head = readSegmentHeader(payload);
   expect(arrivalsIn({ payload, head })).toEqual(Float64Array.of(1001, 2002, 3003));
+});
+
+test('quotes and prices are decoded without arrivals where nobody wants them', () => {
+  const records = recordsWith(Array.from({ length: 9 }, (_, i) => START_MS + 40 * i));
+  const quotes = records.map(({ book, ...position }) => ({ ...position, quote: topOfBook(book) }));
+  const prices = records.map(({ book, ...position }) => ({ ...position, price: book.bidSizes[0] ?? 0.5 }));
+  const without = <R extends object>(all: readonly R[]) => all.map((record) => ({ ...record, receivedMs: undefined }));
+  const damagedArrivals = (payload: Uint8Array) => payload.with(readSegmentHeader(payload).bodyOffset - 1, 200);
+  const quoteBytes = damagedArrivals(quoteCodec.encode(quotes, 0, 9).payload);
+  expect(quoteCodec.decode(quoteBytes, true)).toEqual(without(quotes));
+  expect(thrownBy(() => quoteCodec.decode(quoteBytes))).toMatchObject({ kind: 'unavailable' });
+  const priceBytes = damagedArrivals(priceCodec.encode(prices, 0, 9).payload);
+  expect(priceCodec.decode(priceBytes, true)).toEqual(without(prices));
+  expect(thrownBy(() => priceCodec.decode(priceBytes))).toMatchObject({ kind: 'unavailable' });
 });

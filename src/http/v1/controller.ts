@@ -110,7 +110,7 @@ export function outcomeFields(
   { id, timestampMs, receivedMs }: Received,
   hasArrival: boolean,
 ) {
-  return {
+  const fields = {
     id: String(id),
     assetId: assetIdOf(market, outcome),
     conditionId: market.conditionId,
@@ -118,8 +118,8 @@ export function outcomeFields(
     outcome,
     timeframe: market.timeframe,
     timestamp: formatInstant(timestampMs),
-    ...(hasArrival ? { receivedAt: instantOrNull(receivedMs) } : {}),
   };
+  return hasArrival ? { ...fields, receivedAt: instantOrNull(receivedMs) } : fields;
 }
 
 export function nextCursor(next: Position | undefined, scope: string): string | null {

@@ -40,9 +40,9 @@ export function outcomesOf(outcome: Outcome | undefined): readonly Outcome[] {
 export function seriesPageOf(requested: SeriesQuery, asOfMs: InstantMs | undefined): SeriesPage {
   const window = windowOf(requested);
   const { fromMs } = window;
-  const { order, limit, interval: intervalMs, asOfReceived: receivedByMs } = requested;
+  const { order, limit, interval: intervalMs, asOfReceived: receivedByMs, include } = requested;
   const toMs = Math.min(window.toMs, asOfMs ?? window.toMs);
-  const range = { fromMs, toMs, order, limit, intervalMs, receivedByMs };
+  const range = { fromMs, toMs, order, limit, intervalMs, receivedByMs, withoutArrivals: include === undefined };
   return { range, window, outcomes: outcomesOf(requested.outcome), cursor: requested.cursor };
 }
 
