@@ -17,6 +17,9 @@ const SECONDS = 2;
 const STARTS = 21;
 const MEBIBYTE = 2 ** 20;
 
+/** Requests that are also measured on a recording with arrivals. Others read no records. */
+const KINDS_WITH_ARRIVALS: ReadonlySet<string> = new Set(['nearest', 'nearest of each outcome', 'page of 100']);
+
 /** One of the two builds, and an archive that it created from the same recording. */
 interface Build {
   readonly name: 'before' | 'after';
@@ -41,27 +44,34 @@ async function main([given]: readonly string[]): Promise<number> {
   }
   using directory = temporaryDirectory();
   using corpus = await openHttpCorpus();
-  const builds: Build[] = [
-    { name: 'before', executable: resolve(given), data: join(directory.path, 'before') },
-    { name: 'after', executable: EXECUTABLE, data: join(directory.path, 'after') },
-  ];
   const recording = join(directory.path, 'recording.ndjson');
   await command(EXECUTABLE, ['export', '--data', corpus.data, '-o', recording]);
-  const figures = [
-    ...(await commands('import', builds, ({ data }) => {
+  const withoutArrivals = join(directory.path, 'without-arrivals.ndjson');
+  await Bun.write(withoutArrivals, (await Bun.file(recording).text()).replaceAll(/"receivedAt":"[^"]*",/g, ''));
+  const figures: Figure[] = [];
+  for (const [path, suffix] of [
+    [withoutArrivals, ''],
+    [recording, ', with arrivals'],
+  ] as const) {
+    const builds: Build[] = [
+      { name: 'before', executable: resolve(given), data: join(directory.path, `before${suffix}`) },
+      { name: 'after', executable: EXECUTABLE, data: join(directory.path, `after${suffix}`) },
+    ];
+    const importing = await commands(`import${suffix}`, builds, ({ data }) => {
       rmSync(data, { recursive: true, force: true });
-      return ['import', recording, '--data', data];
-    })),
-    ...(await commands('export', builds, ({ data }) => [
+      return ['import', path, '--data', data];
+    });
+    const exporting = await commands(`export${suffix}`, builds, ({ data }) => [
       ...['export', '--format', 'ndjson', '--force'],
       ...['--data', data, '-o', join(directory.path, 'exported')],
-    ])),
-    ...(await starts(builds)),
-    ...(await http(builds, corpus, directory.path)),
-    await replays(builds),
-  ];
+    ]);
+    figures.push(...importing, ...exporting);
+    if (suffix === '') figures.push(...(await starts(builds)));
+    figures.push(...(await http(builds, corpus, directory.path, suffix)), await replays(builds, suffix));
+  }
   console.log(`${await circumstances(`\`make compare BEFORE=${given}\` (\`bun test/bench/compare.ts\`)`)}
 - corpus: ${corpus.description}; the builds alternate, ${ROUNDS} rounds (starts: ${STARTS})
+- the recording states no arrivals, unless a figure says "with arrivals"; a build that does not store arrivals ignores them
 
 ${table(
   ['figure', 'before', 'after', 'better by'],
@@ -143,7 +153,12 @@ async function starts(builds: readonly Build[]): Promise<Figure[]> {
   return [ready, memory];
 }
 
-async function http(builds: readonly Build[], corpus: HttpCorpus, directory: string): Promise<Figure[]> {
+async function http(
+  builds: readonly Build[],
+  corpus: HttpCorpus,
+  directory: string,
+  suffix: string,
+): Promise<Figure[]> {
   await using running = new AsyncDisposableStack();
   const servers = new Map<Build['name'], RunningServer & { readonly keys: readonly string[] }>();
   for (const { name, data, executable } of builds) {
@@ -158,12 +173,13 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
     asksOf: async (_, keys) => asksOf(paths, keys),
   }));
   for (const kind of [...kinds, ...constantKinds(corpus)]) {
+    if (suffix !== '' && !KINDS_WITH_ARRIVALS.has(kind.name)) continue;
     const trials = [];
     for (const [name, { origin, keys }] of servers) {
       trials.push({ name, origin, asks: await kind.asksOf(origin, keys) });
     }
-    const rate = figureOf(`${kind.name}, requests/s`, 'more');
-    const cpu = figureOf(`${kind.name}, µs of processor`, 'less');
+    const rate = figureOf(`${kind.name}${suffix}, requests/s`, 'more');
+    const cpu = figureOf(`${kind.name}${suffix}, µs of processor`, 'less');
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const trial of round % 2 === 0 ? trials : trials.toReversed()) {
         const { pid } = servers.get(trial.name)!;
@@ -182,8 +198,8 @@ async function http(builds: readonly Build[], corpus: HttpCorpus, directory: str
 }
 
 /** The whole recording, replayed to one client over a socket as fast as it reads. */
-async function replays(builds: readonly Build[]): Promise<Figure> {
-  const deltas = figureOf('replay, delta frames/s', 'more');
+async function replays(builds: readonly Build[], suffix: string): Promise<Figure> {
+  const deltas = figureOf(`replay${suffix}, delta frames/s`, 'more');
   await inTurns(builds, async ({ name, data, executable }) => {
     const round = await fullSpeed(data, { executable });
     deltas.values[name].push(round.deltas / round.seconds);
