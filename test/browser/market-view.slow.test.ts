@@ -6,7 +6,7 @@ import { issueKey, printed, type RunningServer, startServer } from '../support/e
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, keepBrowser, openPage, releaseBrowser } from './chromium.ts';
-import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets } from './market-page.ts';
+import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets, until } from './market-page.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
   const directory = temporaryDirectory();
@@ -119,7 +119,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
 });
 
 test.skipIf(!HAS_CHROMIUM)(
-  'On a phone the controls are directly below the picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
+  'On a phone the controls of a market are on the first screen, its slider is below its picture, the list begins on the first screen, and home fits (needs Chromium, test/judges).',
   async () => {
     using directory = temporaryDirectory();
     await using server = await startServer(directory.path, ['--demo']);
@@ -129,9 +129,29 @@ test.skipIf(!HAS_CHROMIUM)(
     const edge = async (selector: string, side: 'top' | 'bottom' | 'right') =>
       await page.evaluate<number>(`document.querySelector('${selector}').getBoundingClientRect().${side}`);
     await openMarket(page, `${server.origin}/view/btc/simulated-btc-updown-5m-1767867900`, 'worker');
-    await page.locator('.ramp').first().waitFor();
-    expect(await edge('.play', 'top')).toBeLessThan((await edge('.plot-area', 'bottom')) + 40);
-    expect(await edge('.ramp', 'top')).toBeGreaterThan(await edge('.scrubber', 'bottom'));
+    await page.locator('.ladder tr.bid').first().waitFor();
+    // Play is on the first screen, and then directly below the picture; the ladder follows.
+    expect(await edge('.play', 'bottom')).toBeLessThan(844);
+    expect(await edge('.u-over', 'bottom')).toBeLessThan(await edge('.scrubber', 'top'));
+    await page.evaluate(`document.querySelector('.ladder').scrollIntoView({ block: 'end' })`);
+    expect(await edge('.play', 'top')).toBeLessThan((await edge('.plot-area', 'bottom')) + 60);
+    expect(await edge('.play', 'top')).toBeGreaterThan(await edge('.plot-area', 'bottom'));
+    // The slider spans the time of the picture: its thumb is below the line of the instant.
+    const marked = async () =>
+      await page.evaluate<[line: number, thumb: number]>(`(() => {
+        const line = document.querySelector('.instant-line').getBoundingClientRect();
+        const slider = document.querySelector('.scrubber input');
+        const { left, width } = slider.getBoundingClientRect();
+        const part = (slider.value - slider.min) / (slider.max - slider.min);
+        return [line.left + line.width / 2, left + 8 + part * (width - 16)];
+      })()`);
+    for (const keys of [[], ['+', '+'], ['ArrowRight', 'ArrowRight', 'ArrowRight']]) {
+      for (const key of keys) await page.press('.plot-area', key);
+      await until(page, `!document.querySelector('.instant-line').hidden`);
+      const [line, thumb] = await marked();
+      expect(Math.abs(line - thumb)).toBeLessThan(2);
+    }
+    expect(await page.evaluate<boolean>(`document.querySelector('.ramp').checkVisibility()`)).toBe(false);
     await page.goto(`${server.origin}/view`);
     await page.locator('.markets tbody tr').first().waitFor();
     expect(await edge('.markets tbody tr', 'bottom')).toBeLessThan(844);

@@ -81,6 +81,21 @@ describe('The ladder', () => {
   });
 
   test.each([
+    [[1279968.67, 19.1], [8], ['1,279,968.67', '19.10', '8.00']],
+    [[10], [622], ['10', '622']],
+    [[0.000001], [], ['0.000001']],
+  ])('writes the sizes %j and %j with the same number of decimals, none of them rounded', (bids, asks, texts) => {
+    const side = (sizes: number[], first: number, step: number) =>
+      sizes.map((size, nth) => ({ price: first + nth * step, size }));
+    const snapshot = book(0, side(bids, 0.5, -0.01), side(asks, 0.6, 0.01));
+    const html = renderToString(<Ladder outcome="up" snapshot={snapshot} unknown={undefined} />);
+    const sizes = [...html.matchAll(/<td class="number">([^<]*)</g)].map(([, size]) => size!);
+    expect(sizes.toSorted()).toEqual(texts.toSorted());
+    const sums = [...html.matchAll(/<td class="number sum"[^>]*>([^<]*)</g)].map(([, sum]) => sum!.split('.')[1] ?? '');
+    expect(new Set(sums.map(({ length }) => length))).toEqual(new Set([texts[0]!.split('.')[1]?.length ?? 0]));
+  });
+
+  test.each([
     [0, 'Up: no book yet, the first one is of 21:51:00.000.'],
     [60_000, undefined],
     [69_999, undefined],

@@ -8,9 +8,14 @@ export function ConnectionStatus({ connection }: { readonly connection: Connecti
     const { sentence, link } = state;
     return (
       <div class="card closed">
-        <p role="status">
-          {sentence} {link !== undefined && <a href={link.href}>{link.text}</a>}
-        </p>
+        <p role="status">{sentence}</p>
+        {link !== undefined && (
+          <p>
+            <a class="button primary" href={link.href}>
+              {link.text}
+            </a>
+          </p>
+        )}
         <KeyForm connection={connection} />
       </div>
     );
@@ -83,7 +88,7 @@ function KeyForm({ connection }: { readonly connection: Connection }) {
           required
         />
       </label>
-      <button class="button primary" type="submit">
+      <button class="button" type="submit">
         Use this key
       </button>
     </form>

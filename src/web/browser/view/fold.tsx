@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-/** Where the list of recordings has one column: as in the style sheet. */
+/** Where the pages of recordings have one column: as in the style sheet. */
 const NARROW = '(max-width: 60rem)';
 
 interface FoldContent {
@@ -10,7 +10,7 @@ interface FoldContent {
   readonly children: ComponentChildren;
 }
 
-/** Folded on narrow screens, so that the list begins on the first one. */
+/** Folded on narrow screens, so that the list or the ladder follows. */
 export function Fold({ summary, children }: FoldContent) {
   const isNarrow = useSignal(matchMedia(NARROW).matches);
   useEffect(() => {

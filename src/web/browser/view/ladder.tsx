@@ -10,7 +10,7 @@ interface LadderContent {
   readonly unknown: string | undefined;
 }
 
-const SHARES = new Intl.NumberFormat('en-US', { maximumFractionDigits: 12 });
+type Texts = Readonly<Record<'prices' | 'shares', Intl.NumberFormat>>;
 
 /** A book: asks above bids, the best prices in the middle. */
 export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
@@ -22,7 +22,11 @@ export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
   );
   if (snapshot === undefined) return reason;
   const { bids, asks } = snapshot;
-  const places = Math.max(...[...bids, ...asks].map(({ price }) => decimalPlaces(price) ?? 0));
+  const all = [...bids, ...asks];
+  const texts = {
+    prices: alignedFormat(all.map(({ price }) => price)),
+    shares: alignedFormat(all.map(({ size }) => size)),
+  };
   const [bidSums, askSums] = [sumsOf(bids), sumsOf(asks)];
   const most = Math.max(bidSums.at(-1) ?? 0, askSums.at(-1) ?? 0);
   return (
@@ -44,7 +48,7 @@ export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
         </thead>
         <tbody class="asks">
           {asks.length === 0 && <NoLevels side="asks" />}
-          {asks.map((level, nth) => rowOf('ask', level, places, askSums[nth]!, most)).toReversed()}
+          {asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed()}
         </tbody>
         <tbody class="middle">
           <tr>
@@ -53,7 +57,7 @@ export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
         </tbody>
         <tbody class="bids">
           {bids.length === 0 && <NoLevels side="bids" />}
-          {bids.map((level, nth) => rowOf('bid', level, places, bidSums[nth]!, most))}
+          {bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most))}
         </tbody>
       </table>
       {reason}
@@ -71,17 +75,24 @@ function NoLevels({ side }: { readonly side: string }) {
   );
 }
 
-/** Rows keep their places: only texts change while the instant moves. No price of the ladder has more than `places` decimals. */
-function rowOf(side: 'bid' | 'ask', { price, size }: Level, places: number, sum: number, most: number) {
+/** Rows keep their places: only texts change while the instant moves. */
+function rowOf(side: 'bid' | 'ask', { price, size }: Level, texts: Texts, sum: number, most: number) {
+  const { prices, shares } = texts;
   return (
     <tr class={side}>
-      <th scope="row">{price.toFixed(places)}</th>
-      <td class="number">{SHARES.format(size)}</td>
+      <th scope="row">{prices.format(price)}</th>
+      <td class="number">{shares.format(size)}</td>
       <td class="number sum" style={{ backgroundSize: `${((100 * sum) / most).toFixed(1)}% 100%` }}>
-        {SHARES.format(sum)}
+        {shares.format(sum)}
       </td>
     </tr>
   );
+}
+
+/** Writes all `values`, and sums of them, with as many decimals as the longest one has: their points are below each other. */
+function alignedFormat(values: readonly number[]): Intl.NumberFormat {
+  const places = Math.max(0, ...values.map((value) => decimalPlaces(value) ?? 0));
+  return new Intl.NumberFormat('en-US', { minimumFractionDigits: places, maximumFractionDigits: places });
 }
 
 function sumsOf(side: readonly Level[]): number[] {

@@ -8,6 +8,7 @@ import {
 import { Choices } from '../choices.tsx';
 import type { MarketContent } from './explorer.ts';
 import { cssColour, SHADES } from './heat-map-cells.ts';
+import { Layers } from './layers.tsx';
 import type { MarketPlot } from './market-plot.ts';
 import type { ViewState } from './view-state.ts';
 
@@ -20,8 +21,9 @@ interface LegendContent extends MarketContent {
 const STOPS = 9;
 const NUMBERS = 5;
 
-/** The colours and their sizes, and what else is drawn. */
-export function Legend({ explorer, shown: { state }, plot }: LegendContent) {
+/** The colours and their sizes, and the choices of what else is drawn, with its signs. */
+export function Legend({ explorer, shown, plot }: LegendContent) {
+  const { state } = shown;
   const scale = state.scale.value;
   const { palette } = plot.style.value;
   const range = plot.range.value;
@@ -35,6 +37,7 @@ export function Legend({ explorer, shown: { state }, plot }: LegendContent) {
           <ColourTools state={state} />
         </>
       )}
+      <Layers explorer={explorer} shown={shown} />
       <ul class="signs">
         <li class="sign mid">midpoint</li>
         {coin?.reference !== undefined && (

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { ConnectionStatus } from './connection-status.tsx';
 import type { Explorer, MarketContent } from './explorer.ts';
+import { Fold } from './fold.tsx';
 import { Ladders } from './ladders.tsx';
 import { Legend } from './legend.tsx';
 import { MarketFigures } from './market-figures.tsx';
@@ -18,10 +19,17 @@ import { Share } from './share.tsx';
 /** A recorded market: its books over time, and the ladder at an instant. */
 export function MarketExplorer({ explorer }: { readonly explorer: Explorer }) {
   const shown = explorer.shown.value;
+  const { connection } = explorer;
+  const isClosed = connection.state.value.kind === 'closed';
   const notices = [explorer.tierNotice.value, explorer.notice.value].filter((notice) => notice !== undefined);
   return (
     <>
-      <ConnectionStatus connection={explorer.connection} />
+      {isClosed && shown === undefined && <h1>Market</h1>}
+      {isClosed && <ConnectionStatus connection={connection} />}
+      <div class="row spread market-nav">
+        {shown !== undefined && <MarketNav explorer={explorer} shown={shown} />}
+        {!isClosed && <ConnectionStatus connection={connection} />}
+      </div>
       {notices.map((notice) => (
         <NoticeText key={notice.sentence} notice={notice} />
       ))}
@@ -35,7 +43,6 @@ function Market({ explorer, shown }: MarketContent) {
   const { market, coverage } = shown;
   return (
     <>
-      <MarketNav explorer={explorer} shown={shown} />
       <div class="row spread market-head">
         <div>
           <h1>{marketTitle(market)}</h1>
@@ -45,9 +52,9 @@ function Market({ explorer, shown }: MarketContent) {
             {explorer.isLocal.value && ', read in this browser'}
           </p>
         </div>
+        <MarketFigures explorer={explorer} shown={shown} />
         <MarketStatus explorer={explorer} shown={shown} />
       </div>
-      <MarketFigures explorer={explorer} shown={shown} />
       <div class="market-view">
         <div>
           <div class="card picture">
@@ -60,7 +67,11 @@ function Market({ explorer, shown }: MarketContent) {
               }}
             />
             {hasBooks(shown) && <Scrubber explorer={explorer} shown={shown} />}
-            {plot.value !== undefined && <Legend explorer={explorer} shown={shown} plot={plot.value} />}
+            {plot.value !== undefined && (
+              <Fold summary="Colours and layers">
+                <Legend explorer={explorer} shown={shown} plot={plot.value} />
+              </Fold>
+            )}
           </div>
           {plot.value !== undefined && <Share explorer={explorer} shown={shown} plot={plot.value} />}
           <Help />
@@ -86,11 +97,9 @@ function MarketNav({ explorer, shown: { market } }: MarketContent) {
     );
   const list = `/view?coin=${market.symbol}&tf=${market.timeframe}&date=${market.startTime.slice(0, 'YYYY-MM-DD'.length)}`;
   return (
-    <nav class="row spread small market-nav" aria-label="Markets">
+    <nav class="row small" aria-label="Markets">
       <a href={`${list}${kept && `&${kept}`}`}>All recordings of the day</a>
-      <span class="row">
-        {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
-      </span>
+      {linkTo(previous, '‹ Previous')} {linkTo(next, 'Next ›')}
     </nav>
   );
 }

@@ -61,10 +61,10 @@ interface Panel extends Band {
 }
 
 const NARROW = 560;
-const PANEL_HEIGHTS = { wide: [400, 250], narrow: [300, 200] } as const;
-const STRIP_HEIGHT = 40;
+const PANEL_HEIGHTS = { wide: [400, 250], narrow: [280, 200] } as const;
+const STRIP_HEIGHTS = { wide: 40, narrow: 28 } as const;
 const LABEL_DECIMALS = 3;
-const COIN_HEIGHTS = { wide: 110, narrow: 90 } as const;
+const COIN_HEIGHTS = { wide: 110, narrow: 70 } as const;
 
 /** Without books nothing is shaded. */
 const NO_RANGE: SizeRange = { low: 1, high: 1 };
@@ -261,9 +261,10 @@ export class MarketPlot {
         coinHeight,
       );
     }
-    const spread = spreadStrip(this.#element, frame, STRIP_HEIGHT);
-    const imbalance = imbalanceStrip(this.#element, frame, STRIP_HEIGHT, palette);
-    this.#strips = [placed(spread, STRIP_HEIGHT), placed(imbalance, STRIP_HEIGHT)];
+    const stripHeight = STRIP_HEIGHTS[size];
+    const spread = spreadStrip(this.#element, frame, stripHeight);
+    const imbalance = imbalanceStrip(this.#element, frame, stripHeight, palette);
+    this.#strips = [placed(spread, stripHeight), placed(imbalance, stripHeight)];
     this.#element.append(this.#instant, this.#labels.time, this.#labels.value);
   }
 

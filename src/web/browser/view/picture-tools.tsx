@@ -1,19 +1,9 @@
-import { settlementSource } from '../../../domain/winner-check.ts';
 import { Choices } from '../choices.tsx';
-import type { Explorer, MarketContent } from './explorer.ts';
+import type { MarketContent } from './explorer.ts';
 import { ToolButton } from './tool-button.tsx';
-import { LAYERS, type Layer } from './view-choices.ts';
-import type { ViewState } from './view-state.ts';
 
-const LAYER_NAMES: Readonly<Record<Layer, string>> = {
-  mid: 'midpoint',
-  trades: 'trades',
-  reference: 'reference price',
-};
-
-/** The choices of what the picture shows, and how. */
-export function PictureTools({ explorer, shown }: MarketContent) {
-  const { state, market } = shown;
+/** The choices of the outcome, and of the time. */
+export function PictureTools({ shown: { state } }: MarketContent) {
   return (
     <div class="row spread">
       <Choices
@@ -28,10 +18,6 @@ export function PictureTools({ explorer, shown }: MarketContent) {
           state.outcome.value = outcome;
         }}
       />
-      <Layers state={state} />
-      {state.layers.value.has('reference') && (
-        <ReferenceSource explorer={explorer} state={state} settlement={settlementSource(market.timeframe)} />
-      )}
       <div class="row zoom">
         <ToolButton name="Zoom in" onClick={() => state.zoomTime(0.5, state.atMs.value)}>
           +
@@ -44,54 +30,5 @@ export function PictureTools({ explorer, shown }: MarketContent) {
         </ToolButton>
       </div>
     </div>
-  );
-}
-
-interface ReferenceSourceContent {
-  readonly explorer: Explorer;
-  readonly state: ViewState;
-  /** The publisher that decides the market. */
-  readonly settlement: string;
-}
-
-/** The choice of the publisher of the reference price, once there is one. */
-function ReferenceSource({ explorer, state, settlement }: ReferenceSourceContent) {
-  const shown = explorer.reference.value?.source ?? state.reference.value;
-  const sources = new Set([...explorer.sources.value, ...(shown === undefined ? [] : [shown])]);
-  if (sources.size === 0) return null;
-  return (
-    <select
-      class="input"
-      aria-label="Source of the reference price"
-      value={shown}
-      onChange={({ currentTarget: { value } }) => {
-        state.reference.value = value === settlement ? undefined : value;
-      }}
-    >
-      {[...sources].map((source) => (
-        <option key={source} value={source}>
-          {source === settlement ? `${source}, decides` : source}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-function Layers({ state }: { readonly state: ViewState }) {
-  const toggle = (layer: Layer) => {
-    const next = new Set(state.layers.value);
-    if (!next.delete(layer)) next.add(layer);
-    state.layers.value = next;
-  };
-  return (
-    <fieldset class="legend">
-      <legend class="hidden">Over the books</legend>
-      {LAYERS.map((layer) => (
-        <label key={layer}>
-          <input type="checkbox" checked={state.layers.value.has(layer)} onChange={() => toggle(layer)} />
-          {LAYER_NAMES[layer]}
-        </label>
-      ))}
-    </fieldset>
   );
 }

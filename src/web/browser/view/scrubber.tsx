@@ -5,10 +5,10 @@ import { perFrame } from './per-frame.ts';
 import { ToolButton } from './tool-button.tsx';
 import { SPEEDS } from './view-choices.ts';
 
-/** The instant: a slider over the market, steps, and play. */
+/** The instant: a slider over the time of the picture and as wide, steps, and play. */
 export function Scrubber({ explorer, shown }: MarketContent) {
   const { state, playback } = shown;
-  const { from, to } = state.limits.value;
+  const { from, to } = state.time.value;
   const scrub = useMemo(() => perFrame((ms: number) => state.scrubTo(ms)), [state]);
   const isPlaying = playback.isPlaying.value;
   const atMs = state.atMs.value;
@@ -18,6 +18,16 @@ export function Scrubber({ explorer, shown }: MarketContent) {
   };
   return (
     <div class="scrubber">
+      <input
+        type="range"
+        aria-label="Instant"
+        aria-valuetext={`${clockText(atMs, state.home.from)} UTC`}
+        min={from}
+        max={to - 1}
+        step={Math.max(1, Math.round((to - from) / 1000))}
+        value={atMs}
+        onInput={({ currentTarget }) => move(currentTarget.valueAsNumber)}
+      />
       <div class="row moves">
         <ToolButton name="Previous snapshot" onClick={() => void explorer.step(-1)}>
           ◂|
@@ -35,34 +45,22 @@ export function Scrubber({ explorer, shown }: MarketContent) {
         <ToolButton name="Next snapshot" onClick={() => void explorer.step(1)}>
           |▸
         </ToolButton>
-        <label class="speed small">
-          Speed{' '}
-          <select
-            class="input"
-            value={playback.speed.value}
-            onChange={({ currentTarget }) => {
-              playback.speed.value = Number(currentTarget.value);
-            }}
-          >
-            {SPEEDS.map((speed) => (
-              <option key={speed} value={speed}>
-                {speed}×
-              </option>
-            ))}
-          </select>
-        </label>
+        <select
+          class="input"
+          aria-label="Speed"
+          value={playback.speed.value}
+          onChange={({ currentTarget }) => {
+            playback.speed.value = Number(currentTarget.value);
+          }}
+        >
+          {SPEEDS.map((speed) => (
+            <option key={speed} value={speed}>
+              {speed}×
+            </option>
+          ))}
+        </select>
+        <output class="instant">{clockText(atMs, state.home.from)}</output>
       </div>
-      <input
-        type="range"
-        aria-label="Instant"
-        aria-valuetext={`${clockText(atMs, state.home.from)} UTC`}
-        min={from}
-        max={to - 1}
-        step={Math.max(1, Math.round((to - from) / 1000))}
-        value={atMs}
-        onInput={({ currentTarget }) => move(currentTarget.valueAsNumber)}
-      />
-      <output class="instant">{clockText(atMs, state.home.from)}</output>
     </div>
   );
 }
