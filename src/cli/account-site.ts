@@ -23,7 +23,8 @@ export async function openAccountSite(
   const service = createAccountService(settings, { ...served, clock, wait: Bun.sleep, logError });
   const { createLink, sendsMail, drained, close } = service;
   return {
-    pages: (addresses: ClientAddresses) => accountSite({ ...served, service, nowMs: clock, addresses }),
+    pages: (addresses: ClientAddresses, rateLimit: WebDeps['rateLimit']) =>
+      accountSite({ ...served, service, nowMs: clock, addresses, rateLimit }),
     service,
     createLink,
     sendsMail,

@@ -237,7 +237,7 @@ async function listenUntilStopped(
     metrics: measured?.metrics,
     samples,
     viewTokens,
-    pages: (addresses) => {
+    pages: (addresses, rateLimit) => {
       const { registry } = served;
       const tokens = site &&
         viewTokens && {
@@ -250,7 +250,7 @@ async function listenUntilStopped(
           demoKeyId,
         };
       const all = new Elysia({ name: 'pages' });
-      all.use((site?.pages ?? accountsOff)(addresses));
+      all.use((site?.pages ?? accountsOff)(addresses, rateLimit));
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
       all.use(pricingSite({ ...served, service: site?.service, nowMs: terminal.clock }));
       return all;

@@ -58,7 +58,7 @@ export interface AppDeps {
   /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
-  readonly pages?: (addresses: ClientAddresses) => Elysia;
+  readonly pages?: (addresses: ClientAddresses, rateLimit: RateLimit) => Elysia;
   /** True if `pages` includes the pages of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
@@ -171,7 +171,7 @@ export function createApp(appDeps: AppDeps) {
       else rateLimit.chargeAddress({ request, set });
     })
     .use(assetsController([STYLE, FRAME_STYLE, LOGO, COPY_SCRIPT, REPLAY_SCRIPT]))
-    .use(pages(addresses))
+    .use(pages(addresses, rateLimit))
     .use(
       siteController({
         archive,

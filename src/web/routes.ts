@@ -1,6 +1,7 @@
 import type { AccountService } from '../account/account-service.ts';
 import type { SignedIn } from '../account/account-sessions.ts';
 import type { Billing } from '../billing/billing.ts';
+import type { RateLimit } from '../http/plugins/rate-limit.ts';
 import type { Archive } from '../store/archive.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Answer, PageRequest } from './page-request.ts';
@@ -15,6 +16,8 @@ export interface WebDeps {
   /** Where people ask for a price on request: a link; undefined: none. */
   readonly contact?: string | undefined;
   readonly nowMs: () => number;
+  /** The requests of keys in their current minute. */
+  readonly rateLimit: Pick<RateLimit, 'peekKey'>;
 }
 
 /** The person who sees a page. The menu has payments only while they are on. */

@@ -20,16 +20,14 @@ export interface TableContent<Row> {
   readonly empty: string;
   /** Chooses the rows that are less important. */
   readonly isQuiet?: (row: Row) => boolean;
-  /** True: on a narrow screen each row is a list of its cells with their headings, and nothing scrolls. */
-  readonly isStacked?: boolean;
 }
 
-/** A table in a card. On a narrow screen it scrolls, or is stacked. */
-export function Table<Row>({ label, columns, rows, empty, isQuiet, isStacked = false }: TableContent<Row>) {
+/** A table in a card. On a phone each row is a list of its cells with their headings. */
+export function Table<Row>({ label, columns, rows, empty, isQuiet }: TableContent<Row>) {
   if (rows.length === 0) return <p class="card quiet">{empty}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls it
-    <section class={`card flush scroll${isStacked ? ' stacked' : ''}`} tabIndex={0} aria-label={label}>
+    <section class="card flush scroll stacked" tabIndex={0} aria-label={label}>
       <table>
         <thead>
           <tr>
@@ -49,7 +47,7 @@ export function Table<Row>({ label, columns, rows, empty, isQuiet, isStacked = f
                     {cell(row)}
                   </th>
                 ) : (
-                  <td key={heading} class={classes} data-heading={isStacked ? heading : undefined}>
+                  <td key={heading} class={classes} data-heading={heading}>
                     {cell(row)}
                   </td>
                 ),

@@ -1,13 +1,14 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { changeKey } from '../../src/account/account-keys.ts';
 import { RECENT_SIGN_IN_MS } from '../../src/account/recent-sign-in.ts';
 import { RECORDINGS } from '../../src/store/database-file.ts';
 import { importBytes, NOW_MS } from '../support/archive.ts';
 import { finished } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import type { PlainBrowser, Shown } from './browser.ts';
-import { factsOf, rowsOf } from './page-content.ts';
+import { factsOf, plainText, rowsOf } from './page-content.ts';
 import { fieldValue, type Site, startSite, textOf } from './site.ts';
 
 const ADA = 'ada@example.com';
@@ -211,19 +212,19 @@ test('The list has keys that expired, with their limits and last use, and none o
   const { text } = await ada.open('/account/keys');
   expect(rowsOf(text, 'Keys')).toEqual([
     {
-      Name: 'pinned expired tier pro 1,234 a minute',
-      Key: `${apiKey.prefix}…`,
+      Name: `pinned expired 1,234 a minute ${apiKey.prefix}…`,
       Tier: 'pro',
       'Requests in 30 days': '1',
-      Created: '2026-06-01 00:00 UTC',
       'Last used': '2026-06-01 00:02 UTC',
       Expires: '2026-06-01 00:01 UTC',
     },
   ]);
   expect(text).toContain('0 valid keys');
   expect(factsOf((await ada.open(`/account/keys/${apiKey.id}`)).text)).toEqual({
-    Key: `${apiKey.prefix}… expired tier pro 1,234 a minute`,
+    Key: `${apiKey.prefix}… expired 1,234 a minute`,
     Id: apiKey.id,
+    Tier: 'pro',
+    'Requests in 30 days': '1',
     Created: '2026-06-01 00:00 UTC',
     Rotated: 'never',
     'Last used': '2026-06-01 00:02 UTC',
@@ -264,7 +265,44 @@ test('The overview has a quick start until the first request, and then the refus
   expect(await statusWith(site, key)).toBe(200);
   const after = (await ada.open('/account')).text;
   expect(after.includes('Send a request')).toBe(false);
-  expect(rowsOf(after, 'Refused in the last 30 days')).toEqual([
-    { Route: '/v1/{coin}/markets', Reason: '403: the tier lacks the route or the coin', Requests: '1' },
+  expect(rowsOf(after, 'Usage by route')).toMatchObject([
+    { Route: '/v1/{coin}/markets', Requests: '1', 'Forbidden (403)': '1', 'Limited (429)': '0', 'Other refusals': '0' },
   ]);
+  expect(plainText(after)).toContain('403: the tier lacks the route or the coin.');
+});
+
+test('The overview has a gauge of the current minute for each valid key: what is left there is what the next request is told, and looking costs nothing.', async () => {
+  await using site = startSite();
+  const { registry, nowMs } = site.people;
+  const ada = await site.signedIn(ADA);
+  const eve = await site.signedIn(EVE);
+  const ofEve = textOf((await create(eve, { name: 'of Eve' })).text, 'key');
+  const [bot, idle] = [textOf((await create(ada, { name: 'bot' })).text, 'key'), await create(ada, { name: 'idle' })];
+  await create(ada, { name: 'gone' });
+  const keyNamed = (name: string) => keysOf(site).find((key) => key.name === name)!;
+  await ada.post('/account/keys/revoke', { key: keyNamed('gone').id });
+  changeKey({ registry, nowMs: nowMs() }, keyNamed('idle').id, { requestsPerMinute: 1234 });
+  expect(idle.status).toBe(200);
+  const remaining = async (key: string) => {
+    const { headers } = await fetch(`${site.origin}/v1/coins`, { headers: { authorization: `Bearer ${key}` } });
+    return Number(headers.get('x-ratelimit-remaining'));
+  };
+  const gauges = async (browser: PlainBrowser) => {
+    const { text } = await browser.open('/account');
+    const meters = [...text.matchAll(/<meter min="0" max="(\d+)"[^>]* value="(\d+)" aria-label="([^"]*)"/g)];
+    return meters.map(([, limit, used, name]) => [name, Number(used), Number(limit)]);
+  };
+  for (const sent of [1, 2, 3]) {
+    const left = await remaining(bot);
+    const [first, ...others] = await gauges(ada);
+    expect(first).toEqual(['bot', sent, sent + left]);
+    expect(others).toEqual([['idle', 0, 1234]]);
+  }
+  expect(plainText((await ada.open('/account')).text)).toMatch(/bot 3 of 10 \d+ s idle 0 of 1,234 – /);
+  await remaining(ofEve);
+  expect(await gauges(eve)).toEqual([['of Eve', 1, 10]]);
+  // A refused request does not count.
+  for (let left = await remaining(bot); left > 0; left -= 1) await remaining(bot);
+  await remaining(bot);
+  expect((await gauges(ada))[0]).toEqual(['bot', 10, 10]);
 });

@@ -53,9 +53,9 @@ export function startSite(
     },
     samples,
     viewTokens,
-    pages: (addresses) => {
+    pages: (addresses, rateLimit) => {
       const all = new Elysia({ name: 'pages' });
-      all.use(accountSite({ service, registry, archive, billing, contact, nowMs, addresses }));
+      all.use(accountSite({ service, registry, archive, billing, contact, nowMs, addresses, rateLimit }));
       const tokens = { tokens: viewTokens, samples, service, registry, addresses, nowMs, demoKeyId };
       all.use(viewSite({ access: 'key', tokens, isReplay: false }));
       all.use(pricingSite({ registry, billing, contact, service, nowMs }));

@@ -1,5 +1,7 @@
+import type { ApiKey } from '../../domain/api-key.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
+import type { Tier } from '../../domain/tier.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
 import { AddressBudgets } from './address-budgets.ts';
 import type { RequestHolder } from './authentication.ts';
@@ -68,8 +70,13 @@ export class RateLimit {
     setHeaders(headers, this.#addressBudgets.peek(this.#addresses.of(request), this.#clocks()));
   }
 
+  /** The state of a key's minute, without counting a request. */
+  peekKey(key: ApiKey, tier: Tier): Allowance {
+    return this.#keyWindows.peek(key.id, limitOf(key, tier), this.#clocks());
+  }
+
   #chargeKey({ key, tier, viewer }: RequestHolder, now: ClockReading): Allowance {
-    const limit = key.requestsPerMinute ?? tier.requestsPerMinute;
+    const limit = limitOf(key, tier);
     if (viewer === undefined) return this.#keyWindows.charge(key.id, limit, now);
     return this.#viewerWindows.charge(String(viewer), Math.max(limit, VIEWER_PER_MINUTE_MIN), now);
   }
@@ -81,6 +88,10 @@ export class RateLimit {
     if (allowance.allowed) return;
     throw rateLimited(headers, allowance, allowance.isNetwork ? `${what} from one network (/24, IPv6: /48)` : what);
   }
+}
+
+function limitOf(key: ApiKey, tier: Tier): number {
+  return key.requestsPerMinute ?? tier.requestsPerMinute;
 }
 
 function setHeaders(headers: ResponseHeaders, allowance: Allowance): void {

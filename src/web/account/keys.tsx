@@ -47,7 +47,6 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
           {nameOf(revoked)} ({revoked.prefix}…) is revoked: requests with it are refused.
         </p>
       )}
-      {deps.billing !== undefined && <PinnedKeys keys={keys} />}
       <div class="row spread">
         <p class="quiet">
           {valid} {allowed === Infinity ? '' : `of ${allowed} `}valid{' '}
@@ -70,20 +69,20 @@ export async function keysPage(deps: WebDeps, person: Person, { query }: PageReq
             cell: (key) => (
               <>
                 <a href={`${KEYS_PATH}/${key.id}`}>{nameOf(key)}</a> <Limits apiKey={key} nowMs={nowMs} />
+                <br />
+                <code class="quiet">{key.prefix}…</code>
               </>
             ),
           },
-          { heading: 'Key', class: 'nowrap', cell: ({ prefix }) => <code>{prefix}…</code> },
           { heading: 'Tier', cell: ({ tier = accountTier }) => tier },
           { heading: 'Requests in 30 days', class: 'number', cell: (key) => numberText(requests.get(key.id) ?? 0) },
-          { heading: 'Created', cell: ({ createdMs }) => <Time ms={createdMs} /> },
           { heading: 'Last used', cell: ({ lastUsedMs }) => <Time ms={lastUsedMs} or="never" /> },
           { heading: 'Expires', cell: ({ expiresMs }) => <Time ms={expiresMs} or="never" /> },
         ]}
         rows={keys}
-        isStacked
         empty="No keys yet. A program sends a key with each request: create one, and try it with the command on the next page."
       />
+      {deps.billing !== undefined && <PinnedKeys keys={keys} />}
     </>,
   );
 }
@@ -93,13 +92,12 @@ interface KeyContent {
   readonly nowMs: InstantMs;
 }
 
-/** Badges for the state and the limits of a key. */
+/** Badges for the state of a key, and for the limits that not every key has. */
 function Limits({ apiKey, nowMs }: KeyContent) {
-  const { tier, requestsPerMinute, asOfMs } = apiKey;
+  const { requestsPerMinute, asOfMs } = apiKey;
   return (
     <>
       {isExpired(apiKey, nowMs) && <span class="badge bad">expired</span>}{' '}
-      {tier !== undefined && <span class="badge accent">tier {tier}</span>}{' '}
       {requestsPerMinute !== undefined && <span class="badge">{numberText(requestsPerMinute)} a minute</span>}{' '}
       {asOfMs !== undefined && (
         <span class="badge">
@@ -115,7 +113,7 @@ export function PinnedKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
   const pinned = keys.filter(({ tier }) => tier !== undefined).map((key) => `${nameOf(key)} (${key.tier})`);
   if (pinned.length === 0) return null;
   return (
-    <p class="notice warn" role="status">
+    <p class="quiet small">
       Whatever this account buys, these keys keep their tier: {pinned.slice(0, PINNED_MAX).join(', ')}
       {pinned.length > PINNED_MAX && ' and others'}. New keys have that of the account.
     </p>
@@ -123,12 +121,14 @@ export function PinnedKeys({ keys }: { readonly keys: readonly ApiKey[] }) {
 }
 
 /** GET /account/keys/{id}. */
-export function keyPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Answer {
+export async function keyPage(deps: WebDeps, person: Person, { parameter }: PageRequest): Promise<Answer> {
   const { registry, service } = deps;
   const nowMs = deps.nowMs();
   const key = keysOf(registry, service.activity.usage, person.account.id).find(({ id }) => id === parameter);
   if (key === undefined) throw noSuchKey();
   const { id, prefix, createdMs, rotatedMs, lastUsedMs, expiresMs } = key;
+  const { tier } = registry.database.read(() => registry.accountTiers.at(person.account.id, nowMs));
+  const { total } = await usageOf(service.activity.usage, [id], { interval: 'day' }, nowMs);
   return personPage(
     person,
     { title: nameOf(key), path: KEYS_PATH },
@@ -141,6 +141,8 @@ export function keyPage(deps: WebDeps, person: Person, { parameter }: PageReques
             </>
           ),
           Id: <code>{id}</code>,
+          Tier: key.tier ?? `${tier.id}, as your account`,
+          'Requests in 30 days': <a href={`/account/usage?key=${id}`}>{numberText(total.sum.requests)}</a>,
           Created: <Time ms={createdMs} />,
           Rotated: <Time ms={rotatedMs} or="never" />,
           'Last used': <Time ms={lastUsedMs} or="never" />,

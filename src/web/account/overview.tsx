@@ -2,6 +2,9 @@ import { keysAllowed } from '../../account/account-keys.ts';
 import { type AccountUsage, usageOf } from '../../account/account-usage.ts';
 import { overviewOf } from '../../account/administration.ts';
 import { type AuditRecord, auditPage } from '../../account/audit-page.ts';
+import type { InstantMs } from '../../domain/instant.ts';
+import type { Allowance } from '../../domain/rate-window.ts';
+import type { UsageCounts } from '../../domain/usage.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
 import { Copyable } from '../../http/pages/copyable.tsx';
 import { auditSentence } from '../audit-sentence.ts';
@@ -11,10 +14,11 @@ import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
-import { Figure } from '../usage/usage-tables.tsx';
+import { Figure, UsageTable } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
 
 const ENTRIES_MAX = 6;
+const KEYS_MAX = 10;
 
 /** GET /account. */
 export async function overviewPage(deps: WebDeps, person: Person): Promise<Answer> {
@@ -45,13 +49,17 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
           value={String(account.validKeys)}
           note={allowed === Infinity ? 'no limit' : `of ${allowed}`}
         />
-        <Figure name="Requests" value={numberText(ofDay.total.sum.requests)} note="in the last 24 hours" />
+        <Figure
+          name="Requests"
+          value={numberText(ofDay.total.sum.requests)}
+          note={`in the last 24 hours, ${numberText(busiest)} in the busiest`}
+        />
         <Figure name="Requests" value={numberText(ofMonth.total.sum.requests)} note="in the last 30 days" />
       </div>
       {hasRequests ? (
         <>
-          <Limits busiest={busiest} perHour={account.tier.requestsPerMinute * 60 * Math.max(1, account.validKeys)} />
-          <Refusals routes={ofMonth.routes} rate={rate} />
+          <Minutes minutes={minutesOf(deps, account.id, nowMs)} />
+          <Refusals routes={ofMonth.routes} />
         </>
       ) : (
         <FirstSteps hasKey={account.validKeys > 0} commands={firstRequests(deps, account.tier)} />
@@ -61,46 +69,77 @@ export async function overviewPage(deps: WebDeps, person: Person): Promise<Answe
   );
 }
 
-/** The busiest hour of the last day beside what the keys may send in an hour. */
-function Limits({ busiest, perHour }: { readonly busiest: number; readonly perHour: number }) {
+interface Minute {
+  readonly name: string;
+  readonly allowance: Allowance;
+}
+
+/** The current minute of each valid key of an account, the one with the least left first. */
+function minutesOf({ registry, rateLimit }: WebDeps, accountId: number, nowMs: InstantMs): readonly Minute[] {
+  const { database, apiKeys, keyDirectory } = registry;
+  const holders = database.read(() =>
+    apiKeys.ofAccount(accountId).flatMap(({ id }) => keyDirectory.findById(id, nowMs) ?? []),
+  );
+  return holders
+    .map(({ key, tier }) => ({ name: key.name ?? `${key.prefix}…`, allowance: rateLimit.peekKey(key, tier) }))
+    .toSorted(({ allowance: a }, { allowance: b }) => a.remaining / a.limit - b.remaining / b.limit);
+}
+
+/** The requests of each key in its current minute. */
+function Minutes({ minutes }: { readonly minutes: readonly Minute[] }) {
+  if (minutes.length === 0) return null;
   return (
-    <div class="card">
-      <label>
-        Busiest hour of the last 24: {numberText(busiest)} of {numberText(perHour)} requests that your valid keys may
-        send
-        <meter min={0} max={perHour} high={perHour * 0.8} value={busiest} />
-      </label>
+    <>
+      <h2>Requests in the current minute</h2>
+      <Table
+        label="Requests in the current minute"
+        columns={[
+          { heading: 'Key', class: 'long', cell: ({ name }) => name },
+          {
+            heading: 'Used',
+            cell: ({ name, allowance: { limit, remaining } }) => (
+              <meter min={0} max={limit} high={limit * 0.8} value={limit - remaining} aria-label={name} />
+            ),
+          },
+          {
+            heading: 'Requests',
+            class: 'number nowrap',
+            cell: ({ allowance: { limit, remaining } }) => `${numberText(limit - remaining)} of ${numberText(limit)}`,
+          },
+          {
+            heading: 'Ends in',
+            class: 'number nowrap',
+            cell: ({ allowance: { limit, remaining, retryAfterSeconds } }) =>
+              remaining < limit ? `${retryAfterSeconds} s` : '–',
+          },
+        ]}
+        rows={minutes.slice(0, KEYS_MAX)}
+        empty=""
+      />
       <p class="quiet small">
-        The limit holds for each minute and each key. <a href="/account/usage?last=24h">Usage by hour</a>
+        The minute of a key begins with its first request. Pages of recordings do not count, and there is no limit by
+        day or month.
       </p>
-    </div>
+    </>
   );
 }
 
 /** The routes with refused requests, and why they were refused. */
-function Refusals({ routes, rate }: { readonly routes: AccountUsage['routes']; readonly rate: string }) {
-  const reasons = [
-    ['forbidden', '403: the tier lacks the route or the coin'],
-    ['limited', `429: more than ${rate} requests in a minute with a key, or too many open requests`],
-    ['failed', 'other errors, such as 400 and 404: the answer said what to do'],
-  ] as const;
-  const rows = routes.flatMap(({ name, series: { sum } }) =>
-    reasons.flatMap(([field, reason]) => (sum[field] === 0 ? [] : { name, reason, count: sum[field] })),
-  );
+function Refusals({ routes }: { readonly routes: AccountUsage['routes'] }) {
+  const refused = ({ forbidden, limited, failed }: UsageCounts) => forbidden + limited + failed;
+  const rows = routes
+    .map(({ name, series: { sum } }) => ({ name: <code>{name}</code>, sum }))
+    .filter(({ sum }) => refused(sum) > 0)
+    .toSorted((a, b) => refused(b.sum) - refused(a.sum));
+  if (rows.length === 0) return null;
   return (
     <>
       <h2>Refused in the last 30 days</h2>
-      <Table
-        label="Refused in the last 30 days"
-        columns={[
-          { heading: 'Route', class: 'long', cell: ({ name }) => <code>{name}</code> },
-          { heading: 'Reason', class: 'long', cell: ({ reason }) => reason },
-          { heading: 'Requests', class: 'number', cell: ({ count }) => numberText(count) },
-        ]}
-        rows={rows.toSorted((a, b) => b.count - a.count).slice(0, ENTRIES_MAX)}
-        isStacked
-        empty="No request was refused."
-      />
+      <UsageTable by="Route" rows={rows.slice(0, ENTRIES_MAX)} />
+      <p class="quiet small">
+        403: the tier lacks the route or the coin. 429: more requests in a minute than the key may send, or too many
+        open ones. Others, such as 400 and 404: the answer said what to do.
+      </p>
     </>
   );
 }
@@ -147,12 +186,11 @@ function Latest({ entries, ownId }: { readonly entries: readonly AuditRecord[]; 
       <Table
         label="Latest activity"
         columns={[
-          { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
-          { heading: 'Activity', cell: auditSentence },
+          { heading: 'Activity', class: 'long', cell: auditSentence },
           { heading: 'By', cell: ({ actorId }) => actorText(actorId, ownId) },
+          { heading: 'Time', cell: ({ atMs }) => <Time ms={atMs} /> },
         ]}
         rows={entries}
-        isStacked
         empty="No activity yet."
       />
     </>
