@@ -95,6 +95,7 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
         outbox?.send(buyerMail(due, publicUrl()), clock() + DAY_MS);
       }
     },
+    signUp,
     sessions,
     signIn,
     emailChange: new EmailChange(signInDeps, undoableChanges),

@@ -19,12 +19,19 @@ export function pageOf(content: Omit<DocumentContent, 'section' | 'hasAccounts'>
 
 type BuiltAssets = NonNullable<DocumentContent['scripts']>;
 
-/** A page with one form or message, in a narrow column. */
-export function formPage(title: string, children: ComponentChildren, status = 200, scripts?: BuiltAssets): Page {
+/** A page with one form or message in a card, in a narrow column; `below` follows the card. */
+export function formPage(
+  title: string,
+  children: ComponentChildren,
+  status = 200,
+  scripts?: BuiltAssets,
+  below?: ComponentChildren,
+): Page {
   const content = (
     <>
       <h1>{title}</h1>
       <div class="card">{children}</div>
+      {below}
     </>
   );
   return pageOf({ title, width: 'narrow', children: content, ...(scripts && { scripts }) }, status);

@@ -23,16 +23,20 @@ interface TierCardContent {
 
 /** A tier to choose: its price, limits, and each route with a sign whether it is granted. The parts of cards that are beside each other are in line. */
 export function TierCard({ tier, isPresent, children }: TierCardContent) {
+  const [amount, unit] = priceText(tier).split(' a ');
   return (
     <section class={isPresent ? 'card tier chosen' : 'card tier'}>
       <div class="row spread">
         <h2>{tier.name}</h2>
         {isPresent && <span class="badge accent">your tier</span>}
       </div>
-      <div class="price">{priceText(tier)}</div>
+      <div class="price">
+        {amount}
+        {unit !== undefined && <small class="quiet"> a {unit}</small>}
+      </div>
       <Facts
         isCard={false}
-        facts={{ Coins: grantedText(tier.coins), Requests: `${numberText(tier.requestsPerMinute)} a minute per key` }}
+        facts={{ Coins: grantedText(tier.coins), 'Requests per key': `${numberText(tier.requestsPerMinute)} a minute` }}
       />
       <ul class="grants">
         {GRANTS.map((grant) => (

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, type RunningServer, startServer } from '../support/executable.ts';
+import { EXECUTABLE, printed, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 
 const PAGE = { accept: 'text/html' };
@@ -9,7 +9,8 @@ describe('the quick start', () => {
   const directory = temporaryDirectory();
   let server: RunningServer;
   beforeAll(async () => {
-    server = await startServer(directory.path, ['--demo']);
+    await printed(['seed', '--data', directory.path]);
+    server = await startServer(directory.path);
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();

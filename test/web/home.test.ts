@@ -1,7 +1,9 @@
 import { expect, test } from 'bun:test';
-import { importRecords, NOW_MS } from '../support/archive.ts';
+import { importBytes, importRecords, NOW_MS } from '../support/archive.ts';
+import { lightNdjson } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { PlainBrowser } from './browser.ts';
+import { plainText } from './page-content.ts';
 import { type Site, startSite, unescaped } from './site.ts';
 
 const DAY_MS = 86_400_000;
@@ -109,4 +111,12 @@ test.each<readonly [string | undefined, number]>([
       Array.from({ length: count }, () => contact!),
     );
   }
+});
+
+test('With accounts, home leads to the account for a key, and has no command of the operator.', async () => {
+  await using site = startSite();
+  await importBytes(site.archive, lightNdjson(4));
+  const { text } = await new PlainBrowser(site.origin).open('/', { accept: 'text/html' });
+  expect(plainText(text)).toContain('Create one in your account . A key is shown only once.');
+  expect([text.includes('curl'), text.includes('bookreel key create')]).toEqual([true, false]);
 });

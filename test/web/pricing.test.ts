@@ -7,6 +7,7 @@ import { type Anvil, HAS_ANVIL, startAnvil } from '../billing/anvil.ts';
 import { paymentsOn, setPrice } from '../billing/paid-service.ts';
 import { NOW_MS, temporaryArchive } from '../support/archive.ts';
 import { PlainBrowser } from './browser.ts';
+import { plainText } from './page-content.ts';
 import { type Site, startSite } from './site.ts';
 
 const pricing = async (site: Site) => (await new PlainBrowser(site.origin).open('/pricing')).text;
@@ -35,7 +36,9 @@ test('The tiers have their prices and grants without a sign-in, and nothing to b
     const has = all.filter((_, row) => grantsRoute(tier, GRANTS[row]!));
     expect([cards[nth]!.granted, cards[nth]!.missing]).toEqual([has, all.filter((name) => !has.includes(name))]);
   }
-  for (const part of ['$49.50 a month', '300 a minute per key', 'btc, eth, sol, xrp']) expect(text).toContain(part);
+  for (const part of ['$49.50 a month', 'Requests per key 300 a minute', 'btc, eth, sol, xrp']) {
+    expect(plainText(text)).toContain(part);
+  }
   expect(text).not.toContain('Buy ');
   expect(text).toContain('href="/pricing" aria-current="page"');
   expect((await new PlainBrowser(site.origin).open('/', { accept: 'text/html' })).text).toContain('href="/pricing"');
@@ -71,7 +74,7 @@ test.each([undefined, CONTACT])(
     const deps = { registry: held.registry, billing: undefined, contact, service: undefined, nowMs: () => NOW_MS };
     const app = new Elysia().use(pricingSite(deps));
     const text = await (await app.handle(new Request('http://127.0.0.1/pricing'))).text();
-    expect([text.includes('a minute per key'), text.includes('/account')]).toEqual([true, false]);
+    expect([text.includes('Requests per key'), text.includes('/account')]).toEqual([true, false]);
     expect(actionsOf(text)).toEqual(
       Array.from({ length: 4 }, () => (contact === undefined ? [undefined, undefined] : ASK)),
     );

@@ -37,3 +37,18 @@ test('A passkey comes before the operator.', async () => {
   expect(passkey).toBeGreaterThan(0);
   expect(operator).toBeGreaterThan(passkey);
 });
+
+test.each([
+  ['open', 'Your first sign-in creates an account.'],
+  ['invited', 'Your first sign-in creates an account if your domain is invited.'],
+  ['closed', 'Accounts are by invitation.'],
+] as const)(
+  'The sign-in by mail says that there is no password, and who gets an account: %s.',
+  async (policy, text) => {
+    const mail = { url: new URL('smtp://127.0.0.1:9'), sender: 'bookreel@example.com', passwordFile: undefined };
+    await using site = startSite({ mail, signUp: { policy, domains: new Set() } });
+    const page = plainText((await new PlainBrowser(site.origin).open('/sign-in')).text);
+    expect(page).toContain('You get a mail with a link and a code. There is no password.');
+    expect(page).toContain(`New here? ${text} See the prices and the manual .`);
+  },
+);

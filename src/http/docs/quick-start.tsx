@@ -64,15 +64,17 @@ export function quickStartPage({ version, origin, recorded, hasAccounts }: Quick
         <li class="card">
           <h2>Get a key</h2>
           <p>
-            {hasAccounts && (
+            {hasAccounts ? (
               <>
-                Create one in <a href="/account">your account</a>.{' '}
+                Create one in <a href="/account">your account</a>.
               </>
-            )}
-            The operator of this server creates keys on its command line, also while it runs. A key is shown only once.
-            Its tier decides the coins and routes that it may read, and its number of requests per minute.
+            ) : (
+              'The operator of this server creates keys on its command line, also while it runs.'
+            )}{' '}
+            A key is shown only once. Its tier decides the coins and routes that it may read, and its number of requests
+            per minute.
           </p>
-          <Commands lines={[`bookreel key create --tier ${tier}`]} />
+          {!hasAccounts && <Commands lines={[`bookreel key create --tier ${tier}`]} />}
           <Commands lines={['export KEY=br_live_…']} />
         </li>
         {recorded === undefined || recorded.example !== undefined ? (

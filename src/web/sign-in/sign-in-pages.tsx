@@ -1,5 +1,6 @@
 import type { AccountService } from '../../account/account-service.ts';
 import type { NewSession } from '../../account/account-sessions.ts';
+import type { SignUpPolicy } from '../../account/sign-up.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { randomToken } from '../../domain/random-token.ts';
 import { COPY_SCRIPT } from '../../http/pages/assets.ts';
@@ -15,7 +16,7 @@ const PASSKEY_PATH = '/sign-in/passkey';
 
 /** GET /sign-in: all ways that this service has. Without mail the last one is its operator, at `contact`. */
 export function signInPage(
-  { oidc, sendsMail, linkCommand, sessions, passkeys }: AccountService,
+  { oidc, sendsMail, linkCommand, sessions, passkeys, signUp }: AccountService,
   { browser }: PageRequest,
   contact?: string,
 ): Answer {
@@ -31,7 +32,7 @@ export function signInPage(
         </p>
       )}
       {sendsMail && <MailForm email={email} />}
-      {sendsMail && providers.length > 0 && <p class="or">or</p>}
+      {sendsMail && (providers.length > 0 || passkeys.arePossible) && <p class="or">or</p>}
       {providers.map((name) => (
         <p key={name}>
           <a class="button wide" href={`/sign-in/oidc/${name}`}>
@@ -42,10 +43,12 @@ export function signInPage(
       {passkeys.arePossible && <PasskeyForm action={PASSKEY_PATH} button="Sign in with a passkey" />}
       {!sendsMail && providers.length === 0 && (
         <>
-          <p>
-            This service sends no mail: ask its operator for an account, or for a link that signs you in once. Then you
-            can add a passkey.
-          </p>
+          <p>This service sends no mail: ask its operator for a link.</p>
+          <ol>
+            <li>The link signs you in once, without a password.</li>
+            <li>Add a passkey in your settings: from then on you sign in with it.</li>
+            <li>Create a key for your programs.</li>
+          </ol>
           {contact !== undefined && (
             <a class="button primary wide" href={contact}>
               Ask the operator
@@ -61,8 +64,19 @@ export function signInPage(
     </>,
     200,
     [COPY_SCRIPT, PASSKEY_SCRIPT],
+    <p class="quiet small">
+      {(sendsMail || providers.length > 0) && `${SIGN_UP_TEXTS[signUp.policy]} `}
+      See the <a href="/pricing">prices</a> and the <a href="/docs/manual">manual</a>.
+    </p>,
   );
 }
+
+/** Who gets an account, for people without one. */
+const SIGN_UP_TEXTS: Readonly<Record<SignUpPolicy, string>> = {
+  open: 'New here? Your first sign-in creates an account.',
+  invited: 'New here? Your first sign-in creates an account if your domain is invited.',
+  closed: 'New here? Accounts are by invitation.',
+};
 
 function MailForm({ email }: { readonly email: string | undefined }) {
   return (
@@ -74,8 +88,11 @@ function MailForm({ email }: { readonly email: string | undefined }) {
         autocomplete="email"
         value={email}
         required
+        autofocus
         maxLength={254}
-      />
+      >
+        You get a mail with a link and a code. There is no password.
+      </Field>
     </Form>
   );
 }
