@@ -130,10 +130,10 @@ Examples:
       const restored = await copyVerified(terminal, source, (check) =>
         restore(source, data, {
           force: options.force === true,
-          check: async (draft) => {
+          check: async (draft, isKnown) => {
             const lists = [replacedRevocations(data), given].filter((list) => list !== undefined);
             refused = refuseRevoked(terminal, draft, lists);
-            await check(draft);
+            await check(draft, isKnown);
           },
         }),
       );
@@ -198,9 +198,10 @@ function refuseRevoked(
   return lists.reduce((sum, list) => sum + keepRevoked(change, list), 0);
 }
 
-function sizeOf({ files }: Pick<Backup, 'files'>): string {
+function sizeOf({ files, sealed }: Pick<Backup, 'files' | 'sealed'>): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${bytes} bytes in ${countText(files.length, 'database')}`;
+  const markets = `${countText(sealed.files, 'sealed market')}, ${sealed.newFiles} new, ${sealed.bytesWritten} bytes written`;
+  return `${bytes} bytes in ${countText(files.length, 'database')}${sealed.files === 0 ? '' : `, ${markets}`}`;
 }
 
 /**
@@ -211,11 +212,11 @@ function sizeOf({ files }: Pick<Backup, 'files'>): string {
 async function copyVerified<T>(
   terminal: Terminal,
   source: string,
-  work: (check: (directory: string) => Promise<void>) => Promise<T>,
+  work: (check: CopyOptions['check']) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work(async (directory) => {
-      const verification = await verifyDirectory(directory, { clock: terminal.clock });
+    return await work(async (directory, isKnown) => {
+      const verification = await verifyDirectory(directory, { clock: terminal.clock, isKnown });
       if (verification.totals.damage === 0) return;
       const printProblem = (line: string) => printError(terminal, line.trimEnd(), 'unreadable');
       printProblems(terminal.errorsAreJson === true ? printProblem : terminal.err, verification);

@@ -10,6 +10,7 @@ import { recordCounter } from './record-counts.ts';
 import { RecordedCoins } from './recorded-coins.ts';
 import { RecordedDays } from './recorded-days.ts';
 import { RecordedTimes } from './recorded-times.ts';
+import { SealedFiles } from './sealed-files.ts';
 import { Segments } from './segments.ts';
 import { SeriesCatalog } from './series.ts';
 import { SnapshotTotals } from './snapshot-totals.ts';
@@ -52,21 +53,24 @@ export type ArchiveView = Readonly<ReturnType<typeof openArchiveView>>;
 export function openArchiveView(path: string) {
   const database = Database.openToRead(path, RECORDINGS);
   const view = database.beginView();
+  const recordings = recordingsIn(database);
   const close = () => {
     view[Symbol.dispose]();
+    recordings.sealed[Symbol.dispose]();
     database.close();
   };
-  return { ...recordingsIn(database), [Symbol.dispose]: close };
+  return { ...recordings, [Symbol.dispose]: close };
 }
 
 function recordingsIn(database: Database) {
-  const segments = new Segments(database);
+  const sealed = new SealedFiles(database, database.path);
+  const segments = new Segments(database, sealed);
   const series = new SeriesCatalog(database);
   const snapshotTotals = new SnapshotTotals(database, segments, series);
   const recordedTimes = new RecordedTimes(database, segments);
   const snapshots = new Snapshots(segments, series, snapshotTotals);
   const [markets, prices, gaps] = [new Markets(database), new Prices(segments, series), new Gaps(database)];
-  return { database, segments, series, snapshotTotals, recordedTimes, snapshots, markets, prices, gaps };
+  return { database, sealed, segments, series, snapshotTotals, recordedTimes, snapshots, markets, prices, gaps };
 }
 
 /** Reads the archive's id; a new archive gets one. */

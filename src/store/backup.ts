@@ -21,6 +21,8 @@ import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-fi
 import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
+import { copySealedFiles, type SealedCopies, sealedBytesFor, shareFile } from './sealed-copies.ts';
+import { BOOKS, type SealedMarket } from './sealed-files.ts';
 
 /** No floor. */
 const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
@@ -28,8 +30,11 @@ const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
 export interface CopyOptions {
   /** A backup replaces an existing backup; a restore sets an existing archive aside. */
   readonly force: boolean;
-  /** Verifies the copy, a data directory, before it gets its name; throws when it has a fault. */
-  readonly check: (directory: string) => Promise<void>;
+  /**
+   * Verifies the copy, a data directory, before it gets its name; throws when it has a fault. `isKnown`: the file of a sealed market was
+   * verified in an earlier copy.
+   */
+  readonly check: (directory: string, isKnown: (market: SealedMarket) => boolean) => Promise<void>;
   /** The free space that the copy leaves on the disk of the archive; left out: none. */
   readonly floor?: DiskFloor;
 }
@@ -37,10 +42,13 @@ export interface CopyOptions {
 export interface BackUpOptions extends CopyOptions {
   /** The number of copies that the disk needs room for. Default: 1. */
   readonly copies?: number;
+  /** An earlier backup: files of sealed markets that it has are shared by hard links. Default: the one that this one replaces. */
+  readonly earlier?: string | undefined;
 }
 
 export interface Backup extends BackupContent {
   readonly directory: string;
+  readonly sealed: SealedCopies;
 }
 
 /** A query for counts that a copy must have too; those in `growing` never decrease. */
@@ -53,7 +61,7 @@ const COUNTS: Readonly<Record<string, Count>> = {
     growing: ['markets', 'gaps', 'ids'],
     sql: `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
       (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
-      COALESCE(SUM(records), 0) AS records FROM segments`,
+      COALESCE(SUM(records), 0) AS records FROM (SELECT records FROM segments UNION ALL SELECT records FROM sealed_series)`,
   },
   [ACCOUNTS.name]: {
     growing: ['accounts', 'keys', 'grants', 'payments', 'entries'],
@@ -80,7 +88,7 @@ export async function backUp(
   directory: string,
   name: string,
   clock: () => InstantMs,
-  { force, check, floor = NO_FLOOR, copies = 1 }: BackUpOptions,
+  { force, check, floor = NO_FLOOR, copies = 1, earlier = force && existsSync(name) ? name : undefined }: BackUpOptions,
 ): Promise<Backup> {
   const target = resolve(name);
   explained(directory, () => refuseShared(directory));
@@ -89,18 +97,22 @@ export async function backUp(
     Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
   }
   refuseTarget(directory, name, force);
-  explained(target, () => refuseSmallDisk(dirname(target), copies * bytesIn(directory), directory, floor));
+  explained(target, () => {
+    const bytes = copies * bytesIn(directory) + sealedBytesFor(directory, target, earlier);
+    refuseSmallDisk(dirname(target), bytes, directory, floor);
+  });
   const draft = draftOf(target);
   try {
     explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
     const content = copyArchive(directory, draft, clock);
-    await check(draft);
+    const sealed = copySealedFiles(draft, { earlier, directory, links: true });
+    await check(draft, (market) => earlier !== undefined && shareFile(draft, earlier, market));
     explained(target, () => {
       writeManifest(draft, content);
       flush(draft);
       installBackup(draft, directory, name, force);
     });
-    return { directory: target, ...content };
+    return { directory: target, ...content, sealed };
   } finally {
     discard(draft);
   }
@@ -145,7 +157,9 @@ function refuseOther(target: string): void {
     throw new DomainError('conflict', `'${target}' is not a backup, so it is not replaced: name another directory`);
   }
   const entries = explained(target, () => readdirSync(target, { withFileTypes: true }));
-  const other = entries.find((entry) => !entry.isFile() || !BACKUP_NAMES.has(entry.name));
+  const other = entries.find(
+    (entry) => !(entry.isFile() ? BACKUP_NAMES.has(entry.name) : entry.isDirectory() && entry.name === BOOKS),
+  );
   if (other === undefined) return;
   throw new DomainError(
     'conflict',

@@ -88,3 +88,23 @@ INSERT INTO markets (
     created_ms, updated_ms, stated_updated_ms, revision, snapshot_count, first_snapshot_ms, last_snapshot_ms
   FROM former_markets;
 DROP TABLE former_markets;
+
+CREATE TABLE sealed_markets (
+  market_key INTEGER PRIMARY KEY REFERENCES markets (market_key),
+  path TEXT NOT NULL,
+  seal TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  digest BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE sealed_series (
+  series_id INTEGER PRIMARY KEY REFERENCES series (series_id),
+  market_key INTEGER NOT NULL REFERENCES sealed_markets (market_key),
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  segments INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sealed_series_by_market ON sealed_series (market_key);

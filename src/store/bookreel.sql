@@ -133,3 +133,29 @@ CREATE TABLE gaps (
   reason TEXT NOT NULL,
   PRIMARY KEY (market_key, from_ms, to_ms, reason)
 ) STRICT, WITHOUT ROWID;
+
+-- Markets that are over and settled: their segments are in a file of its own below books/, and nowhere else.
+CREATE TABLE sealed_markets (
+  market_key INTEGER PRIMARY KEY REFERENCES markets (market_key),
+  -- Below books/: YYYY-MM-DD/CONDITIONID-SEAL.db.
+  path TEXT NOT NULL,
+  -- Random, also in the file.
+  seal TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  -- SHA-256 of the file.
+  digest BLOB NOT NULL
+) STRICT;
+
+-- What the segments of each series of a sealed market have together.
+CREATE TABLE sealed_series (
+  series_id INTEGER PRIMARY KEY REFERENCES series (series_id),
+  market_key INTEGER NOT NULL REFERENCES sealed_markets (market_key),
+  first_ms INTEGER NOT NULL,
+  last_ms INTEGER NOT NULL,
+  segments INTEGER NOT NULL,
+  records INTEGER NOT NULL,
+  -- Of the payloads.
+  bytes INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sealed_series_by_market ON sealed_series (market_key);

@@ -3,6 +3,7 @@ import { isSimulated, SIMULATED } from '../domain/publisher.ts';
 import { priceCodec } from '../segment/price-segment.ts';
 import type { Archive } from './archive.ts';
 import type { StoredMarket } from './markets.ts';
+import { discard } from './on-disk.ts';
 
 /** Selects what to delete; an undefined field does not restrict, and all others must match. */
 export interface DeletionFilter {
@@ -63,7 +64,10 @@ export const SHORT_STEP: StepLimits = { markets: 4, bytes: 128 * 1024 };
 const SEGMENTS_PER_STEP = 2048;
 
 export const MARKET_SIZE = `SELECT SUM(IIF(kind IN ('derived-quote', 'derived-mid'), 0, records)) AS records,
-  SUM(LENGTH(payload)) AS bytes FROM series JOIN segments USING (series_id) WHERE market_key = ?`;
+  SUM(bytes) AS bytes FROM (
+    SELECT kind, records, LENGTH(payload) AS bytes FROM series JOIN segments USING (series_id) WHERE series.market_key = ?1
+    UNION ALL SELECT kind, records, bytes FROM series JOIN sealed_series USING (series_id) WHERE series.market_key = ?1
+  )`;
 export const PRICES_SIZE = 'SELECT SUM(LENGTH(payload)) AS bytes FROM segments WHERE series_id = ? AND last_ms < ?';
 export const DELETE_PRICES = `DELETE FROM segments WHERE segment_id IN (
     SELECT segment_id FROM segments WHERE series_id = ? AND last_ms < ? ORDER BY last_ms, last_id LIMIT ${SEGMENTS_PER_STEP}
@@ -168,14 +172,22 @@ export class Deletion {
     const done: DeletionTotals = { markets: 0, records: 0, coinPrices: 0, bytes: 0 };
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;
+      const files: string[] = [];
       after = this.#step(done, (step) =>
         this.#walk(from, limits, (market) => {
           const { records, bytes } = this.#sizeOf(market);
           add(step, { markets: 1, records, coinPrices: 0, bytes });
+          const sealed = this.#archive.sealed.byKey(market.key);
+          if (sealed !== undefined) {
+            files.push(this.#archive.sealed.placeOf(sealed));
+            this.#archive.sealed.forget(market.key);
+          }
           for (const statement of this.#sql.ofMarket) statement.run(market.key);
           return bytes;
         }),
       );
+      // After the commit: a file that a kill leaves here is deleted later, see Sealing.sweep.
+      for (const file of files) discard(file);
       yield done;
     }
     for (const prices of this.#prices) {

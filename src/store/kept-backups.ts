@@ -42,14 +42,16 @@ export async function backUpAndKeep(
   explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   explained(directory, () => deleteUnfinished(directory, clock()));
   const name = `bookreel-${formatInstant(clock()).replaceAll(':', '-')}`;
-  const backup = await backUp(data, join(directory, name), clock, { ...options, force: false, copies: 2 }).finally(
-    () => {
-      if (isNew) removeIfEmpty(directory);
-    },
-  );
+  const earlier = backupsIn(directory).at(-1);
+  const backup = await backUp(data, join(directory, name), clock, {
+    ...options,
+    ...{ force: false, copies: 2, earlier: earlier && join(directory, earlier) },
+  }).finally(() => {
+    if (isNew) removeIfEmpty(directory);
+  });
   const scratch = draftOf(join(resolve(directory), 'restored'));
   try {
-    await restore(backup.directory, scratch, { ...options, force: false });
+    await restore(backup.directory, scratch, { ...options, force: false, links: true });
   } catch (error) {
     discard(backup.directory);
     throw error;
@@ -60,9 +62,7 @@ export async function backUpAndKeep(
 }
 
 function deleteOldest(directory: string, newest: string, keep: number): string[] {
-  const others = readdirSync(directory)
-    .filter((name) => NAME.test(name) && name !== newest && isBackup(join(directory, name)))
-    .sort();
+  const others = backupsIn(directory).filter((name) => name !== newest);
   const old = others.slice(0, Math.max(0, others.length + 1 - keep));
   for (const name of old) {
     // Renamed first: a directory with the name of a backup is always a complete one.
@@ -71,6 +71,13 @@ function deleteOldest(directory: string, newest: string, keep: number): string[]
     rmSync(draft, { recursive: true });
   }
   return old;
+}
+
+/** The names of the backups in a directory, the oldest first. */
+function backupsIn(directory: string): string[] {
+  return readdirSync(directory)
+    .filter((name) => NAME.test(name) && isBackup(join(directory, name)))
+    .sort();
 }
 
 function deleteUnfinished(directory: string, nowMs: InstantMs): void {

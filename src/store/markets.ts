@@ -150,14 +150,19 @@ export const LIST_COINS = `WITH RECURSIVE coins (symbol) AS (
 export const KNOWS_COIN = 'SELECT 1 AS known FROM markets WHERE symbol = ? LIMIT 1';
 
 /** A series' first record is in its first segment. */
-const FIRST_RECORD = `SELECT MIN((
-    SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1
-  )) AS first_ms FROM series WHERE market_key = ?`;
+const FIRST_OF_SERIES = `IFNULL(
+    (SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1),
+    (SELECT first_ms FROM sealed_series WHERE sealed_series.series_id = series.series_id)
+  )`;
+const FIRST_RECORD = `SELECT MIN(${FIRST_OF_SERIES}) AS first_ms FROM series WHERE market_key = ?`;
 
 const SENT_SPAN = `SELECT MIN(first_ms) AS first_ms, MAX(last_ms) AS last_ms FROM (
     SELECT
-      (SELECT first_ms FROM segments WHERE segments.series_id = series.series_id ORDER BY last_ms, last_id LIMIT 1) AS first_ms,
-      (SELECT MAX(last_ms) FROM segments WHERE segments.series_id = series.series_id) AS last_ms
+      ${FIRST_OF_SERIES} AS first_ms,
+      IFNULL(
+        (SELECT MAX(last_ms) FROM segments WHERE segments.series_id = series.series_id),
+        (SELECT last_ms FROM sealed_series WHERE sealed_series.series_id = series.series_id)
+      ) AS last_ms
     FROM series WHERE market_key = ?1
     UNION ALL SELECT from_ms, from_ms FROM gaps WHERE market_key = ?1
   )`;

@@ -12,7 +12,9 @@ export interface RecordCounts {
 /** Returns a function that counts the records; it reads the row of each segment, which is nearly the whole file. */
 export function recordCounter(database: Database): () => RecordCounts {
   const counts = database.query<{ kind: string; records: number }, []>(
-    'SELECT kind, SUM(records) AS records FROM segments JOIN series USING (series_id) GROUP BY kind',
+    `SELECT kind, SUM(records) AS records FROM (
+       SELECT series_id, records FROM segments UNION ALL SELECT series_id, records FROM sealed_series
+     ) JOIN series USING (series_id) GROUP BY kind`,
   );
   return () => {
     const rows = new Map(counts.all().map(({ kind, records }) => [kind, records]));

@@ -13,21 +13,12 @@ interface WindowRow {
   readonly lastMs: InstantMs;
 }
 
-interface SegmentRow {
-  readonly seriesId: number;
-  readonly firstMs: InstantMs;
-  readonly lastMs: InstantMs;
-}
-
 const WINDOW = `SELECT market_key AS key, start_ms AS startMs, end_ms AS endMs, recorded_ms AS recordedMs,
     MAX(IFNULL(last_snapshot_ms, 0), IFNULL((SELECT MAX(to_ms) FROM gaps WHERE gaps.market_key = markets.market_key), 0)) AS lastMs
   FROM markets`;
 export const RECORDED_WINDOW = `${WINDOW} WHERE market_key = ?`;
 const NEXT_WINDOW = `${WINDOW} WHERE market_key > ? AND first_snapshot_ms IS NOT NULL ORDER BY market_key LIMIT 1`;
-/** ?2 and ?3: the range that the segments touch. Segments of one series end in the order in which they begin. */
-export const SEGMENTS_OF_WINDOW = `SELECT series_id AS seriesId, first_ms AS firstMs, last_ms AS lastMs FROM series
-  CROSS JOIN segments USING (series_id)
-  WHERE market_key = ?1 AND kind = 'book' AND last_ms >= ?2 AND first_ms <= ?3`;
+export const BOOKS_OF_WINDOW = "SELECT series_id AS seriesId FROM series WHERE market_key = ? AND kind = 'book'";
 export const GAPS_OF_WINDOW = `SELECT from_ms AS fromMs, to_ms AS toMs FROM gaps
   WHERE market_key = ?1 AND to_ms >= ?2 AND from_ms <= ?3 AND to_ms <= ?4`;
 
@@ -41,7 +32,7 @@ export class RecordedTimes {
     this.#sql = {
       window: database.query<WindowRow, [number]>(RECORDED_WINDOW),
       nextWindow: database.query<WindowRow, [number]>(NEXT_WINDOW),
-      segments: database.query<SegmentRow, [number, number, number]>(SEGMENTS_OF_WINDOW),
+      books: database.query<{ seriesId: number }, [number]>(BOOKS_OF_WINDOW),
       gaps: database.query<RecordedRange, [number, number, number, number]>(GAPS_OF_WINDOW),
       set: database.query<never, [number, number]>('UPDATE markets SET recorded_ms = ? WHERE market_key = ?'),
     };
@@ -68,12 +59,13 @@ export class RecordedTimes {
   /** Reads a row of each segment; the times of the books in it only where it is long enough for a silence. */
   #measure({ key, startMs, endMs }: WindowRow, asOfMs: InstantMs): number {
     const untilMs = Math.min(asOfMs, endMs + SILENCE_MS_MAX);
-    const segments = this.#sql.segments.all(key, startMs - SILENCE_MS_MAX, untilMs);
-    const runs = segments.flatMap(({ seriesId, firstMs, lastMs }) => {
-      if (lastMs - firstMs <= SILENCE_MS_MAX && lastMs <= asOfMs) return { fromMs: firstMs, toMs: lastMs };
-      const slices = this.#segments.slices(seriesId, firstMs, Math.min(lastMs, asOfMs));
-      return [...slices].flatMap(({ head, from, to }) => runsOf(head.timestamps.subarray(from, to)));
-    });
+    const runs = this.#sql.books.all(key).flatMap(({ seriesId }) =>
+      this.#segments.ranges(seriesId, startMs - SILENCE_MS_MAX, untilMs).flatMap(({ firstMs, lastMs }) => {
+        if (lastMs - firstMs <= SILENCE_MS_MAX && lastMs <= asOfMs) return { fromMs: firstMs, toMs: lastMs };
+        const slices = this.#segments.slices(seriesId, firstMs, Math.min(lastMs, asOfMs));
+        return [...slices].flatMap(({ head, from, to }) => runsOf(head.timestamps.subarray(from, to)));
+      }),
+    );
     return recordedMs({ fromMs: startMs, toMs: endMs }, runs, this.#sql.gaps.all(key, startMs, endMs, asOfMs));
   }
 }

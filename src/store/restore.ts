@@ -20,10 +20,13 @@ import { RECORDINGS } from './database-file.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';
+import { copySealedFiles, type SealedCopies, shareFile } from './sealed-copies.ts';
+import { BOOKS } from './sealed-files.ts';
 import { LOCK_FILE, ServeLock } from './serve-lock.ts';
 
 export interface Restored {
   readonly files: readonly BackedUpFile[];
+  readonly sealed: SealedCopies;
   /** The new paths of the databases that were there before. */
   readonly keptAs: readonly string[];
 }
@@ -33,14 +36,18 @@ const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 /**
  * Makes the backup `source` the archive of `directory`, with its accounts and keys. The copy is compared with the manifest and
- * checked before it is installed. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
+ * checked before it is installed; with `links` it shares the files of sealed markets with the backup. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
  * a complete archive.
  *
  * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
  * set, 'unreadable' when the backup differs from its manifest, 'unavailable' when something is missing or cannot be read or
  * written, and what `check` throws.
  */
-export async function restore(source: string, directory: string, { force, check }: CopyOptions): Promise<Restored> {
+export async function restore(
+  source: string,
+  directory: string,
+  { force, check, links = false }: CopyOptions & { readonly links?: boolean },
+): Promise<Restored> {
   const { files, keySecretSha256 } = readManifest(source);
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
@@ -58,11 +65,12 @@ export async function restore(source: string, directory: string, { force, check 
       for (const file of files) copyBackedUp(source, file, draft);
       const secret = backedUpSecret(source, directory, keySecretSha256);
       writeSecret(draft, secret);
-      await check(draft);
+      const sealed = copySealedFiles(draft, { directory: source, links });
+      await check(draft, (market) => shareFile(draft, source, market));
       const keptAs = explained(directory, () => installArchive(draft, directory, secret));
       installed = true;
       if (isNew) flush(dirname(resolve(directory)));
-      return { files, keptAs };
+      return { files, sealed, keptAs };
     } finally {
       discard(draft);
     }
@@ -131,6 +139,9 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
       if (existsSync(`${path}${companion}`)) renameSync(`${path}${companion}`, `${path}${aside}${companion}`);
     }
   }
+  const books = join(directory, BOOKS);
+  if (existsSync(books)) renameSync(books, `${books}${aside}`);
+  if (existsSync(join(draft, BOOKS))) renameSync(join(draft, BOOKS), books);
   if (!holdsSecret(secretFile, secret)) {
     if (lstatSync(secretFile, { throwIfNoEntry: false })) renameSync(secretFile, `${secretFile}${aside}`);
     writeSecret(directory, secret);

@@ -5,6 +5,8 @@ import { comparePositions, type Position } from '../domain/page.ts';
 import { arrivalsIn, type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
+import type { Queries } from './queries.ts';
+import type { SealedFiles } from './sealed-files.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
@@ -67,19 +69,18 @@ export const LIST_COIN_SERIES = `SELECT ${SERIES_COLUMNS} FROM series WHERE symb
  */
 export class SegmentAudit {
   readonly #database: Database;
+  readonly #sealed: SealedFiles | undefined;
   readonly #sql;
 
-  constructor(database: Database) {
+  /** `sealed`: left out, the segments of sealed markets are not found. */
+  constructor(database: Database, sealed?: SealedFiles) {
     this.#database = database;
+    this.#sealed = sealed;
     this.#sql = {
       ofMarket: database.query<DoubtfulRow<string>, [number]>(
         `SELECT ${SERIES_COLUMNS} FROM series WHERE market_key = ? ORDER BY outcome DESC, kind`,
       ),
       ofCoins: database.query<DoubtfulRow<string>, []>(LIST_COIN_SERIES),
-      positions: database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
-        NEXT_POSITIONS,
-      ),
-      segment: database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT),
       ranges: database.query<IdRange, [number, number]>(
         'SELECT first_id AS firstId, last_id AS lastId FROM given_ids WHERE last_id >= ? ORDER BY first_id LIMIT ?',
       ),
@@ -115,14 +116,15 @@ export class SegmentAudit {
   *segments(seriesId: number): Generator<AuditedSegment> {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
+    const statements = segmentStatements(this.#sealed?.queriesOf(seriesId) ?? this.#database);
     for (;;) {
-      const rows = this.#sql.positions.all(seriesId, indexed.timestampMs, indexed.id);
+      const rows = statements.positions.all(seriesId, indexed.timestampMs, indexed.id);
       for (const { segment_id: segmentId, last_ms: timestampMs, last_id: id } of rows) {
         // An index that does not ascend is damaged, which SQLite's own check reports.
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
         if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
-        const segment = this.#audited(seriesId, segmentId, indexed, before);
+        const segment = audited(statements.segment.get(segmentId), seriesId, segmentId, indexed, before);
         if (segment.fault === undefined) before = positionAt(segment, segment.head.count - 1);
         yield segment;
       }
@@ -138,29 +140,6 @@ export class SegmentAudit {
   isGiven(id: number): boolean {
     const range = this.#sql.rangeAt.get(id);
     return range !== null && id <= range.lastId;
-  }
-
-  #audited(seriesId: number, segmentId: number, indexed: Position, before: Position | undefined): AuditedSegment {
-    const row = this.#sql.segment.get(segmentId);
-    const firstMs = instantOr(row?.first_ms);
-    const lastMs = instantOr(row?.last_ms);
-    const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
-    if (row === null) return faulty('is in an index but does not exist');
-    const { payload, digest } = row;
-    if (!(payload instanceof Uint8Array)) return faulty('has no payload');
-    if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {
-      return faulty('does not match its digest: its payload or its digest was changed after it was written');
-    }
-    const head = headOf(payload);
-    if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
-    const segment = { payload, head };
-    const wrong = wrongColumn(row, seriesId, segment, indexed);
-    if (wrong !== undefined) return faulty(`has ${wrong} in its row, and another value in its payload`);
-    if (!ascends(head)) return faulty('has records out of order, or with impossible times or ids');
-    if (before !== undefined && comparePositions(positionAt(segment, 0), before) <= 0) {
-      return faulty('begins before the segment before it ends');
-    }
-    return { segmentId, ...segment, fault: undefined };
   }
 
   #brokenReferences(): DatabaseFault[] {
@@ -185,6 +164,44 @@ export class SegmentAudit {
       segmentId: undefined,
     }));
   }
+}
+
+/** The statements that read the segments of one file. */
+function segmentStatements(database: Queries) {
+  return {
+    positions: database.query<DoubtfulRow<'segment_id' | 'last_ms' | 'last_id'>, [number, number, number]>(
+      NEXT_POSITIONS,
+    ),
+    segment: database.query<DoubtfulRow<SegmentColumn>, [number]>(SEGMENT),
+  };
+}
+
+function audited(
+  row: DoubtfulRow<SegmentColumn> | null,
+  seriesId: number,
+  segmentId: number,
+  indexed: Position,
+  before: Position | undefined,
+): AuditedSegment {
+  const firstMs = instantOr(row?.first_ms);
+  const lastMs = instantOr(row?.last_ms);
+  const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
+  if (row === null) return faulty('is in an index but does not exist');
+  const { payload, digest } = row;
+  if (!(payload instanceof Uint8Array)) return faulty('has no payload');
+  if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {
+    return faulty('does not match its digest: its payload or its digest was changed after it was written');
+  }
+  const head = headOf(payload);
+  if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
+  const segment = { payload, head };
+  const wrong = wrongColumn(row, seriesId, segment, indexed);
+  if (wrong !== undefined) return faulty(`has ${wrong} in its row, and another value in its payload`);
+  if (!ascends(head)) return faulty('has records out of order, or with impossible times or ids');
+  if (before !== undefined && comparePositions(positionAt(segment, 0), before) <= 0) {
+    return faulty('begins before the segment before it ends');
+  }
+  return { segmentId, ...segment, fault: undefined };
 }
 
 /** `row 17 missing from index segments_by_position`: the number is a segment's id. One message may hold several lines. */

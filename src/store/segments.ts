@@ -12,6 +12,8 @@ import {
 import { damaged } from '../segment/varint.ts';
 import { BucketWalk } from './bucket-walk.ts';
 import type { Queries } from './queries.ts';
+import type { SealedFiles } from './sealed-files.ts';
+import { SegmentQueries, type StoredPayload } from './segment-queries.ts';
 import {
   type Found,
   ID_MAX,
@@ -25,11 +27,6 @@ import {
 /** A record that a source may state several times at one timestamp; `occurrence` is its number among equal ones, from 1. */
 export interface Occurring {
   readonly occurrence?: number | undefined;
-}
-
-interface SealedPayload {
-  readonly digest: Uint8Array;
-  readonly payload: Uint8Array;
 }
 
 /** A page over several series, planned by positions alone: no record has been decoded yet. */
@@ -57,12 +54,6 @@ const PAGE_PAYLOAD_BYTES = 4 * 1024 * 1024;
 
 const DIGEST_BYTES = 32;
 
-export const NEXT_SEGMENT = `SELECT digest, payload FROM segments
-  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
-export const PREVIOUS_SEGMENT = `SELECT digest, payload FROM segments
-  WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
-export const COUNT_RECORDS = `SELECT SUM(records) AS count, MAX(last_ms) AS lastMs FROM segments
-  WHERE series_id = ? AND last_ms <= ?`;
 export const DELETE_SEGMENT = 'DELETE FROM segments WHERE series_id = ? AND last_ms = ? AND last_id = ?';
 
 /**
@@ -72,25 +63,28 @@ export const DELETE_SEGMENT = 'DELETE FROM segments WHERE series_id = ? AND last
  */
 export class Segments {
   readonly #source: SegmentSource;
-  readonly #insert;
+  readonly #main: SegmentQueries;
+  readonly #sealed: SealedFiles | undefined;
   readonly #delete;
-  readonly #count;
   /** The digest of the payload that was read last. */
   readonly #digest = new Uint8Array(DIGEST_BYTES);
 
-  constructor(database: Queries) {
-    const next = database.query<SealedPayload, [number, number, number]>(NEXT_SEGMENT);
-    const previous = database.query<SealedPayload, [number, number, number]>(PREVIOUS_SEGMENT);
+  /** `sealed`: left out while an archive is upgraded from a version without sealed markets. */
+  constructor(database: Queries, sealed?: SealedFiles) {
+    this.#main = new SegmentQueries(database);
+    this.#sealed = sealed;
     this.#source = {
-      following: (seriesId, { timestampMs, id }) => this.#opened(next.get(seriesId, timestampMs, id)),
-      preceding: (seriesId, { timestampMs, id }) => this.#opened(previous.get(seriesId, timestampMs, id)),
+      following: (seriesId, { timestampMs, id }) =>
+        this.#opened(this.#found(seriesId, ({ next }) => next.get(seriesId, timestampMs, id))),
+      preceding: (seriesId, { timestampMs, id }) =>
+        this.#opened(this.#found(seriesId, ({ previous }) => previous.get(seriesId, timestampMs, id))),
     };
-    this.#insert = database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(
-      `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
+  }
+
+  /** Looks where the segments of a series are: in bookreel.db, or in the file of its sealed market. */
+  #found<T>(seriesId: number, look: (segments: SegmentQueries) => T | null): T | null {
+    return this.#sealed?.readOpen(seriesId, look) ?? look(this.#main) ?? this.#sealed?.read(seriesId, look) ?? null;
   }
 
   /** The records of all `seriesIds` that `query` takes, merged in its order; ties between series are in the order of ids. */
@@ -193,10 +187,22 @@ export class Segments {
    */
   until(seriesId: number, untilMs: number = Number.MAX_SAFE_INTEGER): { count: number; lastMs: number } {
     const end = { timestampMs: untilMs, id: ID_MAX };
-    const { count, lastMs } = this.#count.get(seriesId, untilMs)!;
+    const total = this.#found(seriesId, (segments) => {
+      const { count, lastMs } = segments.count.get(seriesId, untilMs)!;
+      return count === null ? null : { count, lastMs };
+    });
     const segment = this.#source.following(seriesId, end);
     const more = segment === undefined ? 0 : firstAfter(segment.head, end);
-    return { count: (count ?? 0) + more, lastMs: segment?.head.timestamps[more - 1] ?? lastMs ?? 0 };
+    return { count: (total?.count ?? 0) + more, lastMs: segment?.head.timestamps[more - 1] ?? total?.lastMs ?? 0 };
+  }
+
+  /** The times of the first and last record of each segment of a series that touches a range. */
+  ranges(seriesId: number, fromMs: InstantMs, toMs: InstantMs): readonly { firstMs: InstantMs; lastMs: InstantMs }[] {
+    const found = this.#found(seriesId, ({ ranges }) => {
+      const rows = ranges.all(seriesId, fromMs, toMs);
+      return rows.length === 0 ? null : rows;
+    });
+    return found ?? [];
   }
 
   /** The last record before `position`, decoded. */
@@ -235,6 +241,7 @@ export class Segments {
    * Each range goes from its first new record to its last one, and includes the record after it if there is one.
    */
   add<R extends Position>(seriesId: number, records: readonly R[], codec: SegmentCodec<R>): R[][] {
+    if (records.length > 0) this.#sealed?.unsealSeries(seriesId);
     const changes: R[][] = [];
     for (let from = 0; from < records.length; ) {
       const { segments, to, atEnd } = this.#clusterOf(seriesId, records, from);
@@ -259,6 +266,7 @@ export class Segments {
     codec: SegmentCodec<R>,
     isRemoved: (record: R) => boolean = () => true,
   ): number {
+    this.#sealed?.unsealSeries(seriesId);
     let removed = 0;
     let after: Position = { timestampMs: fromMs, id: -1 };
     for (;;) {
@@ -282,6 +290,7 @@ export class Segments {
     records: readonly R[],
     codec: SegmentCodec<R>,
   ): void {
+    this.#sealed?.unsealSeries(seriesId);
     const { segments, atEnd } = this.#clusterBetween(seriesId, first, last);
     const present = segments.flatMap(({ payload }) => codec.decode(payload));
     const kept = present.filter((record) => comparePositions(record, first) < 0 || comparePositions(record, last) > 0);
@@ -355,7 +364,17 @@ export class Segments {
       const last = records[from + count - 1]!;
       const digest = new Uint8Array(DIGEST_BYTES);
       Bun.SHA256.hash(payload, digest);
-      this.#insert.run(seriesId, first.timestampMs, first.id, last.timestampMs, last.id, count, digest, payload);
+      const [firstMs, lastMs] = [first.timestampMs, last.timestampMs];
+      this.#main.insert({
+        seriesId,
+        firstMs,
+        firstId: first.id,
+        lastMs,
+        lastId: last.id,
+        records: count,
+        digest,
+        payload,
+      });
       from += count;
     }
   }
@@ -377,7 +396,7 @@ export class Segments {
   }
 
   /** Throws 'unavailable' if the digest does not match: such a payload is never served, nor stored under a new digest. */
-  #opened(row: SealedPayload | null): OpenSegment | undefined {
+  #opened(row: StoredPayload | null): OpenSegment | undefined {
     if (row === null) return undefined;
     const { payload, digest } = row;
     const found = this.#digest;

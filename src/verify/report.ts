@@ -11,6 +11,8 @@ export type ProblemKind =
   | 'reference'
   /** An impossible value in a field of a market or a gap. */
   | 'field'
+  /** The file of a sealed market is missing, changed, or another one. */
+  | 'sealed'
   /** A segment that does not match its digest, or overlaps the segment before or after it. */
   | 'segment'
   /** A record with an impossible value, in a segment that matches its digest. */

@@ -20,6 +20,7 @@ import { isDamageError } from '../store/database-errors.ts';
 import { ACCOUNTS, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
 import { Gaps } from '../store/gaps.ts';
 import { Markets, type StoredMarket } from '../store/markets.ts';
+import { SealedFiles, type SealedMarket } from '../store/sealed-files.ts';
 import { type AuditedSeries, SegmentAudit } from '../store/segment-audit.ts';
 import { Segments } from '../store/segments.ts';
 import { verifyAccounts } from './accounts.ts';
@@ -35,12 +36,15 @@ import {
   type Verification,
   type VerificationTotals,
 } from './report.ts';
+import { sealedFault } from './sealed.ts';
 import { type Check, COIN_PRICES, checkIds, hasOwnIds, OUTCOME_PRICES, QUOTES, RecordWalk } from './series.ts';
 
 export interface VerifyOptions {
   readonly clock: () => InstantMs;
   /** Verifies only these markets, by conditionId or slug, and nothing else. */
   readonly names?: readonly string[];
+  /** Returns true for a sealed market whose file was verified elsewhere: it is not read again. */
+  readonly isKnown?: (market: SealedMarket) => boolean;
   /** Called after each market. */
   readonly onMarket?: (market: MarketObservations) => void;
 }
@@ -87,6 +91,9 @@ class Verifier {
   readonly #options: VerifyOptions;
   readonly #markets: Markets;
   readonly #gaps: Gaps;
+  readonly #sealed: SealedFiles;
+  /** Keys of sealed markets whose file is not read: it has a fault, or was verified elsewhere. */
+  readonly #unread = new Set<number>();
   readonly #segments: Segments;
   readonly #check: Check;
   readonly #startedMs: InstantMs;
@@ -97,8 +104,9 @@ class Verifier {
     this.#startedMs = options.clock();
     this.#markets = new Markets(database);
     this.#gaps = new Gaps(database);
-    this.#segments = new Segments(database);
-    const source = new SegmentAudit(database);
+    this.#sealed = new SealedFiles(database, database.path);
+    this.#segments = new Segments(database, this.#sealed);
+    const source = new SegmentAudit(database, this.#sealed);
     const totals = { ...NO_TOTALS };
     this.#check = { source, ids: new IdCheck(source), problems, totals };
   }
@@ -157,13 +165,26 @@ class Verifier {
         // Reads the market again, in the same view as its records.
         const market = this.#markets.byKey(named.key);
         // Deleted since it was named.
-        if (market === undefined) return;
+        if (market === undefined || !this.#isReadable(market, place)) return;
         const observed = this.#observe(market, place);
         this.#options.onMarket?.(observed);
       }),
     );
     // Lets the output about the market be written before the next one is read.
     await setImmediate();
+  }
+
+  /** False for a sealed market whose file has a fault, which is reported, or was verified elsewhere. */
+  #isReadable({ key }: StoredMarket, place: ProblemPlace): boolean {
+    const sealed = this.#sealed.byKey(key);
+    if (sealed === undefined) return true;
+    const isKnown = this.#options.isKnown?.(sealed) === true;
+    const fault = isKnown ? undefined : sealedFault(this.#sealed.placeOf(sealed), sealed);
+    if (fault !== undefined) this.#check.problems.add('sealed', fault, place);
+    if (!isKnown && fault === undefined) return true;
+    this.#check.totals.markets += 1;
+    this.#unread.add(key);
+    return false;
   }
 
   #observe(market: StoredMarket, place: ProblemPlace): MarketObservations {
@@ -306,6 +327,7 @@ class Verifier {
     const { ids, source } = this.#check;
     while (!ids.isLast && this.#guarded({}, () => ids.nextWindow()) === true) {
       for (const { key, slug, conditionId } of this.#everyMarket()) {
+        if (this.#unread.has(key)) continue;
         const place = { slug, conditionId };
         this.#guarded(place, () => this.#database.read(() => this.#checkIdsOf(source.seriesOf(key), place)));
         await setImmediate();

@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
+import { queriesOf } from '../../src/store/queries.ts';
+import sealedSchema from '../../src/store/sealed.sql' with { type: 'text' };
 import { importRecords, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { runCommand } from '../support/command.ts';
@@ -51,6 +53,7 @@ const COMMANDS: readonly (readonly [command: string, ...args: string[]])[] = [
   ['export', '-o', at('all.ndjson')],
   ['show', slug],
   ['plot', slug, '-o', at('map.svg')],
+  ['seal', '--before', '1d'],
   ['verify'],
   ['backup', at('backup')],
   ['backup', at('backups'), '--keep', '1'],
@@ -76,6 +79,7 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT COUNT(*) FROM sqlite_schema', 'the schema does not grow'],
   ['SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema', 'the schema does not grow'],
   ['SELECT archive_id FROM archive', 'the table has one row'],
+  ['SELECT condition_id AS conditionId, seal FROM sealed', 'the table has one row'],
   ['SELECT tier_id, name', 'lists the tiers, which are few'],
   ['SELECT 1 FROM api_keys LIMIT 1', 'reads one row'],
   ['SELECT key_id', 'key list and usage list all keys'],
@@ -83,6 +87,7 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT account_id AS accountId', 'tier show and retire list all accounts of the tier'],
   ['SELECT symbol, COUNT(*) AS gaps', 'status counts all gaps'],
   ['SELECT kind, SUM(records)', 'status --records counts all records'],
+  ['SELECT COUNT(*) AS markets, IFNULL(SUM(bytes)', 'status counts all sealed markets'],
   ['SELECT DISTINCT account_id', 'verify compares all accounts'],
   ['SELECT DISTINCT key_id', 'verify compares all keys'],
   ['SELECT first_id', 'verify reads all ranges of ids'],
@@ -163,7 +168,9 @@ function leavesOf(command: CommandUnknownOpts, words: readonly string[] = []): s
 /** The steps of a plan; those of tables that the statement makes itself are left out. */
 function planOf(sql: string): string {
   using held = temporaryArchive();
-  for (const { database } of [held.archive, held.registry, held.activity]) {
+  using sealed = new Sqlite(':memory:');
+  sealed.run(sealedSchema);
+  for (const database of [held.archive.database, held.registry.database, held.activity.database, queriesOf(sealed)]) {
     try {
       return database
         .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)

@@ -14,9 +14,18 @@ import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
-import { GAPS_OF_WINDOW, RECORDED_WINDOW, SEGMENTS_OF_WINDOW } from '../../src/store/recorded-times.ts';
+import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
+import * as sealedFiles from '../../src/store/sealed-files.ts';
+import { IS_NAMED, SERIES_OF_MARKET } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
-import { COUNT_RECORDS, DELETE_SEGMENT, NEXT_SEGMENT, PREVIOUS_SEGMENT } from '../../src/store/segments.ts';
+import {
+  COUNT_RECORDS,
+  NEXT_SEGMENT,
+  PREVIOUS_SEGMENT,
+  RANGES_OF_SERIES,
+  SEGMENTS_OF_SERIES,
+} from '../../src/store/segment-queries.ts';
+import { DELETE_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import * as attempts from '../../src/store/sign-in-attempts.ts';
@@ -48,6 +57,7 @@ const MARKETS = 'SEARCH markets USING';
 const GAPS = 'SEARCH gaps USING PRIMARY KEY (';
 const ATTEMPTS = 'SEARCH sign_in_attempts USING';
 const SEGMENTS = 'SEARCH segments USING';
+const SEALED = 'SEARCH sealed_markets USING INTEGER PRIMARY KEY (rowid';
 
 test.each<[string, string, ...string[]]>([
   ['FIND_SERIES', FIND_SERIES, 'SEARCH series USING COVERING INDEX series_by_market ('],
@@ -62,8 +72,15 @@ test.each<[string, string, ...string[]]>([
   [
     'MARKET_SIZE',
     deletion.MARKET_SIZE,
+    'CO-ROUTINE',
+    'COMPOUND QUERY',
+    'LEFT-MOST SUBQUERY',
     'SEARCH series USING COVERING INDEX series_by_market (',
     `${SEGMENTS} INDEX segments_by_position (`,
+    'UNION ALL',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    'SEARCH sealed_series USING INTEGER PRIMARY KEY (rowid=?)',
+    'SCAN (subquery-2)',
   ],
   ['PRICES_SIZE', deletion.PRICES_SIZE, `${SEGMENTS} INDEX segments_by_position (`],
   [
@@ -85,6 +102,7 @@ test.each<[string, string, ...string[]]>([
     'DELETE_MARKET_SERIES',
     deletion.DELETE_MARKET_SERIES,
     'SEARCH series USING COVERING INDEX series_by_market (',
+    'SEARCH sealed_series USING INTEGER PRIMARY KEY (rowid=?)',
     `${SEGMENTS} COVERING INDEX segments_by_position (`,
   ],
   ['DELETE_GAPS', deletion.DELETE_GAPS, 'SEARCH gaps USING PRIMARY KEY ('],
@@ -92,6 +110,7 @@ test.each<[string, string, ...string[]]>([
     'DELETE_MARKET',
     deletion.DELETE_MARKET,
     `${MARKETS} INTEGER PRIMARY KEY`,
+    SEALED,
     'SEARCH gaps USING PRIMARY KEY (',
     'SEARCH series USING COVERING INDEX series_by_market (',
     'SEARCH market_details USING INTEGER PRIMARY KEY (',
@@ -151,12 +170,26 @@ test.each<[string, string, ...string[]]>([
     'SEARCH gaps USING PRIMARY KEY (',
   ],
   ['GAPS_OF_WINDOW', GAPS_OF_WINDOW, 'SEARCH gaps USING PRIMARY KEY ('],
+  ['BOOKS_OF_WINDOW', BOOKS_OF_WINDOW, 'SEARCH series USING COVERING INDEX series_by_market ('],
+  ['RANGES_OF_SERIES', RANGES_OF_SERIES, `${SEGMENTS} INDEX segments_by_position (`],
+  ['SEGMENTS_OF_SERIES', SEGMENTS_OF_SERIES, `${SEGMENTS} INDEX segments_by_position (`],
+  ['SEALED_MARKET', sealedFiles.SEALED_MARKET, `${MARKETS} INTEGER PRIMARY KEY`, SEALED],
   [
-    'SEGMENTS_OF_WINDOW',
-    SEGMENTS_OF_WINDOW,
-    'SEARCH series USING COVERING INDEX series_by_market (',
-    `${SEGMENTS} INDEX segments_by_position (`,
+    'SEALED_OF_SERIES',
+    sealedFiles.SEALED_OF_SERIES,
+    'SEARCH sealed_series USING INTEGER PRIMARY KEY (rowid=?)',
+    SEALED,
+    `${MARKETS} INTEGER PRIMARY KEY`,
   ],
+  ['NEXT_SEALED', sealedFiles.NEXT_SEALED, SEALED, `${MARKETS} INTEGER PRIMARY KEY`],
+  ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
+  [
+    'SERIES_OF_SEALED',
+    sealedFiles.SERIES_OF_SEALED,
+    'SEARCH sealed_series USING COVERING INDEX sealed_series_by_market (',
+  ],
+  ['SERIES_OF_MARKET', SERIES_OF_MARKET, 'SEARCH series USING COVERING INDEX series_by_market ('],
+  ['IS_NAMED', IS_NAMED, `${MARKETS} COVERING INDEX sqlite_autoindex_markets_1 (`, SEALED],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [
     'COUNT_LISTED',

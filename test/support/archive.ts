@@ -7,6 +7,7 @@ import { sourcesOf } from '../../src/import/source.ts';
 import { type Activity, openActivity } from '../../src/store/activity.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { openRegistry, type Registry } from '../../src/store/registry.ts';
+import { sealAll } from './sealed.ts';
 
 /** The current time in tests, unless they set another: 2026-06-01T00:00:00Z. */
 export const NOW_MS = 1_780_272_000_000;
@@ -53,7 +54,9 @@ export function temporaryArchive(): TemporaryArchive {
 }
 
 export async function importPaths(archive: Archive, ...paths: string[]): Promise<ImportReport> {
-  return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
+  const report = await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
+  sealIfAsked(archive);
+  return report;
 }
 
 /** Imports records as a file in bookreel's own format. */
@@ -74,5 +77,12 @@ export async function importBytes(
   using directory = temporaryDirectory();
   const path = join(directory.path, 'records.ndjson');
   writeFileSync(path, bytes);
-  return await new Importer(archive, { clock: () => NOW_MS, ...options }).run(sourcesOf([path]));
+  const report = await new Importer(archive, { clock: () => NOW_MS, ...options }).run(sourcesOf([path]));
+  sealIfAsked(archive);
+  return report;
+}
+
+/** With BOOKREEL_TEST_SEALED=1 every test of an imported archive runs on sealed markets. */
+function sealIfAsked(archive: Archive): void {
+  if (process.env.BOOKREEL_TEST_SEALED === '1') sealAll(archive);
 }

@@ -1,0 +1,108 @@
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+import { sizeAndDigest } from './backup-manifest.ts';
+import { Database } from './database.ts';
+import { explained, isSystemError } from './database-errors.ts';
+import { RECORDINGS } from './database-file.ts';
+import { flush } from './on-disk.ts';
+import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
+
+/** Where the files of sealed markets are taken from: data directories or backups. */
+export interface SealedSources {
+  /** An earlier backup, whose files are taken first. */
+  readonly earlier?: string | undefined;
+  readonly directory: string;
+  /** True if the copy shares files by hard links where both are on one disk. The files are never changed. */
+  readonly links: boolean;
+}
+
+export interface SealedCopies {
+  /** The number of files, and of those that the earlier backup did not have. */
+  readonly files: number;
+  readonly newFiles: number;
+  /** Written by this copy: a link takes none. */
+  readonly bytesWritten: number;
+}
+
+/**
+ * Gives `target`, which has a copy of bookreel.db, the files of its sealed markets. A copied file is compared with its digest and is on
+ * disk when this returns. Throws 'unavailable' if a file is missing: its market may have been deleted or changed since bookreel.db was
+ * copied; 'unreadable' if a file is damaged.
+ */
+export function copySealedFiles(target: string, { earlier, directory, links }: SealedSources): SealedCopies {
+  let [files, newFiles, bytesWritten] = [0, 0, 0];
+  const folders = new Set<string>();
+  for (const market of sealedMarketsOf(target)) {
+    const to = join(target, BOOKS, market.path);
+    const isNew = earlier === undefined || !existsSync(join(earlier, BOOKS, market.path));
+    const from = join(isNew ? directory : earlier, BOOKS, market.path);
+    if (!existsSync(from)) {
+      const what = `'${market.path}' of a sealed market is missing, or its market was deleted meanwhile`;
+      throw new DomainError('unavailable', `${what}: run this again`);
+    }
+    explained(to, () => mkdirSync(dirname(to), { recursive: true, mode: 0o700 }));
+    folders.add(dirname(to));
+    files += 1;
+    if (isNew) newFiles += 1;
+    if (!links || !linked(from, to)) {
+      copyChecked(from, to, market);
+      bytesWritten += market.bytes;
+    }
+  }
+  for (const folder of folders) flush(folder);
+  if (files > 0) flush(join(target, BOOKS));
+  return { files, newFiles, bytesWritten };
+}
+
+/** The bytes that `copySealedFiles` would write at most to a disk where `known` has some of the files already. */
+export function sealedBytesFor(directory: string, target: string, known: string | undefined): number {
+  if (statSync(directory).dev === statSync(dirname(target)).dev) return 0;
+  let bytes = 0;
+  for (const market of sealedMarketsOf(directory)) {
+    if (known === undefined || !existsSync(join(known, BOOKS, market.path))) bytes += market.bytes;
+  }
+  return bytes;
+}
+
+/** Returns true if two directories share the file of a sealed market: what was verified in one need not be read in the other. */
+export function shareFile(a: string, b: string, { path }: Pick<SealedMarket, 'path'>): boolean {
+  const [first, second] = [a, b].map((directory) => statSync(join(directory, BOOKS, path), { throwIfNoEntry: false }));
+  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
+}
+
+/** The sealed markets of a data directory or backup, by key, one view for each. */
+function* sealedMarketsOf(directory: string): Generator<SealedMarket> {
+  const path = join(directory, RECORDINGS.name);
+  if (!existsSync(path)) return;
+  using database = Database.openToRead(path, RECORDINGS);
+  using sealed = new SealedFiles(database, path);
+  for (let key = -1; ; ) {
+    const market = database.read(() => sealed.after(key));
+    if (market === undefined) return;
+    key = market.key;
+    yield market;
+  }
+}
+
+/** False if the two places are on different disks, or the file system has no links. */
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (isSystemError(error) && ['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK', 'EOPNOTSUPP'].includes(error.code))
+      return false;
+    throw error;
+  }
+}
+
+function copyChecked(from: string, to: string, { digest }: SealedMarket): void {
+  explained(to, () => {
+    copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    chmodSync(to, 0o600);
+    flush(to);
+  });
+  if (sizeAndDigest(to).sha256 === Buffer.from(digest).toString('hex')) return;
+  throw new DomainError('unreadable', `'${from}' is damaged: restore an earlier backup`);
+}

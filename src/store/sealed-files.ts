@@ -1,0 +1,189 @@
+import { constants, Database as Sqlite } from 'bun:sqlite';
+import { statSync, utimesSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { DomainError } from '../domain/errors.ts';
+import { explained } from './database-errors.ts';
+import { type Queries, queriesOf } from './queries.ts';
+import { SegmentQueries, type SegmentRow } from './segment-queries.ts';
+
+/** The folder of the sealed markets in a data directory. */
+export const BOOKS = 'books';
+
+/** The row of a sealed market in bookreel.db. */
+export interface SealedMarket {
+  readonly key: number;
+  readonly conditionId: string;
+  /** Below BOOKS. */
+  readonly path: string;
+  /** Random, also in the file: a file that was sealed before, or for another market, is refused. */
+  readonly seal: string;
+  readonly bytes: number;
+  /** SHA-256 of the file. */
+  readonly digest: Uint8Array;
+}
+
+/** An open file of a sealed market. */
+interface OpenFile extends SealedMarket {
+  readonly place: string;
+  readonly sqlite: Sqlite;
+  readonly segments: SegmentQueries;
+}
+
+const COLUMNS = `sealed_markets.market_key AS key, condition_id AS conditionId, path, seal, sealed_markets.bytes AS bytes, digest`;
+export const SEALED_MARKET = `SELECT ${COLUMNS} FROM sealed_markets JOIN markets USING (market_key)
+  WHERE sealed_markets.market_key = ?`;
+export const SEALED_OF_SERIES = `SELECT ${COLUMNS} FROM sealed_series
+  JOIN sealed_markets USING (market_key) JOIN markets USING (market_key) WHERE series_id = ?`;
+export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets JOIN markets USING (market_key)
+  WHERE sealed_markets.market_key > ? ORDER BY sealed_markets.market_key LIMIT 1`;
+export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
+export const SERIES_OF_SEALED = 'SELECT series_id AS seriesId FROM sealed_series WHERE market_key = ?';
+const SEALED_TOTALS = 'SELECT COUNT(*) AS markets, IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets';
+const FORGET = ['DELETE FROM sealed_series WHERE market_key = ?', 'DELETE FROM sealed_markets WHERE market_key = ?'];
+
+/** An open file takes 0.2 MB. */
+const OPEN_MAX = 64;
+
+/**
+ * The files of the sealed markets of an archive: their segments are there, and nowhere else. A bounded number of them is open, the
+ * last used ones. Every call belongs to a view or a transaction of `database`, whose catalog says which file is valid.
+ */
+export class SealedFiles {
+  readonly #folder: string;
+  readonly #main: SegmentQueries;
+  readonly #sql;
+  /** By market, the last used one last. */
+  readonly #open = new Map<number, OpenFile>();
+  readonly #bySeries = new Map<number, OpenFile>();
+
+  /** `path`: that of bookreel.db. */
+  constructor(database: Queries, path: string) {
+    this.#folder = join(dirname(path), BOOKS);
+    this.#main = new SegmentQueries(database);
+    this.#sql = {
+      byKey: database.query<SealedMarket, [number]>(SEALED_MARKET),
+      bySeries: database.query<SealedMarket, [number]>(SEALED_OF_SERIES),
+      next: database.query<SealedMarket, [number]>(NEXT_SEALED),
+      isSealed: database.query<{ known: number }, [number, string]>(IS_SEALED),
+      series: database.query<{ seriesId: number }, [number]>(SERIES_OF_SEALED),
+      totals: database.query<{ markets: number; bytes: number }, []>(SEALED_TOTALS),
+      forget: FORGET.map((sql) => database.query<never, [number]>(sql)),
+    };
+  }
+
+  /** Undefined for a market that is not sealed. */
+  byKey(marketKey: number): SealedMarket | undefined {
+    return this.#sql.byKey.get(marketKey) ?? undefined;
+  }
+
+  /** The sealed market with the next key after `marketKey`. */
+  after(marketKey: number): SealedMarket | undefined {
+    return this.#sql.next.get(marketKey) ?? undefined;
+  }
+
+  /** The number of sealed markets, and the bytes of their files. Reads a row of each. */
+  totals(): { readonly markets: number; readonly bytes: number } {
+    return this.#sql.totals.get()!;
+  }
+
+  placeOf({ path }: Pick<SealedMarket, 'path'>): string {
+    return join(this.#folder, path);
+  }
+
+  /** The same as `read` if the file of the series is open already, so that bookreel.db need not be asked first; else undefined. */
+  readOpen<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
+    const file = this.#bySeries.size === 0 ? undefined : this.#bySeries.get(seriesId);
+    if (file === undefined || this.#sql.isSealed.get(file.key, file.seal) === null) return undefined;
+    return explained(file.place, () => work(file.segments));
+  }
+
+  /** Reads segments of a series in the file of its market; undefined if that is not sealed. Throws 'unavailable' as `open` does. */
+  read<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
+    const found = this.#sql.bySeries.get(seriesId);
+    if (found === null) return undefined;
+    const file = this.#opened(found);
+    return explained(file.place, () => work(file.segments));
+  }
+
+  /** The connection to the file of a series, for an audit; undefined if its market is not sealed. */
+  queriesOf(seriesId: number): Queries | undefined {
+    const found = this.#sql.bySeries.get(seriesId);
+    return found === null ? undefined : queriesOf(this.#opened(found).sqlite);
+  }
+
+  /** Brings the segments of a market back into bookreel.db if it is sealed. Within a write transaction. */
+  unsealSeries(seriesId: number): void {
+    const found = this.#sql.bySeries.get(seriesId);
+    if (found === null) return;
+    const { segments, place, key } = this.#opened(found);
+    explained(place, () => {
+      for (const { seriesId: each } of this.#sql.series.all(key)) {
+        for (const row of segments.all(each) as Iterable<SegmentRow>) this.#main.insert(row);
+      }
+      // Views of the states before may open it for a while, see Sealing.sweep.
+      utimesSync(place, new Date(), new Date());
+    });
+    this.forget(key);
+  }
+
+  /** Deletes a market from the catalog of sealed ones. Within a write transaction. */
+  forget(marketKey: number): void {
+    for (const statement of this.#sql.forget) statement.run(marketKey);
+  }
+
+  [Symbol.dispose](): void {
+    for (const { sqlite } of this.#open.values()) sqlite.close();
+    this.#open.clear();
+    this.#bySeries.clear();
+  }
+
+  #opened(market: SealedMarket): OpenFile {
+    const known = this.#open.get(market.key);
+    if (known !== undefined) this.#open.delete(market.key);
+    const isSame = known?.seal === market.seal;
+    if (known !== undefined && !isSame) this.#close(known);
+    const file = isSame ? known : this.#connect(market);
+    this.#open.set(market.key, file);
+    if (!isSame) for (const { seriesId } of this.#sql.series.all(market.key)) this.#bySeries.set(seriesId, file);
+    if (this.#open.size > OPEN_MAX) {
+      const oldest = this.#open.values().next().value!;
+      this.#open.delete(oldest.key);
+      this.#close(oldest);
+    }
+    return file;
+  }
+
+  #close(file: OpenFile): void {
+    for (const [seriesId, each] of this.#bySeries) if (each === file) this.#bySeries.delete(seriesId);
+    file.sqlite.close();
+  }
+
+  #connect(market: SealedMarket): OpenFile {
+    const place = this.placeOf(market);
+    const sqlite = openSealed(place, market);
+    return { ...market, place, sqlite, segments: new SegmentQueries(queriesOf(sqlite)) };
+  }
+}
+
+/** Opens the file of a sealed market to read it. Throws 'unavailable' if it is missing, or is not the file that was sealed. */
+export function openSealed(place: string, { conditionId, seal, bytes }: SealedMarket): Sqlite {
+  return explained(place, () => {
+    const found = statSync(place, { throwIfNoEntry: false });
+    if (found === undefined)
+      throw new DomainError('unavailable', `'${place}' of a sealed market is missing: ${RESTORE}`);
+    const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+    const sqlite = new Sqlite(`${pathToFileURL(place).href}?mode=ro&immutable=1`, flags);
+    const identity =
+      found.size === bytes
+        ? sqlite
+            .query<{ conditionId: string; seal: string }, []>('SELECT condition_id AS conditionId, seal FROM sealed')
+            .get()
+        : null;
+    if (identity?.conditionId === conditionId && identity.seal === seal) return sqlite;
+    sqlite.close();
+    throw new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);
+  });
+}
+
+const RESTORE = 'restore it from a backup';

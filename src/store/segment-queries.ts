@@ -1,0 +1,60 @@
+import type { InstantMs } from '../domain/instant.ts';
+import type { Queries } from './queries.ts';
+
+/** A payload, and its digest. */
+export interface StoredPayload {
+  readonly digest: Uint8Array;
+  readonly payload: Uint8Array;
+}
+
+export interface SegmentRow extends StoredPayload {
+  readonly seriesId: number;
+  readonly firstMs: InstantMs;
+  readonly firstId: number;
+  readonly lastMs: InstantMs;
+  readonly lastId: number;
+  readonly records: number;
+}
+
+export const NEXT_SEGMENT = `SELECT digest, payload FROM segments
+  WHERE series_id = ? AND (last_ms, last_id) > (?, ?) ORDER BY last_ms, last_id LIMIT 1`;
+export const PREVIOUS_SEGMENT = `SELECT digest, payload FROM segments
+  WHERE series_id = ? AND (last_ms, last_id) < (?, ?) ORDER BY last_ms DESC, last_id DESC LIMIT 1`;
+export const COUNT_RECORDS = `SELECT SUM(records) AS count, MAX(last_ms) AS lastMs FROM segments
+  WHERE series_id = ? AND last_ms <= ?`;
+/** ?2 and ?3: the range that the segments touch. Segments of one series end in the order in which they begin. */
+export const RANGES_OF_SERIES = `SELECT first_ms AS firstMs, last_ms AS lastMs FROM segments
+  WHERE series_id = ?1 AND last_ms >= ?2 AND first_ms <= ?3`;
+export const SEGMENTS_OF_SERIES = `SELECT series_id AS seriesId, first_ms AS firstMs, first_id AS firstId, last_ms AS lastMs,
+  last_id AS lastId, records, digest, payload FROM segments WHERE series_id = ? ORDER BY last_ms, last_id`;
+const INSERT_SEGMENT = `INSERT INTO segments (series_id, first_ms, first_id, last_ms, last_id, records, digest, payload)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** The segments in one file: bookreel.db, or the file of a sealed market. */
+export class SegmentQueries {
+  readonly next;
+  readonly previous;
+  readonly count;
+  readonly ranges;
+  readonly #all;
+  readonly #insert;
+
+  constructor(database: Queries) {
+    this.next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
+    this.previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
+    this.count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
+    this.ranges = database.query<{ firstMs: InstantMs; lastMs: InstantMs }, [number, number, number]>(RANGES_OF_SERIES);
+    this.#all = () => database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES);
+    this.#insert = () =>
+      database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(INSERT_SEGMENT);
+  }
+
+  /** The segments of a series in its order, one in memory at a time. */
+  all(seriesId: number): Iterable<SegmentRow> {
+    return this.#all().iterate(seriesId);
+  }
+
+  insert({ seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload }: SegmentRow): void {
+    this.#insert().run(seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload);
+  }
+}

@@ -1,0 +1,345 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Archive, openArchive, openArchiveView } from '../../src/store/archive.ts';
+import { backUp, type CopyOptions } from '../../src/store/backup.ts';
+import { Deletion } from '../../src/store/deletion.ts';
+import { backUpAndKeep } from '../../src/store/kept-backups.ts';
+import { restore } from '../../src/store/restore.ts';
+import { BOOKS } from '../../src/store/sealed-files.ts';
+import { NEXT_TO_SEAL, Sealing } from '../../src/store/sealing.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
+import { exported } from '../export/exported.ts';
+import { generatedRecording } from '../export/generated-recording.ts';
+import {
+  importRecords,
+  NOW_MS,
+  type TemporaryArchive,
+  temporaryArchive,
+  temporaryDirectory,
+} from '../support/archive.ts';
+import { randomsOf } from '../support/random-books.ts';
+import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { sealAll, sealedMarkets } from '../support/sealed.ts';
+
+const SEEDS = 6;
+const DAY_MS = 86_400_000;
+const ANYTHING = { marketKeys: undefined, coins: undefined, sources: undefined, beforeMs: undefined };
+
+async function archiveOf(lines: readonly object[]): Promise<TemporaryArchive> {
+  const place = temporaryArchive();
+  await importRecords(place.archive, lines);
+  return place;
+}
+
+const ndjson = async (archive: Archive) => (await exported(archive, 'ndjson')).bytes.toString();
+
+function segmentsInMain({ database }: Archive): number {
+  const sql = 'SELECT COUNT(*) AS count FROM segments JOIN series USING (series_id) WHERE market_key IS NOT NULL';
+  return database.read(() => database.query<{ count: number }, []>(sql).get()!.count);
+}
+
+/** Everything that the archive says about its markets besides their records. */
+function factsOf({ database, markets, recordedTimes, snapshotTotals, recordCounts }: Archive): unknown {
+  return database.read(() => {
+    const facts: unknown[] = [recordCounts()];
+    for (let market = markets.afterKey(-1); market !== undefined; market = markets.afterKey(market.key)) {
+      const halfMs = (market.startMs + market.endMs) / 2;
+      facts.push(
+        market,
+        markets.sentSpan(market.key),
+        markets.firstRecordMs(market.key),
+        snapshotTotals.count(market.key, halfMs),
+        recordedTimes.ofMarket(market.key),
+        recordedTimes.ofMarket(market.key, halfMs),
+      );
+    }
+    return facts;
+  });
+}
+
+async function problemsOf({ path }: { readonly path: string }): Promise<string[]> {
+  const { problems } = await verifyDirectory(path, { clock: () => NOW_MS });
+  return problems.filter(({ kind }) => kind !== 'winner' && kind !== 'contradiction').map(({ what }) => what);
+}
+
+test('Sealing changes no answer: exports, counts, spans and recorded times are as before, and verify finds nothing.', async () => {
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    using place = await archiveOf(generatedRecording(seed));
+    const [before, facts, problems] = [await ndjson(place.archive), factsOf(place.archive), await problemsOf(place)];
+    const markets = sealAll(place.archive);
+    expect(segmentsInMain(place.archive)).toBe(0);
+    expect(sealedMarkets(place.archive)).toHaveLength(markets);
+    expect(await ndjson(place.archive)).toBe(before);
+    expect(factsOf(place.archive)).toEqual(facts);
+    // Mirrors of a generated recording are wrong.
+    expect(await problemsOf(place)).toEqual(problems);
+    // Nothing is left to seal.
+    expect(sealAll(place.archive)).toBe(0);
+  }
+});
+
+test('Records that arrive late bring their market back, as if they had arrived before; repeated ones leave it sealed.', async () => {
+  for (let seed = 1; seed <= SEEDS; seed += 1) {
+    const random = randomsOf(seed);
+    const lines = generatedRecording(seed);
+    const isFirst = lines.map(({ type }) => type === 'market' || random() < 0.5);
+    const first = lines.filter((_, i) => isFirst[i]);
+    using place = await archiveOf(first);
+    using never = await archiveOf(first);
+    sealAll(place.archive);
+    await importRecords(place.archive, first);
+    expect(segmentsInMain(place.archive)).toBe(0);
+    for (const { archive } of [place, never]) await importRecords(archive, lines);
+    expect(await ndjson(place.archive)).toBe(await ndjson(never.archive));
+    sealAll(place.archive);
+    expect(await ndjson(place.archive)).toBe(await ndjson(never.archive));
+    expect(await problemsOf(place)).toEqual(await problemsOf(never));
+  }
+});
+
+test('Markets are sealed that ended long enough ago and have a winner; without one after seven days.', async () => {
+  const market = (n: number, winner: 'up' | undefined) => {
+    const startMs = Date.UTC(2026, 3, 16, 7, 0);
+    const [startTime, endTime] = [startMs, startMs + 300_000].map((ms) => new Date(ms).toISOString());
+    return sampleMarket({ conditionId: `0x${n}`, slug: `m-${n}`, winner, startTime, endTime });
+  };
+  const snapshot = (n: number) => sampleSnapshot({ conditionId: `0x${n}`, timestamp: '2026-04-16T07:01:00.000Z' });
+  const endMs = Date.UTC(2026, 3, 16, 7, 5);
+  using place = await archiveOf([market(1, 'up'), market(2, undefined), market(3, 'up'), snapshot(1), snapshot(2)]);
+  const sealedAt = (beforeMs: number, nowMs: number) => {
+    for (const _ of new Sealing(place.archive).run(beforeMs, nowMs));
+    return sealedMarkets(place.archive).map(({ conditionId }) => conditionId);
+  };
+  expect(sealedAt(endMs - 1, endMs + 3 * DAY_MS)).toEqual([]);
+  expect(sealedAt(endMs, endMs + 7 * DAY_MS - 1)).toEqual(['0x1']);
+  // The third has no records.
+  expect(sealedAt(endMs, endMs + 7 * DAY_MS)).toEqual(['0x1', '0x2']);
+  expect(NEXT_TO_SEAL).toContain('NOT EXISTS');
+});
+
+test('A market that changes while its file is written is not sealed, and no file of it is left.', async () => {
+  using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+  const { archive } = place;
+  const other = openArchive(place.path, NOW_MS, { create: false });
+  const write = archive.database.write.bind(archive.database);
+  archive.database.write = <T>(work: () => T): T => {
+    const { key } = other.markets.afterKey(-1)!;
+    other.database.write(() =>
+      other.database.query('UPDATE markets SET revision = revision + 1 WHERE market_key = ?').run(key),
+    );
+    return write(work);
+  };
+  expect(new Sealing(archive).seal(archive.markets.afterKey(-1)!)).toBeUndefined();
+  other.database.close();
+  expect(segmentsInMain(archive)).toBeGreaterThan(0);
+  expect(filesIn(place.path)).toEqual([]);
+});
+
+test('A view that was taken before sees its state, while a market is sealed, brought back and deleted.', async () => {
+  const lines = generatedRecording(3);
+  using place = await archiveOf(lines);
+  const { archive, path } = place;
+  const recordsIn = (view: ReturnType<typeof openArchiveView>) => {
+    const { key } = view.markets.afterKey(-1)!;
+    return view.snapshotTotals.until(key, Infinity).count;
+  };
+  const count = () =>
+    archive.database.read(() => archive.snapshotTotals.until(archive.markets.afterKey(-1)!.key, Infinity).count);
+  const before = count();
+  using unsealed = openArchiveView(join(path, 'bookreel.db'));
+  sealAll(archive);
+  using sealed = openArchiveView(join(path, 'bookreel.db'));
+  const { conditionId } = archive.markets.afterKey(-1)!;
+  await importRecords(archive, [sampleSnapshot({ conditionId, timestamp: '2020-01-01T00:00:00.000Z' })]);
+  new Sealing(archive).sweep(Date.now());
+  using late = openArchiveView(join(path, 'bookreel.db'));
+  expect([unsealed, sealed].map(recordsIn)).toEqual([before, before]);
+  const withLate = recordsIn(late);
+  expect(withLate).toBeGreaterThan(before);
+  sealAll(archive);
+  for (const _ of new Deletion(archive, ANYTHING).run());
+  expect([unsealed, sealed, late].map(recordsIn)).toEqual([before, before, withLate]);
+});
+
+test('A deletion deletes the file of a sealed market, and counts its bytes.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  const { archive } = place;
+  const unsealed = new Deletion(archive, ANYTHING).count();
+  sealAll(archive);
+  expect(filesIn(place.path).length).toBeGreaterThan(1);
+  expect(new Deletion(archive, ANYTHING).count()).toEqual(unsealed);
+  const [market] = sealedMarkets(archive);
+  for (const _ of new Deletion(archive, { ...ANYTHING, marketKeys: [market!.key] }).run());
+  expect(filesIn(place.path)).not.toContain(market!.path);
+  expect(sealedMarkets(archive)).toHaveLength(filesIn(place.path).length);
+  const { problems } = await verifyDirectory(place.path, { clock: () => NOW_MS });
+  expect(problems.filter(({ kind }) => kind === 'sealed' || kind === 'database' || kind === 'reference')).toEqual([]);
+});
+
+test('More sealed markets than may be open are read in turns.', async () => {
+  const ids = Array.from({ length: 150 }, (_, i) => `0x${(i + 1).toString(16).padStart(64, '0')}`);
+  using place = await archiveOf(
+    ids.flatMap((conditionId, i) => [sampleMarket({ conditionId, slug: `m-${i}` }), sampleSnapshot({ conditionId })]),
+  );
+  const { archive } = place;
+  expect(sealAll(archive)).toBe(150);
+  for (let round = 0; round < 3; round += 1) {
+    for (const id of round === 1 ? ids.toReversed() : ids) {
+      const found = archive.database.readShared(() => {
+        const market = archive.markets.findByConditionId(id)!;
+        return archive.snapshots.nearest(market, 'up', market.endMs, 'before');
+      });
+      expect(found).toBeDefined();
+    }
+  }
+});
+
+test.each([
+  ['is missing', (path: string) => rmSync(path), 'of a sealed market is missing'],
+  ['is shorter', (path: string) => truncateSync(path, statSync(path).size - 1), 'is not the file that was sealed'],
+  ['is empty', (path: string) => writeFileSync(path, ''), 'is not the file that was sealed'],
+  ['has a flipped byte', (path: string) => flipByte(path), 'was changed after it was sealed, or is damaged'],
+  [
+    'belongs to another market',
+    (path: string, other: string) => cpSync(other, path),
+    'is not the file that was sealed',
+  ],
+  [
+    'is an earlier one of the market',
+    (path: string, _: string, earlier: string) => cpSync(earlier, path),
+    'is not the file that was sealed',
+  ],
+])('verify finds a file of a sealed market that %s, and nothing of it is served.', async (_, damage, sentence) => {
+  using scratch = temporaryDirectory();
+  using place = await archiveOf([
+    ...[1, 2].flatMap((n) => [
+      sampleMarket({ conditionId: `0x${n}`, slug: `m-${n}` }),
+      sampleSnapshot({ conditionId: `0x${n}` }),
+    ]),
+  ]);
+  const { archive } = place;
+  const folder = join(place.path, BOOKS);
+  sealAll(archive);
+  const earlier = join(scratch.path, 'earlier.db');
+  cpSync(join(folder, sealedMarkets(archive)[0]!.path), earlier);
+  await importRecords(archive, [sampleSnapshot({ conditionId: '0x1', timestamp: '2026-04-16T07:14:59.000Z' })]);
+  sealAll(archive);
+  const [first, second] = sealedMarkets(archive);
+  damage(join(folder, first!.path), join(folder, second!.path), earlier);
+  const problems = await problemsOf(place);
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toContain(sentence);
+  const again = openArchive(place.path, NOW_MS, { create: false });
+  const read = (conditionId: string) => {
+    const market = again.markets.findByConditionId(conditionId)!;
+    return again.database.readShared(() => [...again.snapshots.slices(market, 'up', 0, Infinity)].length);
+  };
+  expect(() => read('0x1')).toThrow(/restore it from a backup|restore the data directory from a backup/);
+  expect(read('0x2')).toBe(1);
+  again.database.close();
+});
+
+test('Files that the catalog does not name are deleted after an hour; others stay.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  sealAll(place.archive);
+  const named = filesIn(place.path);
+  const folder = join(place.path, BOOKS, dirname(named[0]!));
+  const left = ['0xabc-0123456789abcdef.db', '0xabc-0123456789abcdef.db.partial-0123456789ab'];
+  for (const name of left) writeFileSync(join(folder, name), 'left by a kill');
+  writeFileSync(join(folder, 'notes.txt'), 'not ours');
+  const sealing = new Sealing(place.archive);
+  const nowMs = Date.now();
+  expect(sealing.sweep(nowMs)).toBe(0);
+  expect(sealing.sweep(nowMs + 3_700_000)).toBe(2);
+  for (const name of named) utimesSync(join(place.path, BOOKS, name), 0, 0);
+  expect(sealing.sweep(nowMs + 3_700_000)).toBe(0);
+  expect(filesIn(place.path).sort()).toEqual([...named, join(dirname(named[0]!), 'notes.txt')].sort());
+});
+
+test('A backup shares the files of sealed markets with the archive and with the backup before, and can be restored without them.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  using directory = temporaryDirectory();
+  const check: CopyOptions['check'] = async (path, isKnown) => {
+    checked.push(sealedMarkets(place.archive).filter(isKnown).length);
+    const { problems } = await verifyDirectory(path, { clock: () => NOW_MS });
+    expect(problems.filter(({ kind }) => kind === 'sealed')).toEqual([]);
+  };
+  const checked: number[] = [];
+  const markets = sealAll(place.archive);
+  const kept = join(directory.path, 'kept');
+  const [first, second] = [
+    await backUpAndKeep(place.path, kept, () => NOW_MS, { keep: 5, check }),
+    await backUpAndKeep(place.path, kept, () => NOW_MS + DAY_MS, { keep: 5, check }),
+  ];
+  expect([first.sealed, second.sealed]).toEqual([
+    { files: markets, newFiles: markets, bytesWritten: 0 },
+    { files: markets, newFiles: 0, bytesWritten: 0 },
+  ]);
+  // What a backup shares with the one before was verified there; what it restores for the proof is its own.
+  expect(checked).toEqual([0, markets, markets, markets]);
+  const expected = await ndjson(place.archive);
+  // The archive and the first backup are lost.
+  for (const path of [join(place.path, BOOKS), first.directory]) rmSync(path, { recursive: true });
+  const restored = join(directory.path, 'restored');
+  const { sealed } = await restore(second.directory, restored, { force: false, check });
+  expect(sealed.bytesWritten).toBeGreaterThan(0);
+  const archive = openArchive(restored, NOW_MS, { create: false });
+  expect(await ndjson(archive)).toBe(expected);
+  archive.database.close();
+});
+
+test('A restore with --force sets the files of the former sealed markets aside, and refuses a backup with a damaged one.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  using directory = temporaryDirectory();
+  const check = async () => undefined;
+  sealAll(place.archive);
+  const backup = join(directory.path, 'backup');
+  await backUp(place.path, backup, () => NOW_MS, { force: false, check });
+  const target = join(directory.path, 'target');
+  await restore(backup, target, { force: false, check });
+  const { keptAs } = await restore(backup, target, { force: true, check });
+  expect(keptAs.some((path) => path.endsWith('bookreel.db.before-restore-1'))).toBe(true);
+  expect(filesIn(target).length).toBeGreaterThan(0);
+  expect(readdirSync(join(target, `${BOOKS}.before-restore-1`)).length).toBeGreaterThan(0);
+  const [path] = filesIn(backup);
+  flipByte(join(backup, BOOKS, path!));
+  await expect(restore(backup, join(directory.path, 'other'), { force: false, check })).rejects.toThrow(
+    'is damaged: restore an earlier backup',
+  );
+  expect(existsSync(join(directory.path, 'other'))).toBe(false);
+  renameSync(join(backup, BOOKS, path!), join(backup, BOOKS, `${path}.away`));
+  await expect(restore(backup, join(directory.path, 'other'), { force: false, check })).rejects.toThrow('is missing');
+});
+
+/** The files below books/, as the catalog names them. */
+function filesIn(directory: string): string[] {
+  const folder = join(directory, BOOKS);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((day) => readdirSync(join(folder, day)).map((name) => join(day, name)));
+}
+
+/** A new file: links to the former one keep their bytes. */
+function flipByte(path: string): void {
+  using file = new Sqlite(path, { readonly: true });
+  const { payload } = file
+    .query<{ payload: Uint8Array }, []>('SELECT payload FROM segments ORDER BY LENGTH(payload) DESC')
+    .get()!;
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf(payload) + payload.length - 1;
+  bytes[at] = bytes[at]! ^ 1;
+  rmSync(path);
+  writeFileSync(path, bytes);
+}
