@@ -24,6 +24,7 @@ import { openapiCommand } from './openapi.ts';
 import { plotCommand } from './plot.ts';
 import { recordCommand } from './record.ts';
 import { replayCommand } from './replay.ts';
+import { sealCommand } from './seal.ts';
 import { seedCommand } from './seed.ts';
 import { serveCommand } from './serve.ts';
 import { applySettings } from './settings.ts';
@@ -71,6 +72,7 @@ Examples:
       showCommand,
       plotCommand,
       deleteCommand,
+      sealCommand,
       replayCommand,
       recordCommand,
     ],

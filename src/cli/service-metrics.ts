@@ -91,6 +91,9 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
     metric('gauge', 'bookreel_database_wal_bytes', 'Size of the write-ahead log of a database.', () =>
       databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(`${path}-wal`) })),
     ),
+    metric('gauge', 'bookreel_sealed_bytes', 'Size of the files of sealed markets.', () =>
+      archive.database.readShared(() => archive.sealed.totals().bytes),
+    ),
     metric('gauge', 'bookreel_disk_size_bytes', 'Size of the file system of the data directory.', () => {
       const { blocks, bsize } = disk();
       return blocks * bsize;

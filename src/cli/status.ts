@@ -58,11 +58,12 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
     accounts: bytesOf(join(data, ACCOUNTS.name)),
     activity: bytesOf(join(data, ACTIVITY.name)),
   };
-  const { coins, records } = archive.database.readShared(() => {
+  const { coins, records, sealed } = archive.database.readShared(() => {
     const gaps = archive.gaps.countByCoin();
     return {
       coins: archive.recordedCoins.all().map((coin) => ({ ...coin, gaps: gaps.get(coin.symbol) ?? 0 })),
       records: options.records === true ? archive.recordCounts() : undefined,
+      sealed: archive.sealed.totals(),
     };
   });
   if (options.json === true) {
@@ -73,6 +74,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
         server: { running },
         recorder: recorder.state,
         bytes,
+        sealed,
         coins: documents,
         ...(records && { records }),
       }),
@@ -80,6 +82,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
     return;
   }
   const sizes = Object.entries(bytes).map(([name, count]) => `${megabytes(count)} of ${name}`);
+  if (sealed.markets > 0) sizes.push(`${megabytes(sealed.bytes)} in ${countText(sealed.markets, 'sealed market')}`);
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );

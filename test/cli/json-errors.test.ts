@@ -60,6 +60,7 @@ describe('with --json an error is one line of JSON on stderr', () => {
     [['status'], EXIT.failure, 'unavailable'],
     [['markets'], EXIT.failure, 'unavailable'],
     [['export'], EXIT.failure, 'unavailable'],
+    [['seal'], EXIT.failure, 'unavailable'],
     [['verify'], EXIT.failure, 'unavailable'],
     [['backup', 'copy'], EXIT.failure, 'unavailable'],
     [['key', 'list'], EXIT.failure, 'unavailable'],

@@ -64,6 +64,7 @@ const SHAPES: readonly Shape[] = [
   one(`export -o ${at('export.ndjson')}`),
   one('show MARKET'),
   one(`plot MARKET -o ${at('plot.svg')}`),
+  one('seal'),
   one('verify'),
   one(`backup ${at('backup')}`, 'backup'),
   one(`backup ${at('kept')} --keep 2`, 'backup'),
