@@ -118,10 +118,12 @@ describe('backup and restore', () => {
       return { name, at: expect.stringMatching(/^20\d\d-.*Z$/), bytes: bytes.length, sha256 };
     });
     const keySecretSha256 = secretDigest(workspace.file('data'));
+    const sealed = { files: 0, newFiles: 0, bytesWritten: 0 };
     expect(JSON.parse(backup.stdout)).toEqual({
       directory: workspace.file('copy'),
       files,
       keySecretSha256,
+      sealed,
       deleted: [],
     });
     expect(JSON.parse(readFileSync(workspace.file('copy/manifest.json'), 'utf8'))).toEqual({
@@ -131,7 +133,7 @@ describe('backup and restore', () => {
       keySecretSha256,
     });
     const restored = await workspace.run('restore', 'copy', '--data', 'again', '--json');
-    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, keptAs: [], refused: null });
+    expect(JSON.parse(restored.stdout)).toEqual({ data: 'again', files, sealed, keptAs: [], refused: null });
   });
 
   test('have the accounts, grants and audit, and what a server wrote to activity.db', async () => {
