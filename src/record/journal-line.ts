@@ -8,11 +8,12 @@ import type { Gap } from '../domain/gap.ts';
  * | a frame of the venue's market channel, or of a price feed, as it came | `{"receivedAt":…,"socket":1,"frame":"…"}` |
  * | an answer of Gamma with market objects, as it came | `{"receivedAt":…,"gamma":"…"}` |
  * | a gap that the recorder found | `{"receivedAt":…,"gap":{"conditionId":"…","from":…,"to":…,"reason":"…"}}`, in ms |
+ * | a window without a market | the same with `slug` in place of `conditionId`, from the window's start to its end |
  */
 export type JournalLine = { readonly receivedUs: number } & (
   | { readonly socket: number; readonly frame: string }
   | { readonly gamma: string }
-  | { readonly conditionId: string; readonly gap: Gap }
+  | { readonly market: { readonly conditionId: string } | { readonly slug: string }; readonly gap: Gap }
 );
 
 /** The line as text, without its end. */
@@ -20,6 +21,6 @@ export function journalText(line: JournalLine): string {
   const { receivedUs: receivedAt } = line;
   if ('frame' in line) return JSON.stringify({ receivedAt, socket: line.socket, frame: line.frame });
   if ('gamma' in line) return JSON.stringify({ receivedAt, gamma: line.gamma });
-  const { conditionId, gap } = line;
-  return JSON.stringify({ receivedAt, gap: { conditionId, from: gap.fromMs, to: gap.toMs, reason: gap.reason } });
+  const { market, gap } = line;
+  return JSON.stringify({ receivedAt, gap: { ...market, from: gap.fromMs, to: gap.toMs, reason: gap.reason } });
 }

@@ -13,10 +13,15 @@ const UNSUBSCRIBED_AFTER_MS = 60_000;
 const ASKED_AFTER_MS = [120_000, 300_000, 600_000, 1_800_000];
 const US_PER_MS = 1000;
 
-/** A window that an earlier recorder had begun: its market, and from when on each outcome is missing (up, down); null without a book. */
+export const NOT_RUNNING = 'the recorder was not running';
+
+/** A window as an earlier recorder left it. */
 export interface EarlierRecording {
-  readonly conditionId: string;
+  /** Null without a market. */
+  readonly conditionId: string | null;
+  /** From when on each outcome is missing (up, down); null without a book. */
   readonly fromMs: readonly (InstantMs | null)[];
+  readonly isMissed: boolean;
 }
 
 /** A window on its way from the schedule to its winner. */
@@ -26,7 +31,8 @@ export class WindowRecord {
   /** The number of times that the winner was asked for. */
   asked = 0;
   isSubscribed = false;
-  isMissed = false;
+  /** True if it began without a market while a recorder was running. */
+  isMissed: boolean;
   /** True once its assets were subscribed, or its end has come without: then nothing of an earlier recorder is left to write. */
   isSettled = false;
   readonly earlier: EarlierRecording | undefined;
@@ -36,6 +42,11 @@ export class WindowRecord {
   constructor(window: ScheduledWindow, earlier?: EarlierRecording) {
     this.window = window;
     this.earlier = earlier;
+    this.isMissed = earlier?.isMissed === true;
+  }
+
+  get hasBooks(): boolean {
+    return this.assets.some(({ firstBookUs }) => firstBookUs !== undefined);
   }
 
   get market(): MarketStatement | undefined {

@@ -1,23 +1,23 @@
 import { countText } from '../domain/count-text.ts';
-import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { OUTCOMES } from '../domain/outcome.ts';
-import { LISTED_MAX, type MissedWindow, type RecorderGap, type RecorderStatus } from '../domain/recorder-status.ts';
+import { LISTED_MAX, type RecorderStatus } from '../domain/recorder-status.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import { announcedSlugs, channelEvents } from '../venue/channel-events.ts';
 import { windowOfSlug } from '../venue/slug.ts';
 import { newerBooks } from './book-evidence.ts';
+import { EarlierRecorder } from './earlier-recorder.ts';
 import { gammaListings } from './gamma-listing.ts';
 import { Journal, type JournalPosition } from './journal.ts';
 import type { MarketChannel } from './market-channel.ts';
 import { PriceFeed } from './price-feed.ts';
-import { type EarlierRecording, WindowRecord } from './recorded-window.ts';
+import { NOT_RUNNING, WindowRecord } from './recorded-window.ts';
 import type { RecorderClock } from './recorder-clock.ts';
 import { SocketLane } from './socket-lane.ts';
 import { SocketShards } from './socket-shards.ts';
-import { type Loss, REORDERED_MS, type WatchedAsset } from './watched-asset.ts';
+import type { WatchedAsset } from './watched-asset.ts';
 import type { Ask, Connect } from './web-connection.ts';
 import { type ScheduledWindow, windowsUntil } from './window-schedule.ts';
+import { WrittenGaps } from './written-gaps.ts';
 
 const LOOK_MS = 1000;
 /** Gamma is asked again after this time, plus up to twice as much at random. */
@@ -31,7 +31,6 @@ const SILENT_MS = 20_000;
 const FIRST_BOOK_MS = 30_000;
 /** The pause between two replacements of connections for one asset. */
 const REPLACED_AGAIN_MS = 10 * 60_000;
-const GAPS_KEPT_MS = 24 * 3_600_000;
 /** Windows are in the state for this time after their end. */
 const WINDOWS_KEPT_MS = 3_600_000;
 const OFFSETS_KEPT = 1000;
@@ -44,7 +43,6 @@ const ALIVE_MS_MAX = 12_000;
 /** After a longer step of the wall clock another recorder begins. */
 const STEP_MS_MAX = 5000;
 const STOP_ATTEMPTS = 3;
-const NOT_RUNNING = 'the recorder was not running';
 
 /** The counts of a part of the journal that was stored. */
 export interface StoredCounts {
@@ -110,12 +108,12 @@ export class Recorder {
   readonly #random: () => number;
   readonly #journal: Journal;
   readonly #shards: SocketShards;
+  readonly #gaps: WrittenGaps;
+  readonly #earlier: EarlierRecorder;
   readonly #records = new Map<string, WindowRecord>();
   readonly #watched = new Map<string, WatchedAsset>();
   readonly #timers = new Set<Disposable>();
   readonly #startedMs: InstantMs;
-  #gaps: RecorderGap[] = [];
-  #missed: MissedWindow[] = [];
   #offsets: number[] = [];
   #firstBookDelays: number[] = [];
   #written: JournalPosition | undefined;
@@ -134,7 +132,6 @@ export class Recorder {
     hashesMatched: 0,
     hashesFailed: 0,
     windows: 0,
-    windowsMissed: 0,
     gaps: 0,
     resubscriptions: 0,
   };
@@ -158,11 +155,13 @@ export class Recorder {
       },
       (error) => this.#fail(`the journal cannot be written: ${error instanceof Error ? error.message : error}`),
     );
+    this.#gaps = new WrittenGaps(this.#journal, this.#clock);
+    this.#earlier = new EarlierRecorder(options.before);
     this.#shards = new SocketShards(this.#clock, options.sockets, (number) => this.#newLane(number));
   }
 
   start(): void {
-    this.#resume();
+    this.#earlier.writeEnded(this.#gaps, this.#startedMs);
     this.#feed = this.#openFeed();
     this.#look();
     this.#every(LOOK_MS, () => this.#look());
@@ -222,11 +221,6 @@ export class Recorder {
     });
   }
 
-  /** The gaps that the recorder wrote since its start. */
-  get gapCount(): number {
-    return this.#totals.gaps;
-  }
-
   status(): RecorderStatus {
     const nowMs = this.#nowMs();
     const records = [...this.#records.values()];
@@ -244,9 +238,9 @@ export class Recorder {
       ...{ url, gammaUrl, coins, timeframes },
       sockets: this.#shards.lanes.map((lane) => lane.status()),
       windows: windows.map((record) => record.status(nowMs)),
-      gaps: [...this.#openGaps(), ...this.#gaps].slice(0, LISTED_MAX),
-      missed: this.#missed.slice(0, LISTED_MAX),
-      totals: { ...this.#totals },
+      gaps: [...this.#gaps.openOf(this.#watched.values()), ...this.#gaps.listed].slice(0, LISTED_MAX),
+      missed: this.#gaps.missed,
+      totals: { ...this.#totals, gaps: this.#totals.gaps + this.#gaps.count, windowsMissed: this.#gaps.missedCount },
       firstBookDelayMs: delays.length === 0 ? null : { median: medianOf(delays), max: delays.at(-1)! },
       journal: {
         file: this.#journal.fileName,
@@ -264,23 +258,6 @@ export class Recorder {
     };
   }
 
-  /** Writes the gaps of windows that ended while no recorder was running. Those that still run get theirs with their next book. */
-  #resume(): void {
-    for (const { slug, endMs } of this.#options.before?.windows ?? []) {
-      if (endMs <= this.#nowMs()) this.#writeEarlier(slug, endMs);
-    }
-  }
-
-  /** The gaps of a window that an earlier recorder had begun and this one has not recorded, up to its end. */
-  #writeEarlier(slug: string, endMs: InstantMs): void {
-    const earlier = earlierRecording(this.#options.before, slug);
-    for (const [index, outcome] of OUTCOMES.entries()) {
-      const fromMs = earlier?.fromMs[index] ?? null;
-      if (earlier === undefined || fromMs === null || fromMs >= endMs) continue;
-      this.#writeGap(earlier.conditionId, slug, outcome, { fromMs, toMs: endMs, reason: NOT_RUNNING });
-    }
-  }
-
   #look(): void {
     const nowMs = this.#nowMs();
     const step = this.#clock.takeStep?.();
@@ -295,15 +272,14 @@ export class Recorder {
     }
     for (const record of this.#records.values()) this.#follow(record, nowMs);
     this.#watchChannels();
-    this.#gaps = this.#gaps.filter(({ fromMs }) => nowMs - fromMs < GAPS_KEPT_MS);
+    this.#gaps.forget(nowMs);
   }
 
   /** Adds the windows that have come into reach, and forgets those that are over. */
   #schedule(nowMs: InstantMs): void {
     for (const window of this.#wantedWindows(nowMs)) {
       if (this.#records.has(window.slug)) continue;
-      const earlier = earlierRecording(this.#options.before, window.slug);
-      this.#records.set(window.slug, new WindowRecord(window, earlier));
+      this.#records.set(window.slug, new WindowRecord(window, this.#earlier.recordingOf(window.slug)));
     }
     for (const [slug, { window, isSubscribed }] of this.#records) {
       const isOver = nowMs - window.endMs > WINDOWS_KEPT_MS && slug !== this.#options.once;
@@ -332,19 +308,21 @@ export class Recorder {
         const fromMs = record.earlier?.fromMs[index] ?? null;
         if (fromMs !== null) asset.loseSince(fromMs, NOT_RUNNING);
       }
+      if (nowMs >= window.startMs) this.#loseUnbegun(record);
       this.#shards.subscribe(ids);
       record.isSubscribed = true;
     } else if (!isWanted && record.isSubscribed) {
       this.#shards.unsubscribe(ids);
-      for (const asset of record.assets) this.#endLoss(asset, window.endMs);
+      for (const asset of record.assets) this.#gaps.endLoss(asset, window.endMs);
       for (const id of ids) this.#watched.delete(id);
       record.isSubscribed = false;
-      this.#totals.windows += 1;
+      if (record.hasBooks) this.#totals.windows += 1;
     }
     if (record.isSubscribed && nowMs >= window.startMs) this.#loseUnbegun(record);
     if (nowMs >= window.endMs && !record.isSettled) {
       record.isSettled = true;
-      this.#writeEarlier(window.slug, window.endMs);
+      if (market === undefined && record.isMissed) this.#gaps.writeMissed(window);
+      else this.#gaps.writeEarlier(record.earlier, window);
     }
     const { once, afterMs = 0 } = this.#options;
     const isOver = nowMs >= window.endMs + afterMs && !isWanted;
@@ -353,9 +331,9 @@ export class Recorder {
     if (once === window.slug && isOver && isAnswered) this.#end('over');
   }
 
-  /** A window has begun without a book of an asset: it is missing from the start, if the recorder was running then. */
-  #loseUnbegun({ window: { startMs }, assets }: WindowRecord): void {
-    if (startMs < this.#startedMs) return;
+  /** A window has begun without a book of an asset: it is missing from the start, if a recorder was running then. */
+  #loseUnbegun({ window: { startMs }, assets, isMissed }: WindowRecord): void {
+    if (startMs < this.#startedMs && !isMissed) return;
     for (const asset of assets) {
       if (asset.firstBookUs === undefined) asset.loseSince(startMs, 'no book had come when the window began');
     }
@@ -364,9 +342,7 @@ export class Recorder {
   #miss(record: WindowRecord, nowMs: InstantMs): void {
     record.isMissed = true;
     const { slug, startMs } = record.window;
-    const reason = 'Gamma did not list its market before it began';
-    this.#missed = [{ slug, startMs, reason }, ...this.#missed].slice(0, LISTED_MAX);
-    this.#totals.windowsMissed += 1;
+    this.#gaps.noteMissed(record.window);
     this.#options.log.warn(
       `the window of ${slug} has begun without a market (${Math.round((nowMs - startMs) / 1000)} s ago)`,
     );
@@ -416,7 +392,7 @@ export class Recorder {
       else channel.lastNewsUs = receivedUs;
       if (event.isOfBook) this.#noteOffset(receivedUs / US_PER_MS - event.timestampMs);
       const loss = asset.take(event, receivedUs);
-      if (loss !== undefined) this.#writeLoss(asset, loss, event.timestampMs);
+      if (loss !== undefined) this.#gaps.writeLoss(asset, loss, event.timestampMs);
     }
   }
 
@@ -531,32 +507,6 @@ export class Recorder {
     }
   }
 
-  #writeLoss(asset: WatchedAsset, { fromMs, reason }: Loss, toMs: InstantMs): void {
-    asset.gaps += 1;
-    this.#writeGap(asset.conditionId, asset.slug, asset.outcome, { fromMs, toMs, reason });
-  }
-
-  /** The market is over: no book ends its loss. */
-  #endLoss(asset: WatchedAsset, endMs: InstantMs): void {
-    const { loss } = asset;
-    if (loss !== undefined && loss.fromMs < endMs) this.#writeLoss(asset, loss, endMs);
-  }
-
-  #writeGap(conditionId: string, slug: string, outcome: RecorderGap['outcome'], { fromMs, toMs, reason }: Gap): void {
-    this.#totals.gaps += 1;
-    this.#gaps = [{ slug, outcome, fromMs, toMs, reason }, ...this.#gaps].slice(0, LISTED_MAX);
-    // The importer reads the outcome in the reason.
-    const sentence = `${reason}: books of ${outcome ?? 'up and down'} are missing`;
-    const line = { receivedUs: this.#clock.nowUs(), conditionId, gap: { fromMs, toMs, reason: sentence } };
-    this.#journal.append(line, { isForced: true });
-  }
-
-  #openGaps(): RecorderGap[] {
-    return [...this.#watched.values()].flatMap(({ slug, outcome, loss }) =>
-      loss === undefined ? [] : [{ slug, outcome, fromMs: loss.fromMs, toMs: null, reason: loss.reason }],
-    );
-  }
-
   #listAgain(ms: number): void {
     this.#after(ms, () => {
       void this.#list().finally(() => this.#listAgain(LIST_MS * (1 + 2 * this.#random())));
@@ -629,21 +579,6 @@ export class Recorder {
     });
     this.#timers.add(timer);
   }
-}
-
-/** The window of a slug as an earlier recorder left it: from when on each outcome is missing. Undefined if it recorded nothing of it. */
-function earlierRecording(before: RecorderStatus | undefined, slug: string): EarlierRecording | undefined {
-  const window = before?.windows.find((one) => one.slug === slug);
-  if (before === undefined || window === undefined || window.conditionId === null) return undefined;
-  if (window.endMs <= before.writtenMs) return undefined;
-  // The process may have ended before its last frames were written.
-  const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
-  const fromMs = OUTCOMES.map((outcome, index) => {
-    const open = before.gaps.find((gap) => gap.slug === slug && gap.toMs === null && gap.outcome === outcome);
-    const lastMs = window.lastEventMs[index] ?? null;
-    return open?.fromMs ?? (lastMs === null ? null : Math.min(lastMs, onDiskMs));
-  });
-  return { conditionId: window.conditionId, fromMs };
 }
 
 function medianOf(ascending: readonly number[]): number {

@@ -5,6 +5,7 @@ import { firstIndex } from '../domain/first-index.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { isSimulated, SIMULATED } from '../domain/publisher.ts';
+import { standInConditionId } from '../domain/stand-in-id.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
@@ -355,8 +356,11 @@ function selectedMarkets(archive: Archive, { selection, fromMs, toMs }: ReplayOp
   const isWithin = (market: StoredMarket) =>
     (fromMs === undefined || market.endMs + AFTER_WINDOW_MS >= fromMs) &&
     (toMs === undefined || replayedListingMs(market, markets.firstRecordMs(market.key)) <= toMs);
+  // The venue did not list a window that was missed.
+  const isListed = ({ key, conditionId, slug, startMs }: StoredMarket) =>
+    conditionId !== standInConditionId(slug, startMs) || markets.firstRecordMs(key) !== undefined;
   return marketsByStart(markets, walked, (fromMs ?? 0) - 2 * AFTER_WINDOW_MS, lastStartMs)
-    .filter((market) => isWanted(market) && isWithin(market))
+    .filter((market) => isWanted(market) && isWithin(market) && isListed(market))
     .toArray();
 }
 

@@ -1,12 +1,15 @@
+import { standInConditionId } from '../../domain/stand-in-id.ts';
 import { parseJsonFigures } from '../../record/exact-json.ts';
-import { isFields, parsedJson, rejected } from '../../record/fields.ts';
+import { type Fields, instantField, isFields, parsedJson, rejected } from '../../record/fields.ts';
+import type { RecordedItem } from '../../record/record.ts';
 import { statementsOf } from '../../venue/gamma-parser.ts';
+import { slugField, windowOfSlug } from '../../venue/slug.ts';
 import type { Codec } from '../codec.ts';
 import { visitLines } from '../parse/lines.ts';
 import { SocketMerge } from '../rebuild/socket-merge.ts';
 import type { RecordSink } from '../record-sink.ts';
 import { partsOf, takePart } from './frame-reader.ts';
-import { takeRecord } from './ndjson.ts';
+import { parseRecord, takeRecord } from './ndjson.ts';
 import { takeMarket } from './taken-market.ts';
 import { isVenueMessage } from './wrapped-frames.ts';
 
@@ -43,9 +46,27 @@ function takeLine(text: string, number: number, sink: RecordSink, merge: SocketM
     takeFrame(line.frame, { socket: Number(line.socket), receivedUs: line.receivedAt }, number, sink, merge);
   } else if (typeof line.gamma === 'string') {
     for (const parse of statementsOf(parseJsonFigures(line.gamma))) takeMarket(number, sink, parse);
+  } else if (isFields(line.gap) && 'slug' in line.gap) {
+    const { gap } = line;
+    sink.take('gap', number, () => missedWindow(gap, sink));
   } else {
     takeRecord(number, () => (isFields(line.gap) ? { type: 'gap', ...line.gap } : refuseLine()), sink);
   }
+}
+
+/** A gap of the whole window of a slug. A window whose market is not known gets one without assets; a market record with the real id replaces it. */
+function missedWindow(fields: Fields, { markets }: RecordSink): RecordedItem[] {
+  const slug = slugField(fields);
+  const startMs = instantField(fields, 'from');
+  const endMs = instantField(fields, 'to');
+  if (startMs >= endMs) throw rejected('from is not before to');
+  const window = windowOfSlug(slug, startMs);
+  if (window === undefined) throw rejected('slug is not that of a window, like btc-updown-5m-1776323400');
+  const known = markets.bySlug(slug, startMs);
+  const conditionId = known?.conditionId ?? standInConditionId(slug, startMs);
+  const gap = parseRecord({ ...fields, type: 'gap', conditionId });
+  const statement = { ...window, conditionId, slug, startMs, endMs, clobTokenIds: ['0', '0'] as const };
+  return known === undefined ? [{ type: 'market', statement }, gap] : [gap];
 }
 
 function refuseLine(): never {

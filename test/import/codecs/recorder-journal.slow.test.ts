@@ -121,7 +121,7 @@ test('a line that is none of a journal is reported with its number, and gaps are
   const path = join(directory.path, 'journal.jsonl');
   const lines = [
     journalText({ receivedUs: 1, gamma: JSON.stringify([market]) }),
-    journalText({ receivedUs: 2, conditionId, gap }),
+    journalText({ receivedUs: 2, market: { conditionId }, gap }),
     '{"receivedAt":3,"other":1}',
     'torn',
   ];

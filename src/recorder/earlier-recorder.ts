@@ -1,0 +1,39 @@
+import type { InstantMs } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
+import type { RecorderStatus } from '../domain/recorder-status.ts';
+import type { EarlierRecording } from './recorded-window.ts';
+import { REORDERED_MS } from './watched-asset.ts';
+import type { WrittenGaps } from './written-gaps.ts';
+
+/** What the recorder before this one has left, by the state that it wrote last. */
+export class EarlierRecorder {
+  readonly #before: RecorderStatus | undefined;
+
+  constructor(before: RecorderStatus | undefined) {
+    this.#before = before;
+  }
+
+  /** The window of a slug that had not ended; undefined if the earlier recorder did not know it. */
+  recordingOf(slug: string): EarlierRecording | undefined {
+    const before = this.#before;
+    const window = before?.windows.find((one) => one.slug === slug);
+    if (before === undefined || window === undefined || window.endMs <= before.writtenMs) return undefined;
+    // The process may have ended before its last frames were written.
+    const onDiskMs = (before.journal.writtenUntilMs ?? before.writtenMs) - REORDERED_MS;
+    const fromMs = OUTCOMES.map((outcome, index) => {
+      const open = before.gaps.find((gap) => gap.slug === slug && gap.toMs === null && gap.outcome === outcome);
+      const lastMs = window.lastEventMs[index] ?? null;
+      return open?.fromMs ?? (lastMs === null ? null : Math.min(lastMs, onDiskMs));
+    });
+    return { conditionId: window.conditionId, fromMs, isMissed: window.state === 'missed' };
+  }
+
+  /** Writes the gaps of windows that ended while no recorder was running. Those that still run get theirs with their next book. */
+  writeEnded(gaps: WrittenGaps, nowMs: InstantMs): void {
+    for (const window of this.#before?.windows ?? []) {
+      const earlier = window.endMs > nowMs ? undefined : this.recordingOf(window.slug);
+      if (earlier?.isMissed === true) gaps.writeMissed(window);
+      else gaps.writeEarlier(earlier, window);
+    }
+  }
+}
