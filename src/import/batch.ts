@@ -1,4 +1,4 @@
-import type { Gap } from '../domain/gap.ts';
+import { type Gap, isRebuiltGap } from '../domain/gap.ts';
 import type { MarketStatement } from '../domain/market-statement.ts';
 import { type OrderBook, sameBook } from '../domain/orderbook.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
@@ -172,6 +172,8 @@ export class Batch<S> {
       });
       const ofCoins = [...this.#coins].sort(byKey).map(([, series]) => this.#additionOfCoin(series));
       this.#storeWithIds([...ofCoins, ...ofMarkets]);
+      // The books of the batch show which times no change is missing from.
+      for (const [conditionId, parts] of byMarket) this.#addGaps(conditionId, parts);
       for (const key of this.#changed) recordedTimes.update(key);
       givenIds.save();
     });
@@ -260,7 +262,7 @@ export class Batch<S> {
     }
   }
 
-  /** Stores the gaps of a market, and returns its new records. For several `parts` see `seriesOf`. */
+  /** Returns the new records of a market. For several `parts` see `seriesOf`. */
   #additionsOfMarket(
     conditionId: string,
     parts: readonly MarketRecords<S>[],
@@ -289,27 +291,43 @@ export class Batch<S> {
         ),
       ),
     );
-    const gaps = parts.flatMap((part) => part.gaps);
-    for (const { gap, entry } of gaps) entry.stored = this.#addGap(market, gap);
-    isChanged ||= additions.some(({ records }) => records.length > 0) || gaps.some(({ entry }) => entry.stored);
-    if (isChanged) {
-      this.#archive.markets.touch(market.key);
-      this.#changed.add(market.key);
-    }
+    isChanged ||= additions.some(({ records }) => records.length > 0);
+    if (isChanged) this.#touch(market);
     return additions;
+  }
+
+  #touch({ key }: StoredMarket): void {
+    this.#archive.markets.touch(key);
+    this.#changed.add(key);
+  }
+
+  /** Stores the gaps that recordings state of a market, if it is not deleted. */
+  #addGaps(conditionId: string, parts: readonly (readonly [string, MarketRecords<S>])[]): void {
+    const gaps = parts.flatMap(([, part]) => part.gaps);
+    const market = gaps.length === 0 ? undefined : this.#archive.markets.findByConditionId(conditionId);
+    if (market === undefined) return;
+    const before = this.#archive.gaps.list(market.key);
+    for (const { gap, entry } of gaps) entry.stored = this.#addGap(market, gap);
+    if (!Bun.deepEquals(before, this.#archive.gaps.list(market.key))) this.#touch(market);
   }
 
   #addCorrected(conditionId: string, count: number): void {
     this.corrected.set(conditionId, (this.corrected.get(conditionId) ?? 0) + count);
   }
 
-  /** Adds a gap that a recording states, except for the times for which hashes prove that no change is missing. */
+  /**
+   * Adds a gap that a recording states, except for the times for which hashes prove that no change is missing, and those of gaps that hashes
+   * show. Returns true if a part of it is new.
+   */
   #addGap(market: StoredMarket, gap: Gap): boolean {
     const { gaps } = this.#archive;
     if (!gaps.add(market.key, gap)) return false;
     for (const outcome of OUTCOMES) {
       for (const { fromMs, toMs } of new StoredMoments(this.#archive, market, outcome).covered(gap)) {
         gaps.cover(market.key, outcome, fromMs, toMs);
+      }
+      for (const found of gaps.within(market.key, gap.fromMs, gap.toMs).toArray()) {
+        if (isRebuiltGap(found, outcome)) gaps.join(market.key, outcome, found);
       }
     }
     return [...gaps.within(market.key, gap.fromMs, gap.toMs)].some(({ reason }) => reason === gap.reason);

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { nounText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { Gap } from '../domain/gap.ts';
+import { type Gap, nameOfFound } from '../domain/gap.ts';
 import { attempt, refusal } from '../record/fields.ts';
 import type { RecordedItem } from '../record/record.ts';
 import type { Archive } from '../store/archive.ts';
@@ -688,7 +688,7 @@ export class Importer implements RecordSink {
     for (const { item } of lastTrades) {
       this.#fileOf(item).count('lastTradePrice', traded.has(item) ? 'stored' : 'duplicate');
     }
-    const nameOf = ({ fromMs, toMs, reason }: Gap) => `${conditionId} ${fromMs} ${toMs} ${reason}`;
+    const nameOf = (gap: Gap) => `${conditionId} ${nameOfFound(gap)}`;
     for (const { gap, item } of gaps) {
       // An earlier import had opened it.
       if (this.#closed.delete(nameOf(gap))) continue;

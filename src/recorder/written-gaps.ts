@@ -1,4 +1,4 @@
-import type { Gap } from '../domain/gap.ts';
+import { type Gap, lossReason } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { LISTED_MAX, type MissedWindow, type RecordedWindow, type RecorderGap } from '../domain/recorder-status.ts';
@@ -75,8 +75,7 @@ export class WrittenGaps {
   #write(conditionId: string, slug: string, outcome: Outcome, { fromMs, toMs, reason }: Gap): void {
     this.count += 1;
     this.listed = [{ slug, outcome, fromMs, toMs, reason }, ...this.listed].slice(0, LISTED_MAX);
-    // The importer reads the outcome in the reason.
-    this.#append({ conditionId }, { fromMs, toMs, reason: `${reason}: books of ${outcome} are missing` });
+    this.#append({ conditionId }, { fromMs, toMs, reason: lossReason(reason, outcome) });
   }
 
   #append(market: { readonly conditionId: string } | { readonly slug: string }, gap: Gap): void {

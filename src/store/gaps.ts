@@ -1,4 +1,4 @@
-import type { Gap } from '../domain/gap.ts';
+import { type Gap, lossCause, reasonWithCauses } from '../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { type Outcome, otherOutcome } from '../domain/outcome.ts';
 import type { Database } from './database.ts';
@@ -51,12 +51,34 @@ export class Gaps {
     const covered = [...this.within(marketKey, fromMs, toMs)].filter(
       (gap) => gap.fromMs < toMs && fromMs < gap.toMs && !gap.reason.includes(other),
     );
-    for (const gap of covered) {
-      this.remove(marketKey, gap);
-      if (gap.fromMs < fromMs) this.add(marketKey, { ...gap, toMs: fromMs });
-      if (toMs < gap.toMs) this.add(marketKey, { ...gap, fromMs: toMs });
-    }
+    for (const gap of covered) this.#cut(marketKey, gap, fromMs, toMs);
     return covered.length;
+  }
+
+  /**
+   * Joins a stored gap that a rebuild found in an outcome's book with those that a recorder states of the same time: it gets their causes,
+   * and they end where it begins, or begin where it ends. Returns true if there are any. Within a write transaction.
+   */
+  join(marketKey: number, outcome: Outcome, found: Gap): boolean {
+    const { fromMs, toMs } = found;
+    const causes: string[] = [];
+    for (const gap of [...this.within(marketKey, fromMs, toMs)]) {
+      const cause = lossCause(gap.reason, outcome);
+      if (cause === undefined || gap.toMs <= fromMs || toMs <= gap.fromMs) continue;
+      causes.push(cause);
+      this.#cut(marketKey, gap, fromMs, toMs);
+    }
+    if (causes.length === 0) return false;
+    this.remove(marketKey, found);
+    this.add(marketKey, { ...found, reason: reasonWithCauses(found.reason, causes) });
+    return true;
+  }
+
+  /** Takes a range out of a gap. */
+  #cut(marketKey: number, gap: Gap, fromMs: InstantMs, toMs: InstantMs): void {
+    this.remove(marketKey, gap);
+    if (gap.fromMs < fromMs) this.add(marketKey, { ...gap, toMs: fromMs });
+    if (toMs < gap.toMs) this.add(marketKey, { ...gap, fromMs: toMs });
   }
 
   /** False when the gap is already known. */

@@ -1,5 +1,9 @@
 import { expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SeededRandom } from '../../fixtures/random.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { gapsOf, linesOf, RecordedRun } from './recorded-run.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 import { SimulatedDirectory } from './simulated-directory.ts';
@@ -67,6 +71,41 @@ async function expectWhole(run: RecordedRun, market: SimulatedMarket, mostMs: nu
   }
 }
 
+/** A journal gives the same gaps, one for each outage, at once, in parts as a recorder stores it, and again. */
+async function expectSameInParts(journal: string, slug: string) {
+  const lines = readdirSync(journal)
+    .filter((name) => name.endsWith('.zst'))
+    .toSorted()
+    .flatMap((name) =>
+      Bun.zstdDecompressSync(readFileSync(join(journal, name)))
+        .toString()
+        .trimEnd()
+        .split('\n'),
+    );
+  const random = new SeededRandom(slug);
+  using files = temporaryDirectory();
+  const [whole, parts] = [temporaryArchive(), temporaryArchive()];
+  using stack = new DisposableStack();
+  for (const place of [whole, parts]) stack.use(place);
+  await importPaths(whole.archive, journal);
+  for (let from = 0; from < lines.length; ) {
+    const to = from + 1 + random.below(1500);
+    const path = join(files.path, `${from}.jsonl`);
+    writeFileSync(path, lines.slice(from, to).join('\n'));
+    await importPaths(parts.archive, path);
+    from = to;
+  }
+  const gaps = gapsOf(whole.archive, slug);
+  expect(gaps.length).toBeGreaterThan(0);
+  for (const outcome of OUTCOMES) {
+    const own = gaps.filter(({ reason }) => reason.includes(` of ${outcome} `));
+    for (const [index, { fromMs }] of own.entries()) expect(fromMs).toBeGreaterThanOrEqual(own[index - 1]?.toMs ?? 0);
+  }
+  expect(gapsOf(parts.archive, slug)).toEqual(gaps);
+  expect((await importPaths(parts.archive, journal)).total).toMatchObject({ stored: 0, gaps: 0 });
+  expect(gapsOf(parts.archive, slug)).toEqual(gaps);
+}
+
 test.each([1, 2])(
   'A network that is cut for a minute without a sign is a gap from its first second on (%d sockets).',
   async (sockets) => {
@@ -79,6 +118,7 @@ test.each([1, 2])(
     network.isCut = false;
     await run.run(START_MS + WINDOW_MS + 70_000);
     await expectWhole(run, markets.get(slug)!, 90_000, ['no socket was open']);
+    if (sockets === 1) await expectSameInParts(join(run.directory.path, 'journal'), slug);
   },
 );
 

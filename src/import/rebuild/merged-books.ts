@@ -1,4 +1,4 @@
-import type { Gap } from '../../domain/gap.ts';
+import { type Gap, nameOfFound } from '../../domain/gap.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { type OrderBook, sameBook } from '../../domain/orderbook.ts';
 import { OUTCOMES } from '../../domain/outcome.ts';
@@ -220,11 +220,15 @@ export class BookMerge {
   /** Replaces the gaps that earlier rebuilds found in the region. */
   #storeGaps({ afterMs, toMs }: Region, found: readonly FoundGap[]): { gaps: FoundGap[]; closed: Gap[] } {
     const { gaps } = this.#archive;
-    const isSame = (a: Gap, b: Gap) => a.fromMs === b.fromMs && a.toMs === b.toMs && a.reason === b.reason;
+    const { key } = this.#market;
     const known = this.#stored.gaps(afterMs, toMs);
-    const closed = known.filter((gap) => !found.some((one) => isSame(one.gap, gap)));
-    for (const gap of closed) gaps.remove(this.#market.key, gap);
-    return { gaps: found.filter(({ gap }) => gaps.add(this.#market.key, gap)), closed };
+    const foundNames = new Set(found.map(({ gap }) => nameOfFound(gap)));
+    const closed = known.filter((gap) => !foundNames.has(nameOfFound(gap)));
+    for (const gap of closed) gaps.remove(key, gap);
+    const knownNames = new Set(known.map(nameOfFound));
+    const fresh = found.filter(({ gap }) => !knownNames.has(nameOfFound(gap)) && gaps.add(key, gap));
+    // What a recorder has stated of the same time is known already.
+    return { gaps: fresh.filter(({ gap }) => !gaps.join(key, this.#target.outcome, gap)), closed };
   }
 
   /** The region from the last known book before the moments, which they cannot change, to the first known book after them. */
