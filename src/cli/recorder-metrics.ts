@@ -32,9 +32,9 @@ export function recorderMetrics(reading: () => RecorderReading): Metric[] {
       { labels: { result: 'matched' }, value: totals.hashesMatched },
       { labels: { result: 'failed' }, value: totals.hashesFailed },
     ]),
-    counter('windows_total', 'Windows that were recorded.', ({ totals }) => totals.windows),
+    counter('windows_total', 'Windows of which a book was recorded.', ({ totals }) => totals.windows),
     counter('windows_missed_total', 'Windows that began without a market.', ({ totals }) => totals.windowsMissed),
-    counter('gaps_total', 'Gaps that were found.', ({ totals }) => totals.gaps),
+    counter('gaps_total', 'Gaps that the recorder or hashes found.', ({ totals }) => totals.gaps),
     gauge('gaps_open', 'Gaps that have not ended.', ({ gaps }) => gaps.filter(({ toMs }) => toMs === null).length),
     counter('resubscriptions_total', 'Assets that were subscribed again.', ({ totals }) => totals.resubscriptions),
     gauge(
@@ -53,9 +53,9 @@ export function recorderMetrics(reading: () => RecorderReading): Metric[] {
       bySocket(({ frames }) => frames),
     ),
     counter(
-      'socket_reconnects_total',
-      'Connections that were replaced.',
-      bySocket(({ reconnects }) => reconnects),
+      'socket_ends_total',
+      'Connections that ended or could not be opened, without those that were replaced as planned.',
+      bySocket(({ ends }) => ends),
     ),
     gauge('silence_seconds', 'Time since the last message about a window that is recorded.', silences),
     gauge(
@@ -70,7 +70,7 @@ export function recorderMetrics(reading: () => RecorderReading): Metric[] {
             ],
     ),
     gauge('lag_seconds', 'How far the archive is behind the journal.', (status) => storingLagMs(status) / 1000),
-    gauge('clock_offset_seconds', "Median of arrival minus the venue's time, in the last minute.", ({ clock }) => {
+    gauge('clock_offset_seconds', "Median of arrival minus the venue's time, of 1000 messages.", ({ clock }) => {
       return clock.offsetMs === null ? null : clock.offsetMs / 1000;
     }),
     counter('clock_steps_total', 'Steps of the wall clock.', ({ clock }) => clock.steps),

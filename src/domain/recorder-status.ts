@@ -24,7 +24,8 @@ export const RecorderSocket = Type.Object({
   assets: Count,
   frames: Count,
   lastFrameMs: InstantOrNull,
-  reconnects: Count,
+  /** Connections that ended, or could not be opened; those that were replaced as planned do not count. */
+  ends: Count,
   /** Why the last connection ended, as a sentence; null before the first end. */
   lastEnd: orNull(Type.String()),
 });
@@ -123,7 +124,7 @@ export const RecorderStatus = Type.Object({
     storedMs: InstantOrNull,
     writtenUntilMs: InstantOrNull,
   }),
-  /** Median of arrival minus the venue's time in the last minute, in ms; and the steps of the wall clock since the start. */
+  /** Median of arrival minus the venue's time of the last 1000 messages about books, in ms; and the steps of the wall clock since the start. */
   clock: Type.Object({ offsetMs: orNull(Type.Number()), steps: Count }),
   /** Null if the disk's free space cannot be read. */
   disk: Type.Object({ freeBytes: orNull(Count), floorBytes: Count }),

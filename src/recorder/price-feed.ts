@@ -1,5 +1,6 @@
 import type { RecorderClock } from './recorder-clock.ts';
-import type { Connect, WebConnection } from './web-connection.ts';
+import { venueRefusal } from './venue-refusal.ts';
+import type { Ask, Connect, WebConnection } from './web-connection.ts';
 
 /** The venue closes connections that do not ask. */
 const PING_MS = 5000;
@@ -14,6 +15,7 @@ export interface PriceFeedOptions {
   readonly url: string;
   readonly coins: readonly string[];
   readonly connect: Connect;
+  readonly ask: Ask;
   readonly clock: RecorderClock;
   readonly onFrame: (text: string, receivedUs: number) => void;
   readonly onEnd: (reason: string) => void;
@@ -26,6 +28,8 @@ export class PriceFeed implements Disposable {
   #connection: WebConnection | undefined;
   #timer: Disposable | undefined;
   #lastUs = 0;
+  #isOpen = false;
+  #isOver = false;
 
   constructor(options: PriceFeedOptions) {
     this.#options = options;
@@ -34,6 +38,7 @@ export class PriceFeed implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true;
     this.#timer?.[Symbol.dispose]();
     this.#connection?.close();
   }
@@ -41,13 +46,15 @@ export class PriceFeed implements Disposable {
   #open(): void {
     const { url, connect, clock } = this.#options;
     this.#lastUs = clock.nowUs();
+    this.#isOpen = false;
     this.#connection = connect(url, {
       onOpen: () => {
+        this.#isOpen = true;
         const subscriptions = TOPICS.map((topic) => ({ topic, type: '*', filters: '' }));
         this.#connection?.send(JSON.stringify({ action: 'subscribe', subscriptions }));
       },
       onText: (text) => this.#take(text),
-      onEnd: (reason) => this.#reopen(reason),
+      onEnd: (reason) => void this.#reopen(reason),
     });
     this.#pingLater();
   }
@@ -64,7 +71,7 @@ export class PriceFeed implements Disposable {
     this.#timer = clock.after(PING_MS, () => {
       if (clock.nowUs() - this.#lastUs > SILENT_MS_MAX * US_PER_MS) {
         this.#connection?.close();
-        this.#reopen('it brought no prices for 30 s');
+        void this.#reopen('it brought no prices for 30 s');
         return;
       }
       this.#connection?.send('PING');
@@ -72,9 +79,12 @@ export class PriceFeed implements Disposable {
     });
   }
 
-  #reopen(reason: string): void {
-    this.#options.onEnd(reason);
+  async #reopen(reason: string): Promise<void> {
+    const { url, ask, clock, onEnd } = this.#options;
     this.#timer?.[Symbol.dispose]();
-    this.#timer = this.#options.clock.after(RETRY_MS, () => this.#open());
+    const refusal = this.#isOpen ? undefined : await venueRefusal(url, ask);
+    if (this.#isOver) return;
+    onEnd(refusal?.reason ?? reason);
+    this.#timer = clock.after(refusal?.pauseMs ?? RETRY_MS, () => this.#open());
   }
 }

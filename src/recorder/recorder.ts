@@ -114,7 +114,9 @@ export class Recorder {
   readonly #watched = new Map<string, WatchedAsset>();
   readonly #timers = new Set<Disposable>();
   readonly #startedMs: InstantMs;
-  #offsets: number[] = [];
+  /** Those of the last messages, in a ring. */
+  readonly #offsets: number[] = [];
+  #offsetCount = 0;
   #firstBookDelays: number[] = [];
   #written: JournalPosition | undefined;
   #stored: JournalPosition | undefined;
@@ -349,10 +351,10 @@ export class Recorder {
   }
 
   #openFeed(): PriceFeed | undefined {
-    const { pricesUrl: url, coins, connect, log } = this.#options;
+    const { pricesUrl: url, coins, connect, ask, log } = this.#options;
     if (url === undefined) return undefined;
     return new PriceFeed({
-      ...{ url, coins, connect, clock: this.#clock },
+      ...{ url, coins, connect, ask, clock: this.#clock },
       onFrame: (frame, receivedUs) => void this.#journal.append({ receivedUs, socket: PRICE_SOCKET, frame }),
       onEnd: (reason) => log.warn(`the feed of prices has ended, and will be opened again: ${reason}`),
     });
@@ -412,8 +414,8 @@ export class Recorder {
   }
 
   #noteOffset(offsetMs: number): void {
-    this.#offsets.push(Math.round(offsetMs));
-    if (this.#offsets.length > 2 * OFFSETS_KEPT) this.#offsets = this.#offsets.slice(-OFFSETS_KEPT);
+    this.#offsets[this.#offsetCount % OFFSETS_KEPT] = Math.round(offsetMs);
+    this.#offsetCount += 1;
   }
 
   /**

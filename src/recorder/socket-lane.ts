@@ -1,23 +1,17 @@
 import type { RecorderSocket } from '../domain/recorder-status.ts';
 import { MarketChannel } from './market-channel.ts';
 import type { RecorderClock } from './recorder-clock.ts';
+import { REFUSED_MS, venueRefusal } from './venue-refusal.ts';
 import type { Ask, Connect } from './web-connection.ts';
 
 const RETRY_MS_MIN = 250;
 const RETRY_MS_MAX = 15_000;
-/** The pause after the venue refused the address or limited it. */
-const REFUSED_MS = 60_000;
 /** A connection is replaced after this time, plus up to as much again: an old one may stop sending without a sign. */
 const REPLACED_AFTER_MS = 30 * 60_000;
 /** The time for a new connection to get its books before the old one is closed. */
 const HANDOVER_MS_MAX = 30_000;
 const HANDOVER_LOOK_MS = 250;
 const US_PER_MS = 1000;
-const REFUSALS: ReadonlyMap<number, string> = new Map([
-  [403, 'the venue refuses this address (403)'],
-  [429, 'the venue limits this address (429)'],
-  [425, 'the venue is restarting (425)'],
-]);
 
 export interface LaneOptions {
   readonly number: number;
@@ -103,7 +97,7 @@ export class SocketLane implements Disposable {
       assets: this.assets.size,
       frames: this.#frames + (channel?.frames ?? 0) + (this.#next?.frames ?? 0),
       lastFrameMs: ms(channel?.lastFrameUs),
-      reconnects: this.#ends,
+      ends: this.#ends,
       lastEnd: this.#lastEnd,
     };
   }
@@ -115,10 +109,14 @@ export class SocketLane implements Disposable {
     this.#next = undefined;
   }
 
+  get #url(): string {
+    return `${this.#options.url.replace(/^http/, 'ws')}/ws/market`;
+  }
+
   #newChannel(): MarketChannel {
-    const { url, connect, clock, nextId, onFrame } = this.#options;
+    const { connect, clock, nextId, onFrame } = this.#options;
     return new MarketChannel({
-      url: `${url.replace(/^http/, 'ws')}/ws/market`,
+      url: this.#url,
       connect,
       clock,
       id: nextId(),
@@ -179,11 +177,10 @@ export class SocketLane implements Disposable {
       this.#replaceLater();
       return;
     }
-    const refusal = wasOpen ? undefined : await this.#refusal();
-    if (refusal !== undefined) this.#lastEnd = refusal;
+    const refusal = wasOpen ? undefined : await venueRefusal(this.#url, this.#options.ask);
+    if (refusal !== undefined) this.#lastEnd = refusal.reason;
     if (this.#isOver) return;
-    const isRefused = refusal !== undefined && refusal !== REFUSALS.get(425);
-    this.#retryAfter(isRefused ? REFUSED_MS : this.#pauseMs());
+    this.#retryAfter(refusal?.pauseMs ?? this.#pauseMs());
   }
 
   /** Half of the pause is at random, so that the sockets of many recorders do not return together. */
@@ -201,16 +198,5 @@ export class SocketLane implements Disposable {
       this.#current = this.#newChannel();
       this.#replaceLater();
     });
-  }
-
-  /** Why the venue refuses connections, if it says so. Sockets hide the status of the answer, so it is asked for once more. */
-  async #refusal(): Promise<string | undefined> {
-    try {
-      const { status } = await this.#options.ask(`${this.#options.url}/ws/market`);
-      return REFUSALS.get(status);
-    } catch {
-      // There is no answer at all: the next attempt may get one.
-      return undefined;
-    }
   }
 }

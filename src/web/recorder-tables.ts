@@ -36,7 +36,7 @@ export const SOCKET_COLUMNS: Columns<RecorderSocket> = (nowMs) => [
   { heading: 'Assets', class: 'number', cell: ({ assets }) => assets },
   { heading: 'Frames', class: 'number', cell: ({ frames }) => numberText(frames) },
   { heading: 'Last frame', class: 'nowrap', cell: ({ lastFrameMs }) => agoText(nowMs, lastFrameMs) },
-  { heading: 'Reconnects', class: 'number', cell: ({ reconnects }) => reconnects },
+  { heading: 'Ends', class: 'number', cell: ({ ends }) => ends },
   { heading: 'Last end', class: 'long', cut: 'end', cell: ({ lastEnd }) => lastEnd ?? '' },
 ];
 

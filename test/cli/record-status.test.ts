@@ -62,7 +62,7 @@ describe('record status', () => {
       ASSETS: '8',
       FRAMES: '1,000,000',
       'LAST FRAME': '0.2 s ago',
-      RECONNECTS: '4',
+      ENDS: '4',
       'LAST END': 'it was replaced after 45 minutes',
     });
     const windows = rowsUnder(stdout, 'WINDOW');

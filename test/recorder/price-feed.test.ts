@@ -26,7 +26,7 @@ function manualClock() {
   };
 }
 
-function openFeed() {
+function openFeed(status = 400) {
   const clock = manualClock();
   const connections: { readonly events: Events; readonly sent: string[]; isClosed: boolean }[] = [];
   const frames: string[] = [];
@@ -43,6 +43,10 @@ function openFeed() {
           connection.isClosed = true;
         },
       };
+    },
+    ask: async (url) => {
+      expect(url).toBe('https://prices.example');
+      return { status, text: async () => '' };
     },
     clock,
     onFrame: (text) => void frames.push(text),
@@ -73,7 +77,7 @@ test('One subscription a topic, without filters, and frames of other coins are l
   expect(frames).toEqual(kept);
 });
 
-test('A feed that brings no prices for 30 s is opened again, as is one that ends; PING is sent every 5 s.', () => {
+test('A feed that brings no prices for 30 s is opened again, as is one that ends; PING is sent every 5 s.', async () => {
   const { feed, clock, connections, ends } = openFeed();
   connections[0]!.events.onOpen();
   clock.move(20_000);
@@ -83,6 +87,7 @@ test('A feed that brings no prices for 30 s is opened again, as is one that ends
   expect(connections).toHaveLength(2);
   expect(connections[0]!.isClosed).toBe(true);
   connections[1]!.events.onEnd('the connection failed');
+  await Bun.sleep(0);
   clock.move(10_000);
   expect(connections).toHaveLength(3);
   expect(ends).toEqual(['it brought no prices for 30 s', 'the connection failed']);
@@ -90,4 +95,20 @@ test('A feed that brings no prices for 30 s is opened again, as is one that ends
   clock.move(100_000);
   expect(connections).toHaveLength(3);
   expect(connections[2]!.isClosed).toBe(true);
+});
+
+test.each([
+  [429, 60],
+  [403, 60],
+  [425, 5],
+])('A feed that the venue answers with %d is opened again after %d s.', async (status, seconds) => {
+  const { feed, clock, connections, ends } = openFeed(status);
+  using _ = feed;
+  connections[0]!.events.onEnd('the connection failed');
+  await Bun.sleep(0);
+  clock.move(seconds * 1000);
+  expect(connections).toHaveLength(1);
+  clock.move(1000);
+  expect(connections).toHaveLength(2);
+  expect(ends).toEqual([expect.stringContaining(`(${status})`)]);
 });

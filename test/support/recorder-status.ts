@@ -65,7 +65,7 @@ export function troubledStatus(nowMs: number): RecorderStatus {
         openedMs: null,
         retryMs: nowMs + 8000,
         assets: 0,
-        reconnects: 7,
+        ends: 7,
         lastFrameMs: nowMs - 45_000,
         lastEnd: 'the venue answered with status 429',
       },
@@ -119,7 +119,7 @@ function recorderSocket(number: number, nowMs: number): RecorderSocket {
     assets: 8,
     frames: 1_000_000,
     lastFrameMs: nowMs - 200,
-    reconnects: 4,
+    ends: 4,
     lastEnd: 'it was replaced after 45 minutes',
   };
 }

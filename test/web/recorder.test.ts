@@ -55,7 +55,7 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
       Assets: '8',
       Frames: '1,000,000',
       'Last frame': '0.2 s ago',
-      Reconnects: '4',
+      Ends: '4',
       'Last end': 'it was replaced after 45 minutes',
     })),
   );
