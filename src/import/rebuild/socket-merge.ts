@@ -3,6 +3,11 @@ import { type Fields, isFields } from '../../record/fields.ts';
 /** Events that arrived this long ago, or longer, are forgotten: no socket brings them that late. */
 const KEPT_US = 60_000_000;
 
+interface LastChange {
+  readonly event: string;
+  readonly count: number;
+}
+
 /**
  * Joins the frames that several sockets bring of one channel. An event (type, asset, venue time, price, side, size, hash) that a
  * socket brings for the n-th time is new if no other socket has brought it n times: events that the venue states twice stay two.
@@ -14,9 +19,9 @@ export class SocketMerge {
   /** For each event, how often each socket brought it. */
   #recent = new Map<string, Map<number, number>>();
   #earlier = new Map<string, Map<number, number>>();
-  /** The change that was taken last of each level at each time. */
-  #lastOf = new Map<string, string>();
-  #earlierLastOf = new Map<string, string>();
+  /** The change that was taken last of each level at each time, and how often the socket had brought it that it is from. */
+  #lastOf = new Map<string, LastChange>();
+  #earlierLastOf = new Map<string, LastChange>();
   #turnedUs = 0;
 
   /** The frame with its new events only; undefined if it has none. Frames ascend by their arrival. */
@@ -43,13 +48,14 @@ export class SocketMerge {
     const event = `${level} ${change}`;
     const last = this.#lastOf.get(level) ?? this.#earlierLastOf.get(level);
     const isTaken =
-      this.#isNew(event, socket) || (last !== undefined && last !== event && this.#hasBrought(last, socket));
-    if (isTaken) this.#lastOf.set(level, event);
+      this.#isNew(event, socket) ||
+      (last !== undefined && last.event !== event && this.#countOf(last.event, socket) >= last.count);
+    if (isTaken) this.#lastOf.set(level, { event, count: this.#countOf(event, socket) });
     return isTaken;
   }
 
-  #hasBrought(event: string, socket: number): boolean {
-    return (this.#recent.get(event) ?? this.#earlier.get(event))?.has(socket) === true;
+  #countOf(event: string, socket: number): number {
+    return (this.#recent.get(event) ?? this.#earlier.get(event))?.get(socket) ?? 0;
   }
 
   #isNew(event: string, socket: number): boolean {

@@ -38,15 +38,15 @@ function statedSize({ size, hash }: StatedChange): StatedSize {
 }
 
 /**
- * A size with the hash of an earlier one is the same message, of another recorder: where that leaves the order open, both the first and
- * the last place of each message count.
+ * A size with the hash of an earlier one is the same message, of another recorder, or the level returned to it: where that leaves the order
+ * open, both the last and the first place of each message count. The last is the likelier: it is right for a level that returned.
  */
 function ordersIn(sizes: Order): readonly Order[] {
   const isRepeat = (a: StatedSize, b: StatedSize) => a.hash !== undefined && isSame(a, b);
   const first = sizes.filter((one, at) => !sizes.slice(0, at).some((other) => isRepeat(one, other)));
   if (first.length === sizes.length) return [sizes];
   const last = sizes.filter((one, at) => !sizes.slice(at + 1).some((other) => isRepeat(one, other)));
-  return maximal([first, last]);
+  return withoutParts([last, first]);
 }
 
 /** The levels in which a book differs from an earlier one, as if a source stated them. */
@@ -66,12 +66,12 @@ export function unionOf(a: readonly StatedLevel[], b: readonly StatedLevel[]): r
   for (const level of b) {
     const at = union.findIndex((one) => one.isBid === level.isBid && one.price === level.price);
     if (at < 0) union.push(level);
-    else union[at] = { ...level, orders: maximal([...union[at]!.orders, ...level.orders]) };
+    else union[at] = { ...level, orders: ordersOf(union[at]!.orders, level.orders) };
   }
   return union;
 }
 
-/** The last size of a level in its longest order; of equally long orders, the one with the larger size, as nothing else decides. */
+/** The last size of a level in its likeliest order; of orders of different sources in the longest, then the one with the larger size, as nothing else decides. */
 export function lastSize({ orders }: StatedLevel): number {
   return orders[0]!.at(-1)!.size;
 }
@@ -108,7 +108,7 @@ export function otherEnds(levels: readonly StatedLevel[]): LevelChange[][] {
 export function withoutHashes(levels: readonly StatedLevel[]): readonly StatedLevel[] {
   return levels.map((level) => ({
     ...level,
-    orders: maximal(level.orders.map((order) => order.map(({ size }) => ({ size, hash: undefined })))),
+    orders: withoutParts(level.orders.map((order) => order.map(({ size }) => ({ size, hash: undefined })))),
   }));
 }
 
@@ -120,8 +120,25 @@ export function hashesOf(levels: readonly StatedLevel[]): string[] {
   return hashes;
 }
 
+/** The orders of two sources. If one has all of the other, its likeliest stays the first. */
+function ordersOf(a: readonly Order[], b: readonly Order[]): readonly Order[] {
+  for (const [all, part] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    if (part.every((order) => all.some((other) => isWithin(order, other)))) return withoutParts([...all, ...part]);
+  }
+  return maximal([...a, ...b]);
+}
+
 /** The orders that are not part of another one, the longest first, then by size: so the order of imports does not matter. */
 function maximal(orders: readonly Order[]): readonly Order[] {
+  const kept = withoutParts(orders).toSorted((a, b) => b.length - a.length || compareSizes(b, a));
+  return kept.slice(0, ORDERS_MAX);
+}
+
+/** The orders that are not part of another one. */
+function withoutParts(orders: readonly Order[]): readonly Order[] {
   const kept: Order[] = [];
   for (const order of orders) {
     const at = kept.findIndex((other) => isWithin(order, other));
@@ -133,8 +150,7 @@ function maximal(orders: readonly Order[]): readonly Order[] {
     for (let k = kept.length - 1; k >= 0; k -= 1) if (isWithin(kept[k]!, order)) kept.splice(k, 1);
     kept.push(order);
   }
-  if (kept.length > 1) kept.sort((a, b) => b.length - a.length || compareSizes(b, a));
-  return kept.length > ORDERS_MAX ? kept.slice(0, ORDERS_MAX) : kept;
+  return kept;
 }
 
 function mostHashes(a: Order, b: Order): Order {

@@ -61,6 +61,28 @@ test.each([
     ],
     ['a', 'b', 'a', 'b'],
   ],
+  [
+    'a level that returned, and a socket that lost its last change',
+    [
+      [1, 'b'],
+      [1, 'a'],
+      [1, 'b'],
+      [2, 'b'],
+      [2, 'a'],
+    ],
+    ['b', 'a', 'b'],
+  ],
+  [
+    'a level that returned, and a socket that lost its first change',
+    [
+      [1, 'a'],
+      [1, 'b'],
+      [2, 'b'],
+      [2, 'a'],
+      [2, 'b'],
+    ],
+    ['a', 'b', 'a', 'b'],
+  ],
 ] as const)('the change that a socket brings last is the last one: %s', (_, arrivals, sizes) => {
   expect(taken(...arrivals)).toEqual([...sizes]);
 });
