@@ -23,6 +23,8 @@ export function importLines(archive: Archive, clock: () => number): ImportLines 
     const stated = text.split('\n').filter((line) => GAP_LINE.test(line)).length;
     const { files, total, rejections } = await importer.run([{ path: name, name, named: true, member }]);
     archive.database.checkpoint();
+    // Its memory is not used again: several parts may follow.
+    Bun.gc(true);
     const [file] = files;
     if (file?.error !== undefined) throw new Error(file.error);
     const { hashesVerified, changeHashesVerified, booksDamaged, changeHashesTried } = importer.checks;
@@ -50,8 +52,6 @@ export async function storeForParent(
     try {
       const { isLast, ...until } = parsedJson(line) as JournalPosition & { readonly isLast: boolean };
       print(JSON.stringify(await store(until, isLast)));
-      // The memory of an import is not used before the next one.
-      Bun.gc(true);
     } catch (error) {
       print(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
     }
