@@ -81,6 +81,7 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
         price: line.price,
         size: line.size ?? null,
         side: line.side ?? null,
+        received_ms: ms(line.receivedAt),
       });
       continue;
     }
@@ -94,6 +95,7 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
         side: line.side ?? null,
         fee_rate_bps: line.feeRateBps ?? null,
         transaction_hash: line.transactionHash ?? null,
+        received_ms: ms(line.receivedAt),
       });
     }
     if (line.type === 'lastTradePrice') tables.last_trade_prices!.push({ ...row, price: line.price });
@@ -104,10 +106,11 @@ function expectedTables(lines: readonly Line[]): Record<string, Row[]> {
         bid_size: line.bidSize,
         ask_price: line.askPrice,
         ask_size: line.askSize,
+        received_ms: ms(line.receivedAt),
       });
     }
     if (line.type === 'snapshot') {
-      tables.snapshots!.push({ ...row, mirrored: bit(line.mirrored ?? false) });
+      tables.snapshots!.push({ ...row, mirrored: bit(line.mirrored ?? false), received_ms: ms(line.receivedAt) });
       for (const [side, levels] of [
         ['bid', line.bids],
         ['ask', line.asks],
@@ -126,7 +129,7 @@ test('an export as SQLite has every record in plain tables', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 2 ** 30 }), async (seed) => {
       using temporary = temporaryArchive();
-      const lines = generatedRecording(seed);
+      const lines = generatedRecording(seed, { hasArrivals: seed % 2 === 0 });
       await importRecords(temporary.archive, lines);
       const tables = tablesOf((await exported(temporary.archive, 'sqlite')).bytes);
       expect(tables).toEqual(expectedTables(expectedExport(lines)));

@@ -27,18 +27,19 @@ const TABLES = {
   `,
   snapshots: `
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
-    mirrored INTEGER NOT NULL
+    mirrored INTEGER NOT NULL, received_ms INTEGER
   `,
   levels: `
     snapshot_id INTEGER NOT NULL, side TEXT NOT NULL, level INTEGER NOT NULL, price REAL NOT NULL, size REAL NOT NULL
   `,
   quotes: `
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
-    bid_price REAL, bid_size REAL, ask_price REAL, ask_size REAL
+    bid_price REAL, bid_size REAL, ask_price REAL, ask_size REAL, received_ms INTEGER
   `,
   prices: `
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
-    kind TEXT NOT NULL, price REAL NOT NULL, size REAL, side TEXT, fee_rate_bps INTEGER, transaction_hash TEXT
+    kind TEXT NOT NULL, price REAL NOT NULL, size REAL, side TEXT, fee_rate_bps INTEGER, transaction_hash TEXT,
+    received_ms INTEGER
   `,
   last_trade_prices: `
     id INTEGER PRIMARY KEY, condition_id TEXT NOT NULL, outcome TEXT NOT NULL, timestamp_ms INTEGER NOT NULL,
@@ -46,7 +47,7 @@ const TABLES = {
   `,
   coin_prices: `
     id INTEGER PRIMARY KEY, symbol TEXT NOT NULL, source TEXT NOT NULL, timestamp_ms INTEGER NOT NULL, price REAL NOT NULL,
-    size REAL, side TEXT
+    size REAL, side TEXT, received_ms INTEGER
   `,
 } as const;
 type Table = keyof typeof TABLES;
@@ -111,30 +112,30 @@ export class SqliteWriter implements ExportWriter, Disposable {
     const { coin_prices: coinPrices } = this.#inserts;
     if (labels.type === 'snapshot') {
       return bookSeries(this.#depth, (book) => {
-        const { head, index, bids, asks } = book;
+        const { head, index, receivedMs = null, bids, asks } = book;
         const id = head.ids[index]!;
         const mirrored = Number(labels.mirrored === true);
-        snapshots.run(id, labels.conditionId, labels.outcome, head.timestamps[index]!, mirrored);
+        snapshots.run(id, labels.conditionId, labels.outcome, head.timestamps[index]!, mirrored, receivedMs);
         forLevels(bids, book, (position, price, size) => levels.run(id, 'bid', position, price, size));
         forLevels(asks, book, (position, price, size) => levels.run(id, 'ask', position, price, size));
       });
     }
     return valueSeries(labels.type, (record) => {
-      const { id, timestampMs } = record;
+      const { id, timestampMs, receivedMs = null } = record;
       if (labels.type === 'coinPrice') {
         if (!('price' in record)) return;
         const { size = null, side = null } = record.trade ?? {};
-        coinPrices.run(id, labels.symbol, labels.source, timestampMs, record.price, size, side);
+        coinPrices.run(id, labels.symbol, labels.source, timestampMs, record.price, size, side, receivedMs);
         return;
       }
       const start = [id, labels.conditionId, labels.outcome, timestampMs];
       if ('quote' in record) {
         const { bidPrice = null, bidSize = null, askPrice = null, askSize = null } = record.quote;
-        quotes.run(...start, bidPrice, bidSize, askPrice, askSize);
+        quotes.run(...start, bidPrice, bidSize, askPrice, askSize, receivedMs);
       } else if (labels.type === 'lastTradePrice') lastTradePrices.run(...start, record.price);
       else if (labels.type === 'price') {
         const { size = null, side = null, feeRateBps = null, transactionHash = null } = record.trade ?? {};
-        prices.run(...start, labels.kind, record.price, size, side, feeRateBps, transactionHash);
+        prices.run(...start, labels.kind, record.price, size, side, feeRateBps, transactionHash, receivedMs);
       }
     });
   }

@@ -6,7 +6,7 @@ import { sqliteRows } from '../mapping/sqlite-rows.ts';
 import { csvRows } from '../mapping/text-rows.ts';
 import { hasColumns } from '../parse/csv.ts';
 import { withBreaks, withMarkedBreaks } from '../parse/quoted-breaks.ts';
-import { isSqlite } from '../parse/sqlite.ts';
+import { isSqlite, SqliteFile } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import { FIRST_NAMES, FLAT_NAMES, FlatRecords, WITHOUT_DETAILS } from './flat-records.ts';
@@ -35,8 +35,11 @@ export function bookreelSqlite(): Codec {
   return {
     ...ownTable('bookreel SQLite export', 'An [export](#export) as SQLite', {
       recognises: ({ head }) => isSqlite(head) && hasOwnTables(head),
-      sources: ({ path }) =>
-        QUERIES.map(({ query, columns }) => ({ source: sqliteRows(path, { query }), columns: [...columns] })),
+      sources: ({ path, copy }) => {
+        using database = SqliteFile.open(path, copy);
+        const queries = queriesOf(database.columnsOf({ table: 'snapshots' }).includes('received_ms'));
+        return queries.map(({ query, columns }) => ({ source: sqliteRows(path, { query }, copy), columns }));
+      },
     }),
     readsBinary: true,
   };
@@ -110,31 +113,39 @@ const OF_OUTCOME = { conditionId: 'condition_id', outcome: 'outcome', timestamp:
 /** The order of the records within their series; an index has this order. */
 const BY_SERIES = 'ORDER BY condition_id, outcome, timestamp_ms, id';
 
-const QUERIES: readonly TableQuery[] = [
-  rowsOf('market', 'markets', {
-    ...{ conditionId: 'condition_id', slug: 'slug', symbol: 'symbol', timeframe: 'timeframe' },
-    ...{ clobTokenIds: "up_asset_id || ';' || down_asset_id", marketId: 'market_id', eventId: 'event_id' },
-    ...{ active: 'active', closed: 'closed', winner: 'winner', timestamp: 'start_ms', endTime: 'end_ms' },
-    ...{ volume: 'volume', liquidity: 'liquidity', resolvedAt: 'resolved_ms', priceStart: 'price_start' },
-    ...{ priceEnd: 'price_end', createdAt: 'created_ms', updatedAt: 'updated_ms' },
-  }),
-  rowsOf('gap', 'gaps', { conditionId: 'condition_id', timestamp: 'from_ms', endTime: 'to_ms', reason: 'reason' }),
-  rowsOf('snapshot', `snapshots LEFT JOIN levels ON snapshot_id = id ${BY_SERIES}`, {
-    ...OF_OUTCOME,
-    ...{ mirrored: 'mirrored', side: 'side', level: 'level', price: 'price', size: 'size' },
-  }),
-  rowsOf('quote', `quotes ${BY_SERIES}`, {
-    ...OF_OUTCOME,
-    ...{ bidPrice: 'bid_price', bidSize: 'bid_size', askPrice: 'ask_price', askSize: 'ask_size' },
-  }),
-  rowsOf('price', `prices ${BY_SERIES}`, {
-    ...OF_OUTCOME,
-    ...{ kind: 'kind', price: 'price', size: 'size', side: 'side' },
-    ...{ feeRateBps: 'fee_rate_bps', transactionHash: 'transaction_hash' },
-  }),
-  rowsOf('lastTradePrice', `last_trade_prices ${BY_SERIES}`, { ...OF_OUTCOME, price: 'price' }),
-  rowsOf('coinPrice', 'coin_prices ORDER BY symbol, timestamp_ms, id', {
-    ...{ symbol: 'symbol', source: 'source', timestamp: 'timestamp_ms', id: 'id' },
-    ...{ price: 'price', size: 'size', side: 'side' },
-  }),
-];
+/** Exports of earlier versions have no arrivals. */
+function queriesOf(hasArrivals: boolean): readonly TableQuery[] {
+  const arrival: Readonly<Record<string, string>> = hasArrivals ? { receivedAt: 'received_ms' } : {};
+  return [
+    rowsOf('market', 'markets', {
+      ...{ conditionId: 'condition_id', slug: 'slug', symbol: 'symbol', timeframe: 'timeframe' },
+      ...{ clobTokenIds: "up_asset_id || ';' || down_asset_id", marketId: 'market_id', eventId: 'event_id' },
+      ...{ active: 'active', closed: 'closed', winner: 'winner', timestamp: 'start_ms', endTime: 'end_ms' },
+      ...{ volume: 'volume', liquidity: 'liquidity', resolvedAt: 'resolved_ms', priceStart: 'price_start' },
+      ...{ priceEnd: 'price_end', createdAt: 'created_ms', updatedAt: 'updated_ms' },
+    }),
+    rowsOf('gap', 'gaps', { conditionId: 'condition_id', timestamp: 'from_ms', endTime: 'to_ms', reason: 'reason' }),
+    rowsOf('snapshot', `snapshots LEFT JOIN levels ON snapshot_id = id ${BY_SERIES}`, {
+      ...OF_OUTCOME,
+      ...arrival,
+      ...{ mirrored: 'mirrored', side: 'side', level: 'level', price: 'price', size: 'size' },
+    }),
+    rowsOf('quote', `quotes ${BY_SERIES}`, {
+      ...OF_OUTCOME,
+      ...arrival,
+      ...{ bidPrice: 'bid_price', bidSize: 'bid_size', askPrice: 'ask_price', askSize: 'ask_size' },
+    }),
+    rowsOf('price', `prices ${BY_SERIES}`, {
+      ...OF_OUTCOME,
+      ...arrival,
+      ...{ kind: 'kind', price: 'price', size: 'size', side: 'side' },
+      ...{ feeRateBps: 'fee_rate_bps', transactionHash: 'transaction_hash' },
+    }),
+    rowsOf('lastTradePrice', `last_trade_prices ${BY_SERIES}`, { ...OF_OUTCOME, price: 'price' }),
+    rowsOf('coinPrice', 'coin_prices ORDER BY symbol, timestamp_ms, id', {
+      ...{ symbol: 'symbol', source: 'source', timestamp: 'timestamp_ms', id: 'id' },
+      ...{ price: 'price', size: 'size', side: 'side' },
+      ...arrival,
+    }),
+  ];
+}

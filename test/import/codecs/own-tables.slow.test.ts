@@ -21,8 +21,7 @@ describe.each(FORMATS)('an export as %s', (format) => {
       fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 30 }), async (seed) => {
         using first = temporaryArchive();
         using second = temporaryArchive();
-        // SQLite has no column for arrivals.
-        await importRecords(first.archive, generatedRecording(seed, { hasArrivals: format !== 'sqlite' }));
+        await importRecords(first.archive, generatedRecording(seed, { hasArrivals: true }));
         const { bytes } = await exported(first.archive, format);
         const report = await importFile(second.archive, `any.${format}`, bytes);
         expect(report.rejections).toEqual([]);
@@ -115,4 +114,20 @@ test('a database with tables of the same names is not taken for an export', asyn
     database.run(`CREATE TABLE ${table} (id INTEGER)`);
   database.close();
   expect(importPaths(place.archive, path)).rejects.toThrow('it is a SQLite database: describe it with a mapping');
+});
+
+test('A SQLite export of an earlier version, without arrivals, is imported.', async () => {
+  using first = temporaryArchive();
+  using second = temporaryArchive();
+  using directory = temporaryDirectory();
+  await importRecords(first.archive, generatedRecording(7, { hasArrivals: false }));
+  const path = join(directory.path, 'earlier.sqlite');
+  writeFileSync(path, (await exported(first.archive, 'sqlite')).bytes);
+  const database = new Database(path);
+  for (const table of ['snapshots', 'quotes', 'prices', 'coin_prices'])
+    database.run(`ALTER TABLE ${table} DROP COLUMN received_ms`);
+  database.close();
+  expect((await importPaths(second.archive, path)).rejections).toEqual([]);
+  const [before, after] = await Promise.all([first, second].map(({ archive }) => exported(archive, 'ndjson')));
+  expect(after!.bytes.toString()).toBe(before!.bytes.toString());
 });
