@@ -174,6 +174,7 @@ const PARAMETERS: readonly Parameter[] = [
   inQuery('include', '/v1/btc/markets', oneOf('counts')),
   inQuery('include', `/v1/btc/markets/${BOOKS.conditionId}`, oneOf('counts'), 'include of one market'),
   inQuery('include', snapshots, oneOf('receivedAt'), 'include of records'),
+  inQuery('include', `/v1/btc/markets/${EMPTY.conditionId}/stream`, oneOf('receivedAt'), 'include of a stream'),
   inQuery('from', '/v1/btc/markets', isTime, 'from of markets'),
   inQuery('to', '/v1/btc/markets', isTime, 'to of markets'),
   inQuery('from', snapshots, isTime),

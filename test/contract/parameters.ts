@@ -8,6 +8,7 @@ const market = `/v1/btc/markets/${BOOKS.conditionId}`;
 const SERIES = ['from', 'to', 'limit', 'cursor', 'order', 'interval', 'asOf'];
 const ARRIVAL = ['include', 'asOfReceived'];
 const NEAREST = ['outcome', 'mode', 'maxDistance', 'depth', 'asOf', ...ARRIVAL];
+const STREAM = ['from', 'to', 'speed', 'outcome', 'depth'];
 const PATHS: readonly { readonly path: string; readonly allowed: readonly string[] }[] = [
   { path: '/v1/billing/tiers', allowed: [] },
   { path: '/v1/coins', allowed: ['asOf'] },
@@ -22,7 +23,7 @@ const PATHS: readonly { readonly path: string; readonly allowed: readonly string
   { path: `${market}/quotes`, allowed: [...SERIES, 'outcome', ...ARRIVAL] },
   { path: `${market}/export`, allowed: ['format', 'from', 'to', 'outcome', 'interval', 'depth', 'asOf'] },
   // Nothing is recorded there: at the speed of the recording it would take as long.
-  { path: `/v1/btc/markets/${EMPTY.conditionId}/stream`, allowed: ['from', 'to', 'speed', 'outcome', 'depth', 'asOf'] },
+  { path: `/v1/btc/markets/${EMPTY.conditionId}/stream`, allowed: [...STREAM, 'include', 'asOf'] },
   { path: '/v1/btc/prices', allowed: SERIES },
 ];
 const EVERY_NAME = [
@@ -76,7 +77,9 @@ const VALUES: Readonly<Record<string, string>> = {
 
 /** `include` is another parameter where records have arrivals. */
 function textFor(name: string, allowed: readonly string[], other = 'x'): string {
-  return name === 'include' && allowed.includes('asOfReceived') ? 'receivedAt' : (VALUES[name] ?? other);
+  return name === 'include' && (allowed.includes('asOfReceived') || allowed.includes('speed'))
+    ? 'receivedAt'
+    : (VALUES[name] ?? other);
 }
 
 /** Parameters: each spelling is read literally, and refused parameters are named. */

@@ -221,7 +221,7 @@ export function siteTests(suite: Suite): void {
         if (where !== 'query' || required || hurried.startsWith(`${name}=`)) continue;
         // A keyId must be one of the account.
         if (name === 'keyId') continue;
-        const hasArrivals = parameters.some((one) => one.name === 'asOfReceived');
+        const hasArrivals = parameters.some((one) => one.name === 'asOfReceived') || path === ROUTES.stream!.path;
         const own: Record<string, string> = hasArrivals ? { include: 'receivedAt' } : {};
         const text = path === ROUTES.usage!.path && name === 'interval' ? 'day' : (own[name] ?? QUERY_VALUES[name]);
         const question = `${plain}${name}=${text ?? ''}`;

@@ -121,6 +121,29 @@ describe('records with their arrivals', () => {
     },
   );
 
+  test('are those of pages in a stream with include=receivedAt, from any event on, and without it there are none.', async () => {
+    await withService(async (get, { archive }) => {
+      const { app, key } = serviceOf(archive);
+      const streamed = async (query: string, headers: Record<string, string> = {}) => {
+        const request = new Request(`http://localhost/v1${MARKET}/stream?speed=max&depth=2${query}`, {
+          headers: { authorization: `Bearer ${key}`, ...headers },
+        });
+        const events = (await (await app.handle(request)).text()).split('\n\n');
+        return events.flatMap((event) => {
+          const [, id, data] = /^id: (\S+)\nevent: snapshot\ndata: (.*)$/.exec(event) ?? [];
+          return data === undefined ? [] : [{ id: id!, record: JSON.parse(data) as Answered }];
+        });
+      };
+      const { data } = (await get(`${MARKET}/snapshots?include=receivedAt&depth=2&limit=1000`)) as { data: Answered[] };
+      const events = await streamed('&include=receivedAt');
+      expect(events.map(({ record }) => record)).toEqual(data);
+      const rest = await streamed('&include=receivedAt', { 'last-event-id': events[99]!.id });
+      expect(rest.map(({ record }) => record)).toEqual(data.slice(100));
+      const plain = await streamed('');
+      expect(plain.map(({ record }) => record)).toEqual(data.map(({ receivedAt: _, ...record }) => record));
+    });
+  });
+
   test('are the same in msgpack, in descending pages, with a depth, and in look-ups', async () => {
     await withService(async (get, { archive }) => {
       const { app, key } = serviceOf(archive);

@@ -234,7 +234,7 @@ export const ARRIVAL_QUERY = {
     '2026-01-08T12:00:00Z',
   ),
 } as const;
-const ARRIVAL_ROUTE = /\/markets\/:conditionId\/(?:snapshots|snapshots\/at|snapshots\/at\/:ts|quotes|prices)$/;
+const ARRIVAL_ROUTE = /\/markets\/:conditionId\/(?:snapshots|snapshots\/at|snapshots\/at\/:ts|stream|quotes|prices)$/;
 const WITH_ARRIVALS = { ...QUERY, ...ARRIVAL_QUERY };
 
 /** Parameters of the usage of an account. They are not in QUERY: `interval` is another one there. */

@@ -31,6 +31,11 @@ export interface ShownSnapshot {
   readonly arrival: ArrivalField;
 }
 
+/** As a request asks for it. */
+export function shownSnapshot({ depth, include }: { depth?: number; include?: 'receivedAt' }): ShownSnapshot {
+  return { depth, arrival: include === 'receivedAt' ? 'always' : 'never' };
+}
+
 /** One outcome's records of a page, in the page's order. */
 interface Series {
   readonly outcome: Outcome;

@@ -8,6 +8,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { positionAt } from '../../store/series-walk.ts';
 import type { OutcomePage } from '../../store/snapshots.ts';
 import { jsonEnvelope, marketLabels, writersInto } from '../response/snapshot-envelope.ts';
+import type { ShownSnapshot } from '../response/snapshot-page-writer.ts';
 import { eventId, type GapEvent } from './stream-events.ts';
 
 /** A slice ends after the event with which it exceeds these bytes or rendered levels: about a millisecond of work. */
@@ -39,16 +40,16 @@ export class EventWriter {
   readonly #labelsOf = marketLabels(this.#envelope);
   readonly #out = new ByteBuffer();
   readonly #writers = writersInto(this.#out, this.#envelope);
-  #depth: number | undefined;
+  #shown: ShownSnapshot = { depth: undefined, arrival: 'never' };
   #renderedMax = 0;
   #series: Series[] = [];
   #sequence: readonly number[] = [];
   #next = 0;
 
   /** Begins a slice with the snapshots of `page`. */
-  open(market: StoredMarket, { outcomes, plan }: OutcomePage, depth: number | undefined): void {
+  open(market: StoredMarket, { outcomes, plan }: OutcomePage, shown: ShownSnapshot): void {
     this.#out.clear();
-    this.#depth = depth;
+    this.#shown = shown;
     this.#renderedMax = this.#rendered + SLICE_LEVELS_MAX;
     const labels = this.#labelsOf(market);
     this.#series = outcomes.map((outcome, series) => {
@@ -76,7 +77,8 @@ export class EventWriter {
     const series = this.#series[this.#sequence[this.#next]!]!;
     const slice = series.slices[series.slice]!;
     const writer = this.#writers[series.outcome];
-    if (!series.isOpen) writer.open({ ...slice, from: series.index }, series.labels, this.#depth);
+    const { depth, arrival } = this.#shown;
+    if (!series.isOpen) writer.open({ ...slice, from: series.index }, series.labels, depth, arrival);
     this.#write(`id: ${eventId({ kind: 'snapshot', ...position }, scope)}`);
     this.#out.append(SNAPSHOT_OPENS);
     writer.writeNext();

@@ -4,6 +4,7 @@ import type { Outcome } from '../../domain/outcome.ts';
 import { ReplayClock, type Speed } from '../../replay/replay-clock.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
+import type { ShownSnapshot } from '../response/snapshot-page-writer.ts';
 import type { EventWriter } from './event-writer.ts';
 import { GapsByEnd, type StreamPosition } from './stream-events.ts';
 
@@ -15,8 +16,7 @@ export interface StreamQuery {
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
   readonly outcomes: readonly Outcome[];
-  /** Maximum number of levels per side; undefined: all. */
-  readonly depth: number | undefined;
+  readonly shown: ShownSnapshot;
   readonly speed: Speed;
   /** The last event that the client has. */
   readonly after: StreamPosition | undefined;
@@ -60,7 +60,7 @@ export class SnapshotStream {
   writeSlice(writer: EventWriter, latestMs: InstantMs | undefined, eventsMax: number): number | 'limit' | undefined {
     this.#refresh();
     const { snapshots } = this.#archive;
-    const { fromMs, toMs, outcomes, depth, scope } = this.#query;
+    const { fromMs, toMs, outcomes, shown, scope } = this.#query;
     const after = this.#after;
     const page = snapshots.page(this.#market, outcomes, {
       fromMs,
@@ -70,7 +70,7 @@ export class SnapshotStream {
       after: after?.kind === 'gap' ? { timestampMs: after.timestampMs, id: 0 } : after,
       limit: SLICE_RECORDS_MAX,
     });
-    writer.open(this.#market, page, depth);
+    writer.open(this.#market, page, shown);
     const dueMs = this.#clock?.dueMs;
     // The clock of the replay jumped back.
     const isHeldBack = latestMs !== undefined && latestMs < toMs;

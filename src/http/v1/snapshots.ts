@@ -12,7 +12,7 @@ import { ARRIVAL_QUERY, INSTANTS_MAX, QUERY } from '../parameters/query.ts';
 import { earlierLimit } from '../plugins/access.ts';
 import type { Format } from '../response/responder.ts';
 import { jsonEnvelope, msgpackEnvelope } from '../response/snapshot-envelope.ts';
-import { type ShownSnapshot, SnapshotPageWriter } from '../response/snapshot-page-writer.ts';
+import { SnapshotPageWriter, shownSnapshot } from '../response/snapshot-page-writer.ts';
 import { answerAboutMarket, type ControllerDeps, MARKET_PATH, nextCursor, PREFIXED } from './controller.ts';
 import { OUTCOME_SERIES_QUERY, outcomesOf, pageOf, seriesPageOf } from './pagination.ts';
 
@@ -61,7 +61,7 @@ export function snapshotsController(deps: ControllerDeps) {
           return ({ negotiated, etag }) => {
             const page = archive.snapshots.page(market, requested.outcomes, range);
             const cursorOf = (next: Position | undefined) => nextCursor(next, scope);
-            const body = writers[negotiated.format].page(market, page, range.order, shownOf(query), cursorOf);
+            const body = writers[negotiated.format].page(market, page, range.order, shownSnapshot(query), cursorOf);
             return responder.respond(body, negotiated, etag);
           };
         });
@@ -91,7 +91,7 @@ export function snapshotsController(deps: ControllerDeps) {
             ({ negotiated, etag }) => {
               const found = nearestOfEach(archive.snapshots, market, params.ts, requested);
               return responder.respond(
-                writers[negotiated.format].nearest(market, found, shownOf(query)),
+                writers[negotiated.format].nearest(market, found, shownSnapshot(query)),
                 negotiated,
                 etag,
               );
@@ -123,7 +123,7 @@ export function snapshotsController(deps: ControllerDeps) {
           (market) =>
             ({ negotiated, etag }) => {
               const find = (instantMs: InstantMs) => nearestOfEach(archive.snapshots, market, instantMs, requested);
-              const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, shownOf(query));
+              const body = writers[negotiated.format].nearestOfEach(market, query.ts, find, shownSnapshot(query));
               return responder.respond(body, negotiated, etag);
             },
         );
@@ -143,11 +143,6 @@ export function snapshotsController(deps: ControllerDeps) {
         }),
       },
     );
-}
-
-/** The levels and fields of the snapshots of an answer. */
-function shownOf({ depth, include }: { depth?: number; include?: 'receivedAt' }): ShownSnapshot {
-  return { depth, arrival: include === 'receivedAt' ? 'always' : 'never' };
 }
 
 function nearestQueryOf(

@@ -6,10 +6,11 @@ import type { Archive } from '../../store/archive.ts';
 import { described, Text } from '../openapi/described.ts';
 import { EXAMPLE_MARKET } from '../openapi/examples.ts';
 import { parameters } from '../parameters/parameter.ts';
-import { QUERY } from '../parameters/query.ts';
+import { ARRIVAL_QUERY, QUERY } from '../parameters/query.ts';
 import type { AccessCheck } from '../plugins/access.ts';
 import { PULLED_BODY_HEADERS, pulledBody } from '../response/pulled-body.ts';
 import { EVENT_STREAM_TYPE } from '../response/responder.ts';
+import { shownSnapshot } from '../response/snapshot-page-writer.ts';
 import { type ControllerDeps, MARKET_PATH } from './controller.ts';
 import { EventWriter } from './event-writer.ts';
 import { outcomesOf, windowOf } from './pagination.ts';
@@ -59,7 +60,8 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
         const outcomes = outcomesOf(query.outcome);
         const scope = [market.conditionId, outcomes.join(), fromMs, toMs, depth ?? 'whole'].join(' ');
         const after = positionOf(request.headers.get('last-event-id'), scope);
-        const requested = { fromMs, toMs: Math.min(toMs, asOfMs ?? toMs), outcomes, depth, speed, scope, after };
+        const shown = shownSnapshot(query);
+        const requested = { fromMs, toMs: Math.min(toMs, asOfMs ?? toMs), outcomes, shown, speed, scope, after };
         return new SnapshotStream(archive, market, requested, () => deps.clocks().monotonicMs);
       });
       if (request.method === 'HEAD') return responder.stream(exchange, null, HEADERS);
@@ -74,7 +76,7 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
     {
       grant: GRANT,
       params: MARKET_PATH,
-      query: parameters({ from, to, speed, outcome, depth, asOf }),
+      query: parameters({ from, to, speed, outcome, depth, include: ARRIVAL_QUERY.include, asOf }),
       detail: described('stream', {
         summary: 'Order book snapshots of a market as server-sent events',
         description: `Sends events in order, at their recorded pace or as fast as the client reads. The data of event: snapshot is a snapshot, as in pages. event: gap is sent at the end of a gap in the recording; its data is from, to and reason. event: end is the last event; its data is the number of snapshots and gaps in this answer. The first event is sent immediately. Without from the stream starts at the start of the market’s window. To continue after a lost connection, or after an answer that ended without event: end, send the id of the last received event as Last-Event-ID. An answer ends without event: end when the server stops, when the market is deleted, or when the key may no longer read this path. A comment is sent after 15 seconds without events. Streams are never compressed. Each ${EVENTS_PER_REQUEST} snapshots and gaps count as one request: when the limit of requests per minute is reached, the stream pauses until the next minute of the key. More than ${STREAMS_PER_KEY_MAX} open streams with one key get a 429, more than ${STREAMS_MAX} in total a 503.`,
