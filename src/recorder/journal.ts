@@ -9,8 +9,8 @@ import { frameEnds } from './zstd-frames.ts';
 
 /** A zstd frame of the journal has at most this many bytes of lines, unless one line is longer. */
 const FRAME_BYTES_MAX = 256 * 1024;
-/** The longest time until a line is on the disk, if the disk keeps up. */
-const WRITE_MS = 1000;
+/** A process that is killed loses at most a second: half of it is left for compression and the disk. */
+const WRITE_MS = 500;
 /** Lines beyond this are refused: the disk does not take what arrives. */
 const QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 /** With a checksum in each frame: a byte that the disk changes is noticed. */

@@ -8,6 +8,7 @@ import { JournalFollower } from '../../src/recorder/journal-follower.ts';
 import { AnchoredClock } from '../../src/recorder/recorder-clock.ts';
 import { frameEnds } from '../../src/recorder/zstd-frames.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { SimulatedClock } from './simulated-clock.ts';
 
 const START_US = Date.UTC(2026, 10, 26, 3, 59, 59) * 1000;
 const NOTHING = { repeatedEvents: 0, hashesMatched: 0, hashesFailed: 0, gaps: 0, doubtful: [], rejected: null };
@@ -59,6 +60,18 @@ test('lines are in the file of the hour in which they arrived, as they arrived',
   );
   expect(written.map(({ file }) => file).toSorted()).toEqual(written.map(({ file }) => file));
   expect(journal.queuedBytes).toBe(0);
+});
+
+test('A line is cut off for the disk half a second after it was appended, so that a killed process loses a second at most.', async () => {
+  using directory = temporaryDirectory();
+  const clock = new SimulatedClock(START_US / 1000);
+  const { promise, resolve, reject } = Promise.withResolvers<JournalPosition>();
+  const journal = new Journal(directory.path, clock, resolve, reject);
+  journal.append(frameAt(0, 'one'));
+  await clock.run(START_US / 1000 + 500);
+  const { file } = await promise;
+  expect(linesIn(join(directory.path, 'journal', file))).toHaveLength(1);
+  await journal.close();
 });
 
 test('What a killed process wrote in part is cut off, at every length, and the file goes on.', async () => {
