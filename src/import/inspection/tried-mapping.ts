@@ -7,7 +7,7 @@ import { OtherMarket } from '../../venue/metadata-fields.ts';
 import { mappingOrProblem } from '../mapping/checked-mapping.ts';
 import type { MarketNames } from '../mapping/mapped-market.ts';
 import { recordMaker } from '../mapping/mapped-records.ts';
-import { fieldReader, type MappedRow, shown, textOf } from '../mapping/mapped-value.ts';
+import { type MappedRow, rowTest, shown } from '../mapping/mapped-value.ts';
 import { columnsOfMapping } from '../mapping/mapping-columns.ts';
 import { type Mapping, RECORD_SCHEMAS } from '../mapping/mapping-schema.ts';
 import { UnknownName } from '../unknown-name.ts';
@@ -108,14 +108,14 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
   const anonymous = recordMaker({ ...mapping, ...outcome, market: ANY_MARKET });
   const counts = new Map<RecordType, number>();
   const ignored = new Map<string, number>();
-  let [records, unknown, rejected] = [0, 0, 0];
+  let [records, levels, unknown, rejected] = [0, 0, 0, 0];
   let reason: string | undefined;
   const count = <Key>(map: Map<Key, number>, key: Key) => map.set(key, (map.get(key) ?? 0) + 1);
   const { only } = mapping.rows ?? {};
-  const readKind = only === undefined ? undefined : fieldReader(only.field);
+  const isRead = only === undefined ? undefined : rowTest(only);
   for (const { number, fields } of firstRows) {
     const row = { fields, file };
-    if (readKind !== undefined && !only!.is.includes(attempt(() => textOf(readKind(row), only!.field)) as string)) {
+    if (attempt(() => isRead?.(row)) === false) {
       count(ignored, 'of other kinds');
       continue;
     }
@@ -133,12 +133,14 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
         count(counts, type);
         if (type !== 'market') records += 1;
       }
+      if (!(found instanceof DomainError)) levels += found.levels.length;
       if (refused === undefined) continue;
       rejected += 1;
       reason ??= `row ${number}: ${refused.message}`;
     }
   }
   const kinds = [...counts].filter(([type]) => type !== 'market').map(([type, made]) => countText(made, NOUNS[type]));
+  if (levels > 0) kinds.push(`${countText(levels, 'row')} with levels`);
   const lines = [
     ...(rejected === 0 ? [] : [`Rejected: ${countText(rejected, 'row')}, ${reason}.`]),
     ...[...ignored].map(([kind, rows]) => `Ignored: ${countText(rows, 'row')} ${kind}.`),
@@ -146,5 +148,5 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
       ? []
       : [`Market records are needed too for ${countText(unknown, 'row')}: name a file with them (--markets).`]),
   ];
-  return { records, text: kinds.length === 0 ? 'no record' : kinds.join(', '), lines };
+  return { records: records + levels, text: kinds.length === 0 ? 'no record' : kinds.join(', '), lines };
 }

@@ -5,6 +5,7 @@ import { sideProblem } from './mapped-side.ts';
 import { timeProblem } from './mapped-time.ts';
 import { placeProblem } from './mapped-value.ts';
 import {
+  type MappedLevelSide,
   type MappedOutcome,
   type MappedSection,
   type MappedTradeSide,
@@ -49,6 +50,11 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   if (mapping.received !== undefined) refuse(timeProblem(mapping.received, 'received', mapping.time));
   if (mapping.outcome !== undefined) refuse(outcomeProblem(mapping.outcome, 'outcome'));
   for (const section of sections) refuse(sectionProblem(section, mapping));
+  const levels = sections.find(({ kind }) => kind === 'levels');
+  const other = sections.find(({ kind }) => kind !== 'levels');
+  if (levels !== undefined && other !== undefined) {
+    refuse(`${levels.name} contradicts ${other.name}: import the file with a mapping for each`);
+  }
   if (sections.length === 0 && (mapping.market ?? mapping.frames) === undefined) {
     const kinds = RECORD_KINDS.join('], [');
     refuse(`no table makes records: add one of [${kinds}], [frames], or [market] to import markets`);
@@ -175,7 +181,7 @@ function wordsProblem(
   place: MappedValue,
   key: string,
   words: readonly [string, string],
-  texts: MappedOutcome & MappedTradeSide,
+  texts: MappedOutcome & MappedTradeSide & MappedLevelSide,
 ): string | undefined {
   const problem = placeProblem(place, key);
   if (problem !== undefined) return problem;
@@ -207,6 +213,10 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
     }
   }
   if (kind === 'books') return sideProblem(section.bids, `${name}.bids`) ?? sideProblem(section.asks, `${name}.asks`);
+  if (kind === 'levels') {
+    const problem = levelsProblem(section);
+    if (problem !== undefined) return problem;
+  }
   if (kind === 'quotes' && (section.bid_size === undefined) !== (section.ask_size === undefined)) {
     return `${name}.${section.bid_size === undefined ? 'bid' : 'ask'}_size is not stated: add it, or remove the other size if neither is known`;
   }
@@ -221,12 +231,26 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
   const { each: _each, time: _time, ...values } = section;
   for (const [key, value] of Object.entries(values)) {
     const problem =
-      key === 'side' && kind === 'trades'
-        ? wordsProblem(section.side!, `${name}.side`, ['buy', 'sell'], section.side!)
-        : isFields(value) && key !== 'outcome'
-          ? placeProblem(value, `${name}.${key}`)
-          : undefined;
+      key === 'side' && kind === 'levels'
+        ? wordsProblem(section.side!, `${name}.side`, ['bid', 'ask'], section.side!)
+        : key === 'side' && kind === 'trades'
+          ? wordsProblem(section.side!, `${name}.side`, ['buy', 'sell'], section.side!)
+          : isFields(value) && key !== 'outcome' && key !== 'snapshot'
+            ? placeProblem(value, `${name}.${key}`)
+            : undefined;
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** A level of one side, or one of each. */
+function levelsProblem({ name, ...keys }: Extract<MappedSection, { kind: 'levels' }>): string | undefined {
+  const [ofSide, ofBoth] = [['side', 'price', 'size'] as const, ['bid', 'bid_size', 'ask', 'ask_size'] as const];
+  const [first, second] = [
+    ofSide.find((key) => keys[key] !== undefined),
+    ofBoth.find((key) => keys[key] !== undefined),
+  ];
+  if (first !== undefined && second !== undefined) return `${name}.${first} contradicts ${name}.${second}: remove one`;
+  const missing = (second === undefined ? ofSide : ofBoth).find((key) => keys[key] === undefined);
+  return missing === undefined ? undefined : `${name}.${missing} is not stated: add it`;
 }

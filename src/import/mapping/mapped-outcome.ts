@@ -3,7 +3,7 @@ import { parseOutcome } from '../../domain/outcome.ts';
 import { parseTradeSide, type TradeSide } from '../../domain/trade.ts';
 import { rejected } from '../../record/fields.ts';
 import { type MappedRow, shown, textOf, valueReader } from './mapped-value.ts';
-import type { MappedOutcome, MappedTradeSide, MappedValue } from './mapping-schema.ts';
+import type { MappedLevelSide, MappedOutcome, MappedTradeSide, MappedValue } from './mapping-schema.ts';
 
 /** Reads the outcome of a row; undefined if it is not stated. Throws 'rejected-record' for a text without a meaning. */
 export function outcomeReader(outcome: MappedOutcome): (row: MappedRow) => Outcome | undefined {
@@ -21,6 +21,19 @@ export function tradeSideReader(side: MappedTradeSide): (row: MappedRow) => Trad
     ['buy', buy],
     ['sell', sell],
   ]);
+}
+
+/** Reads true for a bid, false for an ask. */
+export function levelSideReader(side: MappedLevelSide): (row: MappedRow) => boolean | undefined {
+  const { value, bid = [], ask = [] } = side;
+  const read = wordReader<'bid' | 'ask'>(side, value === 'bid' || value === 'ask' ? value : undefined, [
+    ['bid', bid],
+    ['ask', ask],
+  ]);
+  return (row) => {
+    const word = read(row);
+    return word === undefined ? undefined : word === 'bid';
+  };
 }
 
 function wordReader<Word extends string>(

@@ -18,11 +18,12 @@ import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
+import type { Level, LevelRow } from './level-groups.ts';
 import { type MarketNames, type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
-import { outcomeReader, tradeSideReader } from './mapped-outcome.ts';
+import { levelSideReader, outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
 import { type TimeReader, timeReader } from './mapped-time.ts';
-import { fieldReader, type MappedRow, textOf, type ValueReader, valueReader } from './mapped-value.ts';
+import { fieldReader, type MappedRow, rowTest, textOf, type ValueReader, valueReader } from './mapped-value.ts';
 import type { MappedFigure, MappedSection, Mapping } from './mapping-schema.ts';
 import { RecentRecords } from './recent-records.ts';
 
@@ -37,11 +38,13 @@ export interface RecordMaker {
 
 export interface RowRecords {
   readonly records: readonly RecordedItem[];
+  /** Levels, which are parts of books. */
+  readonly levels: readonly LevelRow[];
   /** The first error of a record of the row that cannot be stored; undefined if there is none. */
   readonly refused: DomainError | undefined;
 }
 
-type OutcomeItem = Extract<RecordedItem, { outcome: Outcome }>;
+type OutcomeItem = Extract<RecordedItem, { outcome: Outcome }> | LevelRow;
 /** The fields of a record of an outcome, without its market, outcome and time. */
 type Body<Item = OutcomeItem> = Item extends OutcomeItem
   ? Omit<Item, 'conditionId' | 'outcome' | 'timestampMs' | 'id' | 'assetId'>
@@ -120,17 +123,19 @@ export function recordMaker(mapping: Mapping): RecordMaker {
         }
       }
       const hasRecords = found.length > 0 || coinPrices.length > 0 || statesMarkets;
-      if (!hasRecords) return refused === undefined ? undefined : { records: [], refused };
+      if (!hasRecords) return refused === undefined ? undefined : { records: [], levels: [], refused };
       const isRead = markets !== undefined && (found.length > 0 || statesMarkets);
       const atMs = found[0]?.timestampMs ?? readTime?.(row);
       const read = isRead ? markets.read(row, known, atMs, outcome) : undefined;
       const receivedMs = unlessRefused(() => readArrival?.(row));
+      const labels = found.flatMap((one) => unlessRefused(() => labelled(one, read!)) ?? []);
+      const levels = labels.flatMap((one) => (one.type === 'levels' ? [{ ...one, receivedMs }] : []));
       const made = [
         ...coinPrices.map((price) => ({ ...price, receivedMs })),
-        ...found.flatMap((one) => unlessRefused(() => ({ ...numbered(labelled(one, read!), row), receivedMs })) ?? []),
+        ...labels.flatMap((one) => (one.type === 'levels' ? [] : [{ ...numbered(one, row), receivedMs }])),
       ];
       const records = made.filter((record) => unlessRefused(() => recent?.take(record, number) ?? true) === true);
-      return { records: read === undefined ? records : withMarket(records, read, markets!), refused };
+      return { records: read === undefined ? records : withMarket(records, read, markets!), levels, refused };
     },
   };
 }
@@ -141,7 +146,10 @@ function withMarket(records: readonly RecordedItem[], read: RowMarket, markets: 
   return read.statement === undefined ? records : [{ type: 'market', statement: read.statement }, ...records];
 }
 
-function labelled({ outcome: stated, timestampMs, body }: Found, { market, token }: RowMarket): RecordedItem {
+function labelled(
+  { outcome: stated, timestampMs, body }: Found,
+  { market, token }: RowMarket,
+): RecordedItem | LevelRow {
   const outcome = stated ?? token?.outcome;
   if (outcome === undefined && token !== undefined) {
     throw new UnknownName(
@@ -216,6 +224,8 @@ function bodyReader(section: Exclude<MappedSection, { kind: 'coin_prices' }>): B
   switch (section.kind) {
     case 'books':
       return bookReader(section);
+    case 'levels':
+      return rowReader(section);
     case 'quotes':
       return quoteReader(section);
     case 'midpoints':
@@ -237,6 +247,37 @@ function bookReader(section: Extract<MappedSection, { kind: 'books' }>): BodyRea
       if (levels === undefined && !isEmptyIfMissing) throw rejected(`${name} is missing, and the other side is stated`);
     }
     return { type: 'snapshot', ...bookFields({ bids: bids ?? [], asks: asks ?? [] }) };
+  };
+}
+
+/** Reads the levels of a row; undefined if it has none. */
+function rowReader(section: Extract<MappedSection, { kind: 'levels' }>): BodyReader {
+  const { side, price, size, bid, bid_size: bidSize, ask, ask_size: askSize, snapshot } = section;
+  const readSide = side === undefined ? undefined : levelSideReader(side);
+  const readLevel = (ofPrice: MappedFigure, ofSize: MappedFigure, isBidIn: (row: MappedRow) => boolean) => {
+    const [prices, sizes] = [valueReader(ofPrice), valueReader(ofSize)];
+    return (row: MappedRow): Level[] => {
+      const [priceValue, sizeValue] = [prices.read(row), sizes.read(row)];
+      if (priceValue === undefined && sizeValue === undefined) return [];
+      if (priceValue === undefined) throw rejected(`${sizes.name} is stated without ${prices.name}`);
+      if (sizeValue === undefined) throw rejected(`${prices.name} is stated without ${sizes.name}`);
+      const level = { price: priceWithinOne(priceValue, prices.name), size: nonNegative(sizeValue, sizes.name) };
+      return [{ ...level, isBid: isBidIn(row) }];
+    };
+  };
+  const isBidIn = (row: MappedRow) => {
+    const isBid = readSide!(row);
+    if (isBid === undefined) throw rejected('the row does not state the side of its level');
+    return isBid;
+  };
+  const readers =
+    price === undefined
+      ? [readLevel(bid!, bidSize!, () => true), readLevel(ask!, askSize!, () => false)]
+      : [readLevel(price, size!, isBidIn)];
+  const isSnapshot = snapshot === undefined ? () => true : rowTest(snapshot);
+  return (row) => {
+    const levels = readers.flatMap((read) => read(row));
+    return levels.length === 0 ? undefined : { type: 'levels', levels, isSnapshot: isSnapshot(row) };
   };
 }
 

@@ -133,6 +133,19 @@ export function textOf(value: unknown, name: string): string | undefined {
   throw rejected(`${name} is not a text`);
 }
 
+/** Returns true for rows in which a field has one of the texts. */
+export function rowTest({
+  field,
+  is,
+}: {
+  readonly field: string;
+  readonly is: readonly string[];
+}): (row: MappedRow) => boolean {
+  const read = fieldReader(field);
+  const texts = new Set(is);
+  return (row) => texts.has(textOf(read(row), field) ?? '');
+}
+
 export function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

@@ -10,9 +10,11 @@ import { isSqlite, type SqliteSelection } from '../parse/sqlite.ts';
 import type { RecordSink } from '../record-sink.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { Sample } from '../sample.ts';
+import { UnknownName } from '../unknown-name.ts';
+import { LevelGroups } from './level-groups.ts';
 import { type RowRecords, recordMaker } from './mapped-records.ts';
 import { timeReader } from './mapped-time.ts';
-import { fieldReader, type MappedRow, textOf } from './mapped-value.ts';
+import { fieldReader, type MappedRow, rowTest } from './mapped-value.ts';
 import { columnsOfMapping } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
@@ -34,10 +36,15 @@ export function mappingCodec(mapping: Mapping): Codec {
   const { name, rows = {}, received, sections } = mapping;
   const columns = columnsOfMapping(mapping);
   const maker = recordMaker(mapping);
-  const readKind = rows.only === undefined ? undefined : fieldReader(rows.only.field);
-  const kinds = new Set(rows.only?.is);
-  const isOther = (row: MappedRow) =>
-    readKind !== undefined && !kinds.has(textOf(readKind(row), rows.only!.field) ?? '');
+  const isRead = rows.only === undefined ? undefined : rowTest(rows.only);
+  const isOther = (row: MappedRow) => isRead?.(row) === false;
+  const levels = sections.flatMap((section) => (section.kind === 'levels' ? [section] : []));
+  const hasChanges = levels.some(({ snapshot }) => snapshot !== undefined);
+  const timeFields = [mapping.time?.field, received?.field].flatMap((field) =>
+    field === undefined ? [] : [fieldReader(field)],
+  );
+  const timeOf = (row: MappedRow | DomainError) =>
+    row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
   const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
   const arrivalOfRow = (row: MappedRow | DomainError) => {
@@ -53,6 +60,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
+      const groups = new LevelGroups(sink, { hasChanges, keepsRepeats: rows.repeats === 'keep' });
       const ignore = (kind: string) => {
         counted.ignored += 1;
         sink.ignore(kind);
@@ -67,16 +75,38 @@ export function mappingCodec(mapping: Mapping): Codec {
         else if (readFrames !== undefined) {
           takeFrames(() => readFrames(attempted(row)) ?? '', number, sink, arrivalOfRow(row));
         } else {
+          if (levels.length > 0) groups.startRow(timeOf(row));
           const found = attempt(() => maker.records(attempted(row), number, sink.markets));
           if (found === undefined) ignore(EMPTY_ROW);
           else if (found instanceof OtherMarket) ignore(ROW_OF_OTHER_MARKET);
           else if (found instanceof UnknownMarket && rows.unknown_markets === 'skip') ignore(ROW_OF_UNKNOWN_MARKET);
+          else if (levels.length > 0) takeLevels(found, number, groups, sink);
           else sink.take(ROW, number, () => recordsThenRefusal(attempted(found)));
         }
       });
+      groups.flush();
       refuseNothing(counted, mapping, sink);
     },
   };
+}
+
+/** Adds the levels of a row to their groups, after its market record. A row that is refused leaves the books unknown. */
+function takeLevels(found: RowRecords | DomainError, number: number, groups: LevelGroups, sink: RecordSink): void {
+  const refused = found instanceof DomainError ? found : found.refused;
+  const { records, levels } = found instanceof DomainError ? { records: [], levels: [] } : found;
+  const parts = records.length + (refused === undefined ? levels.length : 1);
+  // One part for the item itself, so that it does not end before its last record.
+  const item = sink.item(ROW, number, parts + 1);
+  for (const record of records) sink.addFrom([item], () => record);
+  if (refused === undefined) for (const row of levels) groups.add(row, item, number);
+  else {
+    const isOfMarket = refused instanceof UnknownMarket || refused instanceof UnknownName;
+    if (!isOfMarket) groups.forget();
+    sink.addFrom([item], () => {
+      throw refused;
+    });
+  }
+  sink.finish(item);
 }
 
 function* recordsThenRefusal({ records, refused }: RowRecords): Generator<RecordedItem> {

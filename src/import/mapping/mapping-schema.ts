@@ -54,6 +54,12 @@ export type MappedOutcome = Static<typeof MappedOutcome>;
 const MappedTradeSide = place({ buy: optional(Words), sell: optional(Words) });
 export type MappedTradeSide = Static<typeof MappedTradeSide>;
 
+const MappedLevelSide = place({ bid: optional(Words), ask: optional(Words) });
+export type MappedLevelSide = Static<typeof MappedLevelSide>;
+
+/** Rows in which a field has one of these texts. */
+const Rows = Type.Object({ field: Text, is: Words }, CLOSED);
+
 /** A member of an object by its name, or of an array by its index. */
 const Member = Type.Union([Text, Type.Integer({ minimum: 0, maximum: 99 })]);
 
@@ -82,6 +88,22 @@ const OF_OUTCOME = { ...EACH, outcome: optional(MappedOutcome) };
 
 export const RECORD_SCHEMAS = {
   books: Type.Object({ ...OF_OUTCOME, bids: MappedSide, asks: MappedSide }, CLOSED),
+  /** Rows with a level each, or with one of both sides. */
+  levels: Type.Object(
+    {
+      ...OF_OUTCOME,
+      side: optional(MappedLevelSide),
+      price: optional(MappedFigure),
+      size: optional(MappedFigure),
+      bid: optional(MappedFigure),
+      bid_size: optional(MappedFigure),
+      ask: optional(MappedFigure),
+      ask_size: optional(MappedFigure),
+      /** The rows of whole books; all others change the book before. */
+      snapshot: optional(Rows),
+    },
+    CLOSED,
+  ),
   quotes: Type.Object(
     {
       ...OF_OUTCOME,
@@ -121,7 +143,7 @@ export const TOP_SCHEMAS = {
       /** Fields that have JSON as text. */
       json: optional(Words),
       /** Reads only rows in which the field is one of the texts. */
-      only: optional(Type.Object({ field: Text, is: Words }, CLOSED)),
+      only: optional(Rows),
       /** For CSV: the character between two fields, a comma by default. */
       delimiter: optional(Type.String({ minLength: 1, maxLength: 1 })),
       /** For SQLite: either `table` or `query`. */

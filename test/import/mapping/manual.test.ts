@@ -3,8 +3,9 @@ import { manualInserts } from '../../../src/import/manual-inserts.ts';
 import { checkedMapping } from '../../../src/import/mapping/checked-mapping.ts';
 import { SHIPPED_MAPPINGS } from '../../../src/import/mapping/shipped-mappings.ts';
 import { manualPages } from '../../../src/manual/manual.ts';
-import { temporaryArchive } from '../../support/archive.ts';
+import { importRecords, temporaryArchive } from '../../support/archive.ts';
 import { blocksOf } from '../../support/documented-commands.ts';
+import { sampleMarket } from '../../support/sample-records.ts';
 import { importMapped } from './mapped-import.ts';
 
 const PAGE = manualPages(manualInserts()).find(({ name }) => name === 'mappings')!.text;
@@ -16,12 +17,14 @@ const EXAMPLES = BLOCKS.flatMap(({ language, text }, index) => {
 });
 
 test('the page has examples', () => {
-  expect(EXAMPLES.map(([, { language }]) => language)).toEqual(['csv', 'json', 'json']);
+  expect(EXAMPLES.map(([, { language }]) => language)).toEqual(['csv', 'json', 'json', 'csv']);
 });
 
 test.each(EXAMPLES)('the example is imported completely: %s', async (toml, { language, text }) => {
   using place = temporaryArchive();
   const name = language === 'csv' ? 'rows.csv' : 'btc-updown-5m-1776323400.jsonl';
+  // Rows that name an asset need its market.
+  await importRecords(place.archive, [sampleMarket({ clobTokenIds: ['11', '12'] })]);
   const { total, rejections } = await importMapped(place.archive, toml, text, name);
   expect(rejections).toEqual([]);
   expect(total.stored).toBe(text.trim().split('\n').length - (language === 'csv' ? 1 : 0));

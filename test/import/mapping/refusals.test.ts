@@ -40,7 +40,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
     ],
     [
       { records: '', market: '' },
-      'no table makes records: add one of [books], [quotes], [midpoints], [trades], [coin_prices]',
+      'no table makes records: add one of [books], [levels], [quotes], [midpoints], [trades], [coin_prices]',
     ],
     [{ outcome: '', records: '[[quotes]]\n[[quotes]]' }, 'quotes[0].bid is not stated: add it'],
     [{ format: 'format = "csv"\nquotes = 3', records: '' }, 'quotes must be a table'],
