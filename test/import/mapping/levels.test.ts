@@ -25,7 +25,7 @@ size = "amount"
 snapshot = { field = "is_snapshot", is = ["true"] }`;
 const TARDIS_HEADER = 'exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount';
 
-/** A table with a row per level: https://huggingface.co data sets of order books have it as `timestamp, slug, outcome, side, level, price, size`. */
+/** A table with a row per level, in a layout of our own. */
 const LONG = `
 format = "csv"
 [time]
@@ -121,7 +121,7 @@ describe('rows of levels', () => {
     expect(countsOf(again.total)).toMatchObject({ read: rows.length, duplicate: rows.length });
   });
 
-  test('the market may be stated after the rows', async () => {
+  test('rows of an asset that no market record states are rejected one by one', async () => {
     const updates = updatesOf(4);
     const rows = updates.flatMap((update) => update.levels.map((level) => tardisRow(update, level)));
     using place = temporaryArchive();
