@@ -82,7 +82,7 @@ export async function importBytes(
   return report;
 }
 
-/** With BOOKREEL_TEST_SEALED=1 every test of an imported archive runs on sealed markets. */
+/** With SEALED=1 every test of an imported archive runs on sealed markets. */
 function sealIfAsked(archive: Archive): void {
-  if (process.env.BOOKREEL_TEST_SEALED === '1') sealAll(archive);
+  if (process.env.SEALED === '1') sealAll(archive);
 }
