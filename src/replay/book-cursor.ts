@@ -15,7 +15,9 @@ export class BookCursor {
   #from = 0;
   #to = 0;
   #book: EditableBook | undefined;
-  /** The arrival of the last book that was taken; undefined if it is not known. */
+  /** The id of the last book that was taken. */
+  id = 0;
+  /** Its arrival; undefined if it is not known. */
   receivedMs: InstantMs | undefined;
   /** The time of the next book, Infinity after the last one. */
   nextMs = Infinity;
@@ -43,6 +45,7 @@ export class BookCursor {
     const reader = this.#reader;
     reader.advance();
     const changes = this.#changes();
+    this.id = reader.head.ids[reader.index]!;
     this.receivedMs = reader.receivedMs;
     if (reader.index + 1 < this.#to) this.nextMs = reader.head.timestamps[reader.index + 1]!;
     else this.#enter();

@@ -1,6 +1,6 @@
+import { Agenda, type Upcoming } from '../domain/agenda.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
-import { Agenda, type Upcoming } from './agenda.ts';
 import { type ClockedMessages, ClockedSender, type SessionDeps } from './clocked-sender.ts';
 import { Lookahead } from './lookahead.ts';
 import type { Replay } from './replay.ts';

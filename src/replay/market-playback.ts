@@ -231,7 +231,7 @@ export class MarketPlayback {
     const changes = cursor.takeAt(timestampMs);
     if (changes === undefined) return undefined;
     const after = cursor.book!;
-    state.known = { book: after, timestampMs, isOwn: true };
+    state.known = { book: after, timestampMs, id: cursor.id, isOwn: true };
     if (known === undefined || known.isOwn) return { before, after, changes };
     // A recorded book replaces a mirrored one as any later book does.
     return { before, after, changes: changesBetween(known.book, after) };
@@ -243,9 +243,10 @@ export class MarketPlayback {
     const { known } = state;
     const keepsOwn = this.#mirror === 'recorded' || known?.timestampMs === timestampMs;
     if (known?.isOwn === true && keepsOwn) return undefined;
+    const { id } = this.#books[otherOutcome(outcome)];
     if (known === undefined || known.isOwn) {
       const after = EditableBook.of(mirrorOf(other.after));
-      state.known = { book: after, timestampMs, isOwn: false };
+      state.known = { book: after, timestampMs, id, isOwn: false };
       if (known === undefined) return { before: undefined, after, changes: [] };
       return { before: bestPricesOf(known.book), after, changes: changesBetween(known.book, after) };
     }
@@ -253,7 +254,7 @@ export class MarketPlayback {
     const before = bestPricesOf(book);
     const changes = other.changes.map(mirroredChange);
     book.apply(changes);
-    state.known = { book, timestampMs, isOwn: false };
+    state.known = { book, timestampMs, id, isOwn: false };
     return { before, after: book, changes };
   }
 

@@ -10,8 +10,9 @@ import { TRADE_DELAY_MAX_MS } from '../venue/book-hash.ts';
 
 export interface KnownBook {
   readonly book: OrderBook;
-  /** The time of its record. */
+  /** The time and the id of its record. */
   readonly timestampMs: InstantMs;
+  readonly id: number;
   /** True if it was recorded for this outcome; otherwise it is the other outcome's book, mirrored. */
   readonly isOwn: boolean;
 }
@@ -72,7 +73,8 @@ export function recordedBookAt(
   if (found === undefined) return undefined;
   const reader = new BookReader(found.payload, found.head);
   reader.advanceTo(found.index);
-  return { book: bookOf(reader), timestampMs: found.head.timestamps[found.index]! };
+  const { timestamps, ids } = found.head;
+  return { book: bookOf(reader), timestampMs: timestamps[found.index]!, id: ids[found.index]! };
 }
 
 /** The last trade of either outcome up to an instant; if both have one at that time, the outcome's own. */

@@ -1,9 +1,9 @@
+import { Agenda, type Upcoming } from '../../domain/agenda.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { type ChannelRequest, channelRequest, SUBSCRIBED_MAX } from '../../venue/channel-request-parser.ts';
 import { listedFrame, resolvedFrame } from '../../venue/message-writer.ts';
-import { Agenda, type Upcoming } from '../agenda.ts';
 import { type ClockedMessages, ClockedSender, type SessionDeps } from '../clocked-sender.ts';
 import type { Connection } from '../connection.ts';
 import { marketTexts } from '../listed-market.ts';

@@ -1,10 +1,10 @@
+import { Agenda, type Upcoming } from '../../domain/agenda.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../../domain/instant.ts';
 import { LISTED_AHEAD_MS_MAX, listedMs } from '../../domain/market-as-of.ts';
 import { OUTCOMES, type Outcome } from '../../domain/outcome.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
-import { Agenda, type Upcoming } from '../agenda.ts';
 import { MarketPlayback, type OutcomeChange, type PlaybackEvent } from '../market-playback.ts';
 import { marketsByStart } from '../markets-by-start.ts';
 import { announcementsOf } from '../replay.ts';
