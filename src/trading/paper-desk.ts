@@ -1,0 +1,313 @@
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import type { Micros } from '../paper/micros.ts';
+import { PaperAccount } from '../paper/paper-account.ts';
+import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
+import { QueuedTask, TASK_MS, type WorkQueue } from '../replay/fair-queue.ts';
+import type { Replay } from '../replay/replay.ts';
+import type { Follower } from '../replay/replay-clock.ts';
+import type { StoredMarket } from '../store/markets.ts';
+import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.ts';
+import { TradedMarket } from './traded-market.ts';
+
+export const ACCOUNTS_MAX = 1000;
+/** Of one account, with those that have ended. */
+const ORDERS_MAX = 100_000;
+/** A clock at 'max' is moved by its followers, and says nothing: the desk looks at it this often while it has markets. */
+const LOOK_MS = 2;
+const STEPS_UNTIMED = 16;
+const RESET = 'this account was reset before its order arrived: the replay went back, or somebody reset it';
+
+/** The turns in which a desk works. */
+export interface DeskWork {
+  readonly queue: WorkQueue;
+  readonly monotonicMs: () => number;
+  /** Gets an error of work that a timer or the clock started, after the accounts were reset for it. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** An order or a cancel that is on its way. */
+interface Waiting {
+  readonly account: PaperAccount;
+  readonly arrivalMs: InstantMs;
+  readonly settle: (error?: Error) => void;
+}
+
+/**
+ * The accounts of a replay. Their orders meet the recording by the replay's clock and never see beyond it; a market without orders costs
+ * nothing. A jump back and a move to the present begin anew, without accounts; a jump forwards processes what lies between. At the speed
+ * 'max' the clock is held, and moved, only until what is on its way arrives.
+ */
+export class PaperDesk {
+  readonly replay: Replay;
+  readonly rules: PaperRules;
+  readonly #work: DeskWork;
+  readonly #task: QueuedTask;
+  readonly #accounts = new Map<string, PaperAccount>();
+  /** By key, since the last reset; those with something to process are also in `#active`. */
+  readonly #markets = new Map<number, TradedMarket>();
+  #active: TradedMarket[] = [];
+  readonly #waiting = new Set<Waiting>();
+  readonly #resetListeners = new Set<(address: string | undefined) => void>();
+  #follower: Follower | undefined;
+  /** The latest instant of which something is processed. */
+  #reachedMs: InstantMs;
+  #shiftMs: number;
+
+  constructor(replay: Replay, rules: PaperRules, work: DeskWork) {
+    this.replay = replay;
+    this.rules = rules;
+    this.#work = work;
+    this.#reachedMs = replay.clock.nowMs;
+    this.#shiftMs = replay.shiftMs;
+    this.#task = new QueuedTask(work.queue, () => this.#guarded(() => this.#run()));
+    const stopListening = replay.clock.onChange((change) => {
+      if (change === 'jump') this.#jumped();
+      this.#schedule();
+    });
+    replay.onStop(() => {
+      stopListening();
+      this.reset();
+      this.#task.cancel();
+    });
+  }
+
+  /** The account of an address, in any case; made at its first use, with the cash. Throws 'conflict' if there are too many. */
+  account(given: string): PaperAccount {
+    const address = given.toLowerCase();
+    const found = this.#accounts.get(address);
+    if (found !== undefined) return found;
+    if (this.#accounts.size >= ACCOUNTS_MAX)
+      throw new DomainError('conflict', `there are ${ACCOUNTS_MAX} accounts already: reset those that are not needed`);
+    const account = new PaperAccount(address, this.rules.cash, this.replay.clock.nowMs);
+    this.#accounts.set(address, account);
+    return account;
+  }
+
+  /** The account of an address, if it was used. */
+  find(address: string): PaperAccount | undefined {
+    return this.#accounts.get(address.toLowerCase());
+  }
+
+  /** In the order of their first use. */
+  accounts(): readonly PaperAccount[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** Forgets an account, or all of them: they begin anew at their next use. Orders on their way are rejected with 'conflict'. */
+  reset(address?: string): void {
+    if (address === undefined) {
+      this.#accounts.clear();
+      this.#markets.clear();
+      this.#active = [];
+    } else this.#accounts.delete(address.toLowerCase());
+    for (const waiting of [...this.#waiting])
+      if (!this.#isOpen(waiting.account)) this.#settle(waiting, new DomainError('conflict', RESET));
+    for (const listener of [...this.#resetListeners]) listener(address);
+  }
+
+  /** Calls `listener` after a reset with the address, undefined if all were reset; returns a function that removes it. */
+  onReset(listener: (address: string | undefined) => void): () => void {
+    this.#resetListeners.add(listener);
+    return () => this.#resetListeners.delete(listener);
+  }
+
+  /** A market that had orders since the last reset. */
+  traded(key: number): TradedMarket | undefined {
+    return this.#markets.get(key);
+  }
+
+  /** The rules of a market. Call it within Database.read. */
+  rulesOf(market: StoredMarket): SourcedRules {
+    const details = this.replay.archive.markets.details.of(market.key);
+    return marketRules(this.rules, market, details, this.replay.listedMsOf(market));
+  }
+
+  /** Settles when all that is due at the clock's instant is processed. A jump meanwhile ends the wait. */
+  async catchUp(): Promise<void> {
+    const { clock } = this.replay;
+    const untilMs = clock.nowMs;
+    while (!this.#advance(Math.min(untilMs, clock.nowMs))) await this.#work.queue.next();
+  }
+
+  /**
+   * Sends an order; resolves when it has arrived: its state is no longer 'sent'. Rejects with 'conflict' if the account is reset, if it has
+   * too many orders, or if the replay ends before the arrival.
+   */
+  async send(account: PaperAccount, market: StoredMarket, terms: OrderTerms): Promise<PaperOrder> {
+    return await this.#atClock(account, async (nowMs) => {
+      if (account.orders.size >= ORDERS_MAX)
+        throw new DomainError('conflict', `this account has sent ${ORDERS_MAX} orders: reset it to go on`);
+      const arrivalMs = this.#arrivalMs(nowMs);
+      const { paper, rules } = this.#marketOf(market.key, nowMs);
+      const order = paper.send(account, terms, nowMs);
+      await this.#arrived(account, arrivalMs);
+      // Its delay passes too, though nobody waits for it; a reset ends it.
+      if (order.state === 'delayed')
+        this.#arrived(account, order.arrivedMs! + rules.takerDelayMs).catch(() => undefined);
+      return order;
+    });
+  }
+
+  /** Cancels orders by their ids; resolves with those that exist once the cancels have arrived. Rejects as `send`. */
+  async cancel(account: PaperAccount, orderIds: readonly string[]): Promise<readonly PaperOrder[]> {
+    return await this.#atClock(account, async (nowMs) => {
+      const orders = orderIds.flatMap((id) => account.orders.get(id) ?? []);
+      const open = orders.filter(({ endedMs }) => endedMs === undefined);
+      if (open.length === 0) return orders;
+      const arrivalMs = this.#arrivalMs(nowMs);
+      for (const { marketKey, terms } of open) this.#marketOf(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
+      await this.#arrived(account, arrivalMs);
+      return orders;
+    });
+  }
+
+  /** Makes a dollar of each pair of up and down, at once. Throws 'conflict' if the account has fewer pairs that are free. */
+  async merge(account: PaperAccount, market: StoredMarket, shares: Micros): Promise<void> {
+    await this.#atClock(account, (nowMs) => {
+      if (this.#marketOf(market.key, nowMs).paper.merge(account, shares, nowMs)) return;
+      throw new DomainError(
+        'conflict',
+        'the account has fewer free pairs of up and down: merge less, or cancel its sells',
+      );
+    });
+  }
+
+  /** Acts for an account at the clock's instant, with all processed until then. Throws 'conflict' if the account was reset. */
+  async #atClock<T>(account: PaperAccount, act: (nowMs: InstantMs) => T): Promise<T> {
+    for (;;) {
+      const { nowMs } = this.replay.clock;
+      if (!this.#isOpen(account)) throw new DomainError('conflict', RESET);
+      if (this.#advance(nowMs)) return act(nowMs);
+      await this.#work.queue.next();
+    }
+  }
+
+  #arrivalMs(nowMs: InstantMs): InstantMs {
+    const arrivalMs = nowMs + this.rules.latencyMs;
+    if (arrivalMs <= this.replay.clock.span.toMs) return arrivalMs;
+    throw new DomainError('conflict', 'the replay ends before this arrives: go back with a seek, or start another one');
+  }
+
+  /** Settles when the clock has come to an arrival, and everything until then is processed. */
+  #arrived(account: PaperAccount, arrivalMs: InstantMs): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (error?: Error) => (error === undefined ? resolve() : reject(error));
+      this.#waiting.add({ account, arrivalMs, settle });
+      this.#follow();
+      this.#schedule();
+    });
+  }
+
+  /** Lets a clock at 'max' come to the last arrival, and no further. */
+  #follow(): void {
+    if (this.#waiting.size === 0) {
+      this.#follower?.leave();
+      this.#follower = undefined;
+      return;
+    }
+    const { clock } = this.replay;
+    this.#follower ??= clock.follow(clock.nowMs);
+    this.#follower.reached(Math.max(...[...this.#waiting].map(({ arrivalMs }) => arrivalMs)));
+  }
+
+  #marketOf(key: number, nowMs: InstantMs): TradedMarket {
+    const { archive, ticks } = this.replay;
+    let traded = this.#markets.get(key);
+    if (traded === undefined) {
+      traded = archive.database.read(() => {
+        const market = this.replay.marketByKey(key);
+        if (market === undefined) throw new DomainError('not-found', 'this market was deleted');
+        return new TradedMarket(archive, ticks, market, this.rulesOf(market), nowMs);
+      });
+      this.#markets.set(key, traded);
+    }
+    if (!this.#active.includes(traded)) this.#active.push(traded);
+    return traded;
+  }
+
+  #isOpen(account: PaperAccount): boolean {
+    return this.#accounts.get(account.address) === account;
+  }
+
+  #jumped(): void {
+    const { clock, shiftMs } = this.replay;
+    const isBack = clock.nowMs < this.#reachedMs || shiftMs !== this.#shiftMs;
+    this.#shiftMs = shiftMs;
+    if (isBack) {
+      this.#reachedMs = clock.nowMs;
+      this.reset();
+    }
+    // The jump has moved the follower too.
+    this.#follow();
+  }
+
+  #schedule(): void {
+    if (this.#active.length > 0) this.#task.run();
+    else this.#task.cancel();
+  }
+
+  #run(): void {
+    const { clock } = this.replay;
+    if (!this.#advance(clock.nowMs)) {
+      this.#task.run();
+      return;
+    }
+    const isMoved = clock.speed === 'max' && clock.state === 'running' && this.#active.length > 0;
+    const waitMs = isMoved ? LOOK_MS : clock.realMsUntil(this.#next()?.nextMs ?? Infinity);
+    if (waitMs !== undefined) this.#task.runIn(waitMs);
+  }
+
+  /** Processes what is due at an instant, in order of time across markets, for at most TASK_MS; false if something is left. */
+  #advance(dueMs: InstantMs): boolean {
+    let next = this.#next();
+    if (next !== undefined && next.nextMs <= dueMs)
+      next = this.replay.archive.database.read(() => this.#stepUntil(dueMs));
+    const nextMs = next?.nextMs ?? Infinity;
+    const passedMs = Math.min(dueMs, nextMs - 1);
+    this.#reachedMs = Math.max(this.#reachedMs, passedMs);
+    for (const waiting of [...this.#waiting]) if (waiting.arrivalMs <= passedMs) this.#settle(waiting);
+    return nextMs > dueMs;
+  }
+
+  /** Returns the market that is next. */
+  #stepUntil(dueMs: InstantMs): TradedMarket | undefined {
+    const { monotonicMs } = this.#work;
+    const stopMs = monotonicMs() + TASK_MS;
+    for (let steps = 1; ; steps += 1) {
+      const next = this.#next();
+      if (next === undefined || next.nextMs > dueMs) return next;
+      this.#reachedMs = next.nextMs;
+      next.step();
+      if (next.nextMs === Infinity) this.#active = this.#active.filter((traded) => traded !== next);
+      // Reading the time takes as long as a step without records.
+      if (steps % STEPS_UNTIMED === 0 && monotonicMs() >= stopMs) return this.#next();
+    }
+  }
+
+  /** The market with the earliest next instant; of several, the first that had an order. */
+  #next(): TradedMarket | undefined {
+    let [next] = this.#active;
+    let nextMs = next?.nextMs ?? Infinity;
+    for (const traded of this.#active) {
+      const ownMs = traded.nextMs;
+      if (ownMs < nextMs) [next, nextMs] = [traded, ownMs];
+    }
+    return next;
+  }
+
+  #settle(waiting: Waiting, error?: Error): void {
+    this.#waiting.delete(waiting);
+    if (this.#waiting.size === 0) this.#follow();
+    waiting.settle(error);
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.reset();
+      this.#work.failed(error);
+    }
+  }
+}
