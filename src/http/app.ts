@@ -180,7 +180,7 @@ export function createApp(appDeps: AppDeps) {
         isDraining,
         hasAccounts,
         picture: samples && new MarketPicture({ archive, samples, version, nowMs: wallMs, nextTurn }),
-        ...(replay && { home: replayHome(version, replay.replays, replay.needsKeys) }),
+        ...(replay && { home: replayHome(version, replay) }),
       }),
     )
     .use(docsController(version, replay !== undefined, hasAccounts));

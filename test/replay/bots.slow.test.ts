@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VenueBot } from '../paper/venue-bot.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { EXECUTABLE, printed } from '../support/executable.ts';
@@ -116,6 +117,51 @@ async function decisionOf(bot: StandIn, network: BotNetwork, isExpected: (decisi
   return decision;
 }
 
+/** The assets of a decision; none if the bot does not trade. */
+async function assetsOf(network: BotNetwork, decision: Decision): Promise<readonly string[]> {
+  if ('none' in decision) return [];
+  if (decision.order !== 'both') return [decision.tokenId];
+  const market = await network.json(`https://gamma-api.polymarket.com/markets/slug/${decision.slugs[0]}`);
+  return JSON.parse(market.clobTokenIds);
+}
+
+/**
+ * A bot goes on where it stopped without keys: it gets a key, listens, rests an order and buys at the best ask, cancels what rests, and
+ * sees its balance. Returns the user channel's messages in short.
+ */
+async function traded(network: BotNetwork, assets: readonly string[]) {
+  const trader = await VenueBot.signedIn((...request) => network.clob(...request));
+  const { credentials: auth } = trader;
+  const user = await network.socket('wss://ws-subscriptions-clob.polymarket.com/ws/user', {
+    type: 'user',
+    auth,
+    markets: [],
+  });
+  const events: Json[] = [];
+  const until = async (isDone: () => boolean) => {
+    while (!isDone()) {
+      await Bun.sleep(20);
+      events.push(...user.read());
+    }
+  };
+  for (const asset of assets) {
+    const rests = await trader.order(trader.limit(asset, 'BUY', 0.01, 5));
+    const takes = await trader.order(trader.limit(asset, 'BUY', 0.99, 5));
+    expect([rests.body.status, takes.body.status]).toEqual(['live', 'delayed']);
+    const tradeOf = ({ taker_order_id: id, status }: Json) => id === takes.body.orderID && status === 'CONFIRMED';
+    await until(() => events.some(tradeOf));
+    const isTradedAt = (price: string) =>
+      events.some((each) => tradeOf(each) && each.price === price && each.size === '5');
+    expect(isTradedAt('0.39') || isTradedAt('0.4') || isTradedAt('0.62') || isTradedAt('0.61')).toBe(true);
+    const balance = await trader.key('GET', `/balance-allowance?asset_type=CONDITIONAL&token_id=${asset}`);
+    expect(balance.body.balance).toBe('5000000');
+  }
+  const { body } = await trader.key('DELETE', '/cancel-all');
+  expect([body.canceled.length, body.not_canceled]).toEqual([assets.length, {}]);
+  await until(() => events.filter(({ type }) => type === 'CANCELLATION').length === assets.length);
+  return events.map(({ type, status }) => (type === 'TRADE' ? status : type)).sort();
+}
+
 /** The instants that an answer states as past. A growing candle ends later, and a market is listed before its window. */
 function* statedTimes(body: Json): Generator<number> {
   if (Array.isArray(body)) {
@@ -185,7 +231,7 @@ describe('a public bot’s calls, in its order, on a replay in the present', () 
   beforeAll(async () => {
     const file = join(directory.path, 'recording.ndjson');
     writeFileSync(file, [...recording()].map((record) => JSON.stringify(record)).join('\n'));
-    made = await replayOf(directory.path, [file], ['--from', iso(FROM_MS)]);
+    made = await replayOf(directory.path, [file], ['--from', iso(FROM_MS), '--paper', '--taker-delay', '250ms']);
   });
 
   afterAll(async () => {
@@ -201,7 +247,7 @@ describe('a public bot’s calls, in its order, on a replay in the present', () 
   }
 
   test.concurrent.each(BOTS.map(([bot, , ...expected]) => [bot.repository, bot, expected] as const))(
-    '%s reaches its decision, and reads nothing later than the clock',
+    '%s reaches its decision, trades on it, and reads nothing later than the clock',
     async (_, bot, expected) => {
       using network = made.network();
       const isExpected = (decision: Decision) => expected.some((matches) => matches(decision));
@@ -212,6 +258,9 @@ describe('a public bot’s calls, in its order, on a replay in the present', () 
       const refused = network.refusals.map(({ url, status }) => `${status} ${url}`);
       const socket = '404 wss://clob.polymarket.com/ws';
       expect(refused).toEqual(bot === jwebdesignservice ? [socket, socket, socket] : []);
+      const assets = await assetsOf(network, decision!);
+      const each = ['CANCELLATION', 'CONFIRMED', 'MATCHED', 'MINED', 'PLACEMENT', 'PLACEMENT'];
+      expect(await traded(network, assets)).toEqual(assets.flatMap(() => each).sort());
       const shift = await shiftMs(network);
       const { times } = await expectNothingEarly(network, (clockMs) => coinPrice(clockMs - shift));
       expect(times).toBeGreaterThan(0);

@@ -22,6 +22,15 @@ export interface Plot {
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
+  readonly marks?: readonly PlotMark[];
+}
+
+/** A triangle at an instant and a price. It points up for a buy; a filled one took, the other one rested. */
+export interface PlotMark {
+  readonly atMs: InstantMs;
+  readonly price: number;
+  readonly isBuy: boolean;
+  readonly isTaker: boolean;
 }
 
 const SIDES = ['bids', 'asks'] as const;
@@ -53,7 +62,7 @@ const PRICE_LABELS = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
  * The heat map as a picture: time to the right in UTC, price upwards, bids blue and asks orange, the darker the more shares rest
  * there. Gaps are hatched, and times without a book are grey.
  */
-export function heatMapSvg({ title, map, window, fromMs, toMs }: Plot, layout = WIDE): string {
+export function heatMapSvg({ title, map, window, fromMs, toMs, marks = [] }: Plot, layout = WIDE): string {
   const { width, height, area, hasTexts } = layout;
   const range = sizeRange({ heatMaps: [map], fromMs: window.startMs, toMs: window.endMs + 1 });
   const shading = range && ({ scale: 'log', shades: SHADES, ...range } as const);
@@ -73,6 +82,7 @@ export function heatMapSvg({ title, map, window, fromMs, toMs }: Plot, layout = 
     ...(shading === undefined ? [] : SIDES.flatMap((side) => cells(map, side, shading, edges, y))),
     ranges(map.columns, ({ hasGap }) => hasGap, edges, area, 'url(#gap)'),
     midpoints(map.columns, edges, y),
+    ...[false, true].map((isTaker) => markPath(marks, isTaker, x, y)),
     ...timeAxis(fromMs, toMs, x, layout),
     ...PRICE_LABELS.map((price) => {
       const at = y(price).toFixed(1);
@@ -152,6 +162,21 @@ function midpoints(columns: readonly HeatMapColumn[], edges: readonly number[], 
   }
   if (path === '') return '';
   return `<path fill="none" stroke="#fff" stroke-width="4" d="${path}"/><path fill="none" stroke="#1f2328" stroke-width="1.6" d="${path}"/>`;
+}
+
+function markPath(
+  marks: readonly PlotMark[],
+  isTaker: boolean,
+  x: (ms: InstantMs) => number,
+  y: (price: number) => number,
+): string {
+  const shown = marks.filter((mark) => mark.isTaker === isTaker);
+  if (shown.length === 0) return '';
+  const path = shown.map(({ atMs, price, isBuy }) => {
+    const [tip, height] = isBuy ? [-6, 10] : [6, -10];
+    return `M${x(atMs).toFixed(1)} ${(y(price) + tip).toFixed(1)}l5 ${height}h-10z`;
+  });
+  return `<path fill="${isTaker ? '#1f2328' : '#fff'}" stroke="${isTaker ? '#fff' : '#1f2328'}" stroke-width="1.2" d="${path.join('')}"/>`;
 }
 
 function timeAxis(

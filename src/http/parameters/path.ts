@@ -25,5 +25,8 @@ export const PATH = {
     { example: 'replay' },
   ),
   tierId: parameter(name('^[^/]{1,100}$'), 'Id of the tier.', { example: 'pro' }),
+  address: parameter(name('^0x[0-9A-Fa-f]{40}$'), 'The address of an account. Case is ignored.', {
+    example: `0x${'ab'.repeat(20)}`,
+  }),
   replay: parameter(name('^[0-9a-f]{12}$'), 'The id of a replay.', { example: '0a1b2c3d4e5f' }),
 } as const;

@@ -34,7 +34,7 @@ const LISTED = WRITABLE_INSTANT_PATTERN.replace(/^\^|\$$/g, '');
 
 const matching = (pattern: string) => ({ type: 'string', pattern });
 
-function integer(minimum: number, maximum: number, refusal?: string): ParameterType<number> {
+export function integer(minimum: number, maximum: number, refusal?: string): ParameterType<number> {
   return {
     read(text) {
       const value = parsePlainInteger(text);

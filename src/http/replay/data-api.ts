@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia';
-import { smallestUnits } from '../../domain/decimal.ts';
+import { smallestUnits, sumOfDecimals } from '../../domain/decimal.ts';
 import { parseTradeSide } from '../../domain/trade.ts';
 import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades.ts';
+import type { VenueAccount } from '../../trading/venue-account.ts';
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import { listIn } from './gamma-query.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type VenueRefusal,
 } from './venue-answer.ts';
 import { listedTrades } from './venue-trades.ts';
+import { activityOf, positionsOf } from './wallet-lists.ts';
 
 /** The Data API's own host has the path at its root; here it also has a prefix. */
 const PREFIXES = ['', '/data-api'] as const;
@@ -30,40 +32,55 @@ const NUMERIC_ID = /^\d{1,18}$/;
 const WALLET = /^0x[0-9a-f]{40}$/i;
 const FLAG = /^(?:true|false)$/i;
 
-/** Lists of a wallet. No recording has wallets, so they are empty, and its positions are worth nothing. */
-const OF_WALLET: Readonly<Record<string, (user: string) => object[]>> = {
-  '/positions': () => [],
+/** `account` is that of the wallet on a replay that takes orders; undefined for any other, since no recording has wallets. */
+type AnswerOfWallet = (question: VenueQuestion, user: string, account: VenueAccount | undefined) => object[];
+
+/** Lists of a wallet. */
+const OF_WALLET: Readonly<Record<string, AnswerOfWallet>> = {
+  '/positions': positions,
   '/closed-positions': () => [],
-  '/activity': () => [],
-  '/value': (user) => [{ user, value: 0 }],
+  '/activity': activity,
+  '/value': (question, user, account) => {
+    const held = account === undefined ? [] : positionsOf(question, account, user);
+    return [{ user, value: sumOfDecimals(held.map(({ value }) => value)) }];
+  },
 };
+/** `/positions` leaves out smaller ones by default. */
+const POSITION_MIN = 1;
 
 /**
  * `/trades` of the venue's Data API (data-api.polymarket.com) at the replay's instant: the recorded trades of listed markets, the
- * newest first. Each is the taker's, so `takerOnly` has no effect; no trade has a known wallet, so none is that of a `user`. Also
- * the lists of a wallet. Unknown parameters are ignored.
+ * newest first. Each is the taker's, so `takerOnly` has no effect. No recorded trade has a known wallet: those of a `user` are the fills of
+ * its account. Also the lists of a wallet. Unknown parameters are ignored.
  */
-export function dataApiController({ replays, catalog, queueOf }: VenueDeps) {
+export function dataApiController({ replays, catalog, queueOf, desks }: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
+  const accountOf = ({ replay }: VenueQuestion, user: string) => desks.of(replay)?.find(user);
   for (const prefix of PREFIXES) {
     app.get(`${prefix}/trades`, (context: VenueContext) =>
-      answerInTurns(replays, context, queueOf(context.request), (question) => trades(question, catalog)),
+      answerInTurns(replays, context, queueOf(context.request), (question) =>
+        trades(question, catalog, (user) => accountOf(question, user)),
+      ),
     );
     for (const [path, answer] of Object.entries(OF_WALLET)) {
       app.get(`${prefix}${path}`, (context: VenueContext) =>
-        answerAsVenue(replays, context, ({ query }) => JSON.stringify(answer(walletIn(query)))),
+        answerAsVenue(replays, context, (question) => {
+          const user = walletIn(question.query);
+          return JSON.stringify(answer(question, user, accountOf(question, user)));
+        }),
       );
     }
   }
   return app;
 }
 
-function* trades(question: VenueQuestion, catalog: GammaCatalog): Generator<undefined, string> {
+function* trades(
+  question: VenueQuestion,
+  catalog: GammaCatalog,
+  accountOf: (user: string) => VenueAccount | undefined,
+): Generator<undefined, string> {
   const { replay, nowMs, query } = question;
-  const limit = Math.min(numberIn(query, 'limit', WHOLE) ?? LIMIT_DEFAULT, LIMIT_MAX);
-  const offset = numberIn(query, 'offset', WHOLE) ?? 0;
-  // The venue's text; its maximum has changed several times.
-  if (offset > OFFSET_MAX) throw clobRefusal(400, `max historical activity offset of ${OFFSET_MAX} exceeded`);
+  const { limit, offset } = partIn(query);
   const conditionIds = idsIn(query, 'market', CONDITION_ID);
   const eventIds = idsIn(query, 'eventId', NUMERIC_ID);
   if (conditionIds.length > 0 && eventIds.length > 0) throw invalid('market');
@@ -76,7 +93,8 @@ function* trades(question: VenueQuestion, catalog: GammaCatalog): Generator<unde
   // To the end of that second.
   const toMs = Math.min(nowMs, (seconds('end') ?? Infinity) + 999);
   textIn(query, 'takerOnly', FLAG);
-  if (textIn(query, 'user', WALLET) !== undefined) return '[]';
+  const user = textIn(query, 'user', WALLET);
+  if (user !== undefined) return JSON.stringify(activity(question, user, accountOf(user), 'TRADE'));
   const markets = catalog.select(replay, { conditionIds, eventIds }, nowMs);
   const found: RecordedTrade[] = [];
   let left = offset;
@@ -87,6 +105,52 @@ function* trades(question: VenueQuestion, catalog: GammaCatalog): Generator<unde
     else if (found.push(trade) === limit) break;
   }
   return JSON.stringify(listedTrades(question, found).map(dataApiTrade));
+}
+
+/** `type`: only this one. */
+function activity(question: VenueQuestion, user: string, account: VenueAccount | undefined, type?: string): object[] {
+  const { query } = question;
+  const types = type === undefined ? listIn(query, 'type') : [type];
+  const conditionIds = idsIn(query, 'market', CONDITION_ID).map((id) => id.toLowerCase());
+  const side = parseTradeSide(textIn(query, 'side', /^(?:BUY|SELL)$/) ?? '');
+  const [fromS, toS] = [numberIn(query, 'start', SECONDS) ?? 0, numberIn(query, 'end', SECONDS) ?? Infinity];
+  const found = (account === undefined ? [] : activityOf(question, account, user)).filter((each) => {
+    const seconds = Math.floor(each.timestampMs / 1000);
+    return (
+      seconds >= fromS &&
+      seconds <= toS &&
+      (side === undefined || each.side === side) &&
+      (types.length === 0 || types.includes(each.type)) &&
+      (conditionIds.length === 0 || conditionIds.includes(each.conditionId.toLowerCase()))
+    );
+  });
+  if (query.get('sortDirection') === 'ASC') found.reverse();
+  return shownIn(query, found);
+}
+
+function positions(question: VenueQuestion, user: string, account: VenueAccount | undefined): object[] {
+  const { query } = question;
+  const conditionIds = idsIn(query, 'market', CONDITION_ID).map((id) => id.toLowerCase());
+  const least = numberIn(query, 'sizeThreshold', AMOUNT) ?? POSITION_MIN;
+  const found = (account === undefined ? [] : positionsOf(question, account, user)).filter(
+    ({ size, conditionId }) =>
+      size >= least && (conditionIds.length === 0 || conditionIds.includes(conditionId.toLowerCase())),
+  );
+  return shownIn(query, found);
+}
+
+/** The part of a list that `limit` and `offset` select. */
+function shownIn(query: URLSearchParams, list: readonly { readonly shown: object }[]): object[] {
+  const { limit, offset } = partIn(query);
+  return list.slice(offset, offset + limit).map(({ shown }) => shown);
+}
+
+function partIn(query: URLSearchParams): { readonly limit: number; readonly offset: number } {
+  const limit = Math.min(numberIn(query, 'limit', WHOLE) ?? LIMIT_DEFAULT, LIMIT_MAX);
+  const offset = numberIn(query, 'offset', WHOLE) ?? 0;
+  // The venue's text; its maximum has changed several times.
+  if (offset > OFFSET_MAX) throw clobRefusal(400, `max historical activity offset of ${OFFSET_MAX} exceeded`);
+  return { limit, offset };
 }
 
 /** The trades of a side, and of at least an amount of shares (TOKENS) or of money (CASH). */

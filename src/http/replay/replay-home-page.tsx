@@ -114,7 +114,7 @@ function ReplayList({ shown }: { readonly shown: readonly ShownReplay[] }) {
 }
 
 function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
-  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded } = replay;
+  const { id, isFirst, state, now, from, to, speed, coins, markets, clients, traded, paper, accounts } = replay;
   return (
     <section class="card" data-replay={`${id} ${state} ${speed}`}>
       <h3 class="row">
@@ -129,6 +129,7 @@ function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
           Markets: `${countText(markets, 'market')} of ${coins.join(', ')}`,
           'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
           Clients: <span data-fact="clients">{clients}</span>,
+          ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
         }}
       />
       <div class="row steer">

@@ -1,14 +1,16 @@
 import { Type } from 'typebox';
+import { countText } from '../../domain/count-text.ts';
+import type { PaperAccount } from '../../paper/paper-account.ts';
 import type { Replay } from '../../replay/replay.ts';
-import type { Replays } from '../../replay/replays.ts';
 import type { HomePage } from '../docs/site.ts';
 import { personalPageHeaders } from '../pages/page-headers.ts';
 import { originOf } from '../request-origin.ts';
 import { prefersHtml } from '../response/accept.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { accountSummary } from './account-resource.ts';
 import { examplePath, tradedMarkets } from './example-path.ts';
 import { type ReplayAddresses, type ReplayCommands, replayHomePage } from './replay-home-page.tsx';
-import { NAMED_MAX, replayResource, ShownReplay } from './replay-resource.ts';
+import { NAMED_MAX, type ReplaysAndDesks, replayResource, ShownReplay } from './replay-resource.ts';
 
 const TARDIS_EXAMPLE_MS = 60_000;
 const DESCRIPTION =
@@ -53,10 +55,14 @@ const LINKS = { docs: '/docs', openapi: '/openapi.json', llms: '/llms.txt', heal
  * `/` of a process that replays: a page for people, JSON for programs. Where keys are needed it has the addresses only, because
  * the replays themselves are for callers with a key.
  */
-export function replayHome(version: string, replays: Replays, needsKeys: boolean): HomePage {
+export function replayHome(
+  version: string,
+  { needsKeys, ...deps }: ReplaysAndDesks & { readonly needsKeys: boolean },
+): HomePage {
+  const { replays } = deps;
   const answer = (request: Request, set: ResponseSettings) => {
     const origin = originOf(request);
-    const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(replays, replay));
+    const shown = needsKeys ? undefined : replays.list().map((replay) => shownReplay(deps, replay));
     const headers = { ...NO_STORE, vary: 'Accept' };
     if (prefersHtml(request.headers.get('accept') ?? '')) {
       const commands = needsKeys ? keyedCommands(origin) : openCommands(origin, replays.list()[0]);
@@ -78,10 +84,20 @@ export function replayHome(version: string, replays: Replays, needsKeys: boolean
   return { answer, schema: ReplayHome };
 }
 
-function shownReplay(replays: Replays, replay: Replay): ShownReplay {
+function shownReplay(deps: ReplaysAndDesks, replay: Replay): ShownReplay {
   const { archive } = replay;
   const traded = archive.database.readShared(() => tradedMarkets(replay).take(NAMED_MAX).toArray());
-  return { ...replayResource(replays, replay), traded: traded.map(({ slug, conditionId }) => slug ?? conditionId) };
+  const accounts = deps.desks.of(replay)?.accounts().slice(-NAMED_MAX) ?? [];
+  return {
+    ...replayResource(deps, replay),
+    traded: traded.map(({ slug, conditionId }) => slug ?? conditionId),
+    accounts: accounts.map(accountLine),
+  };
+}
+
+function accountLine(account: PaperAccount): string {
+  const { address, cash, realised, openOrders, orders } = accountSummary(account);
+  return `${address}: ${cash} dollars, ${realised} realised, ${openOrders} of ${countText(orders, 'order')} open`;
 }
 
 /** Commands to copy; each works without a change. */

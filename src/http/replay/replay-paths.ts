@@ -3,6 +3,7 @@ import type { ClockReading } from '../../domain/rate-window.ts';
 import { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
+import type { PaperDesks } from '../../trading/paper-desks.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { binanceController } from './binance.ts';
 import { dataApiController } from './data-api.ts';
@@ -14,6 +15,8 @@ import { siteController } from './site.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import type { VenueDeps } from './venue-answer.ts';
+import { VenueDesks } from './venue-desks.ts';
+import { venueOrdersController } from './venue-orders.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
 
@@ -22,6 +25,8 @@ const REPLAY_PREFIX = '/replays/:replay';
 /** The replays of a process, and whether a key is needed for them. */
 export interface ReplayDeps {
   readonly replays: Replays;
+  /** The accounts of those that have some. */
+  readonly desks: PaperDesks;
   readonly sockets: Sockets;
   /** True if every request needs a key whose tier grants `replay`. If not, only this machine may be able to connect. */
   readonly needsKeys: boolean;
@@ -47,7 +52,7 @@ export interface ReplayPathsDeps extends ReplayDeps {
  *   tardis-machine's   each request replays the archive by itself
  */
 export function replayPaths(deps: ReplayPathsDeps) {
-  const { archive, replays, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
+  const { archive, replays, desks, sockets, accessDeps, clocks, v1, logCut, isDraining } = deps;
   const { plugin, keyIdOf, isKey, mayListen } = callerPlugin(accessDeps);
   const queueOf = (request: Request) => replays.queue.of(keyIdOf(request));
   // tardis-machine's paths replay the whole archive.
@@ -57,15 +62,17 @@ export function replayPaths(deps: ReplayPathsDeps) {
     ...{ replays, sockets, monotonicMs, queueOf, keyIdOf },
     mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
   };
-  const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf };
+  const venueDesks = new VenueDesks(desks, sockets.failed);
+  const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf, desks: venueDesks };
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params, request }) =>
       refuseWithoutAccess(caller, scopeOf(replays.findFor(replayIn(params), keyIdOf(request)))),
     )
-    .use(venueSocketController(socketDeps))
+    .use(venueSocketController(socketDeps, venueDesks))
     .use(binanceController(socketDeps, archive))
     .use(venueRestController(venueDeps))
+    .use(venueOrdersController(venueDeps))
     .use(gammaController(venueDeps))
     .use(dataApiController(venueDeps))
     .use(siteController(venueDeps));
@@ -87,5 +94,5 @@ export function replayPaths(deps: ReplayPathsDeps) {
     .use(ofReplay)
     .use(ofArchive)
     .use(new Elysia({ prefix: REPLAY_PREFIX }).use(ofReplay).use(v1))
-    .use(replaysController(replays, plugin, isKey));
+    .use(replaysController({ replays, desks }, plugin, isKey));
 }

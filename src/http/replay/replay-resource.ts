@@ -4,14 +4,20 @@ import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantText, isInstant, parseInstant } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
+import { MICROS, microsOf, microsText } from '../../paper/micros.ts';
+import { QUEUES } from '../../paper/paper-market.ts';
 import { parsedJson } from '../../record/fields.ts';
 import { MIRROR_MODES } from '../../replay/market-state.ts';
 import { GAP_MODES, type Replay, type ReplayOptions } from '../../replay/replay.ts';
 import { SPEED_MAX, SPEED_MIN } from '../../replay/replay-clock.ts';
 import type { Replays } from '../../replay/replays.ts';
+import type { PaperDesk } from '../../trading/paper-desk.ts';
+import type { PaperDesks } from '../../trading/paper-desks.ts';
+import { DEFAULT_RULES, DELAY_MS_MAX, type PaperRules } from '../../trading/paper-rules.ts';
 import { INSTANT_PATTERN } from '../parameters/instant-pattern.ts';
 
 const NAMES_MAX = 1000;
+const CASH_MAX = 1_000_000_000;
 
 const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
   description: 'Playback speed, 0.1 to 1000: 1 is real time; max: as fast as its clients read.',
@@ -43,6 +49,40 @@ const Loop = Type.Boolean({
   description: 'true: a rebased replay begins again with the next window when it ends; false: it stays at its end.',
 });
 
+const Cash = Type.Number({
+  minimum: 0,
+  maximum: CASH_MAX,
+  description: `The dollars of each account at first, up to ${CASH_MAX} with up to 6 decimals.`,
+});
+const Delay = (description: string) => Type.Integer({ minimum: 0, maximum: DELAY_MS_MAX, description });
+const Latency = Delay('Milliseconds from sending an order or a cancel to its arrival at the venue.');
+const TakerDelay = Type.Union([Type.Literal('venue'), Delay('Milliseconds.')], {
+  description:
+    'The milliseconds for which orders that would match are held; venue: as long as at the venue when the window of the market began.',
+});
+const Fees = Type.Union([Type.Literal('venue'), Type.Literal('none')], {
+  description: 'venue: takers pay the recorded fees, else those that the venue published for that day; none: no fees.',
+});
+const QueueRule = Type.Union(
+  QUEUES.map((queue) => Type.Literal(queue)),
+  {
+    description:
+      'The recorded shares at its price that are ahead of an order when it begins to rest: behind all of them, mid: half of them, front: none.',
+  },
+);
+
+const PaperResource = Type.Object(
+  {
+    cash: Type.String({ description: 'The dollars of each account at first.' }),
+    latency: Latency,
+    takerDelay: TakerDelay,
+    fees: Fees,
+    queue: QueueRule,
+    accounts: Type.Integer({ minimum: 0, description: 'The number of its accounts.' }),
+  },
+  { $id: 'PaperSettings', description: 'The settings of the accounts of a replay.' },
+);
+
 export const ReplayResource = Type.Object(
   {
     id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Its name in paths.' }),
@@ -71,6 +111,7 @@ export const ReplayResource = Type.Object(
         'The number of its markets with asset ids that were not recorded. The venue’s interfaces have stand-ins for these, which begin with 1 and 16 zeros.',
     }),
     clients: Type.Integer({ minimum: 0, description: 'The number of sockets that are connected to it.' }),
+    paper: Type.Union([PaperResource, Type.Null()], { description: 'Its accounts; null if it takes no orders.' }),
     paths: Type.Object(
       {
         rest: Type.String({ description: 'The venue’s REST interface.' }),
@@ -112,6 +153,14 @@ export const ReplayRequest = Type.Partial(
     rebase: Rebase,
     loop: Loop,
     paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
+    paper: Type.Boolean({
+      description: 'true: it takes orders; the five fields that follow are about their accounts.',
+    }),
+    cash: Cash,
+    latency: Latency,
+    takerDelay: TakerDelay,
+    fees: Fees,
+    queue: QueueRule,
   }),
   { $id: 'ReplayRequest', additionalProperties: false, description: 'The selection and the clock of a new replay.' },
 );
@@ -139,7 +188,13 @@ export const ReplayChange = Type.Partial(
   },
 );
 
-export function replayResource(replays: Replays, replay: Replay): ReplayResource {
+/** The replays of a process, and the accounts of those that have some. */
+export interface ReplaysAndDesks {
+  readonly replays: Replays;
+  readonly desks: PaperDesks;
+}
+
+export function replayResource({ replays, desks }: ReplaysAndDesks, replay: Replay): ReplayResource {
   const { id, clock, options, coins, marketCount, simulatedCoins, standIns } = replay;
   return {
     id,
@@ -160,6 +215,7 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
     simulated: [...simulatedCoins],
     standIns,
     clients: replay.clients,
+    paper: paperResource(desks.of(replay)),
     paths: {
       rest: `/replays/${id}`,
       socket: `/replays/${id}/ws/market`,
@@ -170,10 +226,45 @@ export function replayResource(replays: Replays, replay: Replay): ReplayResource
   };
 }
 
-/** Reads a body that creates a replay: its options, and whether its clock starts paused. Throws 'invalid-parameter'. */
-export function replayRequestIn(text: string): { readonly options: ReplayOptions; readonly isPaused: boolean } {
+function paperResource(desk: PaperDesk | undefined): ReplayResource['paper'] {
+  if (desk === undefined) return null;
+  const { cash, latencyMs, takerDelayMs, fees, queue } = desk.rules;
+  const settings = { cash: microsText(cash), latency: latencyMs, takerDelay: takerDelayMs, fees, queue };
+  return { ...settings, accounts: desk.accounts().length };
+}
+
+/** A body that creates a replay. */
+interface ReplayAsked {
+  readonly options: ReplayOptions;
+  readonly isPaused: boolean;
+  /** Undefined: it takes no orders. */
+  readonly paper: PaperRules | undefined;
+}
+
+/** Reads a body that creates a replay. Throws 'invalid-parameter'. */
+export function replayRequestIn(text: string): ReplayAsked {
   const asked = bodyOf(ReplayRequest, text);
-  return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false };
+  return { options: replayOptionsOf(asked), isPaused: asked.paused ?? false, paper: paperRulesOf(asked) };
+}
+
+/** The settings of a replay's accounts; undefined if it takes no orders. Throws 'invalid-parameter'. */
+export function paperRulesOf({ paper, cash, latency, takerDelay, fees, queue }: AskedReplay): PaperRules | undefined {
+  const given = Object.entries({ cash, latency, takerDelay, fees, queue }).filter(([, value]) => value !== undefined);
+  if (paper !== true) {
+    if (given.length === 0) return undefined;
+    const names = given.map(([name]) => (name === 'takerDelay' ? 'taker delay' : name)).join(', ');
+    throw new DomainError('invalid-parameter', `only accounts have these settings: ${names}: add paper`);
+  }
+  const dollars = cash === undefined ? DEFAULT_RULES.cash : microsOf(cash);
+  if (cash !== undefined && (dollars <= 0 || dollars / MICROS !== cash))
+    throw new DomainError('invalid-parameter', 'the cash must be more than 0 dollars, with at most 6 decimals');
+  return {
+    cash: dollars,
+    latencyMs: latency ?? DEFAULT_RULES.latencyMs,
+    takerDelayMs: takerDelay ?? DEFAULT_RULES.takerDelayMs,
+    fees: fees ?? DEFAULT_RULES.fees,
+    queue: queue ?? DEFAULT_RULES.queue,
+  };
 }
 
 /** A replay's options. Throws 'invalid-parameter'. */
@@ -212,8 +303,8 @@ export function replayChangeIn(text: string): ClockChange {
   return { ...change, nowMs: instantIn('now', now) };
 }
 
-/** An empty body is an empty object. */
-function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
+/** Reads a body; an empty one is an empty object. Throws 'invalid-parameter'. */
+export function bodyOf<T extends TSchema>(schema: T, text: string): Static<T> {
   const body = text.trim() === '' ? {} : parsedJson(text);
   if (Value.Check(schema, body)) return body;
   const name = Value.Errors(schema, body).First()?.path.split('/')[1] ?? '';
@@ -236,7 +327,7 @@ function instantIn(name: string, given: string | number | undefined): InstantMs 
   );
 }
 
-/** Maximum number of markets that are named for each replay; the list of markets has all. */
+/** Maximum number of markets, and of accounts, that are named for each replay; their lists have all. */
 export const NAMED_MAX = 8;
 
 export const ShownReplay = Type.Object(
@@ -246,7 +337,11 @@ export const ShownReplay = Type.Object(
       maxItems: NAMED_MAX,
       description: 'Slugs or conditionIds of markets that are traded at its clock.',
     }),
+    accounts: Type.Array(Type.String(), {
+      maxItems: NAMED_MAX,
+      description: 'The accounts that were used last, a line each: address, dollars, profit or loss, open orders.',
+    }),
   },
-  { $id: 'ShownReplay', description: 'A replay, and names of markets that are traded at its clock.' },
+  { $id: 'ShownReplay', description: 'A replay, with markets that are traded at its clock and its accounts.' },
 );
 export type ShownReplay = Static<typeof ShownReplay>;

@@ -2,19 +2,21 @@ import { Elysia, t } from 'elysia';
 import { Type } from 'typebox';
 import { DomainError } from '../../domain/errors.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { REPLAYS_MAX, type Replays } from '../../replay/replays.ts';
+import { REPLAYS_MAX } from '../../replay/replays.ts';
 import { dataOf, described } from '../openapi/described.ts';
 import type { RefusalName } from '../openapi/refusals.ts';
 import { PATH } from '../parameters/path.ts';
 import { keyIdOf } from '../plugins/access.ts';
 import type { Caller } from '../plugins/authentication.ts';
 import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { paperAccountsController } from './paper-accounts.ts';
 import { type CallerPlugin, mayAccess, refuseWithoutAccess, scopeOf } from './replay-access.ts';
 import {
   type ClockChange,
   ReplayChange,
   ReplayRequest,
   ReplayResource,
+  type ReplaysAndDesks,
   replayChangeIn,
   replayRequestIn,
   replayResource,
@@ -46,9 +48,14 @@ const DESCRIBED = {
  * Lists, creates, steers and stops the replays of this process. A key's own are for that key only; all keys may read those of the process.
  * Replays that the key may not access are not listed. `isKey`: see callerPlugin.
  */
-export function replaysController(replays: Replays, authentication: CallerPlugin, isKey: (keyId: string) => boolean) {
+export function replaysController(
+  deps: ReplaysAndDesks,
+  authentication: CallerPlugin,
+  isKey: (keyId: string) => boolean,
+) {
+  const { replays, desks } = deps;
   const answer = (set: ResponseSettings, replay: Replay, headers = {}, status = 200) =>
-    respondJson(set, { data: replayResource(replays, replay) }, { ...NO_STORE, ...headers }, status);
+    respondJson(set, { data: replayResource(deps, replay) }, { ...NO_STORE, ...headers }, status);
   const found = (caller: Caller, id: string) => {
     const replay = replays.findFor(id, keyIdOf(caller));
     refuseWithoutAccess(caller, scopeOf(replay));
@@ -72,7 +79,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
       REPLAYS,
       ({ caller, set }) => {
         const seen = replays.listFor(keyIdOf(caller)).filter((replay) => mayAccess(caller, scopeOf(replay)));
-        const data = seen.map((replay) => replayResource(replays, replay));
+        const data = seen.map((replay) => replayResource(deps, replay));
         return respondJson(set, { data }, NO_STORE);
       },
       {
@@ -89,7 +96,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
     .post(
       REPLAYS,
       async ({ caller, request, set }) => {
-        const { options, isPaused } = replayRequestIn(await request.text());
+        const { options, isPaused, paper } = replayRequestIn(await request.text());
         stopOrphans();
         const replay = replays.create(options, keyIdOf(caller));
         try {
@@ -98,6 +105,7 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           replays.stop(replay.id);
           throw error;
         }
+        if (paper !== undefined) desks.open(replay, paper);
         if (!isPaused) replay.resume();
         return answer(set, replay, { location: `${REPLAYS}/${replay.id}` }, 201);
       },
@@ -168,7 +176,8 @@ export function replaysController(replays: Replays, authentication: CallerPlugin
           answers: { 204: 'The replay is stopped.' },
         }),
       },
-    );
+    )
+    .use(paperAccountsController({ found, owned, deskOf: (replay) => desks.existing(replay) }, authentication));
 }
 
 /** Reads a form of the page at `/`, which is for people where no key is needed: a replay, and fields of a ReplayChange. */

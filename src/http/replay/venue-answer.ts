@@ -7,6 +7,7 @@ import { replayIn } from '../plugins/access.ts';
 import { hostNameOf } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
+import type { VenueDesks } from './venue-desks.ts';
 
 /** The dependencies of every answer in the venue's format. */
 export interface VenueDeps {
@@ -15,6 +16,7 @@ export interface VenueDeps {
   readonly catalog: GammaCatalog;
   /** The queue in which the work of a request waits for its turn. */
   readonly queueOf: (request: Request) => WorkQueue;
+  readonly desks: VenueDesks;
 }
 
 export interface VenueContext {
@@ -92,6 +94,19 @@ export async function answerInTurns(
       if (context.request.signal.aborted) return sent(context, '');
       await queue.next();
     }
+  } catch (error) {
+    return refused(context, error);
+  }
+}
+
+/** The same for an answer that waits for the replay; it reads the archive by itself. */
+export async function answerLater(
+  replays: Replays,
+  context: VenueContext,
+  answer: (question: VenueQuestion) => Promise<string>,
+): Promise<Response> {
+  try {
+    return sent(context, await answer(questionOf(replays, context)));
   } catch (error) {
     return refused(context, error);
   }

@@ -4,8 +4,8 @@ import type { StoredMarket } from '../../store/markets.ts';
 import { clobMarketInfo, simplifiedMarket, venueMarket } from '../../venue/clob-market-writer.ts';
 import { clobRefusal, type VenueQuestion, type VenueRefusal } from './venue-answer.ts';
 
-/** Markets on one page of the CLOB's lists. */
-const PAGE_MARKETS = 100;
+/** On one page of the CLOB's lists. */
+const PAGE_ITEMS = 100;
 /** The venue's cursors are numbers in base64; this one, -1, marks the end. */
 const LAST_CURSOR = 'LTE=';
 const CURSOR_DIGITS = /^\d{1,9}$/;
@@ -15,15 +15,21 @@ export type MarketList = '' | 'simplified-' | 'sampling-' | 'sampling-simplified
 
 /** A page of `/markets` or a similar list; `next_cursor` selects the next page. */
 export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, list: MarketList): string {
-  const from = offsetIn(query.get('next_cursor'));
   const listed = catalog.select(replay, {}, nowMs);
   const wanted = list.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = list.endsWith('simplified-') ? simplifiedMarket : venueMarket;
-  const keys = wanted.slice(from, from + PAGE_MARKETS);
-  const data = keys.map(({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
+  const page = pageAt(query, wanted);
+  const data = page.data.map(({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
+  return JSON.stringify({ ...page, data });
+}
+
+/** The page of a list that `next_cursor` selects, in the CLOB's form. */
+export function pageAt<T>(query: URLSearchParams, list: readonly T[]) {
+  const from = offsetIn(query.get('next_cursor'));
+  const data = list.slice(from, from + PAGE_ITEMS);
   const next = from + data.length;
-  const next_cursor = next < wanted.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
-  return JSON.stringify({ limit: PAGE_MARKETS, count: data.length, next_cursor, data });
+  const next_cursor = next < list.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
+  return { limit: PAGE_ITEMS, count: data.length, next_cursor, data };
 }
 
 /** `/markets/{condition_id}`. */

@@ -6,6 +6,7 @@ interface Shown {
   readonly now: string;
   readonly clients: number;
   readonly traded: readonly string[];
+  readonly accounts: readonly string[];
 }
 
 const PERIOD_MS = 1000;
@@ -17,10 +18,12 @@ async function follow(): Promise<void> {
   const answer = await fetch('/', { headers: { accept: 'application/json' } });
   const { replays = [] } = (await answer.json()) as { replays?: readonly Shown[] };
   if (replays.map(keyOf).join() !== cards.map(({ dataset }) => dataset.replay).join()) return location.reload();
-  for (const [index, { now, clients, traded }] of replays.entries()) {
-    const texts = { now, clients: String(clients), traded: traded.join(', ') || 'none' };
-    for (const [name, text] of Object.entries(texts)) {
-      cards[index]!.querySelector(`[data-fact=${name}]`)!.textContent = text;
+  for (const [index, { now, clients, traded, accounts }] of replays.entries()) {
+    const listed = { traded: traded.join(', ') || 'none', accounts: accounts.join('\n') || 'none' };
+    for (const [name, text] of Object.entries({ now, clients: String(clients), ...listed })) {
+      // Replays without --paper have no accounts.
+      const fact = cards[index]!.querySelector(`[data-fact=${name}]`);
+      if (fact !== null) fact.textContent = text;
     }
     // A field keeps what somebody wrote into it: its default is not its value any more.
     cards[index]!.querySelector<HTMLInputElement>('[name=now]')!.defaultValue = now;

@@ -25,7 +25,10 @@ test('a process that replays serves its own document: that of a service, and the
   ];
   // A process that replays has no usage.
   const shared = service.filter((path) => !/^\/v1\/(?:account|billing\/(?!tiers$))/.test(path));
-  expect(own.sort()).toEqual([...shared, REPLAYS, `${REPLAYS}/{replay}`].sort());
+  const accounts = ['', '/{address}', '/{address}/events', '/{address}/merge'].map(
+    (end) => `${REPLAYS}/{replay}/accounts${end}`,
+  );
+  expect(own.sort()).toEqual([...shared, REPLAYS, `${REPLAYS}/{replay}`, ...accounts].sort());
   const text = await (await replaying.get('/llms.txt')).text();
   for (const [path, item] of Object.entries(pathsOf(served))) {
     if (!path.startsWith('/v1/')) continue;

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { formatInstant } from '../../../src/domain/instant.ts';
+import { DEFAULT_RULES } from '../../../src/trading/paper-rules.ts';
 import { importRecords } from '../../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
 import { EVERYTHING, startReplaying } from './replaying.ts';
@@ -49,6 +50,22 @@ test('the page of a process that replays names its replays, their clocks and the
   replay.clock.seek(START_MS + 650_000);
   const later = await (await replaying.ask('GET', '/', undefined, PAGE)).text();
   expect(later).toContain(`<code data-fact="traded">${LATER.slug}</code>`);
+});
+
+test('The page / of a replay with --paper lists its accounts, with their dollars and open orders.', async () => {
+  await using replaying = await startReplaying(fill);
+  const { desks, replays, archive } = replaying;
+  const desk = desks.open(replays.create(EVERYTHING), { ...DEFAULT_RULES, latencyMs: 0, takerDelayMs: 0 });
+  const page = async () => await (await replaying.ask('GET', '/', undefined, PAGE)).text();
+  expect(await page()).toContain('<code data-fact="accounts">none</code>');
+  const account = desk.account(`0x${'ab'.repeat(20)}`);
+  await desk.send(account, archive.markets.named(SLUG)[0]!, {
+    ...{ id: 'a', outcome: 'up', side: 'buy', type: 'GTC', price: 0.4, amount: 5_000_000 },
+    ...{ isPostOnly: false, expirationMs: undefined },
+  });
+  const line = `${account.address}: 1000 dollars, 0 realised, 1 of 1 order open`;
+  expect(await page()).toContain(`<code data-fact="accounts">${line}</code>`);
+  expect(await (await replaying.get('/')).json()).toMatchObject({ replays: [{ accounts: [line] }] });
 });
 
 test('programs get the same as JSON', async () => {

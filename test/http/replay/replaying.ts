@@ -5,6 +5,7 @@ import { Sockets } from '../../../src/http/replay/socket.ts';
 import type { ReplayOptions } from '../../../src/replay/replay.ts';
 import { Replays } from '../../../src/replay/replays.ts';
 import type { Archive } from '../../../src/store/archive.ts';
+import { PaperDesks } from '../../../src/trading/paper-desks.ts';
 import { NOW_MS, temporaryArchive } from '../../support/archive.ts';
 
 /** A process that replays, on a free port. Its time passes only when a test moves it. */
@@ -43,6 +44,7 @@ export async function startReplaying(
   const wallMs = () => NOW_MS + passedMs;
   const replays = new Replays(archive, { monotonicMs, wallMs });
   const sockets = new Sockets(socketsMax, (line) => log.push(line));
+  const desks = new PaperDesks(replays, { monotonicMs, failed: sockets.failed });
   const app = createApp({
     archive,
     registry,
@@ -51,7 +53,7 @@ export async function startReplaying(
     isDraining: () => false,
     logError: (line) => log.push(line),
     edge,
-    replay: { replays, sockets, needsKeys },
+    replay: { replays, desks, sockets, needsKeys },
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });
   const origin = `http://127.0.0.1:${app.server!.port}`;
@@ -65,6 +67,7 @@ export async function startReplaying(
     archive,
     registry,
     replays,
+    desks,
     sockets,
     origin,
     log,

@@ -95,6 +95,7 @@ describe('a replay', () => {
       markets: 2,
       standIns: 0,
       clients: 0,
+      paper: null,
       paths: {
         rest: `/replays/${replay.id}`,
         socket: `/replays/${replay.id}/ws/market`,

@@ -56,6 +56,12 @@ export class BotNetwork implements Disposable {
     return body;
   }
 
+  /** Sends a request to the CLOB, whose refusals are answers to bots. */
+  async clob(method: string, path: string, body: string | undefined, headers: Readonly<Record<string, string>>) {
+    const { status, text } = await this.#ask(`https://clob.polymarket.com${path}`, method, body, headers);
+    return { status, body: JSON.parse(text) };
+  }
+
   /** Opens a socket and sends its first messages; throws the status of a refusal. */
   async socket(url: string, ...first: readonly unknown[]): Promise<Feed> {
     const { hostname, host, pathname, search } = new URL(url);
@@ -98,11 +104,16 @@ export class BotNetwork implements Disposable {
     return promise;
   }
 
-  #ask(url: string): Promise<{ readonly status: number; readonly text: string }> {
+  #ask(
+    url: string,
+    method = 'GET',
+    body?: string,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly status: number; readonly text: string }> {
     const { hostname, host, pathname, search } = new URL(url);
     const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
     const asked = request(
-      { ...this.#resolved(hostname), path: `${pathname}${search}`, headers: { host } },
+      { ...this.#resolved(hostname), method, path: `${pathname}${search}`, headers: { ...headers, host } },
       (answer) => {
         let text = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => {
@@ -112,7 +123,7 @@ export class BotNetwork implements Disposable {
       },
     );
     asked.once('error', reject);
-    asked.end();
+    asked.end(body);
     return promise;
   }
 

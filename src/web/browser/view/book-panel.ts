@@ -3,6 +3,8 @@ import { decimalPlaces } from '../../../domain/decimal.ts';
 import type { HeatMap } from '../../../domain/heat-map.ts';
 import type { Outcome } from '../../../domain/outcome.ts';
 import { TRADE_SIDES, type TradeSide } from '../../../domain/trade.ts';
+import type { PageColours } from '../page-colours.ts';
+import type { OwnOrder } from './own-orders.ts';
 import { type BandFrame, plotBand } from './plot-band.ts';
 import { midLines } from './plot-lines.ts';
 import type { Span } from './span.ts';
@@ -12,6 +14,7 @@ export interface PanelLines {
   /** The midpoints of its books; undefined: not drawn. */
   readonly midpoints: HeatMap | undefined;
   readonly trades: HeatMap | undefined;
+  readonly own: readonly OwnOrder[];
 }
 
 interface PanelSettings {
@@ -49,6 +52,7 @@ export class BookPanel {
         })),
       ],
       data: [[], [], [], [], [], []],
+      drawOver: (plot) => this.#drawOwn(plot, outcome, frame.colours),
     });
   }
 
@@ -60,6 +64,21 @@ export class BookPanel {
     const [times, mids] = midLines(lines.midpoints);
     // The bubbles have values of their own.
     this.plot.setData([times, mids, mids, mids, mids, mids], false);
+  }
+
+  /** A triangle for each own fill, upwards for one that buys, and a diamond for each open order where it last changed. */
+  #drawOwn({ ctx, bbox, valToPos }: uPlot, outcome: Outcome, { bid, ask }: PageColours): void {
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const order of this.#lines?.own ?? []) {
+      if (order.outcome !== outcome) continue;
+      const [colour, mark] = order.side === 'buy' ? [bid, '▲'] : [ask, '▼'];
+      ctx.fillStyle = colour;
+      ctx.fillText(order.isOpen ? '◆' : mark, valToPos(order.atMs, 'x', true), valToPos(order.price, 'price', true));
+    }
+    ctx.restore();
   }
 
   /** A bubble for each column with trades of a side, from the lowest to the highest price: its width grows with the root of the shares. */

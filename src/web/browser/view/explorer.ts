@@ -8,6 +8,7 @@ import { LadderFeed } from './ladder-feed.ts';
 import { exportedRecording, LocalRecording } from './local-recording.ts';
 import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
+import { type OwnOrder, ownOrders } from './own-orders.ts';
 import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
 import { ReferenceFeed, type ReferencePrices, shownReference } from './reference-prices.ts';
@@ -66,6 +67,8 @@ export class Explorer {
   readonly #settings: ExplorerSettings;
   readonly #shown: Signal<ShownMarket | undefined> = signal(undefined);
   readonly #notice: Signal<Notice | undefined> = signal(undefined);
+  /** The fills and open orders of the accounts of a replay. */
+  readonly own: Signal<readonly OwnOrder[]> = signal([]);
   /** Counts the states of the market that were loaded. */
   readonly #epoch = signal(0);
   readonly #reader: MarketReader;
@@ -321,6 +324,8 @@ export class Explorer {
     const read = await this.#reader.read(signal);
     const shown = this.#shown.value;
     if (shown !== undefined) this.#shown.value = { ...shown, ...read };
+    const clock = this.clock?.shown.value;
+    if (clock?.paper) this.own.value = await ownOrders(this.connection, clock.id, read.market.conditionId, signal);
   }
 
   /** Shows why something could not be loaded. A request that the page aborted needs no explanation. */

@@ -1,6 +1,7 @@
 import type { Level, Snapshot } from '../../../client/segment-reader.ts';
 import { decimalPlaces, runningSums } from '../../../domain/decimal.ts';
 import { spreadOf } from '../../../domain/quote.ts';
+import type { OwnOrder } from './own-orders.ts';
 
 interface LadderContent {
   readonly outcome: string;
@@ -8,12 +9,14 @@ interface LadderContent {
   readonly snapshot: Snapshot | undefined;
   /** Why the book of the instant is not known; undefined: it is. */
   readonly unknown: string | undefined;
+  /** Those of the accounts of a replay; they are not in the book. */
+  readonly own: readonly OwnOrder[];
 }
 
 type Texts = Readonly<Record<'prices' | 'shares', Intl.NumberFormat>>;
 
 /** A book: asks above bids, the best prices in the middle. */
-export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
+export function Ladder({ outcome, snapshot, unknown, own }: LadderContent) {
   const name = outcome === 'up' ? 'Up' : 'Down';
   const reason = unknown !== undefined && (
     <p class="quiet small">
@@ -61,6 +64,10 @@ export function Ladder({ outcome, snapshot, unknown }: LadderContent) {
         </tbody>
       </table>
       {reason}
+      {own.map(
+        ({ outcome: of, side, shares, price, isOpen }) =>
+          isOpen && of === outcome && <p>{`Open: ${side} ${shares} at ${price}`}</p>,
+      )}
     </>
   );
 }

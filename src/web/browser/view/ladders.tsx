@@ -33,7 +33,9 @@ export function Ladders({ explorer, shown }: MarketContent) {
         outcomesOf(ladders.query.choice).map((outcome) => {
           const snapshot = ladders.snapshots.find((one) => one.outcome === outcome);
           const unknown = coverage && unknownText(coverage, outcome, ladders.query.atMs, snapshot);
-          return <Ladder key={outcome} outcome={outcome} snapshot={snapshot} unknown={unknown} />;
+          return (
+            <Ladder key={outcome} outcome={outcome} snapshot={snapshot} unknown={unknown} own={explorer.own.value} />
+          );
         })
       ) : hasBooks(shown) ? (
         <p class="quiet">Loading the book …</p>

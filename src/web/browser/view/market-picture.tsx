@@ -22,8 +22,8 @@ export function MarketPicture({ explorer, shown, onPlot }: PictureContent) {
   const { state, playback } = shown;
   useEffect(() => {
     const element = area.current!;
-    const { loader, trades, coin, events } = explorer;
-    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events });
+    const { loader, trades, coin, events, own } = explorer;
+    const plot = new MarketPlot(picture.current!, { state, heatMaps: loader.heatMaps, trades, coin, events, own });
     made.value = plot;
     onPlot(plot);
     const stopMeasuring = effect(() => {

@@ -10,6 +10,7 @@ import { axisText, type CoinPrices, coinStrip } from './coin-strip.ts';
 import { type Palette, paletteOf, SHADES } from './heat-map-cells.ts';
 import { type CellFigures, cellAt, columnAt } from './heat-map-figures.ts';
 import type { LoadedHeatMaps } from './heat-map-loader.ts';
+import type { OwnOrder } from './own-orders.ts';
 import { perFrame } from './per-frame.ts';
 import { BAND_PADDING, type BandFrame, type PlotEvent } from './plot-band.ts';
 import { imbalanceLines, spreadLines } from './plot-lines.ts';
@@ -26,6 +27,7 @@ export interface PlotContent {
   readonly trades: ReadonlySignal<ReadonlyMap<Outcome, LoadedHeatMaps>>;
   readonly coin: ReadonlySignal<CoinPrices>;
   readonly events: ReadonlySignal<readonly PlotEvent[]>;
+  readonly own: ReadonlySignal<readonly OwnOrder[]>;
 }
 
 /** The part of the picture at the pointer. Its place is in CSS pixels of the plot. */
@@ -120,7 +122,7 @@ export class MarketPlot {
     this.#content = content;
     this.#resized.observe(element);
     this.#scheme.addEventListener('change', this.#restyle);
-    const { state, heatMaps, trades, coin, events } = content;
+    const { state, heatMaps, trades, coin, events, own } = content;
     const hasCoin = computed(() => state.layers.value.has('reference') && coin.value.isKnown);
     const draw = perFrame<void>(() => this.#draw());
     this.#stops = [
@@ -130,7 +132,7 @@ export class MarketPlot {
         draw();
       }),
       effect(() => {
-        void [heatMaps.value, trades.value, coin.value, events.value];
+        void [heatMaps.value, trades.value, coin.value, events.value, own.value];
         void [state.time.value, state.prices.value, state.scale.value, state.layers.value, state.contrast.value];
         draw();
         // The colours stay while the view moves: to find the range takes longer than to draw.
@@ -274,7 +276,7 @@ export class MarketPlot {
     const [first] = this.#panels;
     // The plot was removed before this frame.
     if (first === undefined) return;
-    const { state, heatMaps, trades, coin } = this.#content;
+    const { state, heatMaps, trades, coin, own } = this.#content;
     const [time, prices, layers] = [state.time.peek(), state.prices.peek(), state.layers.peek()];
     const loadedOf = (outcome: Outcome) => heatMaps.peek().get(outcome);
     this.#findRange(this.#panels.flatMap(({ outcome }) => finest(loadedOf(outcome), time) ?? []));
@@ -286,6 +288,7 @@ export class MarketPlot {
       books.lines = {
         midpoints: layers.has('mid') ? finest(loaded, time) : undefined,
         trades: layers.has('trades') ? finest(trades.peek().get(outcome), time) : undefined,
+        own: own.peek(),
       };
     }
     this.#drawStrips(finest(loadedOf(first.outcome), time), coin.peek().reference);

@@ -9,6 +9,8 @@ export interface ReplayClockJson {
   readonly state: 'running' | 'paused' | 'ended';
   readonly now: string;
   readonly speed: number | 'max';
+  /** Null: it takes no orders. */
+  readonly paper: object | null;
 }
 
 /** Time between two reads of the clock. A key has a limit of requests, and each read causes further ones for what is shown. */

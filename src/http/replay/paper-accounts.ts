@@ -1,0 +1,232 @@
+import { Elysia, t } from 'elysia';
+import { type Static, Type } from 'typebox';
+import { DomainError } from '../../domain/errors.ts';
+import { firstIndex } from '../../domain/first-index.ts';
+import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
+import { microsOf } from '../../paper/micros.ts';
+import type { PaperAccount } from '../../paper/paper-account.ts';
+import type { Replay } from '../../replay/replay.ts';
+import { EventResource, eventResource, type MarketNames } from '../../trading/event-resource.ts';
+import { ACCOUNTS_MAX, type PaperDesk } from '../../trading/paper-desk.ts';
+import { dataOf, described, listOf, orNull } from '../openapi/described.ts';
+import type { RefusalName } from '../openapi/refusals.ts';
+import { optional, parameter, parameters, queryIn } from '../parameters/parameter.ts';
+import { PATH } from '../parameters/path.ts';
+import { integer, QUERY } from '../parameters/query.ts';
+import type { Caller } from '../plugins/authentication.ts';
+import { searchOf } from '../request-target.ts';
+import { NO_STORE, type ResponseSettings, respond, respondJson } from '../response/response.ts';
+import { AccountResource, AccountSummary, accountResource, accountSummary } from './account-resource.ts';
+import type { CallerPlugin } from './replay-access.ts';
+import { bodyOf } from './replay-resource.ts';
+
+const ACCOUNTS = '/v1/replays/:replay/accounts';
+const ACCOUNT = `${ACCOUNTS}/:address`;
+const REPLAY_PATH = t.Object({ replay: PATH.replay });
+const ACCOUNT_PATH = t.Object({ replay: PATH.replay, address: PATH.address });
+const REFUSALS: readonly RefusalName[] = [
+  ...(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound'] as const),
+  ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
+];
+const EventPage = Type.Object(
+  {
+    data: listOf(EventResource, PAGE_LIMIT_MAX),
+    nextAfter: orNull(Type.Integer({ minimum: 1 }), 'after of the next page; null on the last page.'),
+  },
+  { $id: 'AccountEventPage', description: 'A page of the history of an account.' },
+);
+const Merge = Type.Object(
+  {
+    market: Type.String({ minLength: 1, description: 'The market, by conditionId or slug.' }),
+    shares: Type.Number({ exclusiveMinimum: 0, description: 'The number of pairs, with at most 6 decimals.' }),
+  },
+  { $id: 'PaperMerge', additionalProperties: false, description: 'Pairs of up and down that become a dollar each.' },
+);
+
+const NUMBER = integer(0, Number.MAX_SAFE_INTEGER);
+const EVENTS_QUERY = {
+  after: parameter(NUMBER, 'Only events with a larger id.', { default: 0 }),
+  limit: QUERY.limit,
+  from: QUERY.from,
+  to: QUERY.to,
+  market: optional(
+    { read: (text) => text, refusal: '', schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,200}$' } },
+    'Only events of this market, by conditionId or slug.',
+    'btc-updown-5m-1776808200',
+  ),
+  order: optional(
+    { read: (text) => text, refusal: '', schema: { type: 'string', pattern: '^.{1,200}$' } },
+    'Only events of the order with this id.',
+    `0x${'ab'.repeat(32)}`,
+  ),
+  fill: optional(NUMBER, 'Only the fill with this number.', 1),
+};
+
+interface AccountsDeps {
+  /** The replay of a request, which its key may access. Throws 'not-found' or 'forbidden'. */
+  readonly found: (caller: Caller, id: string) => Replay;
+  /** The same for a replay that the key may steer. */
+  readonly owned: (caller: Caller, id: string) => Replay;
+  readonly deskOf: (replay: Replay) => PaperDesk;
+}
+
+/** The accounts of the replays of this process. All answers are as of the clock's instant. */
+export function paperAccountsController({ found, owned, deskOf }: AccountsDeps, authentication: CallerPlugin) {
+  const caughtUp = async (replay: Replay) => {
+    const desk = deskOf(replay);
+    await desk.catchUp();
+    return desk;
+  };
+  const answer = (set: ResponseSettings, desk: PaperDesk, account: PaperAccount) =>
+    respondJson(set, { data: accountResource(desk, account) }, NO_STORE);
+  return new Elysia({ name: 'paper-accounts' })
+    .use(authentication)
+    .get(
+      ACCOUNTS,
+      async ({ caller, params, set }) => {
+        const desk = await caughtUp(found(caller, params.replay));
+        return respondJson(set, { data: desk.accounts().map(accountSummary) }, NO_STORE);
+      },
+      {
+        params: REPLAY_PATH,
+        detail: described('listAccounts', {
+          summary: 'Accounts of a replay',
+          description:
+            'The accounts that were used since the replay began or went back, in the order of their first use.',
+          answer: dataOf(
+            'PaperAccountList',
+            'Accounts.',
+            Type.Array(AccountSummary, { maxItems: ACCOUNTS_MAX, description: 'The accounts.' }),
+          ),
+          refusals: REFUSALS,
+        }),
+      },
+    )
+    .get(
+      ACCOUNT,
+      async ({ caller, params, set }) => {
+        const desk = await caughtUp(found(caller, params.replay));
+        return answer(set, desk, used(desk, params.address));
+      },
+      {
+        params: ACCOUNT_PATH,
+        detail: described('showAccount', {
+          summary: 'One account',
+          description: 'Its dollars, shares and open orders, and the rules of its markets with their sources.',
+          answer: dataOf('PaperAccountAnswer', 'One account.', AccountResource),
+          refusals: REFUSALS,
+        }),
+      },
+    )
+    .get(
+      `${ACCOUNT}/events`,
+      async ({ caller, params, query, set }) => {
+        const desk = await caughtUp(found(caller, params.replay));
+        const account = used(desk, params.address);
+        return respondJson(set, eventPage(desk, account, query), NO_STORE);
+      },
+      {
+        params: ACCOUNT_PATH,
+        query: parameters(EVENTS_QUERY),
+        transform: (context) => {
+          Object.assign(context.query, queryIn(searchOf(context.request), EVENTS_QUERY));
+        },
+        detail: described('accountEvents', {
+          summary: 'History of an account',
+          description:
+            'Everything that happened to the account, ascending, each fill with the record that caused it. from and to are inclusive. To get the next page, repeat the request with after = nextAfter.',
+          answer: EventPage,
+          refusals: REFUSALS,
+        }),
+      },
+    )
+    .post(
+      `${ACCOUNT}/merge`,
+      async ({ caller, params, request, set }) => {
+        const { market: name, shares } = bodyOf(Merge, await request.text());
+        const desk = deskOf(found(caller, params.replay));
+        const account = used(desk, params.address);
+        const { database, markets } = desk.replay.archive;
+        const market = database
+          .read(() => markets.named(name))
+          .find((one) => desk.replay.hasListed(one, desk.replay.clock.nowMs));
+        if (market === undefined)
+          throw new DomainError(
+            'not-found',
+            'this replay has no such market: give the conditionId or slug of one that is listed',
+          );
+        await desk.merge(account, market, microsOf(shares));
+        return answer(set, desk, account);
+      },
+      {
+        params: ACCOUNT_PATH,
+        parse: 'none',
+        detail: described('mergeShares', {
+          summary: 'Merge pairs of shares',
+          description:
+            'Makes a dollar of each pair of up and down, at once, as the venue’s contract does. 409: the account has fewer pairs that no order sells.',
+          body: { required: true, schema: Merge },
+          answer: dataOf('PaperMergeAnswer', 'The account after the merge.', AccountResource),
+          refusals: ['Conflict', ...REFUSALS],
+        }),
+      },
+    )
+    .delete(
+      ACCOUNT,
+      ({ caller, params, set }) => {
+        const desk = deskOf(owned(caller, params.replay));
+        used(desk, params.address);
+        desk.reset(params.address);
+        return respond(set, null, {}, 204);
+      },
+      {
+        params: ACCOUNT_PATH,
+        detail: described('resetAccount', {
+          summary: 'Reset an account',
+          description: 'Forgets its orders and history; at its next use it has the first cash again.',
+          answers: { 204: 'The account is reset.' },
+          refusals: REFUSALS,
+        }),
+      },
+    );
+}
+
+function used(desk: PaperDesk, address: string): PaperAccount {
+  const account = desk.find(address);
+  if (account !== undefined) return account;
+  throw new DomainError(
+    'not-found',
+    `this replay has no account of this address: '/v1/replays/${desk.replay.id}/accounts' lists them`,
+  );
+}
+
+interface EventsAsked {
+  readonly after: number;
+  readonly limit: number;
+  readonly from?: number;
+  readonly to?: number;
+  readonly market?: string;
+  readonly order?: string;
+  readonly fill?: number;
+}
+
+/** The events ascend by time. */
+function eventPage(desk: PaperDesk, { events }: PaperAccount, asked: EventsAsked): Static<typeof EventPage> {
+  const { from = 0, to = Infinity, market, order, fill } = asked;
+  const namesOf = (key: number) => desk.traded(key)!.market;
+  const first = firstIndex(events.length, (index) => events[index]!.atMs >= from);
+  const data: EventResource[] = [];
+  for (let at = Math.max(first, asked.after); at < events.length && events[at]!.atMs <= to; at += 1) {
+    const event = events[at]!;
+    if (order !== undefined && !('order' in event && event.order.id === order)) continue;
+    if (fill !== undefined && !(event.kind === 'fill' && event.fill.number === fill)) continue;
+    if (market !== undefined && !('marketKey' in event && isNamed(namesOf(event.marketKey), market))) continue;
+    if (data.length === asked.limit) return { data, nextAfter: data.at(-1)!.id };
+    data.push(eventResource(event, at + 1, namesOf));
+  }
+  return { data, nextAfter: null };
+}
+
+function isNamed({ conditionId, slug }: MarketNames, name: string): boolean {
+  return conditionId === name.toLowerCase() || slug === name;
+}

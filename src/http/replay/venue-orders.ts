@@ -1,0 +1,282 @@
+import { Elysia } from 'elysia';
+import { isFields, parsedJson } from '../../record/fields.ts';
+import type { Sender } from '../../trading/api-keys.ts';
+import { amountsOf, type VenueAccount } from '../../trading/venue-account.ts';
+import type { PlacedOrder, VenueDesk } from '../../trading/venue-desk.ts';
+import { isSignedByWallet } from '../../venue/api-credentials.ts';
+import { type OrderBody, orderBody, orderJson } from '../../venue/order-body-parser.ts';
+import { EXCHANGES } from '../../venue/order-id.ts';
+import { ORDERS_MAX, REFUSALS, tooMany } from '../../venue/order-refusals.ts';
+import {
+  assetIdOf,
+  openOrder,
+  orderAnswer,
+  refusedAnswer,
+  tradeReport,
+  type VenueOrder,
+} from '../../venue/order-writer.ts';
+import { bodyOf } from '../request-body.ts';
+import { pathOf } from '../request-target.ts';
+import {
+  answerLater,
+  clobRefusal,
+  type VenueContext,
+  type VenueDeps,
+  type VenueQuestion,
+  VenueRefusal,
+} from './venue-answer.ts';
+import { pageAt } from './venue-markets.ts';
+
+/** A request of an account. */
+interface AccountQuestion extends VenueQuestion {
+  readonly desk: VenueDesk;
+  readonly sender: Sender;
+  readonly body: string;
+  /** Those in the body, where it has some. */
+  readonly orders: readonly OrderBody[];
+}
+
+type Answer = (question: AccountQuestion) => object | string | Promise<object | string>;
+
+/** A batch of the largest orders, with signatures of contracts. */
+const BODY_BYTES_MAX = 256 * 1024;
+/** The CLOB's own host has the paths at its root. */
+const PREFIXES = ['', '/clob'] as const;
+/** What clients do not sign of a path: they know the address of the host only. */
+const UNSIGNED = /^(?:\/replays\/[^/]+)?(?:\/clob(?=\/))?/;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const WHOLE = /^\d{1,15}$/;
+const ORDER_ID = /^0x[0-9a-f]{64}$/i;
+/** The largest number of the contracts: without a limit. */
+const ALLOWANCE = String(2n ** 256n - 1n);
+const SIGNATURE_TYPE = /^[0-3]$/;
+
+/**
+ * The venue's REST interface for orders and accounts (docs.polymarket.com, CLOB) on a replay that takes orders, as clob-client and
+ * py-clob-client use it; any other replay does not have these paths.
+ */
+export function venueOrdersController({ replays, desks }: VenueDeps) {
+  const app = new Elysia({ name: 'venue-orders' });
+  const later = (
+    context: VenueContext,
+    answer: (question: VenueQuestion, desk: VenueDesk) => Promise<object | string>,
+  ) =>
+    answerLater(replays, context, async (question) =>
+      JSON.stringify(await answer(question, desks.existing(question.replay))),
+    );
+  const withKey = (name: string, answer: Answer) => (context: VenueContext) =>
+    later(context, async (question, desk) => {
+      const body = (await bodyOf(context.request, BODY_BYTES_MAX))?.toString();
+      if (body === undefined) refusePayload();
+      const orders = ORDERS_IN[name]?.(orderJson(body)).map((order) => orderBody(order) ?? refusePayload()) ?? [];
+      const sender = senderOf(desk, context.request, body);
+      await desk.catchUp();
+      return await answer({ ...question, desk, sender, body, orders });
+    });
+  const withWallet = (context: VenueContext) =>
+    later(context, async (_, desk) => desk.keys.derive(...(await walletOf(context.request))));
+  for (const prefix of PREFIXES) {
+    app.get(`${prefix}/version`, (context: VenueContext) => later(context, async () => ({ version: 2 })));
+    app.post(`${prefix}/auth/api-key`, withWallet, { parse: 'none' });
+    app.get(`${prefix}/auth/derive-api-key`, withWallet);
+    for (const [name, answer] of Object.entries(ANSWERS)) {
+      const [method, path] = name.split(' ') as [string, string];
+      app.route(method, `${prefix}${path}`, withKey(name, answer), { parse: 'none' });
+    }
+  }
+  return app;
+}
+
+/** The orders in the body of a request; refused before the credentials are. */
+const ORDERS_IN: Readonly<Record<string, (body: unknown) => readonly unknown[]>> = {
+  'POST /order': (order) => [order],
+  'POST /orders': (orders) => (Array.isArray(orders) && orders.length > 0 ? orders : [undefined]),
+};
+
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  'DELETE /auth/api-key': ({ desk, sender }) => {
+    desk.keys.delete(sender.apiKey);
+    return 'OK';
+  },
+  'GET /auth/api-keys': ({ desk, sender }) => ({ apiKeys: desk.keys.of(sender.address) }),
+  'GET /auth/ban-status/closed-only': () => ({ closed_only: false }),
+  'POST /order': async (question) => {
+    const [placed] = await question.desk.place(question.sender, question.orders);
+    if (typeof placed === 'string') throw clobRefusal(400, placed);
+    return answerTo(question, placed!);
+  },
+  'POST /orders': async (question) => {
+    const { desk, sender, orders } = question;
+    if (orders.length > ORDERS_MAX) throw clobRefusal(400, tooMany(orders.length));
+    const placed = await desk.place(sender, orders);
+    return placed.map((each) => (typeof each === 'string' ? refusedAnswer(each) : answerTo(question, each)));
+  },
+  'DELETE /order': (question) => {
+    const body = parsedJson(question.body);
+    return cancel(question, [idIn(isFields(body) ? body.orderID : undefined)]);
+  },
+  'DELETE /orders': (question) => {
+    const body = parsedJson(question.body);
+    if (!Array.isArray(body)) refusePayload();
+    return cancel(question, body.map(idIn));
+  },
+  'DELETE /cancel-all': (question) => cancelOpen(question, () => true),
+  'DELETE /cancel-market-orders': (question) => {
+    const { market, asset_id } = question.body === '' ? {} : fieldsOf(question.body);
+    return cancelOpen(question, ofMarket(textOf(market), textOf(asset_id)));
+  },
+  'GET /data/orders': (question) => {
+    const { query } = question;
+    const isWanted = ofMarket(query.get('market'), query.get('asset_id'));
+    const id = query.get('id');
+    const open = read(question, (account) => account.openOrders());
+    return pageAt(query, open.filter((order) => isWanted(order) && (id ?? order.id) === order.id).map(openOrder));
+  },
+  'GET /data/order/:orderId': (question) => {
+    const id = idIn(question.params.orderId);
+    const order = read(question, (account) => account.order(id));
+    if (order === undefined) throw clobRefusal(404, 'order not found');
+    return openOrder(order);
+  },
+  'GET /data/trades': (question) => {
+    const { query } = question;
+    const isWanted = ofMarket(query.get('market'), query.get('asset_id'));
+    const maker = query.get('maker_address')?.toLowerCase();
+    const [id, before = Infinity, after = -Infinity] = [
+      query.get('id'),
+      secondsIn(query, 'before'),
+      secondsIn(query, 'after'),
+    ];
+    const trades = read(question, (account) => account.trades()).filter(({ order, matchedMs, ...trade }) => {
+      const isOwn = (maker ?? order.makerAddress.toLowerCase()) === order.makerAddress.toLowerCase();
+      const seconds = Math.floor(matchedMs / 1000);
+      return isOwn && isWanted(order) && (id ?? trade.id) === trade.id && seconds < before && seconds >= after;
+    });
+    return pageAt(query, trades.map(tradeReport));
+  },
+  'GET /balance-allowance': balance,
+  'GET /balance-allowance/update': balance,
+  'POST /v1/heartbeats': ({ desk, sender, body }) => {
+    const id = fieldsOf(body).heartbeat_id ?? '';
+    if (typeof id !== 'string') refusePayload();
+    const next = desk.beat(sender, id);
+    if (!next.isExpected) throw new VenueRefusal(400, { error_msg: 'Invalid Heartbeat ID', heartbeat_id: next.id });
+    return { heartbeat_id: next.id };
+  },
+  'POST /heartbeats': ({ desk, sender }) => {
+    desk.beat(sender);
+    return { status: 'ok' };
+  },
+  'GET /notifications': () => [],
+  'DELETE /notifications': () => 'OK',
+  'GET /order-scoring': () => ({ scoring: false }),
+  'POST /orders-scoring': ({ body }) => {
+    const ids = parsedJson(body);
+    if (!Array.isArray(ids)) refusePayload();
+    return Object.fromEntries(ids.map((id) => [String(id), false]));
+  },
+};
+
+/** The answer has no minimum amount, and no allowance that could be used up. */
+function balance(question: AccountQuestion): object {
+  const { query, replay, nowMs } = question;
+  const [type, assetId] = [query.get('asset_type'), query.get('token_id') ?? ''];
+  if (type !== 'COLLATERAL' && type !== 'CONDITIONAL') throw clobRefusal(400, REFUSALS.assetType);
+  if (!SIGNATURE_TYPE.test(query.get('signature_type') ?? '0')) throw clobRefusal(400, REFUSALS.signatureType);
+  const units = read(question, ({ account }) => {
+    if (type === 'COLLATERAL') return account.cash;
+    const found = replay.findByAsset(assetId, nowMs);
+    return found === undefined ? 0 : account.holding(found.market.key, found.outcome).shares;
+  });
+  const allowances = Object.fromEntries(Object.values(EXCHANGES).map((contract) => [contract, ALLOWANCE]));
+  return { balance: String(units), allowances, allowance: ALLOWANCE };
+}
+
+function answerTo(question: AccountQuestion, placed: Exclude<PlacedOrder, string>): object {
+  const { order, status, fills } = placed;
+  const { dollars, shares } = amountsOf(fills);
+  const [making, taking] = order.terms.side === 'buy' ? [dollars, shares] : [shares, dollars];
+  const trades = read(question, (account) => fills.flatMap((event) => account.trade(event) ?? []));
+  const amounts = fills.length === 0 ? { making: '', taking: '' } : { making, taking };
+  return orderAnswer({ orderId: order.terms.id, status, ...amounts, trades });
+}
+
+async function cancel({ desk, sender }: AccountQuestion, ids: readonly string[]): Promise<object> {
+  const { canceled, notCanceled } = await desk.cancel(sender, ids);
+  return { canceled, not_canceled: notCanceled };
+}
+
+function cancelOpen(question: AccountQuestion, isWanted: (order: VenueOrder) => boolean): Promise<object> {
+  const open = read(question, (account) => account.openOrders());
+  return cancel(
+    question,
+    open.filter(isWanted).map(({ id }) => id),
+  );
+}
+
+/** Reads the account and the archive at the clock's instant. */
+function read<T>({ desk, sender, replay }: AccountQuestion, from: (account: VenueAccount) => T): T {
+  return replay.archive.database.readShared(() => from(desk.account(sender.address)));
+}
+
+function ofMarket(market: string | null, assetId: string | null): (order: VenueOrder) => boolean {
+  return ({ asset }) =>
+    (market === null || market === '' || market.toLowerCase() === asset.conditionId.toLowerCase()) &&
+    (assetId === null || assetId === '' || assetId === assetIdOf(asset));
+}
+
+/** The account of a request with a key. */
+function senderOf(desk: VenueDesk, request: Request, body: string): Sender {
+  const [address, apiKey, passphrase, signature, timestamp] = headersOf(
+    request,
+    ...['POLY_ADDRESS', 'POLY_API_KEY', 'POLY_PASSPHRASE', 'POLY_SIGNATURE', 'POLY_TIMESTAMP'],
+  ) as [string, string, string, string, string];
+  const isComplete =
+    ADDRESS.test(address) && apiKey !== '' && passphrase !== '' && signature !== '' && WHOLE.test(timestamp);
+  const signed = `${request.method}${pathOf(request).replace(UNSIGNED, '')}${body}`;
+  const headers = { address: address.toLowerCase(), apiKey, passphrase, signature, timestamp, signed };
+  const sender = isComplete ? desk.keys.sender(headers) : undefined;
+  if (sender === undefined) throw clobRefusal(401, REFUSALS.credentials);
+  return sender;
+}
+
+/** The address and nonce of a request that a wallet signed. */
+async function walletOf(request: Request): Promise<[address: string, nonce: string]> {
+  const [address, signature, timestamp, nonce] = headersOf(
+    request,
+    ...['POLY_ADDRESS', 'POLY_SIGNATURE', 'POLY_TIMESTAMP', 'POLY_NONCE'],
+  ) as [string, string, string, string];
+  const headers = { address, signature, timestamp, nonce: nonce === '' ? '0' : nonce };
+  const isComplete = ADDRESS.test(address) && WHOLE.test(timestamp) && WHOLE.test(headers.nonce);
+  if (!isComplete || !(await isSignedByWallet(headers))) throw clobRefusal(401, REFUSALS.wallet);
+  return [address, headers.nonce];
+}
+
+/** '' for those that are missing. */
+function headersOf({ headers }: Request, ...names: readonly string[]): string[] {
+  return names.map((name) => headers.get(name) ?? '');
+}
+
+function idIn(id: unknown): string {
+  if (typeof id === 'string' && ORDER_ID.test(id)) return id.toLowerCase();
+  throw clobRefusal(400, REFUSALS.orderId);
+}
+
+function fieldsOf(body: string) {
+  const fields = parsedJson(body);
+  if (!isFields(fields)) refusePayload();
+  return fields;
+}
+
+function refusePayload(): never {
+  throw clobRefusal(400, REFUSALS.payload);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function secondsIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name) ?? '';
+  return WHOLE.test(text) ? Number(text) : undefined;
+}
