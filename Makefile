@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace paint screenshots crash clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -141,6 +141,9 @@ recorder-campaign: build ## kill, load and simulate the recorder for an hour, an
 MINUTES ?= 20
 soak: build ## load the executable for MINUTES=20, half of them with attackers, and write test/soak/RESULTS.md
 	SOAK_MINUTES=$(MINUTES) $(BUN) test/soak/run.ts
+
+backtest-pace: build ## measure the speed of backtests, and write test/bench/backtest/RESULTS.md
+	$(BUN) test/bench/backtest/run.ts
 
 pace: build ## measure the speed and timing of a replay, and write test/bench/replay/RESULTS.md
 	$(BUN) test/bench/replay/run.ts

@@ -12,6 +12,12 @@ declare module '*.md' {
   export default text;
 }
 
+declare module '*.css' {
+  const text: string;
+  // biome-ignore lint/style/noDefaultExport: how a text import is typed
+  export default text;
+}
+
 declare module '*/standalone.js' {
   const path: string;
   // biome-ignore lint/style/noDefaultExport: how a file import is typed

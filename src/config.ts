@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option, type OptionValues } from '@
 import type { ProviderSettings } from './account/account-service.ts';
 import { SIGN_UP_POLICIES } from './account/sign-up.ts';
 import { parseCoin } from './domain/coin.ts';
+import { parseDuration } from './domain/duration.ts';
 import { isDomain, parseEmailAddress } from './domain/email-address.ts';
 import { type InstantMs, isInstant, parseInstant } from './domain/instant.ts';
 import { INTERVAL_FORM, parseInterval } from './domain/interval.ts';
@@ -13,6 +14,7 @@ import { type IpNetwork, parseIpNetwork } from './http/plugins/ip-address.ts';
 import { LOG_LEVELS } from './http/plugins/log.ts';
 import { SPEED_MAX, SPEED_MIN } from './replay/replay-clock.ts';
 import type { DiskFloor } from './store/disk-floor.ts';
+import { DELAY_MS_MAX } from './trading/paper-rules.ts';
 
 /** One entry of the table. */
 export interface Setting {
@@ -469,6 +471,24 @@ export function speed(text: string): number | 'max' {
   if (/^\d{1,4}(?:\.\d{1,3})?$/.test(text) && Number(text) >= SPEED_MIN && Number(text) <= SPEED_MAX)
     return Number(text);
   throw new InvalidArgumentError(`It must be a number from ${SPEED_MIN} to ${SPEED_MAX}, or max.`);
+}
+
+/** Milliseconds of a length like 40ms or 1s, or of 0. */
+export function delay(text: string): number {
+  const delayMs = text === '0' ? 0 : parseDuration(text);
+  if (delayMs !== undefined && delayMs <= DELAY_MS_MAX) return delayMs;
+  throw new InvalidArgumentError('It must be 0, or a time up to 1m with a unit, like 40ms or 1s.');
+}
+
+/** The same, or `venue`. */
+export function takerDelay(text: string): 'venue' | number {
+  return text === 'venue' ? text : delay(text);
+}
+
+/** Dollars, more than 0, with at most 6 decimals. */
+export function dollars(text: string): number {
+  if (/^\d{1,9}(?:\.\d{1,6})?$/.test(text) && Number(text) > 0) return Number(text);
+  throw new InvalidArgumentError('It must be dollars above 0 with at most 6 decimals, like 1000 or 0.5.');
 }
 
 /** Milliseconds of the interval of a sampled series. */

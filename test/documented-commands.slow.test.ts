@@ -88,4 +88,14 @@ describe.skipIf(Bun.which('curl') === null)('every command (needs curl)', () => 
     using directory = temporaryDirectory();
     expect(await runBlocks(pageOf('replay'), await placeIn(directory.path))).toBeGreaterThan(2);
   });
+
+  test('of the page on backtests works on the simulated recordings, and its strategy runs', async () => {
+    using directory = temporaryDirectory();
+    const page = pageOf('backtest');
+    expect(await runBlocks(page, await placeIn(directory.path))).toBe(3);
+    const strategy = blocksOf(page).find(({ language }) => language === 'ts')!.text;
+    await Bun.write(join(directory.path, 'dip.ts'), strategy);
+    const args = ['backtest', 'dip.ts', '--tf', '5m', '--data', 'bookreel-data'];
+    expect(await printed(args, { cwd: directory.path })).toMatch(/^Fills +[1-9]/m);
+  });
 });

@@ -9,6 +9,7 @@ import { openActivity } from '../store/activity.ts';
 import { openArchive } from '../store/archive.ts';
 import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
+import { PaperDesks } from '../trading/paper-desks.ts';
 import { examples, programCommand } from './program-command.ts';
 import { json, type Terminal } from './terminal.ts';
 import { VERSION } from './version.ts';
@@ -33,6 +34,7 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
     const clocks = { monotonicMs: () => 0, wallMs: () => 0 };
     const replays = new Replays(archive, clocks);
     const logError = () => undefined;
+    const desks = new PaperDesks(replays, { monotonicMs: () => 0, failed: logError });
     const app = createApp({
       archive,
       registry,
@@ -41,7 +43,7 @@ export async function openApiDocument(version: string, isReplay: boolean): Promi
       clocks: () => ({ monotonicMs: 0, wallMs: 0 }),
       isDraining: () => false,
       logError,
-      ...(isReplay ? { replay: { replays, sockets: new Sockets(1, logError), needsKeys: false } } : {}),
+      ...(isReplay ? { replay: { replays, desks, sockets: new Sockets(1, logError), needsKeys: false } } : {}),
     });
     const answer = await app.handle(new Request('http://localhost/openapi.json', { headers: { host: 'localhost' } }));
     archive.database.close();

@@ -108,7 +108,7 @@ function queryOf(market: StoredMarket, { outcome, from, to, columns }: PlotOptio
   );
 }
 
-function wholeHeatMap(archive: Archive, market: StoredMarket, query: HeatMapQuery): HeatMap {
+export function wholeHeatMap(archive: Archive, market: StoredMarket, query: HeatMapQuery): HeatMap {
   const steps = heatMapSteps(archive, market, query);
   for (;;) {
     const { done, value } = steps.next();

@@ -4,6 +4,7 @@ import { DomainError } from '../domain/errors.ts';
 import { isSystemError, systemSentence } from '../store/database-errors.ts';
 import { accountCommand } from './account.ts';
 import { auditCommand } from './audit.ts';
+import { backtestCommand } from './backtest.ts';
 import { backupCommand, restoreCommand } from './backup.ts';
 import { billingCommand } from './billing.ts';
 import { completionCommand } from './completion.ts';
@@ -21,6 +22,7 @@ import { manualCommand } from './manual.ts';
 import { marketsCommand } from './markets.ts';
 import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
+import { paperCommand } from './paper.ts';
 import { plotCommand } from './plot.ts';
 import { recordCommand } from './record.ts';
 import { replayCommand } from './replay.ts';
@@ -74,6 +76,8 @@ Examples:
       deleteCommand,
       sealCommand,
       replayCommand,
+      paperCommand,
+      backtestCommand,
       recordCommand,
     ],
     ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],

@@ -11,7 +11,7 @@ import { type Column, table } from './table.ts';
 import { json, type Terminal } from './terminal.ts';
 
 /** The address of the process that replays, and the key for it. */
-interface Service {
+export interface Service {
   readonly url: string;
   /** Undefined: requests have no key. */
   readonly keyFile?: string | undefined;
@@ -67,9 +67,14 @@ export function steeringCommands(terminal: Terminal): CommandUnknownOpts[] {
 
 /** Declares a command; `end`: the words after its name in the example. */
 function steering(name: string, about: string, end = '') {
+  return asking(name, about, `replay ${name} ${end}`.trimEnd());
+}
+
+/** Declares a command that asks a process that replays. */
+export function asking(name: string, about: string, ...shown: readonly string[]) {
   return addSettings(programCommand(name).description(about), 'replayUrl', 'keyFile').addHelpText(
     'after',
-    examples(`replay ${name} ${end}`.trimEnd()),
+    examples(...shown),
   );
 }
 
@@ -95,7 +100,7 @@ async function listed(service: Service): Promise<ReplayResource[]> {
 }
 
 /** Without an id the first one. */
-async function found(service: Service, id: string | undefined): Promise<ReplayResource> {
+export async function found(service: Service, id: string | undefined): Promise<ReplayResource> {
   if (id !== undefined) return await ask<ReplayResource>(service, 'GET', pathOf(id));
   const replay = (await listed(service)).find(({ isFirst }) => isFirst);
   if (replay === undefined)
@@ -112,7 +117,7 @@ async function changed(service: Service, id: string | undefined, change: object)
 }
 
 /** The data of the answer, undefined if it has none. Throws the detail of a refusal. */
-async function ask<T>({ url, keyFile }: Service, method: string, path: string, body?: object): Promise<T> {
+export async function ask<T>({ url, keyFile }: Service, method: string, path: string, body?: object): Promise<T> {
   const headers = keyFile === undefined ? {} : { authorization: `Bearer ${readSecretFile(keyFile)}` };
   const signal = AbortSignal.timeout(ANSWER_MS_MAX);
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -140,6 +145,6 @@ async function ask<T>({ url, keyFile }: Service, method: string, path: string, b
   throw new DomainError('unavailable', `${url} is not a replay: name another address with --url`);
 }
 
-function pathOf(id: string): string {
+export function pathOf(id: string): string {
   return `${REPLAYS}/${encodeURIComponent(id)}`;
 }

@@ -5,12 +5,13 @@ import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { createApp } from '../http/app.ts';
 import { examplePath } from '../http/replay/example-path.ts';
-import { replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
+import { paperRulesOf, type ReplaysAndDesks, replayOptionsOf, replayResource } from '../http/replay/replay-resource.ts';
 import { Sockets } from '../http/replay/socket.ts';
 import type { Replay } from '../replay/replay.ts';
 import { Replays } from '../replay/replays.ts';
 import { STAND_IN_PREFIX } from '../replay/stand-in-assets.ts';
 import { openRegistry } from '../store/registry.ts';
+import { PaperDesks } from '../trading/paper-desks.ts';
 import { viewSite } from '../web/view/view-site.ts';
 import { certificateFiles } from './certificate.ts';
 import { Listener, originOf } from './listening.ts';
@@ -98,7 +99,9 @@ async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
     using registry = openRegistry(options.data, { ...options, create: false });
     const clocks = { monotonicMs: () => performance.now(), wallMs: terminal.clock };
     const replays = new Replays(archive, clocks);
-    const replay = replays.create(replayOptionsOf(requestOf(options)));
+    const asked = requestOf(options);
+    const paper = paperRulesOf(asked);
+    const replay = replays.create(replayOptionsOf(asked));
     // On a terminal, lines are written above the repainted one.
     await using log = terminal.errIsTerminal
       ? openLog(terminal, options.logLevel, async (lines) => status.write(lines))
@@ -106,6 +109,8 @@ async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
     using status = new ReplayStatus(terminal, replays, log);
     using presentLog = new PresentLog(replays, log);
     const sockets = new Sockets(options.maxSockets, log.error);
+    const desks = new PaperDesks(replays, { monotonicMs: clocks.monotonicMs, failed: sockets.failed });
+    if (paper !== undefined) desks.open(replay, paper);
     const { first, second } = stopSignals();
     let draining = false;
     const needsKeys = !isLoopback(options.host);
@@ -118,7 +123,7 @@ async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
       logError: log.error,
       edge: edgeOf(options, undefined),
       pages: () => viewSite({ access: needsKeys ? 'key' : 'open', tokens: undefined, isReplay: true }),
-      replay: { replays, sockets, needsKeys },
+      replay: { replays, desks, sockets, needsKeys },
     });
     const { host, port } = options;
     const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
@@ -127,7 +132,7 @@ async function replay(terminal: Terminal, given: ReplayOptions): Promise<void> {
     warnOfPlainText(log, options.host, certificate);
     certificate?.check(log);
     const origin = originOf(host, listening.port, certificate !== undefined);
-    announce(terminal, options, origin, replays, replay, recipe);
+    announce(terminal, options, origin, { replays, desks }, replay, recipe);
     if (options.paused !== true) replay.resume();
     status.start();
     presentLog.start();
@@ -157,11 +162,11 @@ function announce(
   terminal: Terminal,
   options: ReplayOptions,
   origin: string,
-  replays: Replays,
+  deps: ReplaysAndDesks,
   replay: Replay,
   recipe: TlsRecipe | undefined,
 ): void {
-  const resource = replayResource(replays, replay);
+  const resource = replayResource(deps, replay);
   const sockets = origin.replace(/^http/, 'ws');
   const [socket, rtds, binance] = [`${sockets}/ws/market`, `${sockets}/rtds`, `${sockets}/stream`];
   const curl = curlLine(replay, origin, !isLoopback(options.host));

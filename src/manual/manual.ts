@@ -1,4 +1,5 @@
 import accounts from './accounts.md' with { type: 'text' };
+import backtest from './backtest.md' with { type: 'text' };
 import bots from './bots.md' with { type: 'text' };
 import configuration from './configuration.md' with { type: 'text' };
 import accountsPicture from './dashboard-accounts.png' with { type: 'file' };
@@ -9,6 +10,7 @@ import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import mappings from './mappings.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
+import paper from './paper.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
 import publicPage from './public.md' with { type: 'text' };
 import recording from './recording.md' with { type: 'text' };
@@ -32,7 +34,7 @@ export type Audience = keyof typeof TEXTS;
 
 /** In the order of a first reading: for those who use a service or a replay, and for those who run one. */
 const TEXTS = {
-  customers: { interface: interfacePage, viewer, replay, venue, bots, segments, limits },
+  customers: { interface: interfacePage, viewer, replay, paper, backtest, venue, bots, segments, limits },
   operators: {
     install,
     recording,

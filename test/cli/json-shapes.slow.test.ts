@@ -88,7 +88,7 @@ const OTHERS = [
   ...['start', 'list', 'show', 'create', 'pause', 'resume', 'step', 'seek', 'speed', 'stop'].map(
     (verb) => `replay ${verb}`,
   ),
-  ...['record start', 'record store'],
+  ...['record start', 'record store', 'backtest', 'paper accounts', 'paper explain'],
 ];
 
 beforeAll(() => {

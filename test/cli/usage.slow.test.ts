@@ -77,7 +77,10 @@ describe('usage errors', () => {
     [['seed', 'extra'], 'too many arguments'],
     [['verify', 'extra'], 'too many arguments'],
     [['verify', '--market'], "option '--market <name>' argument missing"],
-    [['manual', 'replai'], 'interface, viewer, replay, venue, bots, segments, limits, install, recording, recordings'],
+    [
+      ['manual', 'replai'],
+      'interface, viewer, replay, paper, backtest, venue, bots, segments, limits, install, recording, recordings',
+    ],
     [['manual', 'replay', 'limits'], 'too many arguments'],
     [['backup'], "missing required argument 'directory'"],
     [['backup', 'a', 'b'], 'too many arguments'],

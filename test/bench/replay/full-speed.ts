@@ -36,11 +36,13 @@ export interface Replay extends AsyncDisposable {
   steer(...args: readonly string[]): Promise<void>;
 }
 
-export async function replayOf(archive: string, speed: '1' | 'max', executable = EXECUTABLE): Promise<Replay> {
-  const child = startChild([
-    ...[executable, 'replay', '--data', archive, '--port', '0', '--paused', '--gaps', 'ignore'],
-    ...['--speed', speed],
-  ]);
+export async function replayOf(
+  archive: string,
+  speed: '1' | 'max',
+  executable = EXECUTABLE,
+  program = [executable, 'replay', '--data', archive, '--port', '0', '--paused', '--gaps', 'ignore', '--speed', speed],
+): Promise<Replay> {
+  const child = startChild(program);
   const [, port] = await child.said(/ws:\/\/127\.0\.0\.1:(\d+)\/ws\/market/);
   using database = new Database(join(archive, 'bookreel.db'), { readonly: true });
   const markets = database
@@ -65,10 +67,22 @@ export function clientOf(program: string, { port, assetIds }: Replay): Child {
   return startChild([process.execPath, join(import.meta.dir, program), port, ...assetIds]);
 }
 
+/** A program like `bookreel replay`, in which so many orders rest in each of the first markets. */
+export function paperReplay(archive: string, orders: number, markets: number): string[] {
+  return [process.execPath, join(import.meta.dir, 'paper-replay.ts'), archive, String(orders), String(markets)];
+}
+
 /** The whole replay to one client that reads, while other clients are stopped and read nothing. */
-export async function fullSpeed(archive: string, { slowClients = 0, executable = EXECUTABLE } = {}): Promise<Round> {
+export async function fullSpeed(
+  archive: string,
+  {
+    slowClients = 0,
+    executable = EXECUTABLE,
+    program,
+  }: { readonly slowClients?: number; readonly executable?: string; readonly program?: string[] } = {},
+): Promise<Round> {
   for (let tried = 0; ; tried += 1) {
-    await using replay = await replayOf(archive, 'max', executable);
+    await using replay = await replayOf(archive, 'max', executable, program);
     await using stack = new AsyncDisposableStack();
     for (let i = 0; i < slowClients; i += 1) {
       const slow = stack.use(clientOf('counting-client.ts', replay));

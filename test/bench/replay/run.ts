@@ -4,7 +4,7 @@ import { circumstances } from '../../support/circumstances.ts';
 import { printed } from '../../support/executable.ts';
 import { realRecording } from '../../support/real-recordings.ts';
 import { stolenShare, ticks } from '../http/stolen.ts';
-import { AGAIN_MAX, clientOf, fullSpeed, type Round, replayOf, STOLEN_MAX } from './full-speed.ts';
+import { AGAIN_MAX, clientOf, fullSpeed, paperReplay, type Round, replayOf, STOLEN_MAX } from './full-speed.ts';
 
 /**
  * Measures the speed and timing of a replay: `make pace`. The executable replays real recordings over sockets to clients in other
@@ -14,6 +14,9 @@ const RESULTS = join(import.meta.dir, 'RESULTS.md');
 const ROUNDS = 5;
 const GOAL_DELTAS_PER_SECOND = 200_000;
 const GOAL_P99_MS = 20;
+const ORDERS = 1000;
+/** The most processor time that orders may cost, as a part of that of the replay. */
+const GOAL_ORDERS_SHARE = 0.1;
 
 async function main(): Promise<number> {
   const books = realRecording('books-5m-parquet');
@@ -29,16 +32,21 @@ async function main(): Promise<number> {
   const ofBooks = await rounds(archives.books);
   const beside = await rounds(archives.books, 1);
   const ofCapture = await rounds(archives.capture);
+  const ofOrders = {
+    none: await rounds(archives.books, 0, paperReplay(archives.books, 0, 0)),
+    oneMarket: await rounds(archives.books, 0, paperReplay(archives.books, ORDERS, 1)),
+    everyMarket: await rounds(archives.books, 0, paperReplay(archives.books, ORDERS, Infinity)),
+  };
   const paced = await pacedOffsets(archives.capture);
-  const text = await resultsText({ ofBooks, beside, ofCapture, paced });
+  const text = await resultsText({ ofBooks, beside, ofCapture, ofOrders, paced });
   await Bun.write(RESULTS, text);
   console.log(text);
   return 0;
 }
 
-async function rounds(archive: string, slowClients = 0): Promise<Round[]> {
+async function rounds(archive: string, slowClients = 0, program?: string[]): Promise<Round[]> {
   const all: Round[] = [];
-  while (all.length < ROUNDS) all.push(await fullSpeed(archive, { slowClients }));
+  while (all.length < ROUNDS) all.push(await fullSpeed(archive, { slowClients, ...(program && { program }) }));
   return all;
 }
 
@@ -72,13 +80,16 @@ interface Measured {
   readonly ofBooks: readonly Round[];
   readonly beside: readonly Round[];
   readonly ofCapture: readonly Round[];
+  readonly ofOrders: Readonly<Record<'none' | 'oneMarket' | 'everyMarket', readonly Round[]>>;
   readonly paced: Awaited<ReturnType<typeof pacedOffsets>>;
 }
 
-async function resultsText({ ofBooks, beside, ofCapture, paced }: Measured): Promise<string> {
+async function resultsText({ ofBooks, beside, ofCapture, ofOrders, paced }: Measured): Promise<string> {
   const p99 = distanceAt(paced.offsets, 0.99);
   const met = (holds: boolean) => (holds ? 'met' : '**not met**');
   const rate = median(ofBooks.map(perSecond));
+  const cost = (rounds: readonly Round[]) => median(rounds.map(cpuOf)) / median(ofOrders.none.map(cpuOf)) - 1;
+  const ordersShare = cost(ofOrders.oneMarket);
   return `# Replay
 
 ${await circumstances('`make pace` (`bun test/bench/replay/run.ts`)')}
@@ -88,6 +99,9 @@ ${await circumstances('`make pace` (`bun test/bench/replay/run.ts`)')}
 | --- | --- | --- |
 | at full speed at least ${grouped(GOAL_DELTAS_PER_SECOND)} delta frames a second to one client | ${grouped(rate)} (books) | ${met(rate >= GOAL_DELTAS_PER_SECOND)} |
 | at speed 1 within ${GOAL_P99_MS} ms of the recorded spacing at p99 | ${p99.toFixed(1)} ms | ${met(p99 <= GOAL_P99_MS)} |
+| ${grouped(ORDERS)} open orders cost at most ${GOAL_ORDERS_SHARE * 100} % of the processor time of a replay | ${(ordersShare * 100).toFixed(0)} % (in one market) | ${met(ordersShare <= GOAL_ORDERS_SHARE)} |
+
+${grouped(ORDERS)} open orders in each of the 16 markets cost ${(cost(ofOrders.everyMarket) * 100).toFixed(0)} %: a market with orders is read a second time, for them.
 
 Each delta is a \`price_change\` with the venue's hash of the book after it. Medians of ${ROUNDS} rounds, with the lowest and the highest value. The processor time is that of the replay without its client.
 
@@ -105,6 +119,10 @@ Each delta is a \`price_change\` with the venue's hash of the book after it. Med
 
 function perSecond({ deltas, seconds }: Round): number {
   return deltas / seconds;
+}
+
+function cpuOf({ cpuSeconds }: Round): number {
+  return cpuSeconds;
 }
 
 function ratesText(rounds: readonly Round[]): string {

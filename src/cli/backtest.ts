@@ -1,0 +1,252 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import { integerFrom } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { DomainError } from '../domain/errors.ts';
+import { INSTANT_MAX_MS } from '../domain/instant.ts';
+import { NewFile } from '../export/new-file.ts';
+import { type AskedReplay, paperRulesOf, replayOptionsOf } from '../http/replay/replay-resource.ts';
+import { QUEUES } from '../paper/paper-market.ts';
+import { Replay } from '../replay/replay.ts';
+import type { Archive } from '../store/archive.ts';
+import { type Part, type PartMessage, type PartProcess, runBacktest, runPart, STUCK_MS } from '../trading/backtest.ts';
+
+import { type Report, reportOf } from '../trading/report.ts';
+import { reportCsv } from '../trading/report-csv.ts';
+import { RecordedWorld } from '../trading/strategy-file.ts';
+import { EXAMPLE_NAMES, exampleText } from './backtest-examples.ts';
+import { backtestText } from './backtest-text.ts';
+import { EXIT, ExitWith } from './exit.ts';
+import { type OptionsOf, programCommand } from './program-command.ts';
+import { addAccountFlags, addMarketFlags } from './replay-selection.ts';
+import { eraseLine, progressOn, shareDone } from './status-line.ts';
+import { onStopSignals } from './stop-signals.ts';
+import { json, printError, type Terminal } from './terminal.ts';
+import { LOOK, withArchive } from './with-archive.ts';
+
+type BacktestOptions = OptionsOf<typeof declared>;
+
+const JOBS_MAX = 256;
+/** A single word with this ending is a strategy; everything else is a program. */
+const STRATEGY = /\.[cm]?[jt]s$/;
+
+function declared() {
+  return addAccountFlags(
+    addMarketFlags(
+      programCommand('backtest').description(
+        'run a strategy, or any program, on recordings with honest fills, and report the result',
+      ),
+    ),
+  )
+    .argument('[strategy...]', 'a file .ts or .js; or a program with its arguments, after --')
+    .addOption(
+      new Option('--queue <where>', 'recorded shares ahead of resting orders; all: compare')
+        .choices([...QUEUES, 'all'] as const)
+        .default('all' as const),
+    )
+    .option('--jobs <number>', 'processes that run markets; default: one for each core', integerFrom(1, JOBS_MAX))
+    .option('--stuck-after <length>', 'end a strategy that does not return for so long; default: 30s', length)
+    .addOption(new Option('--example <name>', 'print a strategy to begin with, or the types').choices(EXAMPLE_NAMES))
+    .option('--csv <file>', 'write the fills, a line each')
+    .option('--html <file>', 'write the report as a page with charts, which needs no other file')
+    .option('--force', 'replace these files if they exist')
+    .addHelpText(
+      'after',
+      `
+A strategy has a default export: a function that is called for each market. It
+is the one word that ends with .ts or .js; anything else is a program, which
+has the addresses of a replay and a key in its environment. 'bookreel manual
+backtest' describes both.
+
+Examples:
+  $ bookreel backtest --example late-favourite > late-favourite.ts
+  $ bookreel backtest late-favourite.ts --coin btc --tf 5m --html report.html
+  $ bookreel backtest --coin btc --tf 5m --speed 10 -- python3 bot.py`,
+    )
+    .addOption(new Option('--part', 'run markets for the process that has started this one').hideHelp());
+}
+
+function length(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('It must be a whole number with a unit, like 30s.');
+  return ms;
+}
+
+export function backtestCommand(terminal: Terminal): CommandUnknownOpts {
+  return declared().action(async (words, _, command) => {
+    const options = command.optsWithGlobals();
+    if (options.part === true) return await serveParts(terminal, options);
+    const [file] = words;
+    if (options.example !== undefined) terminal.out(exampleText(options.example));
+    else if (file === undefined)
+      throw new DomainError('invalid-parameter', "name a strategy's file, or a program after --");
+    else if (words.length === 1 && STRATEGY.test(file)) await runStrategy(terminal, file, options);
+    else await runAnyProgram(terminal, words, options);
+  });
+}
+
+async function runStrategy(terminal: Terminal, file: string, options: BacktestOptions): Promise<void> {
+  const strategy = resolve(file);
+  if (!existsSync(strategy)) throw new DomainError('invalid-parameter', `there is no strategy '${file}'`);
+  using files = new ReportFiles(options);
+  await withArchive(terminal, options, LOOK, async (archive) => {
+    const { keys, fromMs, toMs } = selected(archive, options);
+    const queues = options.queue === 'all' ? QUEUES : [options.queue];
+    const rules = paperRulesOf({ ...requestOf(options), queue: queues[0] })!;
+    const input = { strategy, rules, queues, fromMs, toMs, hasHistory: options.json === true };
+    const show = progressOn(terminal);
+    const processes = new Set<PartProcess>();
+    const release = onStopSignals(() => {
+      for (const process of processes) process.kill();
+      process.exit(EXIT.failure);
+    });
+    try {
+      const results = await runBacktest(input, keys, {
+        start: () => startPart(options.data, processes),
+        jobs: options.jobs ?? availableParallelism(),
+        stuckMs: options.stuckAfter ?? STUCK_MS,
+        onProgress: (done, records, all) =>
+          show(
+            (elapsedMs) =>
+              `${shareDone(done / all, countText(all, 'market'), elapsedMs)}: ${countText(records, 'record')}`,
+          ),
+      });
+      eraseLine(terminal);
+      const reported = { name: basename(file), rules, queues, isOneAccount: false, fromMs, toMs };
+      const report = reportOf(
+        reported,
+        results,
+        results.flatMap(({ history }) => history ?? []),
+      );
+      await files.write(terminal, archive, report);
+    } catch (error) {
+      eraseLine(terminal);
+      if (!(error instanceof DomainError) || error.kind !== 'conflict') throw error;
+      printError(terminal, error.message, 'failed');
+      throw new ExitWith(EXIT.failure);
+    } finally {
+      release();
+    }
+  });
+}
+
+async function runAnyProgram(terminal: Terminal, words: readonly string[], options: BacktestOptions): Promise<void> {
+  using files = new ReportFiles(options);
+  await withArchive(terminal, options, { create: false }, async (archive) => {
+    const { runProgram } = await import('./backtest-program.ts');
+    const queue = options.queue === 'all' ? undefined : options.queue;
+    const { report, exitCode } = await runProgram(terminal, archive, options.data, words, {
+      ...requestOf(options),
+      queue,
+    });
+    await files.write(terminal, archive, report);
+    if (exitCode === undefined || exitCode === 0) return;
+    printError(
+      terminal,
+      `the program ended with exit code ${exitCode}: the report has what it did until then`,
+      'failed',
+    );
+    throw new ExitWith(EXIT.failure);
+  });
+}
+
+/** The markets of the selection, by the start of their windows, and its time. */
+function selected(archive: Archive, options: BacktestOptions) {
+  const clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 };
+  const replay = new Replay(archive, replayOptionsOf(requestOf(options)), clocks);
+  const { fromMs, toMs } = replay.clock.span;
+  return { keys: replay.windowsStarting(-1, INSTANT_MAX_MS).map(({ key }) => key), fromMs, toMs };
+}
+
+/** As replays are asked for. */
+function requestOf({
+  market,
+  coin,
+  tf,
+  from,
+  to,
+  speed,
+  cash,
+  latency,
+  takerDelay,
+  fees,
+}: BacktestOptions): AskedReplay {
+  const selection = { markets: market, coins: coin, timeframes: tf, from, to };
+  return { ...selection, speed, paper: true, cash, latency, takerDelay, fees };
+}
+
+/** The files of the report, which are refused before the work if they exist. */
+class ReportFiles implements Disposable {
+  readonly #options: BacktestOptions;
+  readonly #csv: NewFile | undefined;
+  readonly #html: NewFile | undefined;
+
+  constructor(options: BacktestOptions) {
+    const { csv, html, force = false } = options;
+    this.#options = options;
+    this.#csv = csv === undefined ? undefined : new NewFile(csv, force);
+    this.#html = html === undefined ? undefined : new NewFile(html, force);
+  }
+
+  /** Writes the report to its files and to standard output. */
+  async write(terminal: Terminal, archive: Archive, report: Report): Promise<void> {
+    this.#csv?.write(Buffer.from(reportCsv(report)));
+    if (this.#html !== undefined) {
+      const { backtestPage } = await import('./backtest-page.tsx');
+      this.#html.write(Buffer.from(backtestPage(archive, report)));
+    }
+    for (const file of [this.#csv, this.#html]) file?.commit();
+    const paths = [this.#csv, this.#html].flatMap((file) => file?.path ?? []);
+    const written = paths.length === 0 ? '' : `\nwritten to ${paths.map((path) => `'${path}'`).join(' and ')}\n`;
+    terminal.out(this.#options.json === true ? json(report) : `${backtestText(terminal, report)}${written}`);
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of [this.#csv, this.#html]) file?.[Symbol.dispose]();
+  }
+}
+
+/** What a strategy prints goes to standard error: standard output has the report. */
+function startPart(data: string, processes: Set<PartProcess>): PartProcess {
+  // The executable is its own main file; from sources Bun runs it.
+  const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
+  let listener: (message: PartMessage) => void = () => undefined;
+  const child = Bun.spawn([process.execPath, ...program, 'backtest', '--part', '--data', data], {
+    stdio: ['ignore', 2, 2],
+    // The other side is `serveParts`, of the same executable.
+    ipc: (message: PartMessage) => listener(message),
+  });
+  const started: PartProcess = {
+    run: (part, onMessage) =>
+      new Promise((done) => {
+        const last = part.first + part.keys.length - 1;
+        listener = (message) => {
+          onMessage(message);
+          if (message.kind === 'failed' || (message.kind === 'market' && message.index === last)) done();
+        };
+        child.exited.then(() => done());
+        child.send(part);
+      }),
+    kill: () => {
+      processes.delete(started);
+      child.kill('SIGKILL');
+    },
+  };
+  processes.add(started);
+  return started;
+}
+
+/** Runs a part for the process that started this one, which ends it. */
+async function serveParts(terminal: Terminal, options: BacktestOptions): Promise<void> {
+  if (process.send === undefined)
+    throw new DomainError('invalid-parameter', '--part is for processes that backtest starts');
+  const ended = new Promise<void>((done) => process.once('disconnect', done));
+  const part = await new Promise<Part>((received) => process.once('message', (message: Part) => received(message)));
+  await withArchive(terminal, options, LOOK, async (archive) => {
+    await runPart(archive, part, new RecordedWorld(), (message) => process.send?.(message));
+    await ended;
+  });
+}
