@@ -30,6 +30,8 @@ import { LOOK, withArchive } from './with-archive.ts';
 type BacktestOptions = OptionsOf<typeof declared>;
 
 const JOBS_MAX = 256;
+/** The word for a process that runs markets for the one that has started it, and is connected to it. */
+const PART = 'part';
 /** A single word with this ending is a strategy; everything else is a program. */
 const STRATEGY = /\.[cm]?[jt]s$/;
 
@@ -65,8 +67,7 @@ Examples:
   $ bookreel backtest --example late-favourite > late-favourite.ts
   $ bookreel backtest late-favourite.ts --coin btc --tf 5m --html report.html
   $ bookreel backtest --coin btc --tf 5m --speed 10 -- python3 bot.py`,
-    )
-    .addOption(new Option('--part', 'run markets for the process that has started this one').hideHelp());
+    );
 }
 
 function length(text: string): number {
@@ -78,8 +79,8 @@ function length(text: string): number {
 export function backtestCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (words, _, command) => {
     const options = command.optsWithGlobals();
-    if (options.part === true) return await serveParts(terminal, options);
     const [file] = words;
+    if (file === PART && process.send !== undefined) return await serveParts(terminal, options);
     if (options.example !== undefined) terminal.out(exampleText(options.example));
     else if (file === undefined)
       throw new DomainError('invalid-parameter', "name a strategy's file, or a program after --");
@@ -214,7 +215,7 @@ function startPart(data: string, processes: Set<PartProcess>): PartProcess {
   // The executable is its own main file; from sources Bun runs it.
   const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
   let listener: (message: PartMessage) => void = () => undefined;
-  const child = Bun.spawn([process.execPath, ...program, 'backtest', '--part', '--data', data], {
+  const child = Bun.spawn([process.execPath, ...program, 'backtest', PART, '--data', data], {
     stdio: ['ignore', 2, 2],
     // The other side is `serveParts`, of the same executable.
     ipc: (message: PartMessage) => listener(message),
@@ -241,8 +242,6 @@ function startPart(data: string, processes: Set<PartProcess>): PartProcess {
 
 /** Runs a part for the process that started this one, which ends it. */
 async function serveParts(terminal: Terminal, options: BacktestOptions): Promise<void> {
-  if (process.send === undefined)
-    throw new DomainError('invalid-parameter', '--part is for processes that backtest starts');
   const ended = new Promise<void>((done) => process.once('disconnect', done));
   const part = await new Promise<Part>((received) => process.once('message', (message: Part) => received(message)));
   await withArchive(terminal, options, LOOK, async (archive) => {

@@ -3,12 +3,14 @@ import type {
   Book,
   CoinPrice,
   Context,
+  Fill,
   Level,
   NewOrder,
   Order,
   Side,
   Strategy,
   Market as StrategyMarket,
+  Trade,
 } from '../client/strategy.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
 import type { OrderBook } from '../domain/orderbook.ts';
@@ -292,13 +294,13 @@ function orderOf({ terms, left, filled, state, refusal }: PaperOrder): Order {
   return refusal === undefined ? order : { ...order, reason: refusal.reason };
 }
 
-function fillOf({ order, fill }: Extract<AccountEvent, { kind: 'fill' }>) {
+function fillOf({ order, fill }: Extract<AccountEvent, { kind: 'fill' }>): Fill {
   const { id, outcome, side } = order;
   const { role, price, shares, fee } = fill;
   return { id, outcome, side, role, price, size: decimalOf(shares), fee: decimalOf(fee) };
 }
 
-function tradeOf({ outcome, side, price, shares }: MomentTrade) {
+function tradeOf({ outcome, side, price, shares }: MomentTrade): Trade {
   return { outcome, side, price, size: decimalOf(shares) };
 }
 

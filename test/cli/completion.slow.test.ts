@@ -101,9 +101,7 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
 
 function namesBelow(command: CommandUnknownOpts): Set<string> {
   const own = command.commands.map((child) => child.name());
-  const options = command.options
-    .filter(({ hidden }) => !hidden)
-    .flatMap(({ long, argChoices = [] }) => [long!, ...argChoices]);
+  const options = command.options.flatMap(({ long, argChoices = [] }) => [long!, ...argChoices]);
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
   return new Set([...own, ...options, ...choices, ...command.commands.flatMap((child) => [...namesBelow(child)])]);
 }
