@@ -68,7 +68,7 @@ function* recording(): Generator<object> {
   for (const window of WINDOWS) {
     const { conditionId, timeframe, startMs, endMs } = window;
     const slug = `btc-updown-${timeframe}-${startMs / SECOND_MS}`;
-    const tokens = ['1', '2'].map((nth) => `7${conditionId.slice(-3)}${nth}`);
+    const tokens = ['1', '2'].map((nth) => `7${conditionId.slice(-4)}${nth}`);
     yield sampleMarket({
       ...{ conditionId, timeframe, slug, clobTokenIds: tokens, startTime: iso(startMs), endTime: iso(endMs) },
     });
