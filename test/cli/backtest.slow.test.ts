@@ -187,6 +187,38 @@ process.exit(Number(process.argv[2]));
     });
   });
 
+  test('trades: the report has its fills, and the pay of the shares that won', async () => {
+    const slug = 'simulated-btc-updown-5m-1767868200';
+    const bot = [process.execPath, join(import.meta.dir, 'backtest-bot.ts'), slug];
+    const selection = [
+      '--market',
+      slug,
+      '--from',
+      '2026-01-08T10:31:00Z',
+      '--to',
+      '2026-01-08T10:36:00Z',
+      '--speed',
+      '100',
+    ];
+    const ended = await run(...selection, ...SELECTION.slice(-2), '--json', '--', ...bot);
+    expect(JSON.parse(ended.stderr)).toEqual({
+      status: 'delayed',
+      errorMsg: '',
+      address: expect.stringMatching(/^0x/),
+    });
+    const report: Report = JSON.parse(ended.stdout);
+    const { fills, summary, accounts, assumptions, markets } = report;
+    const spent = fills.reduce((sum, { dollars, fee }) => sum + dollars + fee, 0);
+    expect(summary).toMatchObject({ markets: 1, marketsWon: 1, orders: 1, refused: 0, shares: 20 });
+    expect(summary.profit).toBeCloseTo(20 - spent, 6);
+    expect(markets).toMatchObject([{ slug, profit: summary.profit }]);
+    expect(assumptions[0]).toBe('All markets share the 1000 dollars of an account.');
+    // The venue's delay of that day held it first.
+    expect(accounts.map(({ events }) => events.map(({ kind }) => kind).join())).toEqual([
+      ['delayed', ...fills.map(() => 'fill'), 'closed'].join(),
+    ]);
+  });
+
   test('is ended with its recording', async () => {
     write(
       'waits.js',
@@ -206,11 +238,10 @@ process.exit(Number(process.argv[2]));
     expect(stdout).toContain('to 2026-01-08T10:26:30.000Z');
   });
 
-  test.each([
+  test.each<[readonly string[], string]>([
     [['nosuchprogram'], "'nosuchprogram' cannot be run: name a program, or a strategy's file .ts"],
     [[], "name a strategy's file, or a program after --"],
-    [['--part'], '--part is for processes that backtest starts'],
-  ] as const)('that is none is refused (%p)', async (words, sentence) => {
+  ])('that is none is refused (%p)', async (words, sentence) => {
     const { code, stdout, stderr } = await run(...words, ...SELECTION);
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: `bookreel: ${sentence}\n` });
     expect(existsSync(join(cwd, 'undefined'))).toBe(false);
