@@ -5,10 +5,11 @@ import { countText } from '../domain/count-text.ts';
 import { parseDuration, UNIT_MS } from '../domain/duration.ts';
 import type { Archive } from '../store/archive.ts';
 import { refuseLowDisk } from '../store/disk-floor.ts';
-import { Sealing } from '../store/sealing.ts';
+import { type SealedTotals, Sealing } from '../store/sealing.ts';
+import { EXIT, ExitWith } from './exit.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn } from './status-line.ts';
-import { json, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
 
 type SealOptions = OptionsOf<typeof declared>;
@@ -50,7 +51,9 @@ async function seal(terminal: Terminal, options: SealOptions, archive: Archive):
   const sealing = new Sealing(archive);
   const show = progressOn(terminal);
   const nowMs = terminal.clock();
-  let done = { markets: 0, bytes: 0 };
+  // First: what an earlier run has left may be what fills the disk.
+  const swept = sealing.sweep(nowMs);
+  let done: SealedTotals = { markets: 0, bytes: 0, failures: [] };
   let startedMs = performance.now();
   for (const totals of sealing.run(nowMs - options.before, nowMs)) {
     done = totals;
@@ -60,13 +63,20 @@ async function seal(terminal: Terminal, options: SealOptions, archive: Archive):
     startedMs = performance.now();
   }
   eraseLine(terminal);
-  const swept = sealing.sweep(nowMs);
   if (options.json === true) {
     terminal.out(json({ ...done, swept }));
+    refuseFailures(terminal, done);
     return;
   }
   const old = swept === 0 ? '' : `, ${countText(swept, 'unused file')} deleted`;
   terminal.out(`${countText(done.markets, 'market')} sealed, ${megabytes(done.bytes)}${old}\n`);
+  refuseFailures(terminal, done);
+}
+
+function refuseFailures({ err }: Terminal, { failures }: SealedTotals): void {
+  if (failures.length === 0) return;
+  for (const failure of failures) err(`not sealed: ${printable(failure)}\n`);
+  throw new ExitWith(EXIT.failure);
 }
 
 function age(text: string): number {

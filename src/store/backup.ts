@@ -22,7 +22,7 @@ import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { copySealedFiles, type SealedCopies, sealedBytesFor, shareFile } from './sealed-copies.ts';
-import { BOOKS, type SealedMarket } from './sealed-files.ts';
+import { BOOKS, DAY, SEALED_FILE, type SealedMarket } from './sealed-files.ts';
 
 /** No floor. */
 const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
@@ -157,13 +157,20 @@ function refuseOther(target: string): void {
     throw new DomainError('conflict', `'${target}' is not a backup, so it is not replaced: name another directory`);
   }
   const entries = explained(target, () => readdirSync(target, { withFileTypes: true }));
-  const other = entries.find(
-    (entry) => !(entry.isFile() ? BACKUP_NAMES.has(entry.name) : entry.isDirectory() && entry.name === BOOKS),
+  const other = entries.find((entry) =>
+    entry.isFile() ? !BACKUP_NAMES.has(entry.name) : entry.name !== BOOKS || !hasOnlySealed(join(target, BOOKS)),
   );
   if (other === undefined) return;
   throw new DomainError(
     'conflict',
     `'${target}' has '${other.name}', which no backup has, so it is not replaced: name another directory`,
+  );
+}
+
+/** Returns true if a folder of sealed markets has only files that `seal` names. */
+function hasOnlySealed(folder: string): boolean {
+  return explained(folder, () => readdirSync(folder, { recursive: true, withFileTypes: true })).every((entry) =>
+    entry.isDirectory() ? DAY.test(entry.name) : entry.isFile() && SEALED_FILE.test(entry.name),
   );
 }
 

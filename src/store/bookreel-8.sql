@@ -107,4 +107,5 @@ CREATE TABLE sealed_series (
   bytes INTEGER NOT NULL
 ) STRICT;
 
+CREATE UNIQUE INDEX sealed_markets_by_path ON sealed_markets (path);
 CREATE INDEX sealed_series_by_market ON sealed_series (market_key);

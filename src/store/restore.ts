@@ -140,7 +140,8 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     }
   }
   const books = join(directory, BOOKS);
-  if (existsSync(books)) renameSync(books, `${books}${aside}`);
+  const hadBooks = existsSync(books);
+  if (hadBooks) renameSync(books, `${books}${aside}`);
   if (existsSync(join(draft, BOOKS))) renameSync(join(draft, BOOKS), books);
   if (!holdsSecret(secretFile, secret)) {
     if (lstatSync(secretFile, { throwIfNoEntry: false })) renameSync(secretFile, `${secretFile}${aside}`);
@@ -155,7 +156,7 @@ function installArchive(draft: string, directory: string, secret: Uint8Array | u
     linkSync(join(draft, file.name), join(directory, file.name));
   }
   flush(directory);
-  return held.map((path) => `${path}${aside}`);
+  return [...held, ...(hadBooks ? [books] : [])].map((path) => `${path}${aside}`);
 }
 
 /** One more than the highest number of a file that was set aside in `directory`. */

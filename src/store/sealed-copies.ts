@@ -35,11 +35,14 @@ export function copySealedFiles(target: string, { earlier, directory, links }: S
   const folders = new Set<string>();
   for (const market of sealedMarketsOf(target)) {
     const to = join(target, BOOKS, market.path);
-    const isNew = earlier === undefined || !existsSync(join(earlier, BOOKS, market.path));
-    const from = join(isNew ? directory : earlier, BOOKS, market.path);
+    const known = earlier === undefined ? undefined : join(earlier, BOOKS, market.path);
+    // One that was cut or replaced is copied again.
+    const isNew = known === undefined || statSync(known, { throwIfNoEntry: false })?.size !== market.bytes;
+    const from = isNew ? join(directory, BOOKS, market.path) : known;
     if (!existsSync(from)) {
-      const what = `'${market.path}' of a sealed market is missing, or its market was deleted meanwhile`;
-      throw new DomainError('unavailable', `${what}: run this again`);
+      const remedy =
+        'run this again if its market was just deleted; else restore it from a backup, or delete its market';
+      throw new DomainError('unavailable', `'${from}' of a sealed market is missing: ${remedy}`);
     }
     explained(to, () => mkdirSync(dirname(to), { recursive: true, mode: 0o700 }));
     folders.add(dirname(to));

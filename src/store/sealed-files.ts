@@ -3,24 +3,38 @@ import { statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
-import { explained } from './database-errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { sizeAndDigest } from './backup-manifest.ts';
+import { closedOnError } from './database-connection.ts';
+import { explained, isDamageError } from './database-errors.ts';
 import { type Queries, queriesOf } from './queries.ts';
-import { SegmentQueries, type SegmentRow } from './segment-queries.ts';
+import { SegmentQueries } from './segment-queries.ts';
 
 /** The folder of the sealed markets in a data directory. */
 export const BOOKS = 'books';
+/** The names of a folder and of a file in it. */
+export const DAY = /^\d{4}-\d\d-\d\d$/;
+export const SEALED_FILE = /^0x[0-9a-f]+-[0-9a-f]{16}\.db$/;
 
 /** The row of a sealed market in bookreel.db. */
 export interface SealedMarket {
   readonly key: number;
-  readonly conditionId: string;
-  /** Below BOOKS. */
+  /** Below BOOKS. The market had this conditionId when it was sealed; a stand-in may have been replaced since. */
   readonly path: string;
   /** Random, also in the file: a file that was sealed before, or for another market, is refused. */
   readonly seal: string;
   readonly bytes: number;
   /** SHA-256 of the file. */
   readonly digest: Uint8Array;
+}
+
+/** What the catalog says that the file of a sealed market has of one series. */
+export interface SealedSeries {
+  readonly seriesId: number;
+  readonly firstMs: InstantMs;
+  readonly lastMs: InstantMs;
+  readonly segments: number;
+  readonly records: number;
 }
 
 /** An open file of a sealed market. */
@@ -30,15 +44,14 @@ interface OpenFile extends SealedMarket {
   readonly segments: SegmentQueries;
 }
 
-const COLUMNS = `sealed_markets.market_key AS key, condition_id AS conditionId, path, seal, sealed_markets.bytes AS bytes, digest`;
-export const SEALED_MARKET = `SELECT ${COLUMNS} FROM sealed_markets JOIN markets USING (market_key)
-  WHERE sealed_markets.market_key = ?`;
-export const SEALED_OF_SERIES = `SELECT ${COLUMNS} FROM sealed_series
-  JOIN sealed_markets USING (market_key) JOIN markets USING (market_key) WHERE series_id = ?`;
-export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets JOIN markets USING (market_key)
-  WHERE sealed_markets.market_key > ? ORDER BY sealed_markets.market_key LIMIT 1`;
+const COLUMNS = 'sealed_markets.market_key AS key, path, seal, bytes, digest';
+export const SEALED_MARKET = `SELECT ${COLUMNS} FROM sealed_markets WHERE market_key = ?`;
+/** Also of a series that the file does not have. */
+export const SEALED_OF_SERIES = `SELECT ${COLUMNS} FROM series JOIN sealed_markets USING (market_key) WHERE series_id = ?`;
+export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets WHERE market_key > ? ORDER BY market_key LIMIT 1`;
 export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
-export const SERIES_OF_SEALED = 'SELECT series_id AS seriesId FROM sealed_series WHERE market_key = ?';
+export const SERIES_OF_SEALED = `SELECT series_id AS seriesId, first_ms AS firstMs, last_ms AS lastMs, segments, records
+  FROM sealed_series WHERE market_key = ?`;
 const SEALED_TOTALS = 'SELECT COUNT(*) AS markets, IFNULL(SUM(bytes), 0) AS bytes FROM sealed_markets';
 const FORGET = ['DELETE FROM sealed_series WHERE market_key = ?', 'DELETE FROM sealed_markets WHERE market_key = ?'];
 
@@ -66,7 +79,7 @@ export class SealedFiles {
       bySeries: database.query<SealedMarket, [number]>(SEALED_OF_SERIES),
       next: database.query<SealedMarket, [number]>(NEXT_SEALED),
       isSealed: database.query<{ known: number }, [number, string]>(IS_SEALED),
-      series: database.query<{ seriesId: number }, [number]>(SERIES_OF_SEALED),
+      series: database.query<SealedSeries, [number]>(SERIES_OF_SEALED),
       totals: database.query<{ markets: number; bytes: number }, []>(SEALED_TOTALS),
       forget: FORGET.map((sql) => database.query<never, [number]>(sql)),
     };
@@ -95,6 +108,8 @@ export class SealedFiles {
   readOpen<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
     const file = this.#bySeries.size === 0 ? undefined : this.#bySeries.get(seriesId);
     if (file === undefined || this.#sql.isSealed.get(file.key, file.seal) === null) return undefined;
+    this.#open.delete(file.key);
+    this.#open.set(file.key, file);
     return explained(file.place, () => work(file.segments));
   }
 
@@ -112,15 +127,23 @@ export class SealedFiles {
     return found === null ? undefined : queriesOf(this.#opened(found).sqlite);
   }
 
-  /** Brings the segments of a market back into bookreel.db if it is sealed. Within a write transaction. */
+  /** The series of a sealed market that have records. */
+  seriesOf(marketKey: number): readonly SealedSeries[] {
+    return this.#sql.series.all(marketKey);
+  }
+
+  /**
+   * Brings the segments of the market of a series back into bookreel.db if it is sealed. Within a write transaction. Throws 'unavailable' if
+   * the file is not as it was sealed: then nothing of it is taken.
+   */
   unsealSeries(seriesId: number): void {
     const found = this.#sql.bySeries.get(seriesId);
     if (found === null) return;
     const { segments, place, key } = this.#opened(found);
+    const fault = changeOf(place, found);
+    if (fault !== undefined) throw new DomainError('unavailable', fault);
     explained(place, () => {
-      for (const { seriesId: each } of this.#sql.series.all(key)) {
-        for (const row of segments.all(each) as Iterable<SegmentRow>) this.#main.insert(row);
-      }
+      for (const { seriesId: each } of this.seriesOf(key)) for (const row of segments.all(each)) this.#main.insert(row);
       // Views of the states before may open it for a while, see Sealing.sweep.
       utimesSync(place, new Date(), new Date());
     });
@@ -167,23 +190,32 @@ export class SealedFiles {
 }
 
 /** Opens the file of a sealed market to read it. Throws 'unavailable' if it is missing, or is not the file that was sealed. */
-export function openSealed(place: string, { conditionId, seal, bytes }: SealedMarket): Sqlite {
-  return explained(place, () => {
-    const found = statSync(place, { throwIfNoEntry: false });
-    if (found === undefined)
-      throw new DomainError('unavailable', `'${place}' of a sealed market is missing: ${RESTORE}`);
-    const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
-    const sqlite = new Sqlite(`${pathToFileURL(place).href}?mode=ro&immutable=1`, flags);
-    const identity =
-      found.size === bytes
-        ? sqlite
-            .query<{ conditionId: string; seal: string }, []>('SELECT condition_id AS conditionId, seal FROM sealed')
-            .get()
-        : null;
-    if (identity?.conditionId === conditionId && identity.seal === seal) return sqlite;
-    sqlite.close();
-    throw new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);
+export function openSealed(place: string, { seal, bytes }: SealedMarket): Sqlite {
+  const found = explained(place, () => statSync(place, { throwIfNoEntry: false }));
+  if (found === undefined) {
+    throw new DomainError('unavailable', `'${place}' is missing: unless its market was just deleted, ${RESTORE}`);
+  }
+  const other = () =>
+    new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);
+  if (found.size !== bytes) throw other();
+  const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
+  const sqlite = explained(place, () => new Sqlite(`${pathToFileURL(place).href}?mode=ro&immutable=1`, flags));
+  return closedOnError(sqlite, () => {
+    let identity: { readonly seal: string } | null = null;
+    try {
+      identity = sqlite.query<{ seal: string }, []>('SELECT seal FROM sealed').get();
+    } catch (error) {
+      if (!isDamageError(error)) throw error;
+    }
+    if (identity?.seal !== seal) throw other();
+    return sqlite;
   });
+}
+
+/** One sentence if the bytes of a file are not those that were sealed. Reads all of it. */
+export function changeOf(place: string, { digest }: SealedMarket): string | undefined {
+  if (sizeAndDigest(place).sha256 === Buffer.from(digest).toString('hex')) return undefined;
+  return `'${place}' was changed after it was sealed, or is damaged: ${RESTORE}`;
 }
 
 const RESTORE = 'restore it from a backup';

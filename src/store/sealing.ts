@@ -2,12 +2,13 @@ import { Database as Sqlite } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { formatInstant } from '../domain/instant.ts';
 import type { Archive } from './archive.ts';
 import { sizeAndDigest } from './backup-manifest.ts';
 import { PAGE_BYTES } from './database-connection.ts';
-import { explained } from './database-errors.ts';
+import { explained, isDamageError } from './database-errors.ts';
 import type { StoredMarket } from './markets.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
@@ -20,6 +21,8 @@ const UNSETTLED_MS = 7 * 86_400_000;
 /** A file that the catalog no longer names is kept for this long: a view of an earlier state may open it. */
 const GRACE_MS = 60 * 60_000;
 const SEAL_BYTES = 8;
+/** The name of a file that `seal` writes, or has left as a draft. */
+const OURS = /^0x[0-9a-f]+-[0-9a-f]{16}\.db(?:\.partial-[0-9a-f]+)?$/;
 
 /** ?1: keys after this one; ?2: ended by; ?3: ended by, though without a winner; */
 export const NEXT_TO_SEAL = `SELECT market_key AS key FROM markets NOT INDEXED
@@ -29,8 +32,7 @@ export const NEXT_TO_SEAL = `SELECT market_key AS key FROM markets NOT INDEXED
   ORDER BY market_key LIMIT 1`;
 export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId FROM series WHERE market_key = ?';
 const DELETE_SEGMENTS = 'DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE market_key = ?)';
-export const IS_NAMED =
-  'SELECT 1 AS known FROM sealed_markets JOIN markets USING (market_key) WHERE condition_id = ? AND path = ?';
+export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
 
 /** What the file of a sealed market has of one series. */
 interface SeriesTotal {
@@ -45,6 +47,8 @@ interface SeriesTotal {
 export interface SealedTotals {
   readonly markets: number;
   readonly bytes: number;
+  /** The errors of markets that are damaged, and stay as they are. */
+  readonly failures: readonly string[];
 }
 
 /**
@@ -72,7 +76,7 @@ export class Sealing {
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ),
       deleteSegments: database.query<never, [number]>(DELETE_SEGMENTS),
-      isNamed: database.query<{ known: number }, [string, string]>(IS_NAMED),
+      isNamed: database.query<{ known: number }, [string]>(IS_NAMED),
     };
   }
 
@@ -82,7 +86,7 @@ export class Sealing {
    */
   *run(beforeMs: InstantMs, nowMs: InstantMs): Generator<SealedTotals> {
     const { database, markets } = this.#archive;
-    let totals: SealedTotals = { markets: 0, bytes: 0 };
+    let totals: SealedTotals = { markets: 0, bytes: 0, failures: [] };
     for (let key = -1; ; ) {
       const next = database.read(() => {
         const found = this.#sql.next.get(key, beforeMs, Math.min(beforeMs, nowMs - UNSETTLED_MS));
@@ -90,9 +94,14 @@ export class Sealing {
       });
       if (next === undefined) return;
       key = next.key;
-      const bytes = this.seal(next);
-      if (bytes === undefined) continue;
-      totals = { markets: totals.markets + 1, bytes: totals.bytes + bytes };
+      try {
+        const bytes = this.seal(next);
+        if (bytes === undefined) continue;
+        totals = { ...totals, markets: totals.markets + 1, bytes: totals.bytes + bytes };
+      } catch (error) {
+        if (!(error instanceof DomainError) || !isDamageError(error)) throw error;
+        totals = { ...totals, failures: [...totals.failures, `${next.slug}: ${error.message}`] };
+      }
       yield totals;
     }
   }
@@ -143,10 +152,8 @@ export class Sealing {
       const folder = join(this.#folder, day.name);
       for (const name of readdirSync(folder)) {
         const place = join(folder, name);
-        const conditionId = /^(0x[0-9a-f]+)-[0-9a-f]+\.db/.exec(name)?.[1];
-        if (conditionId === undefined || nowMs - statSync(place).mtimeMs < GRACE_MS) continue;
-        const path = `${day.name}/${name}`;
-        if (this.#archive.database.read(() => this.#sql.isNamed.get(conditionId, path)) !== null) continue;
+        if (!OURS.test(name) || nowMs - statSync(place).mtimeMs < GRACE_MS) continue;
+        if (this.#archive.database.read(() => this.#sql.isNamed.get(`${day.name}/${name}`)) !== null) continue;
         discard(place);
         swept += 1;
       }

@@ -36,25 +36,31 @@ export class SegmentQueries {
   readonly previous;
   readonly count;
   readonly ranges;
-  readonly #all;
-  readonly #insert;
+  readonly #database: Queries;
+  /** Prepared at their first use: most files are only read. */
+  #insert: ReturnType<typeof insertInto> | undefined;
 
   constructor(database: Queries) {
     this.next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
     this.previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
     this.count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
     this.ranges = database.query<{ firstMs: InstantMs; lastMs: InstantMs }, [number, number, number]>(RANGES_OF_SERIES);
-    this.#all = () => database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES);
-    this.#insert = () =>
-      database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(INSERT_SEGMENT);
+    this.#database = database;
   }
 
   /** The segments of a series in its order, one in memory at a time. */
   all(seriesId: number): Iterable<SegmentRow> {
-    return this.#all().iterate(seriesId);
+    return this.#database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES).iterate(seriesId);
   }
 
   insert({ seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload }: SegmentRow): void {
-    this.#insert().run(seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload);
+    this.#insert ??= insertInto(this.#database);
+    this.#insert.run(seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload);
   }
+}
+
+function insertInto(database: Queries) {
+  return database.query<never, [number, number, number, number, number, number, Uint8Array, Uint8Array]>(
+    INSERT_SEGMENT,
+  );
 }

@@ -1,16 +1,33 @@
+import type { Database as Sqlite } from 'bun:sqlite';
 import { DomainError } from '../domain/errors.ts';
-import { sizeAndDigest } from '../store/backup-manifest.ts';
-import { openSealed, type SealedMarket } from '../store/sealed-files.ts';
+import { changeOf, openSealed, type SealedMarket, type SealedSeries } from '../store/sealed-files.ts';
 
-/** One sentence if the file of a sealed market is missing, is not the one that was sealed, or was changed since. Reads all of it. */
-export function sealedFault(place: string, market: SealedMarket): string | undefined {
+const TOTALS = `SELECT series_id AS seriesId, MIN(first_ms) AS firstMs, MAX(last_ms) AS lastMs, COUNT(*) AS segments,
+  SUM(records) AS records FROM segments GROUP BY series_id ORDER BY series_id`;
+
+/**
+ * One sentence if the file of a sealed market is missing, is not the one that was sealed, was changed since, or is not what the catalog says
+ * of it. Reads all of it; of a file that `isKnown` only its size and its seal.
+ */
+export function sealedFault(
+  place: string,
+  market: SealedMarket,
+  series: readonly SealedSeries[],
+  isKnown: boolean,
+): string | undefined {
   try {
-    openSealed(place, market).close();
-    const { sha256 } = sizeAndDigest(place);
-    if (sha256 === Buffer.from(market.digest).toString('hex')) return undefined;
-    return `'${place}' was changed after it was sealed, or is damaged: restore it from a backup`;
+    using sqlite = openSealed(place, market);
+    if (isKnown) return undefined;
+    return changeOf(place, market) ?? differenceOf(place, sqlite, series);
   } catch (error) {
     if (error instanceof DomainError) return error.message;
     throw error;
   }
+}
+
+function differenceOf(place: string, sqlite: Sqlite, series: readonly SealedSeries[]): string | undefined {
+  const found = sqlite.query<SealedSeries, []>(TOTALS).all();
+  const stated = series.toSorted((a, b) => a.seriesId - b.seriesId);
+  if (Bun.deepEquals(found, stated)) return undefined;
+  return `'${place}' has other records than the catalog says: restore the archive from a backup`;
 }

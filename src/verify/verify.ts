@@ -165,8 +165,11 @@ class Verifier {
         // Reads the market again, in the same view as its records.
         const market = this.#markets.byKey(named.key);
         // Deleted since it was named.
-        if (market === undefined || !this.#isReadable(market, place)) return;
-        const observed = this.#observe(market, place);
+        if (market === undefined) return;
+        const before = this.#check.problems.count;
+        this.#checkFields(market, place);
+        if (!this.#isReadable(market, place)) return;
+        const observed = this.#observe(market, place, before);
         this.#options.onMarket?.(observed);
       }),
     );
@@ -179,7 +182,7 @@ class Verifier {
     const sealed = this.#sealed.byKey(key);
     if (sealed === undefined) return true;
     const isKnown = this.#options.isKnown?.(sealed) === true;
-    const fault = isKnown ? undefined : sealedFault(this.#sealed.placeOf(sealed), sealed);
+    const fault = sealedFault(this.#sealed.placeOf(sealed), sealed, this.#sealed.seriesOf(key), isKnown);
     if (fault !== undefined) this.#check.problems.add('sealed', fault, place);
     if (!isKnown && fault === undefined) return true;
     this.#check.totals.markets += 1;
@@ -187,17 +190,22 @@ class Verifier {
     return false;
   }
 
-  #observe(market: StoredMarket, place: ProblemPlace): MarketObservations {
-    const { problems, source, totals } = this.#check;
-    const before = problems.count;
-    totals.markets += 1;
+  #checkFields(market: StoredMarket, place: ProblemPlace): void {
+    const { problems } = this.#check;
     const wrong = impossibleFields(market);
     if (!this.#markets.details.isReadable(market.key)) wrong.push('details');
     if (wrong.length > 0) {
       problems.add('field', `the market has impossible values in ${wrong.join(', ')}`, place);
     }
+    if (!this.#gaps.list(market.key).every(isPossibleGap))
+      problems.add('field', 'the market has a gap that ends before it begins', place);
+  }
+
+  /** `before`: the number of problems before those of this market. */
+  #observe(market: StoredMarket, place: ProblemPlace, before: number): MarketObservations {
+    const { problems, source, totals } = this.#check;
+    totals.markets += 1;
     const gaps = this.#gaps.list(market.key);
-    if (!gaps.every(isPossibleGap)) problems.add('field', 'the market has a gap that ends before it begins', place);
     const series = source.seriesOf(market.key);
     const nowMs = this.#options.clock();
     const books = series.filter(({ kind }) => kind === 'book');

@@ -472,7 +472,7 @@ class OracleAccount {
   }
 
   cancel(orderId: string, nowMs: InstantMs): void {
-    const order = this.orders.find(({ terms }) => terms.id === orderId);
+    const order = this.orders.findLast(({ terms }) => terms.id === orderId);
     if (order !== undefined && isOpen(order)) this.#close(order, 'cancelled', nowMs);
   }
 

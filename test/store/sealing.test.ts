@@ -58,7 +58,7 @@ function factsOf({ database, markets, recordedTimes, snapshotTotals, recordCount
     for (let market = markets.afterKey(-1); market !== undefined; market = markets.afterKey(market.key)) {
       const halfMs = (market.startMs + market.endMs) / 2;
       facts.push(
-        market,
+        { ...market, revision: 0 },
         markets.sentSpan(market.key),
         markets.firstRecordMs(market.key),
         snapshotTotals.count(market.key, halfMs),
@@ -104,6 +104,7 @@ test('Records that arrive late bring their market back, as if they had arrived b
     expect(segmentsInMain(place.archive)).toBe(0);
     for (const { archive } of [place, never]) await importRecords(archive, lines);
     expect(await ndjson(place.archive)).toBe(await ndjson(never.archive));
+    expect(factsOf(place.archive)).toEqual(factsOf(never.archive));
     sealAll(place.archive);
     expect(await ndjson(place.archive)).toBe(await ndjson(never.archive));
     expect(await problemsOf(place)).toEqual(await problemsOf(never));
@@ -121,7 +122,7 @@ test('Markets are sealed that ended long enough ago and have a winner; without o
   using place = await archiveOf([market(1, 'up'), market(2, undefined), market(3, 'up'), snapshot(1), snapshot(2)]);
   const sealedAt = (beforeMs: number, nowMs: number) => {
     for (const _ of new Sealing(place.archive).run(beforeMs, nowMs));
-    return sealedMarkets(place.archive).map(({ conditionId }) => conditionId);
+    return sealedMarkets(place.archive).map(({ path }) => path.split(/[/-]/)[3]);
   };
   expect(sealedAt(endMs - 1, endMs + 3 * DAY_MS)).toEqual([]);
   expect(sealedAt(endMs, endMs + 7 * DAY_MS - 1)).toEqual(['0x1']);
@@ -208,7 +209,7 @@ test('More sealed markets than may be open are read in turns.', async () => {
 });
 
 test.each([
-  ['is missing', (path: string) => rmSync(path), 'of a sealed market is missing'],
+  ['is missing', (path: string) => rmSync(path), 'is missing: unless its market was just deleted'],
   ['is shorter', (path: string) => truncateSync(path, statSync(path).size - 1), 'is not the file that was sealed'],
   ['is empty', (path: string) => writeFileSync(path, ''), 'is not the file that was sealed'],
   ['has a flipped byte', (path: string) => flipByte(path), 'was changed after it was sealed, or is damaged'],
@@ -250,6 +251,70 @@ test.each([
   expect(() => read('0x1')).toThrow(/restore it from a backup|restore the data directory from a backup/);
   expect(read('0x2')).toBe(1);
   again.database.close();
+});
+
+test('The first record of a series that a sealed market did not have brings the market back too.', async () => {
+  const at = (time: string, outcome: string) => sampleSnapshot({ outcome, timestamp: `2026-04-16T07:${time}.000Z` });
+  const [first, late] = [[sampleMarket(), at('10:04', 'up'), at('14:04', 'up')], [at('12:00', 'down')]];
+  using place = await archiveOf(first);
+  using never = await archiveOf(first);
+  sealAll(place.archive);
+  for (const { archive } of [place, never]) await importRecords(archive, late);
+  expect(sealedMarkets(place.archive)).toEqual([]);
+  expect(factsOf(place.archive)).toEqual(factsOf(never.archive));
+  expect(await ndjson(place.archive)).toBe(await ndjson(never.archive));
+});
+
+test('A sealed market whose stand-in is replaced by its conditionId is read as before, and its file is kept.', async () => {
+  using place = await archiveOf([sampleMarket({ conditionId: '0x1' }), sampleSnapshot({ conditionId: '0x1' })]);
+  const { archive, path } = place;
+  sealAll(archive);
+  const real = `0x${'ab'.repeat(32)}`;
+  archive.database.write(() => archive.database.query('UPDATE markets SET condition_id = ?').run(real));
+  for (const name of filesIn(path)) utimesSync(join(path, BOOKS, name), 0, 0);
+  expect(new Sealing(archive).sweep(Date.now())).toBe(0);
+  expect(await problemsOf(place)).toEqual([]);
+  const again = openArchive(path, NOW_MS, { create: false });
+  expect(await ndjson(again)).toContain(real);
+  again.database.close();
+});
+
+test('Late records of a market whose file was changed are refused, and nothing of the file is taken.', async () => {
+  using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+  const { archive, path } = place;
+  sealAll(archive);
+  const [market] = sealedMarkets(archive);
+  flipByte(join(path, BOOKS, market!.path));
+  const late = sampleSnapshot({ outcome: 'down', timestamp: '2026-04-16T07:12:00.000Z' });
+  await expect(importRecords(archive, [late])).rejects.toThrow('was changed after it was sealed');
+  expect(segmentsInMain(archive)).toBe(0);
+  expect(sealedMarkets(archive)).toHaveLength(1);
+});
+
+test('A backup copies a file again that was cut in the backup before.', async () => {
+  using place = await archiveOf(generatedRecording(2));
+  using directory = temporaryDirectory();
+  const check = async () => undefined;
+  sealAll(place.archive);
+  const kept = join(directory.path, 'kept');
+  const first = await backUpAndKeep(place.path, kept, () => NOW_MS, { keep: 5, check });
+  const [path] = filesIn(first.directory);
+  rmSync(join(first.directory, BOOKS, path!));
+  writeFileSync(join(first.directory, BOOKS, path!), 'cut');
+  const second = await backUpAndKeep(place.path, kept, () => NOW_MS + DAY_MS, { keep: 5, check });
+  expect(second.sealed.newFiles).toBe(1);
+  expect(statSync(join(second.directory, BOOKS, path!)).size).toBe(statSync(join(place.path, BOOKS, path!)).size);
+});
+
+test('verify finds records that the catalog does not know of a sealed market, also where its file was verified elsewhere.', async () => {
+  using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+  const { archive, path } = place;
+  sealAll(archive);
+  archive.database.write(() => archive.database.query('UPDATE sealed_series SET records = records + 1').run());
+  expect(await problemsOf(place)).toEqual([expect.stringContaining('has other records than the catalog says')]);
+  archive.database.write(() => archive.database.query('UPDATE markets SET end_ms = start_ms - 1').run());
+  const known = await verifyDirectory(path, { clock: () => NOW_MS, isKnown: () => true });
+  expect(known.problems.map(({ kind }) => kind)).toContain('field');
 });
 
 test('Files that the catalog does not name are deleted after an hour; others stay.', async () => {
