@@ -172,7 +172,11 @@ export class PaperMarket {
     account.note({ kind: 'delayed', atMs, marketKey: order.marketKey, order: terms });
     this.#schedule(atMs + this.#rules.takerDelayMs, 'delayEnd', (dueMs) => {
       if (order.state !== 'delayed') return;
-      this.#execute(account, order, this.#matches(account, terms, order.left, dueMs), dueMs);
+      const then = this.#matches(account, terms, order.left, dueMs);
+      // Better prices may cost more than was reserved: dollars buy more shares, each with its fee.
+      const isPaid = this.#needed(order, then) <= account.free(terms, order.marketKey) + order.reserved;
+      if (isPaid) this.#execute(account, order, then, dueMs);
+      else this.#close(account, order, 'killed', dueMs);
     });
   }
 
@@ -180,6 +184,7 @@ export class PaperMarket {
     const { terms, marketKey } = order;
     const isMarketable = matches.levels.length > 0;
     if (atMs >= this.#market.endMs) return { reason: 'ended' };
+    if (this.#books[terms.outcome] === undefined) return { reason: 'not-ready' };
     if (!account.claim(order)) return { reason: 'duplicate' };
     if (terms.expirationMs !== undefined && terms.expirationMs - atMs < EXPIRATION_MARGIN_MS)
       return { reason: 'expiration' };

@@ -28,9 +28,9 @@ export interface OrderTerms {
  */
 type OrderState = 'sent' | 'delayed' | 'live' | 'matched' | 'refused' | 'killed' | 'cancelled' | 'expired' | 'ended';
 
-/** Why the venue refuses an order at its arrival. `post-only`: it would match; `none`, `short`: a FAK or a FOK that the book does not fill. */
+/** Why the venue refuses an order at its arrival. `not-ready`: no book is known yet; `post-only`: it would match; `none`, `short`: a FAK or a FOK that the book does not fill. */
 export type Refusal =
-  | { readonly reason: 'ended' | 'duplicate' | 'expiration' | 'post-only' | 'none' | 'short' }
+  | { readonly reason: 'ended' | 'not-ready' | 'duplicate' | 'expiration' | 'post-only' | 'none' | 'short' }
   /** `needed` includes the fee; `reserved` is what the active orders hold. Dollars for a BUY, shares for a SELL. */
   | { readonly reason: 'funds'; readonly balance: Micros; readonly reserved: Micros; readonly needed: Micros };
 

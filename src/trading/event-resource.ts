@@ -88,7 +88,7 @@ export const EventResource = Type.Object(
     queue: orNull(Amount('The recorded shares ahead of the order.'), 'Of live.'),
     reason: orNull(
       Type.String(),
-      'Of refused: ended, duplicate, expiration, post-only, none, short or funds; of closed: matched, killed, cancelled, expired or ended; of live: unmatched, if the taker delay passed without a match.',
+      'Of refused: ended, not-ready, duplicate, expiration, post-only, none, short or funds; of closed: matched, killed, cancelled, expired or ended; of live: unmatched, if the taker delay passed without a match.',
     ),
     funds: orNull(
       Type.Object({

@@ -63,6 +63,8 @@ export function refusalText(refusal: Refusal, { id, type, isPostOnly }: OrderTer
       return notEnough(refusal);
     case 'ended':
       return REFUSALS.ended;
+    case 'not-ready':
+      return REFUSALS.notReady;
     case 'duplicate':
       return duplicated(id);
     case 'expiration':

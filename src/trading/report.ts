@@ -125,6 +125,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   none: 'a FAK found nothing to match',
   short: 'a FOK did not find enough to match',
   ended: 'the market had ended',
+  'not-ready': 'no book was known yet',
   expiration: 'a GTD must expire at least 60 s after its arrival',
   duplicate: 'the same order was sent twice',
 };

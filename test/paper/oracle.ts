@@ -288,6 +288,7 @@ class OracleAccount {
   #refusal(order: Order, nowMs: InstantMs): Refusal | undefined {
     const { terms } = order;
     if (nowMs >= this.recording.endMs) return { reason: 'ended' };
+    if (this.recording.bookAt(terms.outcome, nowMs) === undefined) return { reason: 'not-ready' };
     if (this.#has(terms.id)) return { reason: 'duplicate' };
     if (terms.type === 'GTD' && terms.expirationMs! - nowMs < MINUTE_MS) return { reason: 'expiration' };
     const { cash, ...shares } = balancesOf(this.events);
@@ -353,6 +354,15 @@ class OracleAccount {
     const { terms } = order;
     const wasDelayed = order.events.length > 0;
     const fills = this.#walk(order, nowMs);
+    if (wasDelayed && isInDollars(terms)) {
+      // All that the other orders leave.
+      const { cash } = balancesOf(this.events);
+      const free = cash - this.reserved('buy', terms.outcome) + this.#needed(order, terms.amount);
+      if (sum(fills.map(({ cost, fee }) => cost + fee)) > free) {
+        this.#close(order, 'killed', nowMs);
+        return;
+      }
+    }
     const left = terms.amount - sum(fills.map(({ cost, shares }) => (isInDollars(terms) ? cost : shares)));
     const reason =
       terms.type === 'FOK' && left > 0 ? 'short' : terms.type === 'FAK' && fills.length === 0 ? 'none' : undefined;

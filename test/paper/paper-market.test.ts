@@ -297,6 +297,36 @@ test('The taker delay holds what would match: then a FOK is killed, a GTC rests 
   expect(story.account.reserved).toBe(microsOf(10 * 0.51 + 10 * 0.52));
 });
 
+test('A delayed buy in dollars that costs more than the account has is killed: cheaper shares have higher fees.', () => {
+  const story = new Story({ takerDelayMs: 250, fees: { rate: 0.07, exponent: 1 } });
+  story.book(0, bookOf('0.4', '0.6:5000'));
+  story.send(0, 'FAK up buy 972 at 0.6');
+  story.book(100, bookOf('0.4', '0.5:5000'));
+  story.due(300);
+  expect(story.lines()).toEqual(['0 1 delayed', '250 1 killed 972']);
+  expect(story.account.cash).toBe(1_000_000_000);
+});
+
+test('An order before the first book of its market is refused: nothing says how much is ahead of it.', () => {
+  const market = new PaperMarket({ key: 7, endMs: END_MS, winner: 'up', resolvedMs: END_MS }, RULES);
+  const account = new PaperAccount('0xa', 1_000_000_000, 0);
+  market.send(
+    account,
+    {
+      id: '1',
+      type: 'GTC',
+      outcome: 'up',
+      side: 'buy',
+      amount: 5_000_000,
+      price: 0.9,
+      isPostOnly: false,
+      expirationMs: undefined,
+    },
+    5,
+  );
+  expect(account.events.slice(1).map(lineOf)).toEqual(['5 1 refused not-ready']);
+});
+
 test('A FAK or FOK that buys is in dollars, so that a better price buys more; a FAK drops its rest, a FOK is all or nothing.', () => {
   const story = new Story();
   story.send(0, 'FOK up buy 60 at 0.53');
