@@ -50,8 +50,8 @@ export class VenueDesk {
     this.replay = desk.replay;
     this.#desk = desk;
     const cancelAll = (address: string) => {
-      const { account } = this.account(address);
-      this.#desk.cancel(account, [...account.orders.keys()]).catch(failed);
+      const account = this.#desk.find(address);
+      if (account !== undefined) this.#desk.cancel(account, [...account.orders.keys()]).catch(failed);
     };
     this.#heartbeats = new Heartbeats(desk.replay.clock, cancelAll, silenceMs);
     desk.onReset((address) => {

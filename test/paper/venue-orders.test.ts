@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ReplayClock } from '../../src/replay/replay-clock.ts';
 import { Heartbeats } from '../../src/trading/heartbeats.ts';
+import { ACCOUNTS_MAX } from '../../src/trading/paper-desk.ts';
+import { VenueDesk } from '../../src/trading/venue-desk.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../support/sample-records.ts';
 import { micros, UserChannel, VenueBot } from './venue-bot.ts';
 import { END_MS, LATER, RESOLVED_MS, startVenue } from './venue-replaying.ts';
@@ -483,4 +485,17 @@ test('In a rebased replay all times are moved, and an expiration is read as move
   const [placed] = await channel.of(1);
   expect(Math.abs(Number(placed.timestamp) / 1000 - seconds)).toBeLessThan(2);
   expect(END_MS).toBeGreaterThan(START_MS);
+});
+
+test('The silence of an address that has no account does nothing.', async () => {
+  await using venue = await startVenue();
+  const failures: unknown[] = [];
+  const desk = new VenueDesk(venue.desk, (error) => failures.push(error), 5);
+  for (let i = 0; i < ACCOUNTS_MAX; i += 1) venue.desk.account(`0x${String(i).padStart(40, '0')}`);
+  const address = `0x${'f'.repeat(40)}`;
+  desk.beat({ apiKey: 'k', address });
+  venue.replay.clock.stepTo(START_MS + 1000);
+  await Bun.sleep(40);
+  expect(failures).toEqual([]);
+  expect(venue.desk.find(address)).toBeUndefined();
 });
