@@ -110,7 +110,9 @@ export class PaperMarket {
       this.#accounts.set(account, { bids: new RestingSide(true), asks: new RestingSide(false) });
     }
     const order = account.add(terms, this.#market.key, nowMs);
-    this.#act(nowMs, (atMs) => this.#arrive(account, order, atMs));
+    this.#act(nowMs, (atMs) => {
+      if (this.#accounts.has(account)) this.#arrive(account, order, atMs);
+    });
     return order;
   }
 
@@ -128,6 +130,16 @@ export class PaperMarket {
     if (OUTCOMES.some((outcome) => account.free({ side: 'sell', outcome }, key) < shares)) return false;
     account.exchange('merged', key, { up: shares, down: shares }, shares, nowMs);
     return true;
+  }
+
+  /** Drops the orders of an account, also those on their way: nothing happens to it any more. */
+  forget(account: PaperAccount): void {
+    for (const [order, open] of [...this.#open]) {
+      if (open.account !== account) continue;
+      this.#withdraw(order);
+      order.state = 'ended';
+    }
+    this.#accounts.delete(account);
   }
 
   #act(nowMs: InstantMs, act: (atMs: InstantMs) => void): void {

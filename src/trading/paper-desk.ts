@@ -100,7 +100,11 @@ export class PaperDesk {
       this.#accounts.clear();
       this.#markets.clear();
       this.#active = [];
-    } else this.#accounts.delete(address.toLowerCase());
+    } else {
+      const account = this.find(address);
+      if (account !== undefined) for (const { paper } of this.#markets.values()) paper.forget(account);
+      this.#accounts.delete(address.toLowerCase());
+    }
     for (const waiting of [...this.#waiting])
       if (!this.#isOpen(waiting.account)) this.#settle(waiting, new DomainError('conflict', RESET));
     for (const listener of [...this.#resetListeners]) listener(address);

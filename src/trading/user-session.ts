@@ -40,7 +40,7 @@ export class UserSession {
   #markets = new Set<string>();
   #isAll = false;
   /** Not sent yet, in order. */
-  readonly #heard: Heard[] = [];
+  #heard: Heard[] = [];
   /** By time. */
   #settling: Settling[] = [];
   readonly #waiting: string[] = [];
@@ -58,8 +58,10 @@ export class UserSession {
           this.#heard.push({ event, account });
           this.#schedule();
         },
-        reset: () => {
-          this.#settling = [];
+        reset: (address) => {
+          const isKept = ({ account }: Heard) => address !== undefined && account.address !== address;
+          this.#heard = this.#heard.filter(isKept);
+          this.#settling = this.#settling.filter(isKept);
         },
       }),
       deps.replay.clock.onChange(() => this.#schedule()),
@@ -155,8 +157,9 @@ export class UserSession {
     const next = this.#settling[0];
     const { clock } = this.#deps.replay;
     const isMoved = clock.speed === 'max' && clock.state === 'running';
-    const waitMs =
-      this.#heard.length > 0 ? 0 : next === undefined ? undefined : isMoved ? LOOK_MS : clock.realMsUntil(next.atMs);
+    // A clock that is paused may have been moved there by a step.
+    const isDue = this.#heard.length > 0 || (next !== undefined && next.atMs <= clock.nowMs);
+    const waitMs = isDue ? 0 : next === undefined ? undefined : isMoved ? LOOK_MS : clock.realMsUntil(next.atMs);
     if (waitMs === undefined) this.#task.cancel();
     else this.#task.runIn(waitMs);
   }

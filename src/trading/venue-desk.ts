@@ -28,8 +28,8 @@ export interface CancelledOrders {
 
 export interface DeskListener {
   event(event: AccountEvent, account: PaperAccount): void;
-  /** Accounts begin anew. */
-  reset(): void;
+  /** The account of an address, in lower case, begins anew; undefined: all of them. */
+  reset(address: string | undefined): void;
 }
 
 /** The venue's order side of one replay: keys, signed orders, heartbeats and the events of accounts, over its desk. */
@@ -59,7 +59,7 @@ export class VenueDesk {
         this.#heartbeats.clear();
         this.#signed.clear();
       }
-      for (const listener of [...this.#listeners]) listener.reset();
+      for (const listener of [...this.#listeners]) listener.reset(address?.toLowerCase());
     });
     desk.replay.onStop(() => this.#heartbeats.clear());
   }

@@ -499,3 +499,21 @@ test('The silence of an address that has no account does nothing.', async () => 
   expect(failures).toEqual([]);
   expect(venue.desk.find(address)).toBeUndefined();
 });
+
+test('The reset of an account drops the frames of its trades, and of no other account.', async () => {
+  await using venue = await startVenue();
+  const [bot, other] = [await VenueBot.signedIn(venue.origin), await VenueBot.signedIn(venue.origin)];
+  using channel = new UserChannel(venue.origin, bot);
+  using channelOfOther = new UserChannel(venue.origin, other);
+  for (const each of [channel, channelOfOther]) {
+    await each.opened;
+    await each.ping();
+  }
+  for (const each of [bot, other]) await each.order(each.limit(UP_ASSET, 'BUY', 0.52, 7));
+  await Promise.all([channel.of(1), channelOfOther.of(1)]);
+  venue.desk.reset(bot.address);
+  await venue.play(10_000);
+  expect((await channelOfOther.of(3)).map(({ status }) => status)).toEqual(['MATCHED', 'MINED', 'CONFIRMED']);
+  await channel.ping();
+  expect((await channel.of(1)).map(({ status }) => status)).toEqual(['MATCHED']);
+});

@@ -186,3 +186,20 @@ test('A reset of one account leaves the others, and pairs of shares merge at onc
   expect(desk.accounts()).toEqual([other]);
   await expect(desk.send(account, market, { ...BUY, id: 'c' })).rejects.toThrow('was reset');
 });
+
+test('Nothing happens to an account after its reset, neither to orders that rest nor to those on their way.', async () => {
+  using started = await startDesk();
+  const { desk, send, pass } = started;
+  const [account, other] = [desk.account(ADDRESS), desk.account(`0x${'cd'.repeat(20)}`)];
+  const events: string[] = [];
+  account.onEvent(({ kind }) => events.push(kind));
+  for (const each of [account, other]) send(each);
+  await pass(1000);
+  send(account, { id: 'b' });
+  expect(events).toEqual(['live']);
+  desk.reset(ADDRESS);
+  // The ask at 20 s fills the resting order of the other account.
+  await pass(400_000);
+  expect(events).toEqual(['live']);
+  expect(other.events.map(({ kind }) => kind)).toContain('fill');
+});
