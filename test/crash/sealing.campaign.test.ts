@@ -66,7 +66,8 @@ test('After kill -9 of seal, import, backup and delete each record is there once
         assert.deepEqual(await recordsOf(archive), expected);
         tally.sealed += sealedMarkets(archive).length - before;
       } else if (round % 4 === 1) {
-        const chosen = Array.from({ length: LATE_MARKETS }, () => markets[Math.floor(random() * markets.length)]!);
+        const left = markets.filter(({ conditionId }) => archive.markets.findByConditionId(conditionId) !== undefined);
+        const chosen = Array.from({ length: LATE_MARKETS }, () => left[Math.floor(random() * left.length)]!);
         const lines = chosen.map(({ conditionId, startTime }) => ({
           ...{ type: 'price', conditionId, outcome: 'up', kind: 'trade', price: 0.25, size: 1 + round, side: 'sell' },
           timestamp: new Date(Date.parse(startTime) + 100 + round).toISOString(),
