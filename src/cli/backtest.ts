@@ -17,6 +17,7 @@ import { type Part, type PartMessage, type PartProcess, runBacktest, runPart, ST
 import { type Report, reportOf } from '../trading/report.ts';
 import { reportCsv } from '../trading/report-csv.ts';
 import { RecordedWorld } from '../trading/strategy-file.ts';
+import { StrayErrors } from '../trading/stray-errors.ts';
 import { EXAMPLE_NAMES, exampleText } from './backtest-examples.ts';
 import { backtestText } from './backtest-text.ts';
 import { EXIT, ExitWith } from './exit.ts';
@@ -245,7 +246,9 @@ async function serveParts(terminal: Terminal, options: BacktestOptions): Promise
   const ended = new Promise<void>((done) => process.once('disconnect', done));
   const part = await new Promise<Part>((received) => process.once('message', (message: Part) => received(message)));
   await withArchive(terminal, options, LOOK, async (archive) => {
-    await runPart(archive, part, new RecordedWorld(), (message) => process.send?.(message));
+    const send = (message: PartMessage) =>
+      new Promise<void>((sent) => process.send?.(message, undefined, undefined, () => sent()));
+    await runPart(archive, part, new RecordedWorld(), new StrayErrors(), send);
     await ended;
   });
 }

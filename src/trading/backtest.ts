@@ -12,6 +12,7 @@ import { Lockstep, StrategyFailure, strategyMarket } from './lockstep.ts';
 import type { MarketTotals } from './market-tally.ts';
 import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.ts';
 import { failureSentence, loadStrategy, type RecordedWorld, reasonOf } from './strategy-file.ts';
+import type { StrayErrors } from './stray-errors.ts';
 
 /** What decides the result of a backtest, besides the recordings and the strategy. */
 export interface BacktestInput {
@@ -74,29 +75,31 @@ function partsOf(input: BacktestInput, keys: readonly number[]): Part[] {
   return parts;
 }
 
-/** Runs a part in this process, and sends what comes of it. */
+/** Runs a part in this process, and sends what comes of it; `send` settles when a message has left. */
 export async function runPart(
   archive: Archive,
   part: Part,
   world: RecordedWorld,
-  send: (message: PartMessage) => void,
+  stray: StrayErrors,
+  send: (message: PartMessage) => Promise<void>,
 ): Promise<void> {
   const ticks = new TickSizes(archive);
   let index = part.first;
-  const pace = pacer(() => send({ kind: 'alive' }));
+  const alive = seldom(() => void send({ kind: 'alive' }));
   try {
-    const make = await loadStrategy(part.strategy);
+    const make = await Promise.race([loadStrategy(part.strategy), stray.raised]);
     for (const key of part.keys) {
       const market = archive.database.read(() => archive.markets.byKey(key));
       if (market === undefined) throw new DomainError('not-found', 'a market was deleted: start again');
-      const result = await runMarket(archive, ticks, market, part, make, world, pace);
-      send({ kind: 'market', index, result });
+      stray.slug = market.slug;
+      const result = await Promise.race([runMarket(archive, ticks, market, part, make, world, alive), stray.raised]);
+      await stray.settle();
+      await send({ kind: 'market', index, result });
       index += 1;
-      await pace();
     }
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    send({ kind: 'failed', index, sentence: error.message, isUsage: error.kind === 'invalid-parameter' });
+    await send({ kind: 'failed', index, sentence: error.message, isUsage: error.kind === 'invalid-parameter' });
   }
 }
 
@@ -107,7 +110,7 @@ async function runMarket(
   { rules, queues, fromMs, toMs, hasHistory }: Part,
   make: MakeStrategy,
   world: RecordedWorld,
-  pace: () => Promise<void> | undefined,
+  alive: () => void,
 ): Promise<MarketResult> {
   const market = withResolution(recorded);
   const run = async (queue: QueueAssumption) => {
@@ -119,7 +122,8 @@ async function runMarket(
     const lockstep = archive.database.read(() => new Lockstep(input, strategy, world));
     const steps = lockstep.steps();
     try {
-      while (archive.database.read(() => steps.next()).done !== true) await pace();
+      // Nothing is awaited: when timers and promises run would depend on the speed of the machine.
+      while (archive.database.read(() => steps.next()).done !== true) alive();
     } catch (error) {
       if (!(error instanceof StrategyFailure)) throw error;
       throw new DomainError('conflict', failureSentence(error, market.slug), { cause: error });
@@ -174,14 +178,13 @@ export function queueTotals({ pnl, fees, fills, shares }: MarketTotals): QueueTo
   return { pnl, fees, fills: fills.length, shares };
 }
 
-/** Lets messages leave, and says now and then that the process works. */
-function pacer(alive: () => void): () => Promise<void> | undefined {
-  let aliveAtMs = performance.now();
+/** Calls now and then, however often it is called. */
+function seldom(call: () => void): () => void {
+  let calledAtMs = performance.now();
   return () => {
-    if (performance.now() - aliveAtMs < ALIVE_MS) return undefined;
-    aliveAtMs = performance.now();
-    alive();
-    return new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - calledAtMs < ALIVE_MS) return;
+    calledAtMs = performance.now();
+    call();
   };
 }
 

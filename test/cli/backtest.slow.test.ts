@@ -117,6 +117,30 @@ describe('A strategy that cannot be run is refused in one sentence, with its fil
       /^bookreel: the strategy failed in onBook at 2026-01-08T10:25:\S+Z of simulated-btc-updown-5m-1767867900: RangeError: no odds \(odds\.ts:2:\d+\)\n$/,
     ],
     [
+      'timer.ts',
+      'export default () => ({\n  onStart: () => void setTimeout(() => { throw new Error("late"); }),\n});\n',
+      1,
+      /^bookreel: the strategy failed in asynchronous code of simulated-btc-updown-5m-1767867900: late \(timer\.ts:2:\d+\)\n$/,
+    ],
+    [
+      'rejects.ts',
+      'const lookUp = async () => {\n  await 1;\n  throw new RangeError("no answer");\n};\nexport default () => ({ onEnd: () => void lookUp() });\n',
+      1,
+      /^bookreel: the strategy failed in asynchronous code of simulated-btc-updown-5m-1767867900: RangeError: no answer \(rejects\.ts:3:\d+\)\n$/,
+    ],
+    [
+      'reason.ts',
+      'export default () => ({ onStart: () => void Promise.reject("a reason") });\n',
+      1,
+      /^bookreel: the strategy failed in asynchronous code of simulated-btc-updown-5m-1767867900: a reason\n$/,
+    ],
+    [
+      'never.ts',
+      'export default () => new Promise(() => setTimeout(() => { throw new Error("no model"); }));\n',
+      1,
+      /^bookreel: the strategy failed in asynchronous code of simulated-btc-updown-5m-1767867900: no model \(never\.ts:1:\d+\)\n$/,
+    ],
+    [
       'ends.ts',
       'export default () => ({ onStart: () => process.exit(7) });\n',
       1,
