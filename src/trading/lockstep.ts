@@ -38,7 +38,9 @@ const SHARES_MIN = 5 * MICROS;
 const DOLLARS_MIN = MICROS;
 /** More than a rounding error of a few additions, and less than the part of a tick that somebody could mean. */
 const TICK_TOLERANCE = 1e-6;
+/** A step ends with either. */
 const MOMENTS_PER_STEP = 500;
+const STEP_MS = 250;
 
 /** A function of a strategy threw `cause` at an instant of its market. */
 export class StrategyFailure extends Error {
@@ -86,17 +88,24 @@ export class Lockstep implements Context {
   readonly #prices: CoinPrices;
   readonly #endMs: InstantMs;
   readonly #clock: { nowMs: InstantMs };
+  readonly #monotonicMs: () => number;
   /** The events and refusals that the strategy has not been called with. */
   #eventsRead = 0;
   #refused: Order[] = [];
   #orders = 0;
 
-  /** `clock` is set to the instant of the recording. */
-  constructor(input: LockstepInput, strategy: Strategy, clock: { nowMs: InstantMs }) {
+  /** `clock` is set to the instant of the recording; `monotonicMs` is the time that passes for the machine. */
+  constructor(
+    input: LockstepInput,
+    strategy: Strategy,
+    clock: { nowMs: InstantMs },
+    monotonicMs = () => performance.now(),
+  ) {
     const { archive, ticks, market, fromMs, toMs, rules } = input;
     this.#input = input;
     this.#strategy = strategy;
     this.#clock = clock;
+    this.#monotonicMs = monotonicMs;
     this.market = strategyMarket(market);
     this.tally = new MarketTally(market);
     this.#feed = new MarketFeed(archive, ticks, market, fromMs);
@@ -128,6 +137,7 @@ export class Lockstep implements Context {
     if (feed.nextMs === Infinity && feed.beginning.books.up === undefined) return;
     this.#call('onStart');
     this.#tellOfOrders();
+    let begunMs = this.#monotonicMs();
     for (let moments = 1; ; moments += 1) {
       const atMs = Math.min(feed.nextMs, matching.nextMs, prices.nextMs);
       if (atMs > this.#endMs) break;
@@ -139,7 +149,10 @@ export class Lockstep implements Context {
       if (moment?.books.down !== undefined) this.#call('onBook', 'down');
       while (prices.nextMs === atMs) this.#call('onPrice', prices.take());
       this.#tellOfOrders();
-      if (moments % MOMENTS_PER_STEP === 0) yield;
+      if (moments < MOMENTS_PER_STEP && this.#monotonicMs() - begunMs < STEP_MS) continue;
+      yield;
+      moments = 0;
+      begunMs = this.#monotonicMs();
     }
     this.#clock.nowMs = Math.max(this.nowMs, this.#endMs);
     this.#call('onEnd');

@@ -160,6 +160,17 @@ describe('A strategy that cannot be run is refused in one sentence, with its fil
   });
 });
 
+test('A strategy that takes its time in each moment is not taken for a loop.', async () => {
+  const slow = `export default () => {
+  let calls = 0;
+  return { onBook() { if (calls++ < 8) for (const until = performance.now() + 300; performance.now() < until; ); } };
+};
+`;
+  write('slow.js', slow);
+  const selection = ['--market', 'simulated-btc-updown-5m-1767868200', ...SELECTION.slice(-2), '--queue', 'behind'];
+  expect(await run('slow.js', ...selection, '--stuck-after', '1s')).toMatchObject({ code: 0, stderr: '' });
+});
+
 test('What a strategy prints goes to standard error, and a strategy that does nothing earns nothing.', async () => {
   write('quiet.js', "export default (market) => ({ onEnd: () => console.log('end of', market.slug) });\n");
   const { code, stdout, stderr } = await run(

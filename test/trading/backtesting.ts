@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly rate?: number;
   readonly cash?: number;
   readonly toMs?: number;
+  readonly monotonicMs?: () => number;
+  readonly onYield?: () => void;
 }
 
 /** Runs a strategy on the only market of some records, to its end. */
@@ -27,6 +29,8 @@ export async function stepped(
     rate = 0.07,
     cash = 1e9,
     toMs = INSTANT_MAX_MS,
+    monotonicMs = () => 0,
+    onYield = () => undefined,
   }: RunOptions = {},
 ): Promise<Stepped> {
   using held = temporaryArchive();
@@ -37,8 +41,8 @@ export async function stepped(
     const rules = { cash, latencyMs, takerDelayMs, queue, fees: { rate, exponent: 1 } };
     const ticks = new TickSizes(held.archive);
     const input = { archive: held.archive, ticks, market: withResolution(stored!), fromMs: 0, toMs, rules };
-    const lockstep = new Lockstep(input, strategy, { nowMs: 0 });
-    for (const _ of lockstep.steps());
+    const lockstep = new Lockstep(input, strategy, { nowMs: 0 }, monotonicMs);
+    for (const _ of lockstep.steps()) onYield();
     return lockstep;
   });
 }

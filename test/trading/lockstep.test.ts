@@ -86,6 +86,29 @@ test('The assumption about queues changes the fills of a recording with trades, 
   expect([await filled('behind'), await filled('mid'), await filled('front')]).toEqual([0, 20, 30]);
 });
 
+test('A run pauses when a quarter of a second has passed, however few moments that are.', async () => {
+  const records = [
+    sampleMarket(),
+    ...[0, 1, 2, 3, 4, 5].map((second) => book(second * 1000, 0.5, 0.52 + second / 100)),
+  ];
+  const pausesOf = async (callMs: number) => {
+    let [calls, pauses] = [0, 0];
+    const onBook = (_: unknown, outcome: string) => {
+      if (outcome === 'up') calls += 1;
+    };
+    const onYield = () => {
+      pauses += 1;
+    };
+    await stepped(records, { onBook }, { monotonicMs: () => calls * callMs, onYield });
+    return [calls, pauses];
+  };
+  expect([await pausesOf(1), await pausesOf(125), await pausesOf(20_000)]).toEqual([
+    [5, 0],
+    [5, 2],
+    [5, 5],
+  ]);
+});
+
 describe('Orders', () => {
   const RECORDS = [
     sampleMarket({ winner: 'up', closed: true, resolvedAt: at(310_000) }),
