@@ -48,6 +48,8 @@ export class PaperDesk {
   readonly #markets = new Map<number, TradedMarket>();
   #active: TradedMarket[] = [];
   readonly #waiting = new Set<Waiting>();
+  /** The arrival of the cancel of an order: it gets no second one. */
+  readonly #cancels = new WeakMap<PaperOrder, Promise<void>>();
   readonly #resetListeners = new Set<(address: string | undefined) => void>();
   #follower: Follower | undefined;
   /** The latest instant of which something is processed. */
@@ -79,9 +81,14 @@ export class PaperDesk {
     if (found !== undefined) return found;
     if (this.#accounts.size >= ACCOUNTS_MAX)
       throw new DomainError('conflict', `there are ${ACCOUNTS_MAX} accounts already: reset those that are not needed`);
-    const account = new PaperAccount(address, this.rules.cash, this.replay.clock.nowMs);
+    const account = this.opening(address);
     this.#accounts.set(address, account);
     return account;
+  }
+
+  /** An account as it is before its first use, which is not among those of the desk. */
+  opening(given: string): PaperAccount {
+    return new PaperAccount(given.toLowerCase(), this.rules.cash, this.replay.clock.nowMs);
   }
 
   /** The account of an address, if it was used. */
@@ -159,9 +166,15 @@ export class PaperDesk {
       const orders = orderIds.flatMap((id) => account.orders.get(id) ?? []);
       const open = orders.filter(({ endedMs }) => endedMs === undefined);
       if (open.length === 0) return orders;
-      const arrivalMs = this.#arrivalMs(nowMs);
-      for (const { marketKey, terms } of open) this.#marketOf(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
-      await this.#arrived(account, arrivalMs);
+      const fresh = open.filter((order) => !this.#cancels.has(order));
+      if (fresh.length > 0) {
+        const arrivalMs = this.#arrivalMs(nowMs);
+        for (const { marketKey, terms } of fresh)
+          this.#marketOf(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
+        const arrived = this.#arrived(account, arrivalMs);
+        for (const order of fresh) this.#cancels.set(order, arrived);
+      }
+      await Promise.all(open.map((order) => this.#cancels.get(order)));
       return orders;
     });
   }

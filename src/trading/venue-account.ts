@@ -38,12 +38,12 @@ export class VenueAccount {
   readonly account: PaperAccount;
   readonly #replay: Replay;
   readonly #nowMs: InstantMs;
-  readonly #signedOf: (orderId: string) => SignedTerms | undefined;
+  readonly #signedOf: (terms: OrderTerms) => SignedTerms | undefined;
   readonly #markets = new Map<number, StoredMarket | undefined>();
   /** By order, in order; made at first use. */
   #fills: Map<string, FillEvent[]> | undefined;
 
-  constructor(replay: Replay, account: PaperAccount, signedOf: (orderId: string) => SignedTerms | undefined) {
+  constructor(replay: Replay, account: PaperAccount, signedOf: (terms: OrderTerms) => SignedTerms | undefined) {
     this.account = account;
     this.#replay = replay;
     this.#nowMs = replay.clock.nowMs;
@@ -141,7 +141,7 @@ export class VenueAccount {
     const market = this.market(marketKey);
     if (market === undefined) return undefined;
     const { conditionId, clobTokenIds } = market;
-    const signed = this.#signedOf(terms.id);
+    const signed = this.#signedOf(terms);
     return {
       ...{ id: terms.id, owner: signed?.owner ?? '', makerAddress: signed?.makerAddress ?? this.account.address },
       asset: { conditionId, assetIds: [clobTokenIds[0], clobTokenIds[1]], outcome: terms.outcome },

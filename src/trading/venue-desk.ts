@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts';
 import type { AccountEvent } from '../paper/account-event.ts';
 import type { PaperAccount } from '../paper/paper-account.ts';
-import type { PaperOrder } from '../paper/paper-order.ts';
+import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { OrderBody } from '../venue/order-body-parser.ts';
 import { REFUSALS } from '../venue/order-refusals.ts';
@@ -38,8 +38,7 @@ export class VenueDesk {
   readonly keys = new ApiKeys();
   readonly #desk: PaperDesk;
   readonly #heartbeats: Heartbeats;
-  /** By order id. */
-  readonly #signed = new Map<string, SignedTerms>();
+  readonly #signed = new WeakMap<OrderTerms, SignedTerms>();
   /** The accounts of wallets whose orders the key of another address signs, by the wallet's address. */
   readonly #signers = new Map<string, string>();
   readonly #listeners = new Set<DeskListener>();
@@ -57,7 +56,10 @@ export class VenueDesk {
     desk.onReset((address) => {
       if (address === undefined) {
         this.#heartbeats.clear();
-        this.#signed.clear();
+        this.#signers.clear();
+      } else {
+        const reset = address.toLowerCase();
+        for (const [maker, sender] of this.#signers) if (sender === reset) this.#signers.delete(maker);
       }
       for (const listener of [...this.#listeners]) listener.reset(address?.toLowerCase());
     });
@@ -65,7 +67,7 @@ export class VenueDesk {
   }
 
   /** The account of an address at the clock's instant; made at its first use. Throws as the desk does. */
-  account(address: string): VenueAccount {
+  #account(address: string): PaperAccount {
     const account = this.#desk.account(address);
     if (!this.#followed.has(account)) {
       this.#followed.add(account);
@@ -73,18 +75,23 @@ export class VenueDesk {
         for (const listener of [...this.#listeners]) listener.event(event, account);
       });
     }
-    return this.view(account);
+    return account;
+  }
+
+  /** The same to read; one that was never used is as it would begin. */
+  look(address: string): VenueAccount {
+    return this.view(this.#desk.find(address) ?? this.#desk.opening(address));
   }
 
   /** The account of a wallet: of its key, or of the key that signs its orders; undefined if it was never used. */
   find(wallet: string): VenueAccount | undefined {
     const address = wallet.toLowerCase();
-    const account = this.#desk.find(this.#signers.get(address) ?? address);
+    const account = this.#desk.find(address) ?? this.#desk.find(this.#signers.get(address) ?? '');
     return account && this.view(account);
   }
 
   view(account: PaperAccount): VenueAccount {
-    return new VenueAccount(this.replay, account, (orderId) => this.#signed.get(orderId));
+    return new VenueAccount(this.replay, account, (terms) => this.#signed.get(terms));
   }
 
   /** Settles when accounts are as they are at the clock's instant. */
@@ -107,14 +114,21 @@ export class VenueDesk {
   /** Cancels orders that are open, and waits until the cancels have arrived. */
   async cancel(sender: Sender, orderIds: readonly string[]): Promise<CancelledOrders> {
     await this.catchUp();
-    const { account } = this.account(sender.address);
+    const { account } = this.look(sender.address);
     const before = new Map(orderIds.map((id) => [id, account.orders.get(id)?.state]));
-    await this.#desk.cancel(account, [...before.keys()]);
+    const open = [...before.keys()].filter((id) => account.orders.get(id)?.endedMs === undefined);
+    let conflict: string | undefined;
+    try {
+      if (this.#desk.find(sender.address) !== undefined) await this.#desk.cancel(account, open);
+    } catch (error) {
+      conflict = conflictIn(error);
+    }
     const canceled: string[] = [];
     const notCanceled: Record<string, string> = {};
     for (const [id, state] of before) {
       const isCancelled = account.orders.get(id)?.state === 'cancelled';
       if (isCancelled && state !== 'cancelled') canceled.push(id);
+      else if (conflict !== undefined && account.orders.has(id) && open.includes(id)) notCanceled[id] = conflict;
       else notCanceled[id] = isCancelled ? REFUSALS.cancelled : REFUSALS.notFound;
     }
     return { canceled, notCanceled };
@@ -127,23 +141,24 @@ export class VenueDesk {
 
   async #place(sender: Sender, body: OrderBody): Promise<PlacedOrder> {
     const { archive, clock } = this.replay;
-    const { account } = this.account(sender.address);
-    const isKnown = (id: string) => (account.orders.get(id)?.state ?? 'refused') !== 'refused';
+    const isKnown = (id: string) => (this.#desk.find(sender.address)?.orders.get(id)?.state ?? 'refused') !== 'refused';
     const checked = archive.database.readShared(() => checkedOrder(this.replay, sender, body, clock.nowMs, isKnown));
     if (typeof checked === 'string') return checked;
     const { market, terms } = checked;
     const { maker, expiration } = body.order;
-    this.#signed.set(terms.id, { owner: sender.apiKey, makerAddress: maker, expiration });
-    this.#signers.set(maker.toLowerCase(), sender.address);
+    this.#signed.set(terms, { owner: sender.apiKey, makerAddress: maker, expiration });
+    let account: PaperAccount;
     let order: PaperOrder;
     try {
+      account = this.#account(sender.address);
       order = await this.#desk.send(account, market, terms);
     } catch (error) {
       // The replay is at its end, or the account was reset: the sentence says what to do.
-      if (error instanceof DomainError && error.kind === 'conflict') return error.message;
-      throw error;
+      return conflictIn(error);
     }
     if (order.refusal !== undefined) return refusalText(order.refusal, terms);
+    const wallet = maker.toLowerCase();
+    if (!this.#signers.has(wallet)) this.#signers.set(wallet, sender.address);
     const events = this.view(account).arrival(order);
     const fills = events.filter((event) => event.kind === 'fill' && event.fill.role === 'taker') as FillEvent[];
     const isDelayed = events.some(({ kind }) => kind === 'delayed');
@@ -151,4 +166,10 @@ export class VenueDesk {
     if (isDelayed) return { order, status: 'delayed', fills: [] };
     return { order, status: fills.length > 0 ? 'matched' : 'live', fills };
   }
+}
+
+/** The sentence of a 'conflict'; throws any other error. */
+function conflictIn(error: unknown): string {
+  if (error instanceof DomainError && error.kind === 'conflict') return error.message;
+  throw error;
 }

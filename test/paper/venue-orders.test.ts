@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
 import { ReplayClock } from '../../src/replay/replay-clock.ts';
+import { ApiKeys } from '../../src/trading/api-keys.ts';
 import { Heartbeats } from '../../src/trading/heartbeats.ts';
 import { ACCOUNTS_MAX } from '../../src/trading/paper-desk.ts';
 import { VenueDesk } from '../../src/trading/venue-desk.ts';
@@ -516,4 +518,53 @@ test('The reset of an account drops the frames of its trades, and of no other ac
   expect((await channelOfOther.of(3)).map(({ status }) => status)).toEqual(['MATCHED', 'MINED', 'CONFIRMED']);
   await channel.ping();
   expect((await channel.of(1)).map(({ status }) => status)).toEqual(['MATCHED']);
+});
+
+test('Reading makes no account: it begins with its first order.', async () => {
+  await using venue = await startVenue();
+  const bot = await VenueBot.signedIn(venue.origin);
+  expect((await bot.key('GET', '/balance-allowance?asset_type=COLLATERAL')).body.balance).toBe('1000000000');
+  expect((await bot.key('GET', '/data/orders')).body.data).toEqual([]);
+  expect((await bot.key('DELETE', '/cancel-all')).body).toEqual({ canceled: [], not_canceled: {} });
+  expect(venue.desk.accounts()).toEqual([]);
+  await bot.order(bot.limit(UP_ASSET, 'BUY', 0.4, 5));
+  expect(venue.desk.accounts()).toHaveLength(1);
+});
+
+test('An order of one account more than there may be is refused in the venue’s form.', async () => {
+  await using venue = await startVenue();
+  const bot = await VenueBot.signedIn(venue.origin);
+  for (let i = 0; i < ACCOUNTS_MAX; i += 1) venue.desk.account(`0x${String(i).padStart(40, '0')}`);
+  const { status, body } = await bot.order(bot.limit(UP_ASSET, 'BUY', 0.4, 5));
+  expect({ status, body }).toEqual({ status: 400, body: { error: expect.stringContaining('1000 accounts already') } });
+});
+
+test('A cancel that would arrive after the end of the replay is answered with the reason.', async () => {
+  await using venue = await startVenue({ latencyMs: 100 }, { toMs: START_MS + 1000 });
+  const bot = await VenueBot.signedIn(venue.origin);
+  const sent = bot.order(bot.limit(UP_ASSET, 'BUY', 0.4, 5));
+  while (venue.desk.find(bot.address)?.orders.size !== 1) await Bun.sleep(1);
+  await venue.play(950);
+  const id = (await sent).body.orderID;
+  const answer = {
+    status: 200,
+    body: { canceled: [], not_canceled: { [id]: expect.stringContaining('ends before') } },
+  };
+  expect(await bot.key('DELETE', '/order', { orderID: id })).toEqual(answer);
+  expect(await bot.key('DELETE', '/cancel-all')).toEqual(answer);
+});
+
+test('A wallet keeps its own account, and its first signer, whoever else names it as maker.', async () => {
+  await using venue = await startVenue();
+  const [bot, other] = [await VenueBot.signedIn(venue.origin), await VenueBot.signedIn(venue.origin)];
+  await bot.order(bot.limit(UP_ASSET, 'BUY', 0.52, 7));
+  const wallet = `0x${'7'.repeat(40)}`;
+  const proxied = (by: VenueBot, maker: string) =>
+    by.order(by.body({ ...by.limit(UP_ASSET, 'BUY', 0.4, 5).order, maker, signatureType: 1 }));
+  await proxied(bot, wallet);
+  for (const maker of [wallet, bot.address]) await proxied(other, maker);
+  for (const user of [wallet, bot.address]) {
+    const trades = await (await venue.get(`/activity?user=${user}`)).json();
+    expect(trades).toHaveLength(1);
+  }
 });

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { formatInstant } from '../../src/domain/instant.ts';
 import type { PaperAccount } from '../../src/paper/paper-account.ts';
 import type { OrderTerms, PaperOrder } from '../../src/paper/paper-order.ts';
@@ -202,4 +202,18 @@ test('Nothing happens to an account after its reset, neither to orders that rest
   await pass(400_000);
   expect(events).toEqual(['live']);
   expect(other.events.map(({ kind }) => kind)).toContain('fill');
+});
+
+test('An order whose cancel is on its way gets no second one: both requests end with it.', async () => {
+  using started = await startDesk();
+  const { desk, send, pass, market } = started;
+  const account = desk.account(ADDRESS);
+  send(account);
+  await pass(1000);
+  const { paper } = desk.traded(market.key)!;
+  const sent = spyOn(paper, 'cancel');
+  const cancels = [desk.cancel(account, ['a']), desk.cancel(account, ['a', 'a'])];
+  await pass(1000);
+  for (const orders of await Promise.all(cancels)) expect(orders[0]!.state).toBe('cancelled');
+  expect(sent).toHaveBeenCalledTimes(1);
 });

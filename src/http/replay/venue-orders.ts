@@ -74,7 +74,11 @@ export function venueOrdersController({ replays, desks }: VenueDeps) {
       return await answer({ ...question, desk, sender, body, orders });
     });
   const withWallet = (context: VenueContext) =>
-    later(context, async (_, desk) => desk.keys.derive(...(await walletOf(context.request))));
+    later(context, async (_, desk) => {
+      const credentials = desk.keys.derive(...(await walletOf(context.request)));
+      if (credentials === undefined) throw clobRefusal(400, 'Could not create api key');
+      return credentials;
+    });
   for (const prefix of PREFIXES) {
     app.get(`${prefix}/version`, (context: VenueContext) => later(context, async () => ({ version: 2 })));
     app.post(`${prefix}/auth/api-key`, withWallet, { parse: 'none' });
@@ -216,7 +220,7 @@ function cancelOpen(question: AccountQuestion, isWanted: (order: VenueOrder) => 
 
 /** Reads the account and the archive at the clock's instant. */
 function read<T>({ desk, sender, replay }: AccountQuestion, from: (account: VenueAccount) => T): T {
-  return replay.archive.database.readShared(() => from(desk.account(sender.address)));
+  return replay.archive.database.readShared(() => from(desk.look(sender.address)));
 }
 
 function ofMarket(market: string | null, assetId: string | null): (order: VenueOrder) => boolean {
