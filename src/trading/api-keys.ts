@@ -33,9 +33,10 @@ const FIRST_NONCE = '0';
 export class ApiKeys {
   readonly #keys = new Map<string, KnownKey>();
 
-  /** The key of an address and a nonce, which are the same at each call. */
-  derive(address: string, nonce: string): ApiCredentials {
+  /** The key of an address and a nonce, which are the same at each call; undefined if there are too many. */
+  derive(address: string, nonce: string): ApiCredentials | undefined {
     const credentials = credentialsOf(address, nonce);
+    if (!this.#keys.has(credentials.apiKey) && this.#keys.size >= KEYS_MAX) return undefined;
     this.#keys.set(credentials.apiKey, { address: address.toLowerCase(), credentials, isDeleted: false });
     return credentials;
   }
@@ -80,7 +81,6 @@ export class ApiKeys {
   #known(apiKey: string, address: string): boolean {
     if (this.#keys.has(apiKey)) return true;
     if (credentialsOf(address, FIRST_NONCE).apiKey !== apiKey) return false;
-    this.derive(address, FIRST_NONCE);
-    return true;
+    return this.derive(address, FIRST_NONCE) !== undefined;
   }
 }

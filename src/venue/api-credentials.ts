@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Hex } from 'viem';
 import { recoverTypedDataAddress } from 'viem/utils';
 import { VENUE_CHAIN } from './order-id.ts';
@@ -35,9 +35,12 @@ const TYPES = {
 const OF_KEY = /^0x[0-9a-f]{130}$/i;
 const UUID = /^(.{8})(.{4})(.{4})(.{4})(.{12})/;
 
-/** The same for the same address and nonce, in any process. They protect nothing: everyone can compute them. */
+const SECRET = randomBytes(32);
+
+/** The same for the same address and nonce in one process; no one else can compute them. */
 export function credentialsOf(address: string, nonce: string): ApiCredentials {
-  const digest = (part: string) => createHash('sha256').update(`${part} ${address.toLowerCase()} ${nonce}`).digest();
+  const digest = (part: string) =>
+    createHmac('sha256', SECRET).update(`${part} ${address.toLowerCase()} ${nonce}`).digest();
   const [, ...groups] = UUID.exec(digest('key').toString('hex'))!;
   return {
     apiKey: groups.join('-'),

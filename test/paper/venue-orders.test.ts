@@ -568,3 +568,15 @@ test('A wallet keeps its own account, and its first signer, whoever else names i
     expect(trades).toHaveLength(1);
   }
 });
+
+test('Keys have a limit, and a secret that the address does not tell.', () => {
+  const keys = new ApiKeys();
+  const address = `0x${'a'.repeat(40)}`;
+  const made = keys.derive(address, '0')!;
+  const guessed = createHash('sha256').update(`secret ${address} 0`).digest('base64url');
+  expect(made.secret).not.toBe(`${guessed}=`);
+  expect(new ApiKeys().derive(address, '0')).toEqual(made);
+  for (let i = 1; i < 10_000; i += 1) keys.derive(address, String(i));
+  expect(keys.derive(address, '10000')).toBeUndefined();
+  expect(keys.derive(address, '0')).toEqual(made);
+});
