@@ -580,3 +580,12 @@ test('Keys have a limit, and a secret that the address does not tell.', () => {
   expect(keys.derive(address, '10000')).toBeUndefined();
   expect(keys.derive(address, '0')).toEqual(made);
 });
+
+test.each([0, 0.0000001, 1.0000001])('A merge of %d pairs is refused.', async (shares) => {
+  await using venue = await startVenue();
+  const bot = await VenueBot.signedIn(venue.origin);
+  await bot.order(bot.limit(UP_ASSET, 'BUY', 0.52, 7));
+  await bot.order(bot.limit(DOWN_ASSET, 'BUY', 0.6, 7));
+  const path = `/v1/replays/${venue.replay.id}/accounts/${bot.address}/merge`;
+  expect((await venue.ask('POST', path, { market: CONDITION_ID, shares })).status).toBe(400);
+});

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { DomainError } from '../../domain/errors.ts';
 import { firstIndex } from '../../domain/first-index.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
-import { microsOf } from '../../paper/micros.ts';
+import { MICROS, microsOf } from '../../paper/micros.ts';
 import type { PaperAccount } from '../../paper/paper-account.ts';
 import type { Replay } from '../../replay/replay.ts';
 import { EventResource, eventResource, type MarketNames } from '../../trading/event-resource.ts';
@@ -144,7 +144,9 @@ export function paperAccountsController({ found, owned, deskOf }: AccountsDeps, 
       `${ACCOUNT}/merge`,
       async ({ caller, params, request, set }) => {
         const { market: name, shares } = bodyOf(Merge, await request.text());
-        const desk = deskOf(found(caller, params.replay));
+        const desk = deskOf(owned(caller, params.replay));
+        if (microsOf(shares) === 0 || microsOf(shares) / MICROS !== shares)
+          throw new DomainError('malformed-request', 'the number of pairs must be above 0, with at most 6 decimals');
         const account = used(desk, params.address);
         const { database, markets } = desk.replay.archive;
         const market = database
