@@ -2,11 +2,12 @@ import type { InstantMs } from '../domain/instant.ts';
 import type { AccountEvent } from '../paper/account-event.ts';
 import type { PaperAccount } from '../paper/paper-account.ts';
 import type { SessionDeps } from '../replay/clocked-sender.ts';
-import { QueuedTask } from '../replay/fair-queue.ts';
+import { QueuedTask, TASK_MS } from '../replay/fair-queue.ts';
 import { REFUSALS } from '../venue/order-refusals.ts';
 import type { VenueAsset } from '../venue/order-writer.ts';
 import { type OrderChange, orderFrame, userTradeFrame } from '../venue/user-frames.ts';
 import { userRequest } from '../venue/user-request-parser.ts';
+import type { OrderHistory } from './order-history.ts';
 import { type FillEvent, type OrderEvent, SETTLING_MS } from './venue-account.ts';
 import type { VenueDesk } from './venue-desk.ts';
 
@@ -41,8 +42,9 @@ export class UserSession {
   #isAll = false;
   /** Not sent yet, in order. */
   #heard: Heard[] = [];
-  /** By time. */
+  /** By time once it is sorted. */
   #settling: Settling[] = [];
+  #isSorted = true;
   readonly #waiting: string[] = [];
   #isBlocked = false;
 
@@ -110,7 +112,7 @@ export class UserSession {
   #sendEvent({ event, account }: Heard): void {
     if (event.kind === 'fill') this.#sendFill(event, account);
     else if ('order' in event) {
-      const change = changeOf(event, account);
+      const change = changeOf(event, this.#desk.view(account).history);
       if (change !== undefined) this.#sendOrder(event, account, change);
     }
   }
@@ -122,7 +124,7 @@ export class UserSession {
     for (const afterMs of [SETTLING_MS.MINED, SETTLING_MS.CONFIRMED]) {
       this.#settling.push({ atMs: event.atMs + afterMs, event, account });
     }
-    this.#settling.sort((a, b) => a.atMs - b.atMs);
+    this.#isSorted = false;
   }
 
   #sendOrder(event: OrderEvent, account: PaperAccount, type: OrderChange): void {
@@ -143,12 +145,26 @@ export class UserSession {
   /** Sends what has happened, and the statuses that are due. */
   #sendDue(): void {
     const { clock, archive } = this.#deps.replay;
+    const { monotonicMs } = this.#deps;
+    const untilMs = monotonicMs() + TASK_MS;
     archive.database.readShared(() => {
-      for (const heard of this.#heard.splice(0)) if (this.#isOwn(heard.account)) this.#sendEvent(heard);
-      while (this.#settling.length > 0 && this.#settling[0]!.atMs <= clock.nowMs) {
-        const { event, account, atMs } = this.#settling.shift()!;
-        this.#sendTrade(event, account, atMs);
+      let sent = 0;
+      for (const heard of this.#heard) {
+        if (sent > 0 && monotonicMs() >= untilMs) break;
+        if (this.#isOwn(heard.account)) this.#sendEvent(heard);
+        sent += 1;
       }
+      this.#heard.splice(0, sent);
+      if (!this.#isSorted) this.#settling.sort((a, b) => a.atMs - b.atMs);
+      this.#isSorted = true;
+      if (this.#heard.length > 0) return;
+      let settled = 0;
+      for (const { event, account, atMs } of this.#settling) {
+        if (atMs > clock.nowMs || (settled > 0 && monotonicMs() >= untilMs)) break;
+        this.#sendTrade(event, account, atMs);
+        settled += 1;
+      }
+      this.#settling.splice(0, settled);
     });
     this.#schedule();
   }
@@ -172,11 +188,10 @@ export class UserSession {
 }
 
 /** Undefined if an event has no message: refusals but for those of the book, and the end of an order that matched. */
-function changeOf(event: Exclude<OrderEvent, FillEvent>, account: PaperAccount): OrderChange | undefined {
+function changeOf(event: Exclude<OrderEvent, FillEvent>, history: OrderHistory): OrderChange | undefined {
   if (event.kind === 'delayed') return 'PLACEMENT';
   if (event.kind === 'live') {
-    const wasDelayed = account.events.some((each) => each.kind === 'delayed' && each.order === event.order);
-    return wasDelayed ? 'UPDATE' : 'PLACEMENT';
+    return history.wasDelayed(event.order) ? 'UPDATE' : 'PLACEMENT';
   }
   const isSilent =
     event.kind === 'closed' ? event.state === 'matched' : !['short', 'none'].includes(event.refusal.reason);

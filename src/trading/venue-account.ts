@@ -17,6 +17,7 @@ import {
   type VenueTrade,
   type VenueTradeStatus,
 } from '../venue/order-writer.ts';
+import type { OrderHistory } from './order-history.ts';
 
 /** What only the signed order says of an order. */
 export interface SignedTerms {
@@ -40,11 +41,16 @@ export class VenueAccount {
   readonly #nowMs: InstantMs;
   readonly #signedOf: (terms: OrderTerms) => SignedTerms | undefined;
   readonly #markets = new Map<number, StoredMarket | undefined>();
-  /** By order, in order; made at first use. */
-  #fills: Map<string, FillEvent[]> | undefined;
+  readonly history: OrderHistory;
 
-  constructor(replay: Replay, account: PaperAccount, signedOf: (terms: OrderTerms) => SignedTerms | undefined) {
+  constructor(
+    replay: Replay,
+    account: PaperAccount,
+    history: OrderHistory,
+    signedOf: (terms: OrderTerms) => SignedTerms | undefined,
+  ) {
     this.account = account;
+    this.history = history;
     this.#replay = replay;
     this.#nowMs = replay.clock.nowMs;
     this.#signedOf = signedOf;
@@ -65,10 +71,7 @@ export class VenueAccount {
   /** The order that an event is about, as it was right after the event; undefined if its market was deleted. */
   orderAt(event: OrderEvent): VenueOrder | undefined {
     const order = this.account.orders.get(event.order.id);
-    const fills = this.account.events
-      .slice(0, this.account.events.lastIndexOf(event) + 1)
-      .filter(isFillOf(event.order));
-    return order && this.#shown(order, statusAfter(event), fills);
+    return order && this.#shown(order, statusAfter(event), this.history.fillsAt(event));
   }
 
   /** All fills, the latest first. */
@@ -81,7 +84,8 @@ export class VenueAccount {
   trade(event: FillEvent, atMs = this.#nowMs): VenueTrade | undefined {
     const { fill, order: terms } = event;
     const placed = this.account.orders.get(terms.id);
-    const order = placed && this.#shown(placed);
+    // Nothing of a trade tells of the other fills of its order.
+    const order = placed && this.#shown(placed, undefined, []);
     if (order === undefined) return undefined;
     const { evidence, price, shares } = fill;
     const isTaker = fill.role === 'taker';
@@ -117,9 +121,7 @@ export class VenueAccount {
 
   /** Its events at the arrival of an order. */
   arrival({ terms, arrivedMs }: PaperOrder): readonly AccountEvent[] {
-    return this.account.events.filter(
-      (event) => 'order' in event && event.order.id === terms.id && event.atMs === arrivedMs,
-    );
+    return this.history.events(terms.id).filter(({ atMs }) => atMs === arrivedMs);
   }
 
   /** The market with a key; undefined if it was deleted. */
@@ -135,7 +137,7 @@ export class VenueAccount {
   #shown(
     order: PaperOrder,
     status = statusOf(order),
-    fills: readonly FillEvent[] = this.#fillsOf(order.terms.id),
+    fills: readonly FillEvent[] = this.history.fills(order.terms.id),
   ): VenueOrder | undefined {
     const { terms, marketKey, arrivedMs = order.sentMs } = order;
     const market = this.market(marketKey);
@@ -150,19 +152,6 @@ export class VenueAccount {
       ...{ createdMs: arrivedMs + this.#replay.shiftMs, expiration: signed?.expiration ?? '0' },
       trades: fills.map((event) => this.tradeId(event)),
     };
-  }
-
-  #fillsOf(orderId: string): readonly FillEvent[] {
-    if (this.#fills === undefined) {
-      this.#fills = new Map();
-      for (const event of this.account.events) {
-        if (event.kind !== 'fill') continue;
-        const fills = this.#fills.get(event.order.id);
-        if (fills === undefined) this.#fills.set(event.order.id, [event]);
-        else fills.push(event);
-      }
-    }
-    return this.#fills.get(orderId) ?? [];
   }
 }
 
@@ -185,10 +174,6 @@ function statusOf({ state, terms: { type } }: Pick<PaperOrder, 'state' | 'terms'
   if (state === 'ended') return 'INVALID';
   const isKilled = (state === 'killed' || state === 'refused') && isFilledAtOnce(type);
   return isKilled ? `CANCELED_${KILLED[type]}` : 'CANCELED';
-}
-
-function isFillOf({ id }: OrderTerms) {
-  return (event: AccountEvent): event is FillEvent => event.kind === 'fill' && event.order.id === id;
 }
 
 function statusAfter(event: OrderEvent): VenueOrderStatus {

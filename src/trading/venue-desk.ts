@@ -8,6 +8,7 @@ import { REFUSALS } from '../venue/order-refusals.ts';
 import { ApiKeys, type Sender } from './api-keys.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { checkedOrder, refusalText } from './order-checks.ts';
+import { OrderHistory } from './order-history.ts';
 import type { PaperDesk } from './paper-desk.ts';
 import { type FillEvent, type SignedTerms, VenueAccount } from './venue-account.ts';
 
@@ -43,6 +44,7 @@ export class VenueDesk {
   readonly #signers = new Map<string, string>();
   readonly #listeners = new Set<DeskListener>();
   readonly #followed = new WeakSet<PaperAccount>();
+  readonly #histories = new WeakMap<PaperAccount, OrderHistory>();
 
   /** `failed` gets an error of a cancel for silence. */
   constructor(desk: PaperDesk, failed: (error: unknown) => void, silenceMs?: number) {
@@ -91,7 +93,9 @@ export class VenueDesk {
   }
 
   view(account: PaperAccount): VenueAccount {
-    return new VenueAccount(this.replay, account, (terms) => this.#signed.get(terms));
+    const history = this.#histories.get(account) ?? new OrderHistory(account);
+    this.#histories.set(account, history);
+    return new VenueAccount(this.replay, account, history, (terms) => this.#signed.get(terms));
   }
 
   /** Settles when accounts are as they are at the clock's instant. */

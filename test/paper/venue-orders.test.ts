@@ -1,10 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { createHash } from 'node:crypto';
+import type { Connection } from '../../src/replay/connection.ts';
 import { ReplayClock } from '../../src/replay/replay-clock.ts';
 import { ApiKeys } from '../../src/trading/api-keys.ts';
 import { Heartbeats } from '../../src/trading/heartbeats.ts';
 import { ACCOUNTS_MAX } from '../../src/trading/paper-desk.ts';
+import { UserSession } from '../../src/trading/user-session.ts';
 import { VenueDesk } from '../../src/trading/venue-desk.ts';
+import { orderBody, orderJson } from '../../src/venue/order-body-parser.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../support/sample-records.ts';
 import { micros, UserChannel, VenueBot } from './venue-bot.ts';
 import { END_MS, LATER, RESOLVED_MS, startVenue } from './venue-replaying.ts';
@@ -588,4 +591,49 @@ test.each([0, 0.0000001, 1.0000001])('A merge of %d pairs is refused.', async (s
   await bot.order(bot.limit(DOWN_ASSET, 'BUY', 0.6, 7));
   const path = `/v1/replays/${venue.replay.id}/accounts/${bot.address}/merge`;
   expect((await venue.ask('POST', path, { market: CONDITION_ID, shares })).status).toBe(400);
+});
+
+test('A session of the user channel sends for a few milliseconds, then others have their turn; a frame reads no older events.', async () => {
+  await using venue = await startVenue();
+  const bot = await VenueBot.signedIn(venue.origin);
+  await bot.order(bot.limit(UP_ASSET, 'BUY', 0.4, 5));
+  const account = venue.desk.find(bot.address)!;
+  const live = account.events.find((event) => event.kind === 'live')!;
+  const turns: (() => void)[] = [];
+  let passedMs = 0;
+  const monotonicMs = () => {
+    passedMs += 1;
+    return passedMs;
+  };
+  const frames: string[] = [];
+  const connection = {
+    send: (text: string) => frames.push(text) > 0,
+    together: (work: () => void) => work(),
+    close: () => {},
+  } as unknown as Connection;
+  const queue = { add: (work: () => void) => turns.push(work), remove: () => {}, next: async () => {} };
+  const desk = new VenueDesk(venue.desk, () => {});
+  desk.keys.derive(bot.address, '0');
+
+  const deps = { replay: venue.replay, connection, queue, monotonicMs, failed: () => {} };
+  const session = new UserSession(deps, desk);
+  session.received(JSON.stringify({ type: 'user', auth: bot.credentials, markets: [] }));
+  await desk.place({ apiKey: bot.credentials.apiKey, address: bot.address.toLowerCase() }, [
+    orderBody(orderJson(JSON.stringify(bot.limit(UP_ASSET, 'BUY', 0.4, 5))))!,
+  ]);
+  for (let i = 0; i < 30; i += 1) account.note({ ...live });
+  let taken = 0;
+  while (frames.length < 31) {
+    while (turns.length === 0) await Bun.sleep(1);
+    turns.shift()!();
+    taken += 1;
+  }
+  expect(taken).toBeGreaterThan(5);
+  const reads = spyOn(account.events, 'slice');
+  account.note({ ...live });
+  while (turns.length === 0) await Bun.sleep(1);
+  turns.shift()!();
+  expect(frames).toHaveLength(32);
+  expect(reads).not.toHaveBeenCalled();
+  session.closed();
 });
