@@ -75,17 +75,21 @@ export class VenueAccount {
   }
 
   /** All fills, the latest first. */
-  trades(): VenueTrade[] {
-    const fills = this.account.events.filter((event) => event.kind === 'fill');
-    return fills.reverse().flatMap((event) => this.trade(event) ?? []);
+  fills(): FillEvent[] {
+    return this.account.events.filter((event) => event.kind === 'fill').reverse();
+  }
+
+  /** The order of a fill, without its trades; undefined if its market was deleted. */
+  placed({ order: { id } }: FillEvent): VenueOrder | undefined {
+    const order = this.account.orders.get(id);
+    return order && this.#shown(order, undefined, []);
   }
 
   /** A fill as a trade, with the status at `atMs`. */
   trade(event: FillEvent, atMs = this.#nowMs): VenueTrade | undefined {
     const { fill, order: terms } = event;
-    const placed = this.account.orders.get(terms.id);
     // Nothing of a trade tells of the other fills of its order.
-    const order = placed && this.#shown(placed, undefined, []);
+    const order = this.placed(event);
     if (order === undefined) return undefined;
     const { evidence, price, shares } = fill;
     const isTaker = fill.role === 'taker';

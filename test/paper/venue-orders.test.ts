@@ -6,6 +6,7 @@ import { ApiKeys } from '../../src/trading/api-keys.ts';
 import { Heartbeats } from '../../src/trading/heartbeats.ts';
 import { ACCOUNTS_MAX } from '../../src/trading/paper-desk.ts';
 import { UserSession } from '../../src/trading/user-session.ts';
+import { VenueAccount } from '../../src/trading/venue-account.ts';
 import { VenueDesk } from '../../src/trading/venue-desk.ts';
 import { orderBody, orderJson } from '../../src/venue/order-body-parser.ts';
 import { CONDITION_ID, DOWN_ASSET, START_MS, UP_ASSET } from '../support/sample-records.ts';
@@ -636,4 +637,18 @@ test('A session of the user channel sends for a few milliseconds, then others ha
   expect(frames).toHaveLength(32);
   expect(reads).not.toHaveBeenCalled();
   session.closed();
+});
+
+test('A page of trades or of activity makes no rows but its own.', async () => {
+  await using venue = await startVenue();
+  const bot = await VenueBot.signedIn(venue.origin);
+  await bot.order(bot.limit(UP_ASSET, 'BUY', 0.53, 10));
+  const made = spyOn(VenueAccount.prototype, 'trade');
+  const page = await (await venue.get(`/activity?user=${bot.address}&limit=1&offset=1`)).json();
+  expect(page).toHaveLength(1);
+  expect(made).toHaveBeenCalledTimes(1);
+  made.mockClear();
+  expect((await bot.key('GET', '/data/trades?next_cursor=MQ==')).body.data).toHaveLength(1);
+  expect(made).toHaveBeenCalledTimes(1);
+  made.mockRestore();
 });

@@ -140,9 +140,9 @@ function positions(question: VenueQuestion, user: string, account: VenueAccount 
 }
 
 /** The part of a list that `limit` and `offset` select. */
-function shownIn(query: URLSearchParams, list: readonly { readonly shown: object }[]): object[] {
+function shownIn(query: URLSearchParams, list: readonly { readonly shown: () => object }[]): object[] {
   const { limit, offset } = partIn(query);
-  return list.slice(offset, offset + limit).map(({ shown }) => shown);
+  return list.slice(offset, offset + limit).map(({ shown }) => shown());
 }
 
 function partIn(query: URLSearchParams): { readonly limit: number; readonly offset: number } {

@@ -134,7 +134,11 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     const isWanted = ofMarket(query.get('market'), query.get('asset_id'));
     const id = query.get('id');
     const open = read(question, (account) => account.openOrders());
-    return pageAt(query, open.filter((order) => isWanted(order) && (id ?? order.id) === order.id).map(openOrder));
+    const page = pageAt(
+      query,
+      open.filter((order) => isWanted(order) && (id ?? order.id) === order.id),
+    );
+    return { ...page, data: page.data.map(openOrder) };
   },
   'GET /data/order/:orderId': (question) => {
     const id = idIn(question.params.orderId);
@@ -151,12 +155,18 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
       secondsIn(query, 'before'),
       secondsIn(query, 'after'),
     ];
-    const trades = read(question, (account) => account.trades()).filter(({ order, matchedMs, ...trade }) => {
-      const isOwn = (maker ?? order.makerAddress.toLowerCase()) === order.makerAddress.toLowerCase();
-      const seconds = Math.floor(matchedMs / 1000);
-      return isOwn && isWanted(order) && (id ?? trade.id) === trade.id && seconds < before && seconds >= after;
+    return read(question, (account) => {
+      const fills = account.fills().filter((event) => {
+        const order = account.placed(event);
+        if (order === undefined) return false;
+        const isOwn = (maker ?? order.makerAddress.toLowerCase()) === order.makerAddress.toLowerCase();
+        const seconds = Math.floor((event.atMs + question.replay.shiftMs) / 1000);
+        const isAsked = isOwn && isWanted(order) && seconds < before && seconds >= after;
+        return isAsked && (id === null || id === account.tradeId(event));
+      });
+      const page = pageAt(query, fills);
+      return { ...page, data: page.data.map((event) => tradeReport(account.trade(event)!)) };
     });
-    return pageAt(query, trades.map(tradeReport));
   },
   'GET /balance-allowance': balance,
   'GET /balance-allowance/update': balance,

@@ -16,8 +16,8 @@ interface Activity {
   readonly timestampMs: number;
   /** Undefined but for a trade. */
   readonly side: 'buy' | 'sell' | undefined;
-  /** As the Data API's `/activity` returns it (docs.polymarket.com, Get user activity). */
-  readonly shown: object;
+  /** As the Data API's `/activity` returns it (docs.polymarket.com, Get user activity); made for those of a page only. */
+  readonly shown: () => object;
 }
 
 interface Position {
@@ -25,7 +25,7 @@ interface Position {
   readonly size: number;
   readonly value: number;
   /** As `/positions` returns it, without what was bought and realised before. */
-  readonly shown: object;
+  readonly shown: () => object;
 }
 
 /** The venue's index where there is no single outcome. */
@@ -33,32 +33,38 @@ const NO_OUTCOME = 999;
 
 /** The latest first. Shares that are paid by themselves at the resolution are a REDEEM. */
 export function activityOf({ replay, nowMs }: VenueQuestion, account: VenueAccount, proxyWallet: string): Activity[] {
+  const markets = new Map<number, ReturnType<typeof listedMarket>>();
+  const marketOf = (key: number) => {
+    const stored = markets.has(key) ? undefined : account.market(key);
+    if (stored !== undefined) markets.set(key, listedMarket(replay, stored, nowMs));
+    return markets.get(key);
+  };
   return account.account.events.toReversed().flatMap((event): Activity[] => {
     if (event.kind !== 'fill' && event.kind !== 'settled' && event.kind !== 'merged') return [];
-    const stored = account.market(event.marketKey);
-    if (stored === undefined) return [];
-    const market = listedMarket(replay, stored, nowMs);
+    const market = marketOf(event.marketKey);
+    if (market === undefined) return [];
     const timestampMs = event.atMs + replay.shiftMs;
     const of = { conditionId: market.conditionId, timestampMs };
     if (event.kind === 'fill') {
       const { fill, order } = event;
       const { outcome, side } = order;
-      const transactionHash = account.trade(event)?.transactionHash;
-      const trade = { size: numberOf(fill.shares), side, feeRateBps: undefined, transactionHash };
-      const shown = dataApiTrade({ market, outcome, timestampMs, price: fill.price, trade });
-      return [
-        { ...of, type: 'TRADE', side, shown: { proxyWallet, type: 'TRADE', usdcSize: numberOf(fill.cost), ...shown } },
-      ];
+      const shown = () => {
+        const transactionHash = account.trade(event)?.transactionHash;
+        const trade = { size: numberOf(fill.shares), side, feeRateBps: undefined, transactionHash };
+        const row = dataApiTrade({ market, outcome, timestampMs, price: fill.price, trade });
+        return { proxyWallet, type: 'TRADE', usdcSize: numberOf(fill.cost), ...row };
+      };
+      return [{ ...of, type: 'TRADE', side, shown }];
     }
     const { title, slug, details } = market;
     const { up, down } = event.shares;
     const [type, shares] = event.kind === 'merged' ? (['MERGE', up] as const) : (['REDEEM', up + down] as const);
-    const shown = {
+    const shown = () => ({
       ...{ proxyWallet, type, timestamp: Math.floor(timestampMs / 1000), conditionId: market.conditionId },
       ...{ size: numberOf(shares), usdcSize: numberOf(event.dollars), price: 0, asset: '', side: '', outcome: '' },
       ...{ outcomeIndex: NO_OUTCOME, title, slug, icon: details.icon, eventSlug: slug },
       transactionHash: account.transactionHash(`${type} ${event.marketKey} ${event.atMs}`),
-    };
+    });
     return [{ ...of, type, side: undefined, shown }];
   });
 }
@@ -93,7 +99,7 @@ export function positionsOf({ replay, nowMs }: VenueQuestion, account: VenueAcco
         ...{ oppositeOutcome: VENUE_OUTCOMES[other], oppositeAsset: assetOf(other), endDate: venueDay(market.endMs) },
         negativeRisk: false,
       };
-      return { conditionId, size, value, shown };
+      return { conditionId, size, value, shown: () => shown };
     });
   });
   return positions.sort((a, b) => b.size - a.size);
