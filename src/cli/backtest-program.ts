@@ -23,6 +23,8 @@ const SOCKETS_MAX = 1000;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const IDLE_SECONDS = 30;
 const LOOK_MS = 50;
+/** What a program has started is gone soon after SIGKILL. */
+const LOOKS_MAX = 20;
 /** A program that is asked to end has this long. */
 const GRACE_MS = 5000;
 
@@ -61,10 +63,17 @@ export async function runProgram(
   try {
     const env = { ...process.env, ...environmentOf(originOf(HOST, listener.port, false)) };
     const child = spawned(words, env);
-    replay.resume();
-    const { first, second } = stopSignals();
-    const exited = await Promise.race([child.exited, ended(replay.clock), first.then(() => undefined)]);
-    if (exited === undefined) await stopped(child, second);
+    let exited: number | undefined;
+    try {
+      replay.resume();
+      const { first, second } = stopSignals();
+      exited = await Promise.race([child.exited, ended(replay.clock), first.then(() => undefined)]);
+      if (exited === undefined) await stopped(child, second);
+    } finally {
+      signalled(child, 'SIGKILL');
+      await child.exited;
+      for (let looks = 0; looks < LOOKS_MAX && signalled(child, 0); looks += 1) await Bun.sleep(LOOK_MS);
+    }
     await desk.catchUp();
     return { report: reportFor(desk, words, replay.clock.nowMs), exitCode: exited };
   } finally {
@@ -96,7 +105,8 @@ function environmentOf(origin: string): Readonly<Record<string, string>> {
 
 function spawned(words: readonly string[], env: NodeJS.ProcessEnv) {
   try {
-    return Bun.spawn([...words], { env, stdio: ['ignore', 2, 2] });
+    // In a process group of its own: a shell does not pass signals on.
+    return Bun.spawn([...words], { env, stdio: ['ignore', 2, 2], detached: true });
   } catch (error) {
     throw new DomainError(
       'invalid-parameter',
@@ -113,9 +123,23 @@ async function ended(clock: ReplayClock): Promise<undefined> {
 }
 
 async function stopped(child: Bun.Subprocess, second: Promise<void>): Promise<void> {
-  child.kill('SIGTERM');
-  await Promise.race([child.exited, second, Bun.sleep(GRACE_MS)]);
-  child.kill('SIGKILL');
+  signalled(child, 'SIGTERM');
+  let isSecond = false;
+  second.then(() => {
+    isSecond = true;
+  });
+  const stopMs = performance.now() + GRACE_MS;
+  while (signalled(child, 0) && !isSecond && performance.now() < stopMs) await Bun.sleep(LOOK_MS);
+}
+
+/** Sends a signal to a program and all that it has started. False: none of them runs any more. */
+function signalled({ pid }: Bun.Subprocess, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function reportFor(desk: PaperDesk, words: readonly string[], toMs: number): Report {

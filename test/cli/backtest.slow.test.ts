@@ -273,6 +273,25 @@ process.exit(Number(process.argv[2]));
     expect(stdout).toContain('to 2026-01-08T10:26:30.000Z');
   });
 
+  test.each([
+    [
+      'asks for a moment',
+      'process.on("SIGTERM", () => setTimeout(() => { console.log("done"); process.exit(); }, 300));',
+    ],
+    ['does not listen', 'process.on("SIGTERM", () => {});'],
+  ])('of a shell is ended too: it %s', async (_, listens) => {
+    write('child.js', `${listens}\nconsole.log(process.pid);\nsetInterval(() => {}, 1000);\n`);
+    const ended = await run(
+      ...[...SELECTION, '--to', '2026-01-08T10:26:30Z', '--speed', '100', '--'],
+      ...['sh', '-c', `'${process.execPath}' '${join(cwd, 'child.js')}'; true`],
+    );
+    const [pid, ...said] = ended.stderr.trimEnd().split('\n');
+    expect({ code: ended.code, said }).toEqual({ code: 0, said: listens.includes('done') ? ['done'] : [] });
+    const status = `/proc/${pid}/status`;
+    // The system may not have collected what has ended.
+    expect(existsSync(status) ? readFileSync(status, 'utf8') : '').not.toMatch(/^State:\s+[^ZX]/m);
+  });
+
   test.each<[readonly string[], string]>([
     [['nosuchprogram'], "'nosuchprogram' cannot be run: name a program, or a strategy's file .ts"],
     [[], "name a strategy's file, or a program after --"],
