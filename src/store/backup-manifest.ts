@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { explained } from './database-errors.ts';
@@ -37,26 +37,6 @@ export const BACKUP_NAMES: ReadonlySet<string> = new Set([
   KEY_SECRET_FILE,
   MANIFEST_FILE,
 ]);
-const CHUNK_BYTES = 1 << 20;
-
-export function sizeAndDigest(path: string): Pick<BackedUpFile, 'bytes' | 'sha256'> {
-  return explained(path, () => {
-    const hash = createHash('sha256');
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    const file = openSync(path, 'r');
-    try {
-      for (let bytes = 0; ; ) {
-        const read = readSync(file, chunk);
-        if (read === 0) return { bytes, sha256: hash.digest('hex') };
-        hash.update(chunk.subarray(0, read));
-        bytes += read;
-      }
-    } finally {
-      closeSync(file);
-    }
-  });
-}
-
 /** Writes the manifest of a backup, on disk when this returns. */
 export function writeManifest(directory: string, content: BackupContent): void {
   writeNew(join(directory, MANIFEST_FILE), `${JSON.stringify({ ...MANIFEST, ...content }, null, 2)}\n`);

@@ -11,7 +11,6 @@ import {
   type BackupContent,
   digestOf,
   readManifest,
-  sizeAndDigest,
   writeManifest,
 } from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
@@ -19,6 +18,7 @@ import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
+import { sizeAndDigest } from './file-digest.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { copySealedFiles, type SealedCopies, sealedBytesFor, shareFile } from './sealed-copies.ts';

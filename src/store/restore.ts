@@ -13,10 +13,11 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { CopyOptions } from './backup.ts';
-import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest, sizeAndDigest } from './backup-manifest.ts';
+import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest } from './backup-manifest.ts';
 import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
+import { sizeAndDigest } from './file-digest.ts';
 import { KEY_SECRET_FILE, missingSecret, readSecret, writeSecret } from './key-secret.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { schemaDifference } from './schema-difference.ts';

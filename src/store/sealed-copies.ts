@@ -1,10 +1,10 @@
 import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
-import { sizeAndDigest } from './backup-manifest.ts';
 import { Database } from './database.ts';
 import { explained, isSystemError } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
+import { sizeAndDigest } from './file-digest.ts';
 import { flush } from './on-disk.ts';
 import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
 

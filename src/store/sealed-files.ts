@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { sizeAndDigest } from './backup-manifest.ts';
-import { closedOnError } from './database-connection.ts';
 import { explained, isDamageError } from './database-errors.ts';
+import { sizeAndDigest } from './file-digest.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { SegmentQueries } from './segment-queries.ts';
 
@@ -200,16 +199,14 @@ export function openSealed(place: string, { seal, bytes }: SealedMarket): Sqlite
   if (found.size !== bytes) throw other();
   const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
   const sqlite = explained(place, () => new Sqlite(`${pathToFileURL(place).href}?mode=ro&immutable=1`, flags));
-  return closedOnError(sqlite, () => {
-    let identity: { readonly seal: string } | null = null;
-    try {
-      identity = sqlite.query<{ seal: string }, []>('SELECT seal FROM sealed').get();
-    } catch (error) {
-      if (!isDamageError(error)) throw error;
-    }
-    if (identity?.seal !== seal) throw other();
-    return sqlite;
-  });
+  try {
+    if (sqlite.query<{ seal: string }, []>('SELECT seal FROM sealed').get()?.seal === seal) return sqlite;
+  } catch (error) {
+    sqlite.close();
+    throw isDamageError(error) ? other() : error;
+  }
+  sqlite.close();
+  throw other();
 }
 
 /** One sentence if the bytes of a file are not those that were sealed. Reads all of it. */

@@ -1,7 +1,9 @@
 import type { AccountEvent } from '../paper/account-event.ts';
 import type { PaperAccount } from '../paper/paper-account.ts';
 import type { OrderTerms } from '../paper/paper-order.ts';
-import type { FillEvent, OrderEvent } from './venue-account.ts';
+
+export type FillEvent = Extract<AccountEvent, { kind: 'fill' }>;
+export type OrderEvent = Extract<AccountEvent, { readonly order: OrderTerms }>;
 
 /** The events of an account by order: each is read once, when it is asked for. */
 export class OrderHistory {

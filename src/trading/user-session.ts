@@ -7,8 +7,8 @@ import { REFUSALS } from '../venue/order-refusals.ts';
 import type { VenueAsset } from '../venue/order-writer.ts';
 import { type OrderChange, orderFrame, userTradeFrame } from '../venue/user-frames.ts';
 import { userRequest } from '../venue/user-request-parser.ts';
-import type { OrderHistory } from './order-history.ts';
-import { type FillEvent, type OrderEvent, SETTLING_MS } from './venue-account.ts';
+import type { FillEvent, OrderEvent, OrderHistory } from './order-history.ts';
+import { SETTLING_MS } from './venue-account.ts';
 import type { VenueDesk } from './venue-desk.ts';
 
 const POLICY_VIOLATION = 1008;

@@ -17,7 +17,7 @@ import {
   type VenueTrade,
   type VenueTradeStatus,
 } from '../venue/order-writer.ts';
-import type { OrderHistory } from './order-history.ts';
+import type { FillEvent, OrderEvent, OrderHistory } from './order-history.ts';
 
 /** What only the signed order says of an order. */
 export interface SignedTerms {
@@ -25,9 +25,6 @@ export interface SignedTerms {
   readonly makerAddress: string;
   readonly expiration: string;
 }
-
-export type FillEvent = Extract<AccountEvent, { kind: 'fill' }>;
-export type OrderEvent = Extract<AccountEvent, { readonly order: OrderTerms }>;
 
 /** A trade is in a block, and confirmed, so long after its match; the venue takes seconds, and publishes no figure. */
 export const SETTLING_MS: Readonly<Record<VenueTradeStatus, number>> = { MATCHED: 0, MINED: 2000, CONFIRMED: 5000 };

@@ -8,9 +8,9 @@ import { REFUSALS } from '../venue/order-refusals.ts';
 import { ApiKeys, type Sender } from './api-keys.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { checkedOrder, refusalText } from './order-checks.ts';
-import { OrderHistory } from './order-history.ts';
+import { type FillEvent, OrderHistory } from './order-history.ts';
 import type { PaperDesk } from './paper-desk.ts';
-import { type FillEvent, type SignedTerms, VenueAccount } from './venue-account.ts';
+import { type SignedTerms, VenueAccount } from './venue-account.ts';
 
 /** An order that the venue took, with its fills at once; or the text of its refusal. */
 export type PlacedOrder =
