@@ -61,7 +61,8 @@ export async function runProgram(
   const bounds = { idleSeconds: IDLE_SECONDS, bodyBytesMax: BODY_BYTES_MAX };
   const listener = new Listener(app, { host: HOST, port: 0, ...bounds, certificate: undefined, log });
   try {
-    const env = { ...process.env, ...environmentOf(originOf(HOST, listener.port, false)) };
+    const inherited = Object.entries(process.env).filter(([name]) => !OF_THE_VENUE.test(name));
+    const env = { ...Object.fromEntries(inherited), ...environmentOf(originOf(HOST, listener.port, false)) };
     const child = spawned(words, env);
     let exited: number | undefined;
     try {
@@ -82,6 +83,9 @@ export async function runProgram(
     listener.stop();
   }
 }
+
+/** Variables of the caller that may have real credentials. */
+const OF_THE_VENUE = /^(?:CLOB|POLY)/;
 
 /** The addresses of a replay, and an account, under the names that bots use. */
 function environmentOf(origin: string): Readonly<Record<string, string>> {

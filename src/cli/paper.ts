@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { DomainError } from '../domain/errors.ts';
 import { PAGE_LIMIT_MAX } from '../domain/page.ts';
@@ -98,11 +98,23 @@ function isAbout({ order, fill }: EventResource, id: string): boolean {
   return FILL.test(id) ? fill?.number === Number(id) : order?.id === id;
 }
 
+/** An object with the fields of an EventResource that are explained. */
+function isEvent(event: unknown): boolean {
+  if (!isFields(event) || typeof event.kind !== 'string' || typeof event.timestamp !== 'string') return false;
+  const { order = null, fill = null } = event;
+  return (order === null || isFields(order)) && (fill === null || (isFields(fill) && isFields(fill.evidence)));
+}
+
+function isHistory(account: unknown): boolean {
+  return isFields(account) && Array.isArray(account.events) && account.events.every(isEvent);
+}
+
 /** The accounts of a report, whose events are those of the interface. */
 function reported(path: string): AccountHistory[] {
+  if (!existsSync(path)) throw new DomainError('unreadable', `there is no report '${path}': name a file that exists`);
   const document = parsedJson(readFileSync(path, 'utf8'));
   const accounts = isFields(document) ? document.accounts : undefined;
-  if (!Array.isArray(accounts) || !accounts.every((account) => isFields(account) && Array.isArray(account.events)))
+  if (!Array.isArray(accounts) || !accounts.every(isHistory))
     throw new DomainError(
       'unreadable',
       `'${path}' is no report of a backtest: make one with 'bookreel backtest --json'`,

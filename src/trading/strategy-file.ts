@@ -58,14 +58,12 @@ export class RecordedWorld {
   constructor() {
     const nowMs = () => this.nowMs;
     const RealDate = Date;
-    globalThis.Date = class extends RealDate {
-      constructor(...given: unknown[]) {
-        super(...((given.length === 0 ? [nowMs()] : given) as [number]));
-      }
-      static override now(): number {
-        return nowMs();
-      }
-    } as DateConstructor;
+    globalThis.Date = new Proxy(RealDate, {
+      construct: (date, given, called) => Reflect.construct(date, given.length === 0 ? [nowMs()] : given, called),
+      apply: (date) => new date(nowMs()).toString(),
+      get: (date, name) => (name === 'now' ? nowMs : Reflect.get(date, name)),
+    });
+    RealDate.prototype.constructor = globalThis.Date;
     Math.random = () => {
       // Marsaglia, "Xorshift RNGs" (2003): 13, 17, 5.
       this.#seed ^= this.#seed << 13;

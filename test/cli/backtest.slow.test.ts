@@ -31,6 +31,7 @@ export default (): Strategy => ({
     calls += 1;
     const { bid } = context.book(outcome);
     if (Date.now() !== context.nowMs || new Date().getTime() !== context.nowMs) throw new Error('another time');
+    if (Date() !== new Date().toString() || new Date().constructor !== Date) throw new Error('another Date');
     if (bid !== undefined && Math.random() < 0.3) context.buy({ outcome, price: bid, size: 5 + (calls % 20) });
   },
 });

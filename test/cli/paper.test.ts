@@ -79,6 +79,10 @@ ${ADDRESS}  991.175  6.375     0         3       1
   writeFileSync(report, JSON.stringify({ accounts: found }));
   expect((await ask('paper', 'explain', '3', '--report', report)).text).toBe(fill.text);
   expect((await ask('paper', 'explain', '3', '--report', report, '--account', '0x1')).code).toBe(1);
-  writeFileSync(report, '{"accounts":[1]}');
-  expect((await ask('paper', 'explain', '3', '--report', report)).text).toContain('no report of a backtest');
+  for (const other of ['{"accounts":[1]}', '{"accounts":[{"address":"0x1","events":[{"fill":{"number":3}}]}]}']) {
+    writeFileSync(report, other);
+    expect((await ask('paper', 'explain', '3', '--report', report)).text).toContain('no report of a backtest');
+  }
+  const missing = await ask('paper', 'explain', '3', '--report', join(directory.path, 'missing.json'));
+  expect(missing.text).toMatch(/^bookreel: there is no report '.*missing\.json': name a file that exists\n$/);
 });
