@@ -23,12 +23,12 @@ const SOCKETS_MAX = 1000;
 const BODY_BYTES_MAX = 2 * 1024 * 1024;
 const IDLE_SECONDS = 30;
 const LOOK_MS = 50;
-/** What a program has started is gone soon after SIGKILL. */
+/** The processes that a program has started are gone soon after SIGKILL. */
 const LOOKS_MAX = 20;
 /** A program that is asked to end has this long. */
 const GRACE_MS = 5000;
 
-/** What came of a program: its exit code, undefined if the recording or a signal ended it. */
+/** The end of a program: its exit code, undefined if the recording or a signal ended it. */
 export interface ProgramEnd {
   readonly report: Report;
   readonly exitCode: number | undefined;

@@ -3,7 +3,7 @@ import type { Report } from '../trading/report.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Of the markets with fills, the most that are listed: those with the largest profits and losses. */
+/** The maximum number of markets with fills that are listed: those with the largest profits and losses. */
 const MARKETS_SHOWN = 20;
 const MONEY = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const COUNT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 2 });

@@ -211,7 +211,7 @@ class ReportFiles implements Disposable {
   }
 }
 
-/** What a strategy prints goes to standard error: standard output has the report. */
+/** The output of a strategy goes to standard error: standard output has the report. */
 function startPart(data: string, processes: Set<PartProcess>): PartProcess {
   // The executable is its own main file; from sources Bun runs it.
   const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];

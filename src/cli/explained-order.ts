@@ -4,7 +4,7 @@ import { printable } from './terminal.ts';
 type OrderResource = NonNullable<EventResource['order']>;
 type FillResource = NonNullable<EventResource['fill']>;
 
-/** What happened to the orders of some events of an account, in plain words: an order, then its events, each fill with its evidence. */
+/** The history of the orders of some events of an account, in plain words: an order, then its events, each fill with its evidence. */
 export function explained({
   address,
   events,

@@ -107,7 +107,7 @@ export interface Order {
 }
 
 export interface Fill {
-  /** Of the order. */
+  /** The id of the order. */
   readonly id: string;
   readonly outcome: Outcome;
   readonly side: Side;

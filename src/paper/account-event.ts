@@ -48,7 +48,7 @@ interface OrderEvent {
   readonly order: OrderTerms;
 }
 
-/** What happens to an account, in order. */
+/** The events of an account, in order. */
 export type AccountEvent =
   | { readonly kind: 'deposit'; readonly atMs: InstantMs; readonly dollars: Micros }
   | ({ readonly kind: 'refused'; readonly refusal: Refusal } & OrderEvent)

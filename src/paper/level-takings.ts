@@ -22,7 +22,7 @@ interface LevelTakings {
 }
 
 /**
- * What accounts took from the levels of one market. It is missing for that account only, until the recorded size of the level differs, in
+ * The shares that accounts took from the levels of one market. They are missing for that account only, until the recorded size of the level differs, in
  * the book of either outcome, at the end of a millisecond.
  */
 export class Takings {

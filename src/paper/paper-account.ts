@@ -106,7 +106,7 @@ export class PaperAccount {
     return this.#orders.get(id);
   }
 
-  /** What an order of a side may use: free dollars, or free shares of its outcome. */
+  /** The amount that an order of a side may use: free dollars, or free shares of its outcome. */
   free({ side, outcome }: Pick<OrderTerms, 'side' | 'outcome'>, marketKey: number): Micros {
     if (side === 'buy') return this.#cash - this.#reserved;
     const { shares, reserved } = this.holding(marketKey, outcome);

@@ -28,7 +28,7 @@ export interface MarketRules {
 /** The venue takes GTD orders that expire at least this long after their arrival, and drops them this long before. */
 const EXPIRATION_MARGIN_MS = 60_000;
 
-/** What happens at one millisecond, after its records: the lower rank first, of one rank the earlier. */
+/** The actions of one millisecond, after its records: the lower rank first, of one rank the earlier. */
 const RANKS = { expiry: 0, delayEnd: 1, action: 2, end: 3, settlement: 4 } as const;
 /** More than the number of actions of a market. */
 const RANK_STEP = 1e12;
@@ -37,7 +37,7 @@ interface DueAction extends Upcoming {
   readonly act: (atMs: InstantMs) => void;
 }
 
-/** What an order finds in the book. */
+/** The levels that an order finds in the book. */
 interface Matches {
   /** The levels that it takes from, the best first. */
   readonly levels: readonly { readonly price: number; readonly shares: Micros; readonly evidence: Evidence }[];
@@ -462,7 +462,7 @@ function opposite({ side }: OrderTerms): boolean {
   return side === 'sell';
 }
 
-/** What an open order holds: for a BUY dollars and the fee at its limit, for a SELL shares. */
+/** The amount that an open order holds: for a BUY dollars and the fee at its limit, for a SELL shares. */
 function reservation({ terms, left }: EditableOrder, fees: FeeSchedule): Micros {
   if (terms.side === 'sell') return left;
   if (isInDollars(terms)) return left + feeOf(sharesFor(left, terms.price), terms.price, fees);

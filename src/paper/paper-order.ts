@@ -18,7 +18,7 @@ export interface OrderTerms {
   /** Shares; the dollars to spend for a BUY of type FOK or FAK. */
   readonly amount: Micros;
   readonly isPostOnly: boolean;
-  /** Of GTD: it acts until 60 s before, exclusive. */
+  /** The end of a GTD, which acts until 60 s before, exclusive. */
   readonly expirationMs: InstantMs | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface PaperOrder {
   readonly terms: OrderTerms;
   readonly marketKey: number;
   readonly state: OrderState;
-  /** What is open, or was when it ended, in the unit of the order's amount. */
+  /** The amount that is open, or was when it ended, in the unit of the order's amount. */
   readonly left: Micros;
   /** The shares, cost and fees of its fills. */
   readonly filled: Micros;

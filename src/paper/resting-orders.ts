@@ -19,7 +19,7 @@ export class RestingOrder {
   #queue: Micros;
   /** Those ahead by trades, and by the books that are older than TRADE_DELAY_MS. */
   #queueOfTrades: Micros;
-  /** What the level had at the end of later milliseconds, the oldest first; each is the least so far. */
+  /** The shares of the level at the end of later milliseconds, the oldest first; each is the least so far. */
   readonly #caps: { readonly atMs: InstantMs; readonly shares: Micros }[] = [];
 
   constructor(order: EditableOrder, account: PaperAccount, queue: Micros, sinceMs: InstantMs) {

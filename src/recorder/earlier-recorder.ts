@@ -5,7 +5,7 @@ import type { EarlierRecording } from './recorded-window.ts';
 import { REORDERED_MS } from './watched-asset.ts';
 import type { WrittenGaps } from './written-gaps.ts';
 
-/** What the recorder before this one has left, by the state that it wrote last. */
+/** The work that the recorder before this one has left, by the state that it wrote last. */
 export class EarlierRecorder {
   readonly #before: RecorderStatus | undefined;
 

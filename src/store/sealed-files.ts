@@ -27,7 +27,7 @@ export interface SealedMarket {
   readonly digest: Uint8Array;
 }
 
-/** What the catalog says that the file of a sealed market has of one series. */
+/** The records of one series in the file of a sealed market, as the catalog states them. */
 export interface SealedSeries {
   readonly seriesId: number;
   readonly firstMs: InstantMs;

@@ -34,7 +34,7 @@ export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId FROM series WHERE 
 const DELETE_SEGMENTS = 'DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE market_key = ?)';
 export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
 
-/** What the file of a sealed market has of one series. */
+/** The records of one series in the file of a sealed market. */
 interface SeriesTotal {
   readonly seriesId: number;
   readonly firstMs: InstantMs;

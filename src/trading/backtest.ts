@@ -14,7 +14,7 @@ import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.t
 import { failureSentence, loadStrategy, type RecordedWorld, reasonOf } from './strategy-file.ts';
 import type { StrayErrors } from './stray-errors.ts';
 
-/** What decides the result of a backtest, besides the recordings and the strategy. */
+/** The inputs that decide the result of a backtest, besides the recordings and the strategy. */
 export interface BacktestInput {
   /** Absolute. */
   readonly strategy: string;

@@ -18,7 +18,7 @@ export interface TalliedFill extends Omit<Fill, 'number'>, Pick<OrderTerms, 'out
 /** The profit or loss of a market, and the dollars that were spent in it and have not come back, at an instant. */
 export type TallyPoint = readonly [atMs: InstantMs, pnl: Micros, spent: Micros];
 
-/** What a strategy has done in one market, under one assumption about queues. All is exact but the value of shares that are not paid. */
+/** The results of a strategy in one market, under one assumption about queues. All is exact but the value of shares that are not paid. */
 export interface MarketTotals {
   readonly pnl: Micros;
   readonly fees: Micros;

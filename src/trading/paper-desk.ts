@@ -11,7 +11,7 @@ import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.t
 import { TradedMarket } from './traded-market.ts';
 
 export const ACCOUNTS_MAX = 1000;
-/** Of one account, with those that have ended. */
+/** The maximum number of orders of one account, with those that have ended. */
 const ORDERS_MAX = 100_000;
 /** A clock at 'max' is moved by its followers, and says nothing: the desk looks at it this often while it has markets. */
 const LOOK_MS = 2;

@@ -6,7 +6,7 @@ import type { StoredMarket } from '../store/markets.ts';
 import { scheduledFee } from '../venue/fee-schedule.ts';
 import { scheduledTakerDelay } from '../venue/taker-delay.ts';
 
-/** Of latency and taker delay. */
+/** The longest latency and taker delay. */
 export const DELAY_MS_MAX = 60_000;
 
 /** The settings of accounts: of a replay or of a backtest. */

@@ -9,7 +9,7 @@ import type { FilledHistory } from './event-resource.ts';
 import { decimalOf, type TalliedFill } from './market-tally.ts';
 import type { PaperRules } from './paper-rules.ts';
 
-/** What was run, as the report shows it. */
+/** The settings of the run, as the report shows them. */
 export interface Reported {
   /** The strategy's file, or the program with its arguments. */
   readonly name: string;
@@ -185,7 +185,7 @@ function evidenceRow(evidence: Evidence) {
   return { kind, id, at: formatInstant(atMs), outcome, price, shares: decimalOf(shares), before: decimalOf(before) };
 }
 
-/** What the result rests on that was not recorded, in sentences. */
+/** The assumptions of the result: everything that was not recorded, in sentences. */
 function assumptionsOf(
   { rules, isOneAccount }: Reported,
   results: readonly MarketResult[],

@@ -26,7 +26,7 @@ export async function loadStrategy(path: string): Promise<MakeStrategy> {
   );
 }
 
-/** What a strategy threw, with its place in the strategy's files, in one sentence. */
+/** The error that a strategy threw, with its place in the strategy's files, in one sentence. */
 export function failureSentence({ callback, atMs, cause }: StrategyFailure, slug: string): string {
   return `the strategy failed in ${callback} at ${formatInstant(atMs)} of ${slug}: ${reasonOf(cause)}`;
 }

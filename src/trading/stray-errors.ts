@@ -8,7 +8,7 @@ import { reasonOf } from './strategy-file.ts';
 export class StrayErrors {
   /** Rejects with the first error. */
   readonly raised: Promise<never>;
-  /** Of the market that runs; undefined before the first. */
+  /** The slug of the market that runs; undefined before the first. */
   slug: string | undefined;
 
   constructor() {

@@ -19,7 +19,7 @@ import {
 } from '../venue/order-writer.ts';
 import type { FillEvent, OrderEvent, OrderHistory } from './order-history.ts';
 
-/** What only the signed order says of an order. */
+/** The facts of an order that only the signed order states. */
 export interface SignedTerms {
   readonly owner: string;
   readonly makerAddress: string;

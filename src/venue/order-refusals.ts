@@ -30,7 +30,7 @@ export const KILLED: Readonly<Record<'FOK' | 'FAK', string>> = {
 };
 
 export const ORDERS_MAX = 15;
-/** Of a BUY that is filled at once, in millionths. */
+/** The least amount of a BUY that is filled at once, in millionths. */
 const DOLLARS_MIN = 1_000_000;
 /** The decimals of a share that is signed are those of an amount with two more than the tick, but not fewer than 4. */
 const AMOUNT_PLACES_MIN = 4;

@@ -42,7 +42,7 @@ type Answer = (question: AccountQuestion) => object | string | Promise<object | 
 const BODY_BYTES_MAX = 256 * 1024;
 /** The CLOB's own host has the paths at its root. */
 const PREFIXES = ['', '/clob'] as const;
-/** What clients do not sign of a path: they know the address of the host only. */
+/** The part of a path that clients do not sign: they know the address of the host only. */
 const UNSIGNED = /^(?:\/replays\/[^/]+)?(?:\/clob(?=\/))?/;
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
 const WHOLE = /^\d{1,15}$/;

@@ -8,7 +8,7 @@ import { venueDay } from '../../venue/time.ts';
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import type { VenueQuestion } from './venue-answer.ts';
 
-/** What an account did: a trade, a payout or a merge. */
+/** An action of an account: a trade, a payout or a merge. */
 interface Activity {
   readonly type: 'TRADE' | 'REDEEM' | 'MERGE';
   readonly conditionId: string;

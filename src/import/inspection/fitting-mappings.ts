@@ -11,7 +11,7 @@ const OUTCOMES = ['up', 'down'];
 const OPEN_KEYS_MAX = 20;
 const OPEN_KEY = / ([a-z_.]+) is not stated/;
 const ANY_SLUG = 'btc-updown-5m-1776323400';
-/** What a trial assumes of keys that only the user knows. */
+/** The values that a trial assumes for keys that only the user knows. */
 const STAND_INS: Readonly<Record<string, unknown>> = {
   unit: 'ms',
   zone: 'UTC',

@@ -33,7 +33,7 @@ const NOUNS: Readonly<Record<RecordType, string>> = {
   gap: 'gap',
 };
 
-/** What a mapping makes of the first rows of a table. */
+/** The records that a mapping makes of the first rows of a table. */
 export interface Trial {
   /** Records, without those of markets. */
   readonly records: number;

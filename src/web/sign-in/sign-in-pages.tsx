@@ -71,7 +71,7 @@ export function signInPage(
   );
 }
 
-/** Who gets an account, for people without one. */
+/** The sentence for people without an account about how to get one. */
 const SIGN_UP_TEXTS: Readonly<Record<SignUpPolicy, string>> = {
   open: 'New here? Your first sign-in creates an account.',
   invited: 'New here? Your first sign-in creates an account if your domain is invited.',
