@@ -143,7 +143,7 @@ export class SealedFiles {
     if (fault !== undefined) throw new DomainError('unavailable', fault);
     explained(place, () => {
       for (const { seriesId: each } of this.seriesOf(key)) for (const row of segments.all(each)) this.#main.insert(row);
-      // Views of the states before may open it for a while, see Sealing.sweep.
+      // Views of the states before may open it for a while, see Sealing.sweep; the system dates its other files by the same clock.
       utimesSync(place, new Date(), new Date());
     });
     this.forget(key);

@@ -8,6 +8,7 @@ import { formatInstant } from '../domain/instant.ts';
 import type { Archive } from './archive.ts';
 import { PAGE_BYTES } from './database-connection.ts';
 import { explained, isDamageError } from './database-errors.ts';
+import { DELETE_MARKET_SEGMENTS } from './deletion.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import type { StoredMarket } from './markets.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
@@ -31,7 +32,6 @@ export const NEXT_TO_SEAL = `SELECT market_key AS key FROM markets NOT INDEXED
     AND EXISTS (SELECT 1 FROM series JOIN segments USING (series_id) WHERE series.market_key = markets.market_key)
   ORDER BY market_key LIMIT 1`;
 export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId FROM series WHERE market_key = ?';
-const DELETE_SEGMENTS = 'DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE market_key = ?)';
 export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
 
 /** The records of one series in the file of a sealed market. */
@@ -75,7 +75,7 @@ export class Sealing {
         `INSERT INTO sealed_series (series_id, market_key, first_ms, last_ms, segments, records, bytes)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
       ),
-      deleteSegments: database.query<never, [number]>(DELETE_SEGMENTS),
+      deleteSegments: database.query<never, [number]>(DELETE_MARKET_SEGMENTS),
       isNamed: database.query<{ known: number }, [string]>(IS_NAMED),
     };
   }

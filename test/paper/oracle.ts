@@ -6,7 +6,7 @@ import type { FeeSchedule, Micros } from '../../src/paper/micros.ts';
 import type { OrderTerms, Refusal } from '../../src/paper/paper-order.ts';
 import { exactOf } from '../support/exact.ts';
 
-/** What an account does, at the instant at which it sends it. */
+/** An action of an account, at the instant at which it sends it. */
 export type Action = { readonly account: string; readonly atMs: InstantMs } & (
   | { readonly kind: 'order'; readonly terms: OrderTerms }
   | { readonly kind: 'cancel'; readonly orderId: string }
@@ -439,7 +439,7 @@ class OracleAccount {
     return Math.min(queue, capBefore(trade.atMs - LATE_MS));
   }
 
-  /** What a trade filled of this account's orders that were before this one. */
+  /** The shares of a trade that this account's orders before this one took. */
   #filledAhead(order: Order, trade: Trade): Micros {
     const isAhead = (other: Order) =>
       (advantage(other, order) || this.rested.indexOf(order) - this.rested.indexOf(other)) > 0 &&

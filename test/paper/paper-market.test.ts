@@ -99,7 +99,7 @@ class Story {
     return terms.id;
   }
 
-  /** What happened after the deposit, a line each. */
+  /** The events after the deposit, a line each. */
   lines(account = this.account): string[] {
     return account.events.slice(1).map(lineOf);
   }

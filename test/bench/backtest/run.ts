@@ -19,7 +19,7 @@ const ROUNDS = 7;
 const GOAL_PER_SECOND = 100_000;
 /** The 5m markets of a coin in 30 days. */
 const MONTH_MARKETS = 30 * 288;
-/** Of a process, see `partsOf`. */
+/** The maximum number of markets of a process, see `partsOf`. */
 const PART_MARKETS = 256;
 
 interface Round {
