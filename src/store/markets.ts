@@ -475,7 +475,9 @@ export class Markets {
   /** Returns true if the archive has a market of the coin; with `asOfMs`, one that was listed by then. */
   knowsCoin(symbol: string, asOfMs?: number): boolean {
     if (asOfMs === undefined) return this.#sql.knowsCoin.get(symbol) !== null;
-    return this.list(symbol, undefined, 1, 0, LIST_START, asOfMs).length > 0;
+    // The index finds a market that had started at once; those that were listed before their start are looked through after it.
+    const started = { startMs: asOfMs + 1, conditionId: '' };
+    return [started, LIST_START].some((from) => this.list(symbol, undefined, 1, 0, from, asOfMs).length > 0);
   }
 
   /**

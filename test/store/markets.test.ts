@@ -226,13 +226,17 @@ describe('lists of markets', () => {
         timeframe: fc.constantFrom(...TIMEFRAMES),
         // Few starts, so that ties are frequent.
         start: fc.integer({ min: 0, max: 6 }),
+        listedAhead: fc.integer({ min: 0, max: 2 }),
       }),
       { maxLength: 40 },
     )
     .map((all) => [...new Map(all.map((it) => [it.number, it])).values()])
     .map((all) =>
-      all.map(({ number, symbol, timeframe, start }) =>
-        marketStatement(number, { symbol, timeframe, startMs: start * 1000, endMs: start * 1000 + 1 }),
+      all.map(({ number, symbol, timeframe, start, listedAhead }) =>
+        marketStatement(number, {
+          ...{ symbol, timeframe, startMs: start * 1000, endMs: start * 1000 + 1 },
+          createdMs: (start - listedAhead) * 1000,
+        }),
       ),
     );
 
@@ -246,6 +250,12 @@ describe('lists of markets', () => {
         });
         for (const symbol of ['btc', 'eth', 'sol']) {
           expect(markets.knowsCoin(symbol)).toBe(all.some((it) => it.symbol === symbol));
+          for (let asOfMs = -1; asOfMs <= 6001; asOfMs += 1001) {
+            const isKnown = all.some(
+              (it) => it.symbol === symbol && Math.min(it.startMs, it.createdMs ?? Infinity) <= asOfMs,
+            );
+            expect(markets.knowsCoin(symbol, asOfMs)).toBe(isKnown);
+          }
           for (const timeframe of [undefined, ...TIMEFRAMES]) {
             const expected = all
               .filter((it) => it.symbol === symbol && (timeframe === undefined || it.timeframe === timeframe))
