@@ -91,7 +91,7 @@ export function statementOf(nth: number) {
     slug: `${symbol}-updown-5m-${startMs / 1000}`,
     symbol,
     timeframe: '5m',
-    clobTokenIds: [BigInt(`0x${hash}`).toString(), BigInt(`0x${hash.slice(1)}`).toString()],
+    clobTokenIds: [BigInt(`0x${hash}`).toString(), BigInt(`0x1${hash}`).toString()],
     startMs,
     endMs,
     resolvedMs: endMs + 60_000,
