@@ -3,6 +3,7 @@ import { clobMarkets } from './codecs/clob-markets.ts';
 import { dataApiTrades, dataApiTradesCsv } from './codecs/data-api-trades.ts';
 import { gammaMarkets } from './codecs/gamma.ts';
 import { priceHistories } from './codecs/gamma-price-history.ts';
+import { kalshiFrames } from './codecs/kalshi.ts';
 import { marketLists } from './codecs/market-list.ts';
 import { bookreelMsgpack } from './codecs/msgpack.ts';
 import { bookreelNdjson } from './codecs/ndjson.ts';
@@ -36,6 +37,7 @@ export function allCodecs(): readonly Codec[] {
     quotesCsv(),
     oneSecondSnapshots(),
     recorderJournal(),
+    kalshiFrames(),
     venueFrames(),
     // Last, because it recognises every pipe.
     bookreelNdjson(),
