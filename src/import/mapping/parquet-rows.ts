@@ -72,11 +72,18 @@ function converted(row: Fields, columns: readonly { readonly name: string; reado
   return fields;
 }
 
-/** The element without the types whose values the reader would round: they are read as they are stored. */
+/**
+ * The element without the types whose values the reader would round: they are read as they are stored. A map is read as the list of
+ * pairs that it is stored as: in an object, its keys would be texts.
+ */
 function asStored(element: SchemaElement): SchemaElement {
-  if (decimalScale(element) === undefined && storedTime(element) === undefined) return element;
+  if (decimalScale(element) === undefined && storedTime(element) === undefined && !isMap(element)) return element;
   const { converted_type: _converted, logical_type: _logical, ...stored } = element;
   return stored;
+}
+
+function isMap({ converted_type, logical_type }: SchemaElement): boolean {
+  return converted_type === 'MAP' || logical_type?.type === 'MAP';
 }
 
 function decimalScale({ converted_type, logical_type, scale }: SchemaElement): number | undefined {
@@ -98,6 +105,7 @@ function converterOf({ element, children: [below, ...others] }: SchemaTree): Con
     (value) =>
       value === null || value === undefined ? undefined : convert(value);
   if (below !== undefined) {
+    if (isMap(element)) return stated(mapConverter(below));
     const isList = element.converted_type === 'LIST' && others.length === 0;
     return stated(isList ? listConverter(below) : groupConverter([below, ...others]));
   }
@@ -111,6 +119,15 @@ function listConverter(between: SchemaTree): Convert {
   const [item, ...others] = between.children;
   const convert = item === undefined || others.length > 0 ? itemConverter(between) : converterOf(item);
   return (values) => (Array.isArray(values) ? values.map(convert) : values);
+}
+
+/** Converts a map to a list of objects with its keys and values. `pair`: the repeated group of a key and a value. */
+function mapConverter(pair: SchemaTree): Convert {
+  const convert = itemConverter(pair);
+  return (map) => {
+    const pairs = isFields(map) ? map[pair.element.name] : undefined;
+    return Array.isArray(pairs) ? pairs.map(convert) : [];
+  };
 }
 
 function itemConverter({ element, children, ...tree }: SchemaTree): Convert {

@@ -1,4 +1,4 @@
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import {
   type AsyncBuffer,
   type Compressors,
@@ -12,6 +12,7 @@ import {
 import type { Fields } from '../../record/fields.ts';
 import { unreadable } from '../source.ts';
 import { KeptBytes } from './kept-bytes.ts';
+import { decompressLz4Block } from './lz4-block.ts';
 
 /** Maximum number of rows in a group: the reader allocates memory for the number of rows that the file states. */
 const GROUP_ROWS_MAX = 4_194_304n;
@@ -34,6 +35,8 @@ const COMPRESSORS = {
   },
   GZIP: (bytes, outputLength) => gunzipSync(bytes, { maxOutputLength: outputLength }),
   ZSTD: (bytes, outputLength) => zstdDecompressSync(bytes, { maxOutputLength: outputLength }),
+  BROTLI: (bytes, outputLength) => brotliDecompressSync(bytes, { maxOutputLength: outputLength }),
+  LZ4_RAW: decompressLz4Block,
 } satisfies Compressors;
 
 /** For codecs that read texts and JSON as bytes, which take no memory besides their page. */
@@ -155,8 +158,7 @@ function keepingPages(): Compressors {
       return kept.get(name) ?? kept.add(name, decompress(bytes, outputLength));
     };
   };
-  const { SNAPPY, GZIP, ZSTD } = COMPRESSORS;
-  return { SNAPPY: decompressor(SNAPPY), GZIP: decompressor(GZIP), ZSTD: decompressor(ZSTD) };
+  return Object.fromEntries(Object.entries(COMPRESSORS).map(([name, decompress]) => [name, decompressor(decompress)]));
 }
 
 /** Runs `read`; its errors become DomainError 'unreadable'. */

@@ -141,6 +141,42 @@ describe('the rows of Parquet', () => {
     ]);
   });
 
+  test('have a map as a list of its keys and values, exact ones', async () => {
+    const { rows } = await rowsOf(
+      [
+        {
+          name: 'bids',
+          data: [
+            [
+              { key: 0.48, value: 9007199254740993n },
+              { key: 0.4, value: null },
+            ],
+            [],
+            null,
+          ],
+        },
+      ],
+      [
+        ROOT(1),
+        leaf('bids', { converted_type: 'MAP', num_children: 1 }),
+        { name: 'key_value', repetition_type: 'REPEATED', num_children: 2 },
+        { name: 'key', repetition_type: 'REQUIRED', type: 'INT32', converted_type: 'DECIMAL', scale: 4, precision: 9 },
+        leaf('value', { type: 'INT64' }),
+      ],
+      ['bids'],
+    );
+    expect(rows.map(([, row]) => row)).toEqual([
+      {
+        bids: [
+          { key: '0.4800', value: '9007199254740993' },
+          { key: '0.4000', value: undefined },
+        ],
+      },
+      { bids: [] },
+      { bids: undefined },
+    ]);
+  });
+
   test('of a file without a column are refused in a sentence that names those it has', async () => {
     const columns: ColumnSource[] = [{ name: 'a', data: [1], type: 'DOUBLE' }];
     expect(rowsOf(columns, undefined, ['b'])).rejects.toThrow("rows.parquet' has no column b: it has a");
