@@ -38,10 +38,19 @@ const KINDS: readonly FileKind[] = [
 const ZIP_KINDS: readonly (readonly [string, (names: readonly string[]) => boolean])[] = [
   [`an Office file (xlsx): ${CONVERT}`, (names) => names.includes('[Content_Types].xml')],
   [
-    `an archive of NumPy (npz): ${CONVERT}`,
+    `an archive of NumPy (npz), such as those of hftbacktest, which do not say of which market they are: ${CONVERT}`,
     (names) => names.length > 0 && names.every((name) => name.endsWith('.npy')),
   ],
 ];
+
+/** The columns that every table of a catalog of NautilusTrader has (https://nautilustrader.io/docs/latest/concepts/data/). */
+const NAUTILUS_COLUMNS = ['ts_event', 'ts_init'];
+
+/** The program that a Parquet file with these columns is of, and what to do with the file; undefined if it is none that is known. */
+export function parquetKind(columns: ReadonlySet<string> | undefined): string | undefined {
+  const isOfNautilus = NAUTILUS_COLUMNS.every((name) => columns?.has(name) === true);
+  return isOfNautilus ? `part of a catalog of NautilusTrader, whose prices are binary: ${CONVERT}` : undefined;
+}
 
 /** The container format of a file with these first bytes, decompressed; undefined if it has none. */
 export function containerKind(head: Uint8Array): ContainerKind | undefined {

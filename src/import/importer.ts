@@ -12,7 +12,7 @@ import { allCodecs } from './codecs.ts';
 import { openContainer } from './containers/container.ts';
 import { Contradictions } from './contradictions.ts';
 import { checkpoint } from './decompressed.ts';
-import { binaryKind, type ContainerKind, containerKind } from './file-kind.ts';
+import { binaryKind, type ContainerKind, containerKind, parquetKind } from './file-kind.ts';
 import { GarbageCollection } from './garbage-collection.ts';
 import { KnownMarkets } from './known-markets.ts';
 import { LateMarkets, type Reading } from './late-markets.ts';
@@ -473,6 +473,8 @@ export class Importer implements RecordSink {
       const isPiped = sample.piped;
       return [{ source, codec, file: collecting(file, this.#garbage), copy, holdsMarkets, isPiped }];
     }
+    const program = parquetKind(sample.columns);
+    if (program !== undefined) return this.#otherKind(source, program);
     if (source.named) throw this.#unknown(`'${source.name}' is not a recording`);
     this.#skipped.push(source.name);
     return [];

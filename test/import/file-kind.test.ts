@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 
 const MARKET = `0x${'5'.repeat(64)}`;
@@ -34,6 +35,18 @@ describe('a file that is not text is refused by its format, and not searched for
       'frames.arrow',
       () => Buffer.from('ARROW1\0\0'),
       'it is an Arrow file: convert it to Parquet, CSV or lines of JSON',
+    ],
+    [
+      'deltas.parquet',
+      () =>
+        new Uint8Array(
+          parquetWriteBuffer({
+            columnData: ['action', 'side', 'price', 'size', 'order_id', 'flags', 'sequence', 'ts_event', 'ts_init'].map(
+              (name) => ({ name, data: [1n], type: 'INT64' }),
+            ),
+          }),
+        ),
+      'it is part of a catalog of NautilusTrader, whose prices are binary: convert it to Parquet, CSV or lines of JSON',
     ],
     ['frames.npy', () => Buffer.from('\u0093NUMPY\u0001\0', 'latin1'), 'it is a NumPy array'],
   ];

@@ -244,7 +244,7 @@ price = "bid"
 describe('a zip file of another program is refused by its own name', () => {
   test.each([
     ['book.xlsx', ['[Content_Types].xml', 'xl/workbook.xml'], 'an Office file (xlsx): convert it to Parquet'],
-    ['arrays.npz', ['x.npy', 'y.npy'], 'an archive of NumPy (npz): convert it to Parquet'],
+    ['arrays.npz', ['x.npy', 'y.npy'], 'an archive of NumPy (npz), such as those of hftbacktest'],
   ])('%s', async (name, names, kind) => {
     const zip = madeZip(names.map((member) => ({ name: member, content: MARKET })));
     const { error, sizes } = await importNamed(name, zip);
