@@ -7,7 +7,7 @@ import { SHIPPED_MAPPINGS } from '../import/mapping/shipped-mappings.ts';
 import { type Fields, isFields } from '../record/fields.ts';
 import { parsedToml, tomlOf } from './toml-file.ts';
 
-/** A key of a mapping and the text that it gets. */
+/** A key of a mapping and the text that it gets; an empty text removes the key. */
 export interface MappingChange {
   readonly path: readonly string[];
   readonly text: string;
@@ -15,8 +15,11 @@ export interface MappingChange {
 
 /** Parses the value of `--set`, for commander. */
 export function mappingChange(option: string, before: readonly MappingChange[] = []): MappingChange[] {
-  const [, key, text] = /^([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)=(.+)$/s.exec(option) ?? [];
-  if (key === undefined) throw new InvalidArgumentError('It must be a key, = and a text, like time.zone=UTC.');
+  const [, key, text] = /^([A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)=(.*)$/s.exec(option) ?? [];
+  if (key === undefined)
+    throw new InvalidArgumentError(
+      'It must be a key, = and a text, like time.zone=UTC; without a text the key is removed.',
+    );
   return [...before, { path: key.split('.'), text: text! }];
 }
 
@@ -40,11 +43,12 @@ function tomlOfMapping(name: string): Fields {
   );
 }
 
-/** The tables with one text set. A field's name in place of a table becomes a table with that field. */
+/** The tables with one text set or removed. A field's name in place of a table becomes a table with that field. */
 function changed(toml: Fields, { path, text }: MappingChange): Fields {
   const [key = '', ...below] = path;
-  if (below.length === 0) return { ...toml, [key]: text };
+  const { [key]: _removed, ...others } = toml;
+  if (below.length === 0) return text === '' ? others : { ...others, [key]: text };
   const table = toml[key];
   const inner = isFields(table) ? table : typeof table === 'string' ? { field: table } : {};
-  return { ...toml, [key]: changed(inner, { path: below, text }) };
+  return { ...others, [key]: changed(inner, { path: below, text }) };
 }

@@ -176,6 +176,23 @@ function unitsOf(value: number): { readonly units: bigint; readonly places: numb
 
 const WRITTEN = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
+/** The exact product of two decimals, which may have exponents; undefined for any other texts, and for lengths as in `roundedDecimal`. */
+export function productText(a: string, b: string): string | undefined {
+  const [first, second] = [WRITTEN.exec(a), WRITTEN.exec(b)];
+  if (first === null || second === null) return undefined;
+  const of = ([, sign, whole, fraction = '', exponent = '0']: RegExpExecArray) => ({
+    units: BigInt(`${sign}${whole}${fraction}`),
+    power: Number(exponent) - fraction.length,
+  });
+  const [x, y] = [of(first), of(second)];
+  const [units, power] = [x.units * y.units, x.power + y.power];
+  if (power >= 0) return String(units * 10n ** BigInt(power));
+  const digits = String(units)
+    .replace('-', '')
+    .padStart(1 - power, '0');
+  return `${units < 0n ? '-' : ''}${digits.slice(0, power)}.${digits.slice(power)}`;
+}
+
 /**
  * Rounds a decimal, which may have an exponent, to at most `decimals` decimals, half away from zero, exactly in integers. Undefined for
  * any other text, and for more than 40 digits before the point or 60 after it.

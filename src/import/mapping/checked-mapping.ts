@@ -2,7 +2,7 @@ import { DomainError } from '../../domain/errors.ts';
 import { type Fields, isFields } from '../../record/fields.ts';
 import { checkedTable, refusedMapping, unknownKey } from './checked-table.ts';
 import { sideProblem } from './mapped-side.ts';
-import { timeProblem } from './mapped-time.ts';
+import { isRelative, timeProblem } from './mapped-time.ts';
 import { placeProblem } from './mapped-value.ts';
 import {
   type MappedLevelSide,
@@ -35,6 +35,7 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   const format = checkedTable(TOP_SCHEMAS.format, toml.format, 'format', name);
   const parts = {
     rows: top('rows'),
+    refer: top('refer'),
     frames: top('frames'),
     time: top('time'),
     received: top('received'),
@@ -44,6 +45,8 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   const sections = RECORD_KINDS.flatMap((kind) => sectionsOf(kind, toml[kind], name));
   const mapping: Mapping = { name, format, sections, ...stated(parts) };
   refuse(rowsProblem(mapping));
+  const { key, by } = mapping.refer ?? {};
+  if (by !== undefined && key === undefined) refuse('refer.key is not stated: refer.by needs it');
   refuse(framesProblem(mapping));
   refuse(marketProblem(mapping));
   if (mapping.time !== undefined) refuse(timeProblem(mapping.time, 'time', undefined));
@@ -128,7 +131,7 @@ function rowsProblem({ format, rows = {} }: Mapping): string | undefined {
 /** Frames state their own time, market and outcome. */
 function framesProblem({ frames, rows = {}, sections, ...mapping }: Mapping): string | undefined {
   if (frames === undefined) return undefined;
-  const keys = ['time', 'market', 'outcome'] as const;
+  const keys = ['refer', 'time', 'market', 'outcome'] as const;
   const other = keys.find((key) => mapping[key] !== undefined) ?? sections[0]?.name;
   if (other !== undefined) return `${other} contradicts frames, which state it themselves: remove one`;
   const key = (['repeats', 'unknown_markets', 'json'] as const).find((one) => rows[one] !== undefined);
@@ -155,17 +158,20 @@ function marketProblem({ market, time, sections }: Mapping): string | undefined 
     const problem = outcomeProblem(winner, 'market.winner');
     if (problem !== undefined) return problem;
   }
-  if (timeframe !== undefined && end !== undefined) return 'market.timeframe contradicts market.end: remove one';
-  if (timeframe !== undefined && start === undefined) return 'market.start is not stated: market.timeframe needs it';
+  if (timeframe !== undefined && start !== undefined && end !== undefined) {
+    return 'market.timeframe contradicts market.start and market.end: remove one';
+  }
+  if (timeframe !== undefined && (start ?? end) === undefined) {
+    return 'market.start is not stated: market.timeframe needs it, or market.end';
+  }
   if ((condition_id ?? slug ?? token) !== undefined) return undefined;
   if (coin === undefined && start === undefined && end === undefined) {
     return 'nothing names the market: add market.slug, market.condition_id, market.token, or market.coin with market.start and market.end';
   }
   if (coin === undefined) return 'market.coin is not stated: add it, for example coin = { value = "btc" }';
-  if (start === undefined) return 'market.start is not stated: add it';
-  return end === undefined && timeframe === undefined
-    ? 'market.end is not stated: add it, or market.timeframe, for example timeframe = { value = "15m" }'
-    : undefined;
+  if (timeframe !== undefined || (start !== undefined && end !== undefined)) return undefined;
+  const missing = start === undefined ? 'start' : 'end';
+  return `market.${missing} is not stated: add it, or market.timeframe, for example timeframe = { value = "15m" }`;
 }
 
 function valueProblem(value: MappedValue | undefined, key: string): string | undefined {
@@ -203,6 +209,9 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
   if (section.time === undefined && time === undefined) return 'time is not stated: add a table [time]';
   const ofTime = section.time === undefined ? undefined : timeProblem(section.time, `${name}.time`, time);
   if (ofTime !== undefined) return ofTime;
+  if (kind === 'coin_prices' && isRelative(section.time ?? time!, time)) {
+    return `${name}.time is counted from the window of a market, and coin prices have none: add ${name}.time`;
+  }
   if (kind !== 'coin_prices') {
     const own = section.outcome;
     if (own !== undefined && outcome !== undefined) return `${name}.outcome contradicts outcome: remove one`;

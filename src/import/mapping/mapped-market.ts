@@ -124,8 +124,7 @@ function statedReader(table: NonNullable<Mapping['market']>, usual: Mapping['tim
   };
   const [start, end] = [time('start'), time('end')];
   return (row) => {
-    const startMs = start(row);
-    const timeframe = readers.timeframe(row);
+    const { startMs, endMs } = windowOf(start(row), end(row), readers.timeframe(row));
     const [up, down] = [tokenId(readers.up(row)), tokenId(readers.down(row))];
     if (up !== undefined && up === down) throw rejected(`up_token and down_token are the same asset ${up}`);
     return {
@@ -133,7 +132,7 @@ function statedReader(table: NonNullable<Mapping['market']>, usual: Mapping['tim
       slug: ifNamed(readers.slug(row), slugField),
       coin: ifNamed(readers.coin(row), coinOf),
       startMs,
-      endMs: timeframe === undefined ? end(row) : endOf(startMs, timeframe),
+      endMs,
       token: tokenId(readers.token(row)),
       tokens: [up ?? UNKNOWN_TOKEN, down ?? UNKNOWN_TOKEN],
     };
@@ -159,10 +158,14 @@ function tokenId(text: Named | undefined): string | undefined {
   return id === UNKNOWN_TOKEN ? undefined : id;
 }
 
-function endOf(startMs: number | undefined, text: Named): number | undefined {
-  const timeframe = parseTimeframe(text.fields[text.name]!);
-  if (timeframe === undefined) throw rejected(`${text.name} is not one of ${TIMEFRAMES.join(', ')}`);
-  return startMs === undefined ? undefined : startMs + WINDOW_MS[timeframe];
+/** The edges of a window, of which the length may state one. */
+function windowOf(startMs: number | undefined, endMs: number | undefined, length: Named | undefined) {
+  if (length === undefined) return { startMs, endMs };
+  const timeframe = parseTimeframe(length.fields[length.name]!);
+  if (timeframe === undefined) throw rejected(`${length.name} is not one of ${TIMEFRAMES.join(', ')}`);
+  const lengthMs = WINDOW_MS[timeframe];
+  const from = startMs ?? (endMs === undefined ? undefined : endMs - lengthMs);
+  return { startMs: from, endMs: from === undefined ? undefined : from + lengthMs };
 }
 
 /** The known market that a row names. Throws 'rejected-record' if it names two. */

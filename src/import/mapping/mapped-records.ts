@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { complement } from '../../domain/mirrored-book.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import { midOf } from '../../domain/quote.ts';
 import { parseJsonTexts } from '../../record/exact-json.ts';
@@ -15,6 +16,7 @@ import {
 import type { RecordedItem } from '../../record/record.ts';
 import { tradeFields } from '../../record/trade-fields.ts';
 import { coinOf, UNKNOWN_TOKEN } from '../../venue/metadata-fields.ts';
+import type { KnownMarket } from '../known-markets.ts';
 import { coinPrice, usdPrice } from '../parse/spot-price.ts';
 import { UnknownName } from '../unknown-name.ts';
 import { DistinctTrades } from './distinct-trades.ts';
@@ -22,7 +24,7 @@ import type { Level, LevelRow } from './level-groups.ts';
 import { type MarketNames, type MarketReader, marketReader, type RowMarket } from './mapped-market.ts';
 import { levelSideReader, outcomeReader, tradeSideReader } from './mapped-outcome.ts';
 import { sideReader } from './mapped-side.ts';
-import { type TimeReader, timeReader } from './mapped-time.ts';
+import { isRelative, type TimeReader, timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, rowTest, textOf, type ValueReader, valueReader } from './mapped-value.ts';
 import type { MappedFigure, MappedSection, Mapping } from './mapping-schema.ts';
 import { RecentRecords } from './recent-records.ts';
@@ -54,6 +56,8 @@ type BodyReader = (row: MappedRow) => Body | undefined;
 interface Section {
   readonly rows: (row: MappedRow) => readonly MappedRow[];
   readonly time: TimeReader;
+  /** True if the time is counted from the window of the market. */
+  readonly isRelative: boolean;
   /** Reads the record of an outcome; set unless `coinPrice` is. */
   readonly body?: BodyReader;
   readonly outcome?: ((row: MappedRow) => Outcome | undefined) | undefined;
@@ -63,7 +67,9 @@ interface Section {
 /** A record whose market is not read yet. */
 interface Found {
   readonly outcome: Outcome | undefined;
-  readonly timestampMs: number;
+  /** Its time; undefined if it is counted from the window of the market. */
+  readonly timestampMs: number | undefined;
+  readonly timeIn: (market: KnownMarket) => number;
   readonly body: Body;
 }
 
@@ -82,7 +88,7 @@ const FACTS = [
 export function recordMaker(mapping: Mapping): RecordMaker {
   const { market, rows = {}, time, received } = mapping;
   const sections = mapping.sections.map((section) => compiled(section, mapping));
-  const readTime = time === undefined ? undefined : timeReader(time, 'time', undefined);
+  const readTime = time === undefined || isRelative(time, undefined) ? undefined : timeReader(time, 'time', undefined);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', time);
   const readOutcome = mapping.outcome === undefined ? undefined : outcomeReader(mapping.outcome);
   const markets = market === undefined ? undefined : marketReader(market, time);
@@ -110,7 +116,7 @@ export function recordMaker(mapping: Mapping): RecordMaker {
       for (const section of sections) {
         for (const element of unlessRefused(() => section.rows(row)) ?? []) {
           unlessRefused(() => {
-            const timeOf = () => section.time(element) ?? missingTime(mapping);
+            const timeOf = (window?: KnownMarket) => section.time(element, window) ?? missingTime(mapping);
             if (section.coinPrice !== undefined) {
               const price = section.coinPrice(element, timeOf);
               if (price !== undefined) coinPrices.push(price);
@@ -118,7 +124,9 @@ export function recordMaker(mapping: Mapping): RecordMaker {
             }
             const body = section.body!(element);
             if (body === undefined) return;
-            found.push({ outcome: section.outcome?.(element) ?? outcome, timestampMs: timeOf(), body });
+            const timestampMs = section.isRelative ? undefined : timeOf();
+            const timeIn = (market: KnownMarket) => timestampMs ?? timeOf(market);
+            found.push({ outcome: section.outcome?.(element) ?? outcome, timestampMs, timeIn, body });
           });
         }
       }
@@ -146,10 +154,7 @@ function withMarket(records: readonly RecordedItem[], read: RowMarket, markets: 
   return read.statement === undefined ? records : [{ type: 'market', statement: read.statement }, ...records];
 }
 
-function labelled(
-  { outcome: stated, timestampMs, body }: Found,
-  { market, token }: RowMarket,
-): RecordedItem | LevelRow {
+function labelled({ outcome: stated, timeIn, body }: Found, { market, token }: RowMarket): RecordedItem | LevelRow {
   const outcome = stated ?? token?.outcome;
   if (outcome === undefined && token !== undefined) {
     throw new UnknownName(
@@ -159,7 +164,7 @@ function labelled(
   }
   if (outcome === undefined) throw rejected('the row does not state its outcome');
   const assetId = market.clobTokenIds[outcome === 'up' ? 0 : 1];
-  const labels = { conditionId: market.conditionId, outcome, timestampMs, id: undefined };
+  const labels = { conditionId: market.conditionId, outcome, timestampMs: timeIn(market), id: undefined };
   return { ...body, ...labels, assetId: assetId === UNKNOWN_TOKEN ? undefined : assetId };
 }
 
@@ -190,10 +195,12 @@ function compiled(section: MappedSection, { time: usual }: Mapping): Section {
   // Elements of a list have the time of their row, unless the section states another.
   const read = own === undefined ? timeReader(usual!, 'time', undefined) : timeReader(own, `${name}.time`, usual);
   const rows = each === undefined ? (row: MappedRow) => [row] : elementsOf(each);
-  const time: TimeReader = own === undefined && each !== undefined ? (row) => read(parentOf(row)) : read;
-  if (section.kind === 'coin_prices') return { rows, time, coinPrice: coinPriceReader(section) };
+  const time: TimeReader =
+    own === undefined && each !== undefined ? (row, window) => read(parentOf(row), window) : read;
+  const timed = { rows, time, isRelative: isRelative(own ?? usual!, usual) };
+  if (section.kind === 'coin_prices') return { ...timed, coinPrice: coinPriceReader(section) };
   const outcome = section.outcome === undefined ? undefined : outcomeReader(section.outcome);
-  return { rows, time, outcome, body: bodyReader(section) };
+  return { ...timed, outcome, body: bodyReader(section) };
 }
 
 /** An element of a list, with the row that has the list. */
@@ -252,7 +259,17 @@ function bookReader(section: Extract<MappedSection, { kind: 'books' }>): BodyRea
 
 /** Reads the levels of a row; undefined if it has none. */
 function rowReader(section: Extract<MappedSection, { kind: 'levels' }>): BodyReader {
-  const { side, price, size, bid, bid_size: bidSize, ask, ask_size: askSize, snapshot } = section;
+  const {
+    side,
+    price,
+    size,
+    bid,
+    bid_size: bidSize,
+    ask,
+    ask_size: askSize,
+    snapshot,
+    complement: isOfOther,
+  } = section;
   const readSide = side === undefined ? undefined : levelSideReader(side);
   const readLevel = (ofPrice: MappedFigure, ofSize: MappedFigure, isBidIn: (row: MappedRow) => boolean) => {
     const [prices, sizes] = [valueReader(ofPrice), valueReader(ofSize)];
@@ -261,8 +278,9 @@ function rowReader(section: Extract<MappedSection, { kind: 'levels' }>): BodyRea
       if (priceValue === undefined && sizeValue === undefined) return [];
       if (priceValue === undefined) throw rejected(`${sizes.name} is stated without ${prices.name}`);
       if (sizeValue === undefined) throw rejected(`${prices.name} is stated without ${sizes.name}`);
-      const level = { price: priceWithinOne(priceValue, prices.name), size: nonNegative(sizeValue, sizes.name) };
-      return [{ ...level, isBid: isBidIn(row) }];
+      const [stated, isBid] = [priceWithinOne(priceValue, prices.name), isBidIn(row)];
+      const ownPrice = isOfOther === true && !isBid ? complement(stated) : stated;
+      return [{ price: ownPrice, size: nonNegative(sizeValue, sizes.name), isBid }];
     };
   };
   const isBidIn = (row: MappedRow) => {

@@ -1,5 +1,5 @@
 import { type Fields, rejected } from '../../record/fields.ts';
-import { fieldReader, type MappedRow, memberOf, rounded } from './mapped-value.ts';
+import { fieldReader, figureConverter, type MappedRow, memberOf } from './mapped-value.ts';
 import type { MappedSide } from './mapping-schema.ts';
 
 /** `up_bid_price_0..9` */
@@ -60,11 +60,15 @@ export function fieldsOfSide({ prices, sizes, levels }: MappedSide): readonly st
 }
 
 /** The reader of a side that has no problem. */
-export function sideReader({ round, ...side }: MappedSide): SideReader {
+export function sideReader({ scale, size_scale: sizeScale, round, complement, ...side }: MappedSide): SideReader {
   const reader = readerOf(side);
-  if (round === undefined) return reader;
+  const ofPrice = figureConverter({ scale, round, isComplement: complement === true });
+  const ofSize = figureConverter({ scale: sizeScale, round, isComplement: false });
+  if ((ofPrice ?? ofSize) === undefined) return reader;
+  const asItIs = (value: unknown) => value;
+  const [priceOf, sizeOf] = [ofPrice ?? asItIs, ofSize ?? asItIs];
   const read: ReadLevels = (row) =>
-    reader.read(row)?.map(({ price, size }) => ({ price: rounded(price, round), size: rounded(size, round) }));
+    reader.read(row)?.map(({ price, size }) => ({ price: priceOf(price), size: sizeOf(size) }));
   return { ...reader, read };
 }
 

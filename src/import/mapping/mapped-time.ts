@@ -1,34 +1,50 @@
 import { isInstant, parseIso } from '../../domain/instant.ts';
 import { type TimeZone, timeZone } from '../../domain/time-zone.ts';
 import { rejected } from '../../record/fields.ts';
-import { type MappedRow, placeProblem, shown, textOf, valueReader } from './mapped-value.ts';
+import { type MappedRow, placeProblem, shown, textOf, type ValueReader, valueReader } from './mapped-value.ts';
 import { type MappedTime, UNITS } from './mapping-schema.ts';
 
+type Unit = (typeof UNITS)[number];
+
 /** Powers of ten of a unit in a millisecond, by unit: digits beyond a millisecond are left out. */
-const DIGITS: Readonly<Record<(typeof UNITS)[number], number>> = { s: 3, ms: 0, us: -3, ns: -6 };
-const NUMBER = /^(\d{1,20})(?:\.(\d{1,20}))?$/;
+const DIGITS: Readonly<Record<Unit, number>> = { s: 3, ms: 0, us: -3, ns: -6 };
+const NUMBER = /^(-?)(\d{1,20})(?:\.(\d{1,20}))?$/;
 /** A number outside the years 2001 to 2286 is probably in another unit. */
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
 
 const ISO = 'iso';
 /** ISO 8601, also with a space, with a short offset, or without a zone. */
 const ISO_TEXT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/;
-/** The parts of a pattern, and the expressions of their texts. */
-const PARTS: Readonly<Record<string, string>> = {
-  YYYY: '(?<year>\\d{4})',
-  MM: '(?<month>\\d{2})',
-  DD: '(?<day>\\d{2})',
-  hh: '(?<hour>\\d{2})',
-  mm: '(?<minute>\\d{2})',
-  ss: '(?<second>\\d{2})',
-  f: '(?<fraction>\\d{1,9})',
-  Z: '(?<zone>Z|[+-]\\d{2}:?\\d{2})',
+const MONTHS = 'january february march april may june july august september october november december'.split(' ');
+const SHORT_MONTHS = MONTHS.map((name) => name.slice(0, 3));
+/** The parts of a pattern, with what each states and the expression of its text. */
+const PARTS: Readonly<Record<string, readonly [stated: string, expression: string]>> = {
+  YYYY: ['year', '\\d{4}'],
+  YY: ['year', '\\d{2}'],
+  MMMM: ['month', MONTHS.join('|')],
+  MMM: ['month', SHORT_MONTHS.join('|')],
+  MM: ['month', '\\d{2}'],
+  M: ['month', '\\d{1,2}'],
+  DD: ['day', '\\d{2}'],
+  D: ['day', '\\d{1,2}'],
+  hh: ['hour', '\\d{2}'],
+  h: ['hour', '\\d{1,2}'],
+  mm: ['minute', '\\d{2}'],
+  ss: ['second', '\\d{2}'],
+  f: ['fraction', '\\d{1,9}'],
+  A: ['half', '[ap]m'],
+  Z: ['zone', 'Z|[+-]\\d{2}:?\\d{2}'],
 };
-const PART = /YYYY|MM|DD|hh|mm|ss|f|Z/g;
-const NEEDED = ['YYYY', 'MM', 'DD', 'hh', 'mm'];
+const PART = /YYYY|YY|MMMM|MMM|MM|M|DD|D|hh|h|mm|ss|f|A|Z/g;
+/** A part for each that a pattern must have. */
+const NEEDED = { year: 'YYYY', month: 'MM', day: 'DD', hour: 'hh', minute: 'mm' };
 
-/** Reads an instant, in Unix milliseconds; undefined if the row does not state it. Throws 'rejected-record'. */
-export type TimeReader = (row: MappedRow) => number | undefined;
+/**
+ * Reads an instant, in Unix milliseconds; undefined if the row does not state it. A time that is counted from the window of a market needs
+ * the window. Throws 'rejected-record'.
+ */
+export type TimeReader = (row: MappedRow, window?: Window) => number | undefined;
+type Window = Readonly<Record<'startMs' | 'endMs', number>>;
 
 /**
  * Says in one sentence, which names the key, why a time is incomplete or contradicts itself; undefined if it has no problem. A time
@@ -37,7 +53,14 @@ export type TimeReader = (row: MappedRow) => number | undefined;
 export function timeProblem(time: MappedTime, key: string, usual: MappedTime | undefined): string | undefined {
   const problem = placeProblem(time, key);
   if (problem !== undefined) return problem;
-  const { unit, format, zone } = written(time, usual);
+  const { unit, format, zone, after, before } = written(time, usual);
+  const edge = after === undefined ? 'before' : 'after';
+  if (after !== undefined && before !== undefined) return `${key}.after contradicts ${key}.before: remove one`;
+  if (isRelative(time, usual) && format !== undefined)
+    return `${key}.format contradicts ${key}.${edge}: state a unit instead`;
+  if (isRelative(time, usual) && /^(market|received)\b/.test(key)) {
+    return `${key}.${edge} is for the times of records: remove it`;
+  }
   if (unit === undefined && format === undefined) {
     return `${key}.unit is not stated: add unit = "${UNITS.join('", "')}" for numbers, or ${key}.format for texts`;
   }
@@ -49,19 +72,29 @@ export function timeProblem(time: MappedTime, key: string, usual: MappedTime | u
   }
   if (format === undefined || format === ISO) return undefined;
   const parts = partsOf(format);
-  const lacking = NEEDED.find((part) => !parts.includes(part));
+  const stated = parts.map((part) => PARTS[part]![0]);
+  const lacking = Object.entries(NEEDED).find(([name]) => !stated.includes(name))?.[1];
   if (lacking !== undefined) {
     return `${key}.format "${shown(format)}" lacks ${lacking}: write "iso", or a pattern like YYYY-MM-DD hh:mm:ss`;
   }
-  const twice = parts.find((part, index) => parts.indexOf(part) !== index);
-  if (twice !== undefined) return `${key}.format "${shown(format)}" has ${twice} twice`;
+  const twice = stated.find((name, index) => stated.indexOf(name) !== index);
+  if (twice !== undefined) return `${key}.format "${shown(format)}" has the ${twice} twice`;
   if (parts.includes('Z') && zone !== undefined) return `${key}.zone contradicts the Z in ${key}.format: remove one`;
   if (parts.includes('Z') || zone !== undefined) return undefined;
   return `${key}.zone is not stated, and ${key}.format has none: add zone = "UTC", or the zone of these times`;
 }
 
-/** `unit`, `format` and `zone` of a time: its own, or those of `usual` if it has neither unit nor format. */
-function written(time: MappedTime, usual: MappedTime | undefined): Pick<MappedTime, 'unit' | 'format' | 'zone'> {
+/** Returns true for a time that is counted from the window of a market. */
+export function isRelative(time: MappedTime, usual: MappedTime | undefined): boolean {
+  const { after, before } = written(time, usual);
+  return (after ?? before) !== undefined;
+}
+
+/** How a time is written: as it states, or as `usual` if it has neither unit nor format. */
+function written(
+  time: MappedTime,
+  usual: MappedTime | undefined,
+): Pick<MappedTime, 'unit' | 'format' | 'zone' | 'after' | 'before'> {
   if (time.unit !== undefined || time.format !== undefined || usual === undefined) return time;
   return { ...usual, ...(time.zone === undefined ? {} : { zone: time.zone }) };
 }
@@ -69,7 +102,8 @@ function written(time: MappedTime, usual: MappedTime | undefined): Pick<MappedTi
 /** The reader of a time that has no problem. `key`: of the time, for messages. */
 export function timeReader(time: MappedTime, key: string, usual: MappedTime | undefined): TimeReader {
   const place = valueReader(time);
-  const { unit, format, zone } = written(time, usual);
+  const { unit, format, zone, after, before } = written(time, usual);
+  if ((after ?? before) !== undefined) return relativeReader(place, { ...written(time, usual), unit: unit! });
   const parse = unit === undefined ? textParser(format!, zone, key) : numberParser(unit);
   let last: { readonly text: string; readonly instantMs: number } | undefined;
   return (row) => {
@@ -81,13 +115,34 @@ export function timeReader(time: MappedTime, key: string, usual: MappedTime | un
   };
 }
 
-function numberParser(unit: (typeof UNITS)[number]): (text: string, name: string) => number {
+function relativeReader(
+  { name, read }: ValueReader,
+  { unit, after, before }: Pick<MappedTime, 'after' | 'before'> & { readonly unit: Unit },
+): TimeReader {
+  const edge = (after ?? before) === 'start' ? 'startMs' : 'endMs';
+  const sign = after === undefined ? -1 : 1;
+  return (row, window) => {
+    const text = textOf(read(row), name);
+    if (text === undefined) return undefined;
+    const ms = millisecondsOf(text, unit);
+    if (ms === undefined) throw rejected(`${name} ${shown(text)} is not a number of ${unit}`);
+    return window![edge] + sign * ms;
+  };
+}
+
+/** Whole milliseconds of a number with this unit, of which the other digits are dropped; undefined for other texts. */
+function millisecondsOf(text: string, unit: Unit): number | undefined {
+  const [, sign, whole, fraction = ''] = NUMBER.exec(text) ?? [];
+  if (whole === undefined) return undefined;
   const digits = DIGITS[unit];
+  const all = digits >= 0 ? `${whole}${fraction.padEnd(digits, '0').slice(0, digits)}` : whole.slice(0, digits);
+  return Number(all === '' ? '0' : `${sign}${all}`);
+}
+
+function numberParser(unit: Unit): (text: string, name: string) => number {
   return (text, name) => {
-    const [, whole, fraction = ''] = NUMBER.exec(text) ?? [];
-    if (whole === undefined) throw rejected(`${name} ${shown(text)} is not a number of ${unit} since 1970`);
-    const all = digits >= 0 ? `${whole}${fraction.padEnd(digits, '0').slice(0, digits)}` : whole.slice(0, digits);
-    const instantMs = Number(all === '' ? '0' : all);
+    const instantMs = millisecondsOf(text, unit);
+    if (instantMs === undefined) throw rejected(`${name} ${shown(text)} is not a number of ${unit} since 1970`);
     if (instantMs < LIKELY_FROM_MS || instantMs >= LIKELY_TO_MS || !isInstant(instantMs)) {
       throw rejected(
         `${name} ${shown(text)} is not a time between 2001 and 2286 in ${unit}: correct the unit in the mapping`,
@@ -144,9 +199,21 @@ function isoOf(text: string): WrittenTime | undefined {
 function isoByPattern(text: string, expression: RegExp): WrittenTime | undefined {
   const parts = expression.exec(text)?.groups;
   if (parts === undefined) return undefined;
-  const { year, month, day, hour, minute, second = '00', fraction, zone } = parts;
-  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction === undefined ? '' : `.${fraction}`}`;
-  return { local, zone: zoneOf(zone) };
+  const { year = '', month = '', day = '', minute, second = '00', fraction, zone } = parts;
+  const hour = hourOf(parts.hour ?? '', parts.half);
+  if (hour === undefined) return undefined;
+  const named = SHORT_MONTHS.indexOf(month.slice(0, 3).toLowerCase());
+  const [fullYear, number] = [year.padStart(4, '20'), named < 0 ? month : String(named + 1)];
+  const local = `${fullYear}-${number.padStart(2, '0')}-${day.padStart(2, '0')}T${hour}:${minute}:${second}`;
+  return { local: fraction === undefined ? local : `${local}.${fraction}`, zone: zoneOf(zone?.toUpperCase()) };
+}
+
+/** The hour of the day in two digits; undefined for 0 or more than 12 of a half day. */
+function hourOf(hour: string, half: string | undefined): string | undefined {
+  if (half === undefined) return hour.padStart(2, '0');
+  const number = Number(hour);
+  if (number < 1 || number > 12) return undefined;
+  return String((number % 12) + (half.toLowerCase() === 'pm' ? 12 : 0)).padStart(2, '0');
 }
 
 function zoneOf(zone: string | undefined): string | undefined {
@@ -162,6 +229,6 @@ function partsOf(format: string): readonly string[] {
 
 function expressionOf(format: string): RegExp {
   const texts = format.split(PART).map((text) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&'));
-  const parts = partsOf(format);
-  return new RegExp(`^${texts.map((text, index) => `${text}${PARTS[parts[index] ?? ''] ?? ''}`).join('')}$`);
+  const groups = partsOf(format).map((part) => `(?<${PARTS[part]![0]}>${PARTS[part]![1]})`);
+  return new RegExp(`^${texts.map((text, index) => `${text}${groups[index] ?? ''}`).join('')}$`, 'i');
 }

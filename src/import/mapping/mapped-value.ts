@@ -1,4 +1,5 @@
-import { roundedDecimal } from '../../domain/decimal.ts';
+import { parseDecimal, productText, roundedDecimal } from '../../domain/decimal.ts';
+import { complement } from '../../domain/mirrored-book.ts';
 import { type Fields, isFields, rejected } from '../../record/fields.ts';
 import type { RecordingFile } from '../recording-file.ts';
 import type { MappedFigure } from './mapping-schema.ts';
@@ -27,7 +28,8 @@ export function placeProblem(place: MappedFigure, key: string): string | undefin
   if (given.length > 1) return `${key}.${given[0]} contradicts ${key}.${given[1]}: remove one`;
   const [name] = given;
   if (place.pattern !== undefined && name !== 'field') return `${key}.pattern is for a field only: remove it`;
-  if (place.none !== undefined && name === 'value') return `${key}.none contradicts ${key}.value: remove one`;
+  const needless = (['none', 'default'] as const).find((one) => place[one] !== undefined);
+  if (needless !== undefined && name === 'value') return `${key}.${needless} contradicts ${key}.value: remove one`;
   const keyOfPattern =
     place.pattern !== undefined ? 'pattern' : name === 'file_name' || name === 'file_path' ? name : undefined;
   if (keyOfPattern === undefined) return undefined;
@@ -45,20 +47,40 @@ function groupsOf(pattern: string): number | undefined {
   }
 }
 
-/** The reader of a place that has no problem, which rounds figures where the place says so. */
-export function valueReader({ round, ...place }: MappedFigure): ValueReader {
+/** The reader of a place that has no problem, with the arithmetic that the place states. */
+export function valueReader({ scale, round, complement: isOfOther, ...place }: MappedFigure): ValueReader {
   const reader = placeReader(place);
-  if (round === undefined) return reader;
-  return { ...reader, read: (row) => rounded(reader.read(row), round) };
+  const convert = figureConverter({ scale, round, isComplement: isOfOther === true });
+  return convert === undefined ? reader : { ...reader, read: (row) => convert(reader.read(row)) };
 }
 
-/** A figure rounded to `decimals`; any other value as it is. */
-export function rounded(value: unknown, decimals: number): unknown {
-  if (typeof value !== 'number' && typeof value !== 'string') return value;
-  return roundedDecimal(String(value), decimals) ?? value;
+interface Arithmetic {
+  readonly scale: number | undefined;
+  /** Decimals. */
+  readonly round: number | undefined;
+  /** True for a price of the other outcome. */
+  readonly isComplement: boolean;
 }
 
-function placeReader(place: MappedFigure): ValueReader {
+/** Multiplies a figure, then rounds it, then takes it from 1, all exactly; undefined where nothing is to do. Any other value stays as it is. */
+export function figureConverter({ scale, round, isComplement }: Arithmetic): ((value: unknown) => unknown) | undefined {
+  if (scale === undefined && round === undefined && !isComplement) return undefined;
+  return (value) => {
+    if (typeof value !== 'number' && typeof value !== 'string') return value;
+    const scaled = scale === undefined ? String(value) : (productText(String(value), String(scale)) ?? String(value));
+    const text = round === undefined ? scaled : (roundedDecimal(scaled, round) ?? scaled);
+    if (!isComplement) return text;
+    const price = parseDecimal(text);
+    return price === undefined || price < 0 || price > 1 ? text : complement(price);
+  };
+}
+
+function placeReader({ default: usual, ...place }: MappedFigure): ValueReader {
+  const reader = statedReader(place);
+  return usual === undefined ? reader : { ...reader, read: (row) => reader.read(row) ?? usual };
+}
+
+function statedReader(place: MappedFigure): ValueReader {
   const { field, value, file_name, file_path, pattern, none = [] } = place;
   const meansNone = new Set(none);
   const orNone = (text: unknown) => (meansNone.size > 0 && meansNone.has(String(text)) ? undefined : text);

@@ -18,6 +18,7 @@ import { fieldReader, type MappedRow, rowTest } from './mapped-value.ts';
 import { columnsOfMapping } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
+import { ReferredRows } from './referred-rows.ts';
 import type { RowSource } from './row-source.ts';
 import { sqliteRows } from './sqlite-rows.ts';
 import { csvRows, jsonRows } from './text-rows.ts';
@@ -27,6 +28,7 @@ const NOISE = /is not a decimal of at most/;
 const ROUND_ADVICE = ': if that is noise of floating point, state round in the mapping, for example round = 6';
 const ROW = 'row';
 const OTHER_ROW = 'other row';
+const REFERRED_ROW = 'row that others refer to';
 const EMPTY_ROW = 'row without values';
 const ROW_OF_OTHER_MARKET = 'row of another kind of market';
 const ROW_OF_UNKNOWN_MARKET = 'row of an unknown market';
@@ -60,6 +62,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
+      const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer);
       const groups = new LevelGroups(sink, { hasChanges, keepsRepeats: rows.repeats === 'keep' });
       const ignore = (kind: string) => {
         counted.ignored += 1;
@@ -67,11 +70,14 @@ export function mappingCodec(mapping: Mapping): Codec {
       };
       await rowsOf(file, mapping, sink).read(columns, ({ number, fields }) => {
         counted.read += 1;
+        let kind = OTHER_ROW;
         const row = attempt(() => {
           const given: MappedRow = { fields: fields(), file };
-          return isOther(given) ? undefined : given;
+          if (isOther(given)) return undefined;
+          kind = REFERRED_ROW;
+          return referred === undefined ? given : referred.joined(given);
         });
-        if (row === undefined) ignore(OTHER_ROW);
+        if (row === undefined) ignore(kind);
         else if (readFrames !== undefined) {
           takeFrames(() => readFrames(attempted(row)) ?? '', number, sink, arrivalOfRow(row));
         } else {

@@ -11,6 +11,7 @@ const SIDES = ['bids', 'asks'];
  */
 export function columnsOfMapping({
   rows = {},
+  refer,
   frames,
   time,
   received,
@@ -27,7 +28,7 @@ export function columnsOfMapping({
   const names = [
     ...fieldsIn({ frames, time, received, market, outcome }),
     ...ofSections,
-    ...(rows.only === undefined ? [] : [rows.only.field]),
+    ...[rows.only?.field, refer?.field, refer?.key, refer?.by].filter((name) => name !== undefined),
   ];
   const columns = names.map((name) => json.find((column) => name.startsWith(`${column}.`)) ?? name);
   return [...new Set(columns)];

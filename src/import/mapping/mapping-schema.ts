@@ -26,6 +26,8 @@ const PLACE = {
   pattern: optional(Text),
   /** Texts of the field that mean that there is no value. */
   none: optional(Words),
+  /** The value of rows that do not state the field. */
+  default: optional(Text),
 };
 
 /** A table that may be written as the name of a field. */
@@ -36,15 +38,26 @@ export type MappedValue = Static<typeof MappedValue>;
 
 /** Decimals to which a figure with noise of floating point is rounded. */
 const Round = Type.Integer({ minimum: 0, maximum: 12 });
-const MappedFigure = place({ round: optional(Round) });
+/** What a figure is multiplied by: 0.01 for cents. */
+const Scale = Type.Number({ exclusiveMinimum: 0 });
+const MappedFigure = place({
+  scale: optional(Scale),
+  round: optional(Round),
+  /** The figure is a price of the other outcome: 1 minus it is meant. */
+  complement: optional(Type.Boolean()),
+});
 export type MappedFigure = Static<typeof MappedFigure>;
 
+const Edge = Type.Union([Type.Literal('start'), Type.Literal('end')]);
 export const UNITS = ['s', 'ms', 'us', 'ns'] as const;
 const MappedTime = place({
   unit: optional(Type.Union(UNITS.map((unit) => Type.Literal(unit)))),
   /** `iso`, or a pattern like `YYYY-MM-DD hh:mm:ss`. */
   format: optional(Text),
   zone: optional(Text),
+  /** The edge of the market's window that a number of `unit` is counted from, forwards or backwards. */
+  after: optional(Edge),
+  before: optional(Edge),
 });
 export type MappedTime = Static<typeof MappedTime>;
 
@@ -75,8 +88,13 @@ const MappedSide = Type.Object(
     size: optional(Member),
     /** The text between the items of a list that is written as one text. */
     separator: optional(Text),
+    /** What prices and sizes are multiplied by. */
+    scale: optional(Scale),
+    size_scale: optional(Scale),
     /** Decimals to which prices and sizes are rounded. */
     round: optional(Round),
+    /** The levels are those of the other outcome's other side: their prices are 1 minus these. */
+    complement: optional(Type.Boolean()),
   },
   CLOSED,
 );
@@ -101,6 +119,8 @@ export const RECORD_SCHEMAS = {
       ask_size: optional(MappedFigure),
       /** The rows of whole books; all others change the book before. */
       snapshot: optional(Rows),
+      /** The asks are bids of the other outcome: their prices are 1 minus these. */
+      complement: optional(Type.Boolean()),
     },
     CLOSED,
   ),
@@ -156,6 +176,11 @@ export const TOP_SCHEMAS = {
     },
     CLOSED,
   ),
+  /**
+   * Rows that later rows refer to. `key`: the field that names such a row; `by`: the field of a row that has this name, if it is another
+   * one. Without a key the rows refer to the latest.
+   */
+  refer: Type.Object({ field: Text, is: Words, key: optional(Text), by: optional(Text) }, CLOSED),
   /** The field of a row that has frames of the venue, as text or as JSON. */
   frames: Type.Object({ field: Text }, CLOSED),
   time: MappedTime,

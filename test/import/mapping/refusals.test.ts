@@ -67,7 +67,7 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
       { time: '[time]\nfield = "a"\nformat = "MM-DD hh:mm:ss"\nzone = "UTC"' },
       'time.format "MM-DD hh:mm:ss" lacks YYYY',
     ],
-    [{ time: '[time]\nfield = "a"\nformat = "YYYY-MM-DD-DD hh:mm"\nzone = "UTC"' }, 'has DD twice'],
+    [{ time: '[time]\nfield = "a"\nformat = "YYYY-MM-DD-DD hh:mm"\nzone = "UTC"' }, 'has the day twice'],
     [
       { time: '[time]\nfield = "a"\nformat = "iso"\nzone = "Mars"' },
       'time.zone "Mars" is not a time zone: write UTC, an offset like +02:00',
@@ -77,7 +77,10 @@ describe('A mapping never guesses: it is refused in one sentence that names the 
     [{ market: '[market]\ncoin = "c"' }, 'market.start is not stated'],
     [{ market: '[market]\nstart = "s"' }, 'market.coin is not stated: add it, for example coin = { value = "btc" }'],
     [{ market: '[market]\ncoin = "c"\nstart = "s"' }, 'market.end is not stated: add it, or market.timeframe'],
-    [{ market: '[market]\nslug = "s"\nend = "e"\ntimeframe = "t"' }, 'market.timeframe contradicts market.end'],
+    [
+      { market: '[market]\nslug = "s"\nstart = "a"\nend = "e"\ntimeframe = "t"' },
+      'market.timeframe contradicts market.start and market.end: remove one',
+    ],
     [
       { market: '[market]\nslug = "s"\nwinner = "w"' },
       'market.winner.up is not stated: add the texts that mean up, as a list',

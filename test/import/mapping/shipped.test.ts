@@ -14,16 +14,17 @@ import { CONDITION_ID, sampleMarket } from '../../support/sample-records.ts';
 
 const SLUG = 'btc-updown-15m-1766678400';
 const START_MS = Date.UTC(2025, 11, 25, 16);
+const SET = ['market.coin.value=btc', 'time.zone=America/New_York'];
+
+const changesOf = (set: readonly string[]) =>
+  set.reduce<ReturnType<typeof mappingChange>>((before, one) => mappingChange(one, before), []);
 
 /** Imports a file with a shipped mapping and what `--set` states. */
 async function importShipped(archive: Archive, name: string, set: readonly string[], file: string, content: string) {
   using directory = temporaryDirectory();
   const path = join(directory.path, file);
   writeFileSync(path, content);
-  const mapping = readMapping(
-    name,
-    set.reduce<ReturnType<typeof mappingChange>>((before, one) => mappingChange(one, before), []),
-  );
+  const mapping = readMapping(name, changesOf(set));
   return await new Importer(archive, { clock: () => NOW_MS, mapping }).run(sourcesOf([path]));
 }
 
@@ -40,6 +41,19 @@ function quotesOf(archive: Archive, slug: string, outcome: Outcome) {
     .map(({ timestampMs, quote }) => [timestampMs, quote] as const);
 }
 
+test('A key that is set to nothing is removed from the mapping, and nothing else.', () => {
+  const changes = mappingChange('market.end=', mappingChange('market.timeframe.value=15m'));
+  const {
+    name: _name,
+    sections,
+    market,
+    ...others
+  } = readMapping('bid-ask-liquidity', [...changesOf(SET), ...changes]);
+  const before = readMapping('bid-ask-liquidity', changesOf(SET));
+  expect(market).toEqual({ ...before.market, end: undefined, timeframe: { value: '15m' } } as never);
+  expect({ sections, ...others }).toMatchObject({ sections: before.sections, format: before.format });
+});
+
 describe('bid-ask-liquidity', () => {
   const HEADER =
     'Timestamp,TargetTime,Expiration,UpBid,UpAsk,UpMid,UpSpread,UpBidLiquidity,UpAskLiquidity,DownBid,DownAsk,DownMid,DownSpread,DownBidLiquidity,DownAskLiquidity';
@@ -51,7 +65,6 @@ describe('bid-ask-liquidity', () => {
     row('2025-12-25 11:00:22', ['0.575', '0.58'], ['0.0', '0.43']),
     '',
   ].join('\n');
-  const SET = ['market.coin.value=btc', 'time.zone=America/New_York'];
 
   test('A best price without a size is a quote with an unknown size: bid, ask and spread stay, and one-sided rows count.', async () => {
     using place = temporaryArchive();
