@@ -15,6 +15,7 @@ import { explained } from '../store/database-errors.ts';
 import { RECORDINGS } from '../store/database-file.ts';
 import { type DiskFloor, refuseLowDisk } from '../store/disk-floor.ts';
 import { discard } from '../store/on-disk.ts';
+import { localPaths } from './downloads.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isClean, printReport, type ReportOptions } from './import-report.ts';
 import { mappingChange, readMapping } from './mapping-file.ts';
@@ -36,7 +37,7 @@ type ImportRequest = Pick<ImportOptions, 'every' | 'mirror' | 'dryRun' | 'onReje
 
 function declared() {
   return addSettings(programCommand('import'), 'diskFloor')
-    .argument('<path...>', 'files, containers or directories of recordings; - is standard input')
+    .argument('<path...>', 'files, containers, directories or URLs of recordings; - is standard input')
     .description('import recordings; the format is recognised from the content')
     .option('--map <file>', 'read the files as this mapping describes them: a TOML file, or the name of a mapping')
     .option('--set <key=text>', 'state a key of the mapping, such as time.zone=UTC; may be repeated', mappingChange)
@@ -52,6 +53,7 @@ function declared() {
         .argParser(paceOption)
         .default('change'),
     )
+    .option('--name <file>', 'the file name of standard input, for mappings that read it')
     .option('--mirror', "derive the books of an outcome from the other outcome's, up to the first one of its own")
     .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
     .option('--missing <file>', 'write the condition ids of unknown markets to this new file, one a line')
@@ -65,7 +67,8 @@ messages, market objects and trades; Parquet of book messages and of PMXT; CSV
 of best quotes, of snapshots every second and of reference prices. Files may be
 compressed with gzip, zstd or xz, or packed in zip and tar files. A mapping
 describes any other table or lines of JSON; some come with bookreel ('bookreel
-manual mappings').
+manual mappings'). A URL is downloaded first; a download that was interrupted is
+continued by the same command.
 
 Rejected records are reported with file and line, and the others are imported;
 the exit code is then 1. Importing the same records again stores nothing.
@@ -79,6 +82,7 @@ Examples:
   $ bookreel import capture.jsonl.gz --markets markets.json --every 1s
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
   $ bookreel import ticks.csv --map my.toml --set time.zone=UTC
+  $ bookreel import http://nas.lan/books/monday.parquet
   $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
     );
 }
@@ -87,10 +91,15 @@ export function importCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (paths, _, command) => {
     const options = command.optsWithGlobals();
     const mapping = mappingOf(options);
-    const sources = sourcesWith(options.markets, paths);
     using rejects = options.rejects === undefined ? undefined : openNewFile(options.rejects);
     using missing = options.missing === undefined ? undefined : openNewFile(options.missing);
     using interruption = interruptible(terminal);
+    if (options.name !== undefined && !paths.includes('-')) {
+      throw new DomainError('invalid-parameter', '--name is the name of standard input: add - to the paths');
+    }
+    const local = await localPaths(terminal, options, paths, interruption.signal);
+    const names = { names: local.names, pipeName: options.name };
+    const sources = sourcesWith(options.markets, sourcesOf(local.paths, names));
     const request: ImportRequest = {
       every: options.every,
       mirror: options.mirror === true,
@@ -105,6 +114,7 @@ export function importCommand(terminal: Terminal): CommandUnknownOpts {
     const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
       importSources(terminal, options, archive, sources, request),
     );
+    if (!report.stopped) local.discard();
     printReport(terminal, options, report);
     if (options.dryRun !== true) nameNew();
     for (const conditionId of report.missingMarkets) missing?.write(`${conditionId}\n`);
@@ -119,11 +129,11 @@ function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined
 }
 
 /** The files of market records first. */
-function sourcesWith(markets: string | undefined, paths: readonly string[]): Source[] {
+function sourcesWith(markets: string | undefined, sources: readonly Source[]): Source[] {
   const first =
     markets === undefined ? [] : sourcesOf([markets]).map((source) => ({ ...source, byContent: true as const }));
   const read = new Set(first.map(({ path }) => path));
-  return [...first, ...sourcesOf(paths).filter(({ path }) => !read.has(path))];
+  return [...first, ...sources.filter(({ path }) => !read.has(path))];
 }
 
 function paceOption(text: string): SnapshotPace {

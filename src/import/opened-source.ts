@@ -21,8 +21,11 @@ export interface OpenedSource {
 }
 
 /** Opens a file. The sample of a pipe is part of its bytes. Throws 'unreadable' if the file cannot be opened. */
-export async function openSource({ path, member }: Source, options: DecompressOptions): Promise<OpenedSource> {
-  const name = basename(path).replace(/\.(?:gz|zst|xz)$/i, '');
+export async function openSource(
+  { path, fileName, member }: Source,
+  options: DecompressOptions,
+): Promise<OpenedSource> {
+  const name = basename(fileName ?? path).replace(/\.(?:gz|zst|xz)$/i, '');
   if (member !== undefined) return await openMember(path, name, member, options);
   const piped = path === '-' || isPipe(path);
   const columns = !piped && isParquet(await firstBytesOf(path)) ? await columnsOf(path) : undefined;

@@ -9,12 +9,21 @@ export interface Source {
   readonly path: string;
   /** Its name in reports. */
   readonly name: string;
+  /** The name of the file for mappings, if `path` does not have it: that of standard input. */
+  readonly fileName?: string;
   /** True if the user named the file: then it must be a recording. Files in directories that are not recordings are skipped. */
   readonly named: boolean;
   /** Set for market records that no mapping describes: `--markets`, and the `markets.ndjson` next to a named file. */
   readonly byContent?: true;
   /** Set for a member of a container. Its path is that of the container and its own, and no file. */
   readonly member?: Member;
+}
+
+export interface SourceNames {
+  /** The name of standard input. */
+  readonly pipeName?: string | undefined;
+  /** Names for reports, by path. */
+  readonly names?: ReadonlyMap<string, string>;
 }
 
 const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
@@ -25,14 +34,14 @@ const MARKETS_FILE = /^markets\.ndjson(?:\.gz|\.zst)?$/;
  * Throws 'unreadable' for a path that does not exist, cannot be read or is a device. An unreadable file in a directory is part of
  * the result; opening it reports the error.
  */
-export function sourcesOf(paths: readonly string[]): Source[] {
+export function sourcesOf(paths: readonly string[], { pipeName, names }: SourceNames = {}): Source[] {
   const sources = new Map<string, Source>();
-  const add = (path: string, name: string, named: boolean, more: Pick<Source, 'byContent'> = {}) => {
-    if (!sources.has(path)) sources.set(path, { path, name, named, ...more });
+  const add = (path: string, name: string, named: boolean, more: Pick<Source, 'byContent' | 'fileName'> = {}) => {
+    if (!sources.has(path)) sources.set(path, { path, name: names?.get(path) ?? name, named, ...more });
   };
   for (const path of paths) {
     if (path === '-') {
-      add(path, 'standard input', true);
+      add(path, pipeName ?? 'standard input', true, pipeName === undefined ? {} : { fileName: pipeName });
       continue;
     }
     const stat = accessible(path, () => statSync(path));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -48,6 +48,30 @@ test('--dry-run checks the mapping and the rows, and stores nothing', async () =
   expect(stdout).toContain('2 would be stored');
 });
 
+test('A URL is downloaded, named without its signature, and removed after the import; a second import stores nothing.', async () => {
+  using directory = temporaryDirectory();
+  const data = join(directory.path, 'data');
+  const mapping = join(directory.path, 'my.toml');
+  const market = 'market = { slug = { file_name = "^(.+)[.]csv$" } }';
+  writeFileSync(mapping, MAPPING.replace(/market = .*/, market));
+  await using server = Bun.serve({ port: 0, fetch: () => new Response(ROWS, { headers: { etag: '"1"' } }) });
+  const url = new URL('/a/btc-updown-5m-1776323400.csv?signature=secret', server.url).href;
+  for (const [dryRun, expected] of [
+    [true, '2 would be stored'],
+    [false, '2 stored'],
+    [false, '0 stored, 2 duplicate'],
+  ] as const) {
+    const terminal = captured();
+    const words = ['import', '--map', mapping, '--set', 'time.zone=UTC', url, '--files', '--data', data];
+    expect(await run(dryRun ? [...words, '--dry-run'] : words, terminal)).toBe(0);
+    expect(terminal.stdout()).toContain(expected);
+    expect(terminal.stdout()).toContain('/a/btc-updown-5m-1776323400.csv');
+    expect(terminal.stdout()).not.toContain('secret');
+    expect(existsSync(data)).toBe(!dryRun);
+    expect(dryRun ? [] : readdirSync(join(data, 'downloads'))).toEqual([]);
+  }
+});
+
 describe('is refused before anything is read, in one sentence:', () => {
   test.each([
     [['--map', '$/my.toml', '$/rows.csv'], 2, "in the mapping '$/my.toml' time.zone is not stated"],
@@ -57,6 +81,7 @@ describe('is refused before anything is read, in one sentence:', () => {
     [['--map', '$/broken.toml', '$/rows.csv'], 2, "'$/broken.toml' is not TOML, line 2"],
     [['--map', 'bid-ask-liquidty', '$/rows.csv'], 2, 'did you mean bid-ask-liquidity?'],
     [['$/rows.csv', '--set', 'time.zone=UTC'], 2, '--set states a key of a mapping: name the mapping with --map'],
+    [['$/rows.csv', '--name', 'a.csv'], 2, '--name is the name of standard input: add - to the paths'],
   ])('%j', async (words, code, problem) => {
     const { stderr, ...found } = await imported(...words);
     expect({ ...found, code: Number(found.code) }).toEqual({ code, stdout: '', isStored: false });

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { DomainError } from '../../src/domain/errors.ts';
+import { downloaded, shownUrl } from '../../src/import/download.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { randomsOf } from '../support/random-books.ts';
+
+const random = randomsOf(7);
+const BYTES = Uint8Array.from({ length: 300_000 }, () => Math.floor(random() * 256));
+const QUICK = { pausesMs: [1, 1, 1], silenceMs: 200 };
+
+interface Behaviour {
+  /** Bytes after which the connection is closed, by the number of the request. */
+  readonly cutAfter?: readonly (number | undefined)[];
+  readonly tags?: readonly (string | undefined)[];
+  readonly statuses?: readonly number[];
+  readonly contents?: readonly Uint8Array[];
+  readonly falls?: 'silent';
+  readonly hasNoRanges?: boolean;
+}
+
+/** A server of one file, on a socket of its own: Bun.serve cannot cut an answer whose length it stated. */
+function startFile({
+  cutAfter = [],
+  tags = ['"1"'],
+  statuses = [],
+  contents = [BYTES],
+  falls,
+  hasNoRanges,
+}: Behaviour) {
+  const requests: string[] = [];
+  let close: (received: number) => void = () => {};
+  const nth = <T>(list: readonly T[], index: number) => list[Math.min(index, list.length - 1)];
+  const server = Bun.listen<{ text: string }>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      open: (socket) => {
+        socket.data = { text: '' };
+      },
+      data: (socket, chunk) => {
+        socket.data.text += chunk.toString();
+        if (!socket.data.text.includes('\r\n\r\n')) return;
+        const index = requests.length;
+        const [, from] = /range: bytes=(\d+)-/i.exec(socket.data.text) ?? [];
+        requests.push(`${from ?? 'all'}`);
+        const tag = nth(tags, index);
+        const condition = /if-range: (.+)\r/i.exec(socket.data.text)?.[1];
+        const content = nth(contents, index)!;
+        const isRange = from !== undefined && condition === tag && hasNoRanges !== true;
+        const start = isRange ? Number(from) : 0;
+        const status = statuses[index] ?? (isRange ? (start >= content.length ? 416 : 206) : 200);
+        const body = status < 300 ? content.subarray(start) : new Uint8Array();
+        const range =
+          status === 416 ? `bytes */${content.length}` : `bytes ${start}-${content.length - 1}/${content.length}`;
+        socket.write(
+          `HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n${tag === undefined ? '' : `etag: ${tag}\r\n`}${
+            status === 206 || status === 416 ? `content-range: ${range}\r\n` : ''
+          }connection: close\r\n\r\n`,
+        );
+        const cut = cutAfter[index];
+        let sent = 0;
+        close =
+          cut === undefined || falls === 'silent' ? () => {} : (received) => received >= start + cut && socket.end();
+        const end = cut ?? body.length;
+        const send = () => {
+          while (sent < end) {
+            const written = socket.write(body.subarray(sent, end));
+            if (written <= 0) return;
+            sent += written;
+          }
+          if (cut === undefined) socket.end();
+          else close(start);
+        };
+        Object.assign(socket.data, { send });
+        send();
+      },
+      drain: (socket) => (socket.data as { send?: () => void }).send?.(),
+    },
+  });
+  return {
+    requests,
+    /** Loses the connection where it is to be lost: not before the client has the bytes up to there. */
+    onBytes: (received: number) => close(received),
+    url: `http://127.0.0.1:${server.port}/a%20b/books.csv?signature=secret`,
+    [Symbol.dispose]: () => server.stop(true),
+  };
+}
+
+describe('a file that is downloaded', () => {
+  const cases: readonly (readonly [string, Behaviour, readonly string[]])[] = [
+    ['comes in one piece', {}, ['all']],
+    ['is continued where the connection was lost', { cutAfter: [100_000, 50_000] }, ['all', '100000', '150000']],
+    ['is continued where the server fell silent', { cutAfter: [100_000], falls: 'silent' }, ['all', '100000']],
+    [
+      'begins again if the server has another version',
+      { cutAfter: [100_000], tags: ['"1"', '"2"'] },
+      ['all', '100000'],
+    ],
+    ['begins again if the server has no ranges', { cutAfter: [100_000], hasNoRanges: true }, ['all', '100000']],
+    ['begins again if the tag is weak', { cutAfter: [100_000], tags: ['W/"1"'] }, ['all', 'all']],
+    ['begins again if the server states no version', { cutAfter: [100_000], tags: [undefined] }, ['all', 'all']],
+    ['is asked for again after 503 and 429', { statuses: [503, 429] }, ['all', 'all', 'all']],
+  ];
+  test.each(cases)('%s', async (_, behaviour, asked) => {
+    using directory = temporaryDirectory();
+    using server = startFile(behaviour);
+    const path = await downloaded(server.url, { directory: directory.path, onBytes: server.onBytes, ...QUICK });
+    expect(readFileSync(path).equals(BYTES)).toBe(true);
+    expect(basename(path)).toBe('books.csv');
+    expect(readdirSync(join(path, '..'))).toEqual(['books.csv']);
+    expect(server.requests).toEqual([...asked]);
+  });
+
+  test('never mixes two versions', async () => {
+    using directory = temporaryDirectory();
+    const other = BYTES.toReversed();
+    using server = startFile({ cutAfter: [100_000], tags: ['"1"', '"2"'], contents: [BYTES, other] });
+    const path = await downloaded(server.url, { directory: directory.path, onBytes: server.onBytes, ...QUICK });
+    expect(readFileSync(path).equals(other)).toBe(true);
+  });
+
+  test('is continued by the next command', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({ cutAfter: [100_000, 0, 0, 0, 0] });
+    const options = { directory: directory.path, onBytes: server.onBytes, ...QUICK };
+    await expect(downloaded(server.url, options)).rejects.toThrow('run this again to continue');
+    expect(server.requests).toHaveLength(4);
+    const path = await downloaded(server.url, options);
+    expect(readFileSync(path).equals(BYTES)).toBe(true);
+  });
+
+  test.each([
+    ['all of it, and nothing is asked for again', BYTES, ['300000']],
+    ['more than the server has, and it begins again', Buffer.concat([BYTES, BYTES]), ['600000', 'all']],
+  ])('may be there already: %s', async (_, there, asked) => {
+    using directory = temporaryDirectory();
+    using server = startFile({});
+    const options = { directory: directory.path, ...QUICK };
+    const path = await downloaded(server.url, options);
+    writeFileSync(`${path}.version`, JSON.stringify({ url: server.url, validator: '"1"' }));
+    writeFileSync(`${path}.part`, there);
+    server.requests.length = 0;
+    expect(readFileSync(await downloaded(server.url, options)).equals(BYTES)).toBe(true);
+    expect(server.requests).toEqual(asked);
+  });
+
+  test.each([
+    [404, 'the server answers with status 404: check the address and what it needs to be read'],
+    [403, 'status 403'],
+  ])('is refused with status %d, at once and without the signature', async (status, sentence) => {
+    using directory = temporaryDirectory();
+    using server = startFile({ statuses: [status] });
+    const failed = downloaded(server.url, { directory: directory.path, ...QUICK });
+    await expect(failed).rejects.toThrow(sentence);
+    await expect(failed).rejects.not.toThrow('secret');
+    expect(server.requests).toEqual(['all']);
+  });
+
+  test('is not stored if there is no room for it', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({});
+    const sizes: number[] = [];
+    const beforeBytes = (bytes: number) => {
+      sizes.push(bytes);
+      throw new DomainError('unavailable', 'no room');
+    };
+    await expect(downloaded(server.url, { directory: directory.path, beforeBytes, ...QUICK })).rejects.toThrow(
+      'no room',
+    );
+    expect(sizes).toEqual([BYTES.length]);
+  });
+
+  test('is shown without credentials and query', () => {
+    expect(shownUrl('https://user:password@example.com:8443/a/b.csv?X-Signature=1#c')).toBe(
+      'https://example.com:8443/a/b.csv',
+    );
+  });
+});
