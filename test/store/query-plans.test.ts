@@ -17,7 +17,7 @@ import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import * as sealedFiles from '../../src/store/sealed-files.ts';
-import { IS_NAMED, SERIES_OF_MARKET } from '../../src/store/sealing.ts';
+import { IS_NAMED, SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import {
   COUNT_RECORDS,
@@ -182,6 +182,26 @@ test.each<[string, string, ...string[]]>([
   ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
   ['SERIES_OF_SEALED', sealedFiles.SERIES_OF_SEALED, 'SEARCH sealed_series USING INDEX sealed_series_by_market ('],
   ['SERIES_OF_MARKET', SERIES_OF_MARKET, 'SEARCH series USING COVERING INDEX series_by_market ('],
+  [
+    'UNSEALED_MARKETS',
+    UNSEALED_MARKETS,
+    `${MARKETS} INTEGER PRIMARY KEY (rowid>? AND rowid<?)`,
+    'CORRELATED SCALAR SUBQUERY',
+    SEALED,
+    'CORRELATED SCALAR SUBQUERY',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+  ],
+  [
+    'SEALED_BYTES_BETWEEN',
+    sealedFiles.SEALED_BYTES_BETWEEN,
+    'SEARCH sealed_markets USING INDEX sealed_markets_by_path (',
+  ],
+  [
+    'FIRST_SEALED_PATH',
+    sealedFiles.FIRST_SEALED_PATH,
+    'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path',
+  ],
   ['IS_NAMED', IS_NAMED, 'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path ('],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [
