@@ -3,10 +3,12 @@ import { FormatRegistry, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { AccountResource, AccountSummary } from '../../../src/http/replay/account-resource.ts';
 import type { OrderTerms } from '../../../src/paper/paper-order.ts';
+import type { Archive } from '../../../src/store/archive.ts';
 import { EventResource } from '../../../src/trading/event-resource.ts';
+import { DEFAULT_RULES } from '../../../src/trading/paper-rules.ts';
 import { importRecords } from '../../support/archive.ts';
 import { sampleMarket, sampleSnapshot } from '../../support/sample-records.ts';
-import { startReplaying } from './replaying.ts';
+import { EVERYTHING, startReplaying } from './replaying.ts';
 
 // TypeBox knows no formats of its own.
 FormatRegistry.Set('date-time', (text) => !Number.isNaN(Date.parse(text)));
@@ -151,4 +153,34 @@ test('An account is reset, and merges pairs of shares; others are not found.', a
   expect((await ask('DELETE', `${one.path}/${ADDRESS}`)).status).toBe(204);
   expect((await one.get()).data).toEqual([]);
   for (const method of ['GET', 'DELETE']) expect((await ask(method, `${one.path}/${ADDRESS}`)).status).toBe(404);
+});
+
+test('Only the key that created a replay merges and resets its accounts; others read those of a replay that they may use.', async () => {
+  const fill = (archive: Archive) => importRecords(archive, [sampleMarket(), sampleSnapshot()]);
+  await using replaying = await startReplaying(fill, { needsKeys: true });
+  const bearer = () => ({ authorization: `Bearer ${replaying.keyOf('pro')}` });
+  const [key, other] = [bearer(), bearer()];
+  const created = await replaying.ask('POST', REPLAYS, { paper: true, latency: 0, takerDelay: 0, paused: true }, key);
+  const { data } = (await created.json()) as { data: { id: string } };
+  const operators = replaying.replays.create(EVERYTHING);
+  const market = replaying.archive.markets.named(sampleMarket().slug)[0]!;
+  for (const replay of [replaying.replays.find(data.id), operators]) {
+    const desk = replaying.desks.of(replay) ?? replaying.desks.open(replay, { ...DEFAULT_RULES, latencyMs: 0 });
+    const account = desk.account(ADDRESS);
+    await desk.send(account, market, { ...BUY, type: 'FAK', amount: 6_000_000, price: 0.99 });
+    await desk.send(account, market, { ...BUY, id: 'b', outcome: 'down', type: 'FAK', amount: 6_000_000, price: 0.99 });
+  }
+  const statusOf = async (method: string, id: string, path: string, headers: Readonly<Record<string, string>>) => {
+    const body = method === 'POST' ? { market: market.slug, shares: 1 } : undefined;
+    return (await replaying.ask(method, `${REPLAYS}/${id}/accounts/${ADDRESS}${path}`, body, headers)).status;
+  };
+  const statuses = async (id: string, headers: Readonly<Record<string, string>>) => [
+    await statusOf('GET', id, '', headers),
+    await statusOf('POST', id, '/merge', headers),
+    await statusOf('DELETE', id, '', headers),
+  ];
+  expect(await statuses(data.id, other)).toEqual([404, 404, 404]);
+  expect(await statuses(operators.id, other)).toEqual([200, 403, 403]);
+  expect(await statuses(data.id, {})).toEqual([401, 401, 401]);
+  expect(await statuses(data.id, key)).toEqual([200, 200, 204]);
 });
