@@ -7,8 +7,8 @@ import type { ReplayClock } from '../replay/replay-clock.ts';
 import { Replays } from '../replay/replays.ts';
 import type { Archive } from '../store/archive.ts';
 import { openRegistry } from '../store/registry.ts';
-import { accountResults } from '../trading/account-results.ts';
 import { filledHistory } from '../trading/event-resource.ts';
+import { accountResults } from '../trading/market-result.ts';
 import type { PaperDesk } from '../trading/paper-desk.ts';
 import { PaperDesks } from '../trading/paper-desks.ts';
 import { type Report, reportOf } from '../trading/report.ts';
@@ -148,7 +148,7 @@ function signalled({ pid }: Bun.Subprocess, signal: NodeJS.Signals | 0): boolean
 
 function reportFor(desk: PaperDesk, words: readonly string[], toMs: number): Report {
   const accounts = desk.accounts();
-  const results = accountResults(desk, accounts, toMs);
+  const results = accountResults(desk, toMs);
   const { fromMs } = desk.replay.clock.span;
   const reported = {
     name: words.join(' '),

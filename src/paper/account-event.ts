@@ -42,28 +42,32 @@ export interface Fill {
   readonly evidence: Evidence;
 }
 
-interface OrderEvent {
+/** The end of an order that was not refused. 'matched': in full, or a FAK in part. */
+export type ClosedState = 'matched' | 'killed' | 'cancelled' | 'expired' | 'ended';
+
+/** What happens to an order. */
+export type OrderChange =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** It is at the venue, and the taker delay holds it. */
+  | { readonly kind: 'delayed' }
+  /** It rests, with `queue` recorded shares ahead. `hasFailed`: it was delayed and did not match at all. */
+  | { readonly kind: 'live'; readonly left: Micros; readonly queue: Micros; readonly hasFailed: boolean }
+  /** `left` is open after the fill, in the unit of the order's amount. */
+  | { readonly kind: 'fill'; readonly fill: Fill; readonly left: Micros }
+  /** It is no longer open, with `left` unfilled: 0 if it matched, but for a FAK. */
+  | { readonly kind: 'closed'; readonly state: ClosedState; readonly left: Micros };
+
+export type OrderEvent = OrderChange & {
   readonly atMs: InstantMs;
   readonly marketKey: number;
   readonly order: OrderTerms;
-}
+};
+export type FillEvent = Extract<OrderEvent, { readonly kind: 'fill' }>;
 
 /** The events of an account, in order. */
 export type AccountEvent =
   | { readonly kind: 'deposit'; readonly atMs: InstantMs; readonly dollars: Micros }
-  | ({ readonly kind: 'refused'; readonly refusal: Refusal } & OrderEvent)
-  /** The order is at the venue. It rests if `queue`, the recorded shares ahead of it, is there; 'delayed' if the taker delay holds it. */
-  | ({ readonly kind: 'delayed' } & OrderEvent)
-  /** `hasFailed`: it was delayed and did not match at all. `left` has what is open, `queue` the recorded shares ahead. */
-  | ({ readonly kind: 'live'; readonly left: Micros; readonly queue: Micros; readonly hasFailed: boolean } & OrderEvent)
-  /** `left` is open after the fill, in the unit of the order's amount. */
-  | ({ readonly kind: 'fill'; readonly fill: Fill; readonly left: Micros } & OrderEvent)
-  /** It is no longer open, with `left` unfilled: 'matched' (0 but for a FAK), 'killed', 'cancelled', 'expired', 'ended'. */
-  | ({
-      readonly kind: 'closed';
-      readonly state: 'matched' | 'killed' | 'cancelled' | 'expired' | 'ended';
-      readonly left: Micros;
-    } & OrderEvent)
+  | OrderEvent
   /** Winning shares are paid 1, the others 0; merged pairs 1 a pair. `shares` of up and down are gone. */
   | {
       readonly kind: 'settled' | 'merged';

@@ -1,9 +1,7 @@
 import type { Gap } from '../domain/gap.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
 import type { Outcome } from '../domain/outcome.ts';
 import type { TradeSide } from '../domain/trade.ts';
-import type { LevelChange } from '../venue/level-change.ts';
 import type { Micros } from './micros.ts';
 
 /** A recorded trade whose size and side are known. */
@@ -16,24 +14,28 @@ export interface MomentTrade {
   readonly shares: Micros;
 }
 
-/** An outcome's book at the end of a millisecond. */
+/** The recorded book of an outcome, in its prices. The next moment may change it. */
 export interface MomentBook {
-  /** The next moment may edit it. */
-  readonly book: OrderBook;
-  /** All changes of this millisecond, in order; a price may occur more than once. */
-  readonly changes: readonly LevelChange[];
-  /** True for the first book of the outcome, which has no changes. */
-  readonly isFirst: boolean;
   /** The id and time of the snapshot that it is, and the outcome for which that was recorded: the other one's is mirrored. */
   readonly id: number;
   readonly atMs: InstantMs;
   readonly recordedFor: Outcome;
+  /** The best price of a side; undefined if the side is empty. */
+  best(isBid: boolean): number | undefined;
+  /** The size at a price; 0 without a level. */
+  sizeAt(isBid: boolean, price: number): number;
+  /** The levels of a side, the best first. */
+  levels(isBid: boolean): Iterable<{ readonly price: number; readonly size: number }>;
 }
+
+/** The books of both outcomes: up and down are one book, so both change whenever one of them is recorded. */
+export type MomentBooks = Readonly<Record<Outcome, MomentBook>>;
 
 /** Everything that a recording of one market has at one millisecond. */
 export interface MarketMoment {
   readonly atMs: InstantMs;
   readonly trades: readonly MomentTrade[];
-  readonly books: Readonly<Partial<Record<Outcome, MomentBook | undefined>>>;
+  /** As they are at the end of the millisecond; undefined if none was recorded in it. */
+  readonly books: MomentBooks | undefined;
   readonly gap: Gap | undefined;
 }

@@ -1,6 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import type { AccountEvent, Evidence, Fill } from './account-event.ts';
+import type { AccountEvent, Fill, OrderChange, OrderEvent } from './account-event.ts';
 import { costOf, type Micros } from './micros.ts';
 import type { OrderTerms, PaperOrder } from './paper-order.ts';
 
@@ -14,7 +14,7 @@ export interface Holding {
 
 type Editable<T> = { -readonly [K in keyof T]: T[K] };
 /** An order as matching edits it; `reserved` is what it holds, in dollars for a BUY and in shares for a SELL. */
-export type EditableOrder = Editable<PaperOrder> & { reserved: Micros };
+export type EditableOrder = Editable<PaperOrder> & { readonly account: PaperAccount; reserved: Micros };
 type MarketHoldings = Record<Outcome, Editable<Holding>>;
 
 const NOTHING: Holding = { shares: 0, reserved: 0, cost: 0 };
@@ -28,6 +28,7 @@ export class PaperAccount {
   readonly #events: AccountEvent[] = [];
   readonly #listeners = new Set<(event: AccountEvent) => void>();
   readonly #orders = new Map<string, EditableOrder>();
+  readonly #histories = new Map<string, OrderEvent[]>();
   readonly #holdings = new Map<number, MarketHoldings>();
   #cash: Micros = 0;
   #reserved: Micros = 0;
@@ -37,7 +38,7 @@ export class PaperAccount {
   constructor(address: string, dollars: Micros, atMs: InstantMs) {
     this.address = address;
     this.#cash = dollars;
-    this.note({ kind: 'deposit', atMs, dollars });
+    this.#note({ kind: 'deposit', atMs, dollars });
   }
 
   /** Everything that happened to it, in order. */
@@ -74,6 +75,11 @@ export class PaperAccount {
     return this.#holdings.get(marketKey)?.[outcome] ?? NOTHING;
   }
 
+  /** The events of the orders that had an id, in order. */
+  history(orderId: string): readonly OrderEvent[] {
+    return this.#histories.get(orderId) ?? [];
+  }
+
   /** Calls `listener` after every event; returns a function that removes it. */
   onEvent(listener: (event: AccountEvent) => void): () => void {
     this.#listeners.add(listener);
@@ -83,8 +89,18 @@ export class PaperAccount {
   /** For matching, as everything below. Returns the order, which is not among its orders if another one has its id. */
   add(terms: OrderTerms, marketKey: number, sentMs: InstantMs): EditableOrder {
     const order: EditableOrder = {
-      ...{ terms, marketKey, state: 'sent', left: terms.amount, filled: 0, cost: 0, fee: 0, reserved: 0, sentMs },
-      ...{ arrivedMs: undefined, endedMs: undefined, refusal: undefined },
+      ...{
+        account: this,
+        terms,
+        marketKey,
+        state: 'sent',
+        left: terms.amount,
+        filled: 0,
+        cost: 0,
+        fee: 0,
+        reserved: 0,
+      },
+      ...{ sentMs, arrivedMs: undefined, endedMs: undefined, refusal: undefined },
     };
     this.claim(order);
     return order;
@@ -122,10 +138,7 @@ export class PaperAccount {
   }
 
   /** Books a fill. The caller sets what is left of the order and what it reserves. */
-  book(
-    order: EditableOrder,
-    at: { role: Fill['role']; price: number; shares: Micros; fee: Micros; evidence: Evidence },
-  ): Fill {
+  book(order: EditableOrder, at: Omit<Fill, 'number' | 'cost'>): Fill {
     const { side, outcome } = order.terms;
     const cost = costOf(side, at.shares, at.price);
     const holding = this.#editable(order.marketKey)[outcome];
@@ -157,10 +170,19 @@ export class PaperAccount {
     this.#cash += dollars;
     this.#realised += dollars;
     for (const outcome of OUTCOMES) this.#realised -= removeShares(holdings[outcome], shares[outcome]);
-    this.note({ kind, atMs, marketKey, shares, dollars });
+    this.#note({ kind, atMs, marketKey, shares, dollars });
   }
 
-  note(event: AccountEvent): void {
+  /** Adds an event of an order. */
+  note({ terms, marketKey }: EditableOrder, atMs: InstantMs, change: OrderChange): void {
+    const event: OrderEvent = { ...change, atMs, marketKey, order: terms };
+    const history = this.#histories.get(terms.id);
+    if (history === undefined) this.#histories.set(terms.id, [event]);
+    else history.push(event);
+    this.#note(event);
+  }
+
+  #note(event: AccountEvent): void {
     this.#events.push(event);
     for (const listener of this.#listeners) listener(event);
   }

@@ -20,6 +20,8 @@ export interface OrderTerms {
   readonly isPostOnly: boolean;
   /** The end of a GTD, which acts until 60 s before, exclusive. */
   readonly expirationMs: InstantMs | undefined;
+  /** The API key and the wallet of a signed order, for whoever shows it. */
+  readonly signedBy?: { readonly apiKey: string; readonly wallet: string };
 }
 
 /**

@@ -18,8 +18,8 @@ export interface KeyHeaders extends Sender {
 interface KnownKey {
   readonly address: string;
   /** Undefined for a key of another place, such as the real venue: nothing can be checked. */
-  readonly credentials: ApiCredentials | undefined;
-  isDeleted: boolean;
+  readonly credentials?: ApiCredentials;
+  readonly isDeleted?: true;
 }
 
 /** Further ones are refused. */
@@ -36,14 +36,12 @@ export class ApiKeys {
   /** The key of an address and a nonce, which are the same at each call; undefined if there are too many. */
   derive(address: string, nonce: string): ApiCredentials | undefined {
     const credentials = credentialsOf(address, nonce);
-    if (!this.#keys.has(credentials.apiKey) && this.#keys.size >= KEYS_MAX) return undefined;
-    this.#keys.set(credentials.apiKey, { address: address.toLowerCase(), credentials, isDeleted: false });
-    return credentials;
+    return this.#add(credentials.apiKey, { address: address.toLowerCase(), credentials }) && credentials;
   }
 
   delete(apiKey: string): void {
     const known = this.#keys.get(apiKey);
-    if (known !== undefined) known.isDeleted = true;
+    if (known !== undefined) this.#keys.set(apiKey, { ...known, isDeleted: true });
   }
 
   /** The keys of an address. */
@@ -53,16 +51,16 @@ export class ApiKeys {
 
   /** The sender of a request; undefined if its headers are wrong. */
   sender({ apiKey, address, passphrase, signature, timestamp, signed }: KeyHeaders): Sender | undefined {
-    if (!this.#known(apiKey, address)) {
-      if (this.#keys.size >= KEYS_MAX) return undefined;
-      this.#keys.set(apiKey, { address, credentials: undefined, isDeleted: false });
-    }
-    const { address: own, credentials, isDeleted } = this.#keys.get(apiKey)!;
-    if (own !== address || isDeleted) return undefined;
-    const isWrong =
-      credentials !== undefined &&
-      (passphrase !== credentials.passphrase || !isSignedByKey(credentials, `${timestamp}${signed}`, signature));
-    return isWrong ? undefined : { apiKey, address };
+    // The first key of an address may have been derived by another replay.
+    if (!this.#keys.has(apiKey) && credentialsOf(address, FIRST_NONCE).apiKey === apiKey)
+      this.derive(address, FIRST_NONCE);
+    const known = this.#keys.get(apiKey) ?? this.#add(apiKey, { address });
+    if (known === undefined || known.address !== address || known.isDeleted) return undefined;
+    const { credentials } = known;
+    const isRight =
+      credentials === undefined ||
+      (passphrase === credentials.passphrase && isSignedByKey(credentials, `${timestamp}${signed}`, signature));
+    return isRight ? { apiKey, address } : undefined;
   }
 
   /** The address of a key; undefined if no request has had it yet. */
@@ -73,14 +71,13 @@ export class ApiKeys {
   /** False if these are not the credentials of a key that is known. */
   isAccepted({ apiKey, secret, passphrase }: ApiCredentials): boolean {
     const { credentials, isDeleted = apiKey === '' } = this.#keys.get(apiKey) ?? {};
-    if (credentials === undefined) return !isDeleted;
-    return !isDeleted && secret === credentials.secret && passphrase === credentials.passphrase;
+    if (isDeleted) return false;
+    return credentials === undefined || (secret === credentials.secret && passphrase === credentials.passphrase);
   }
 
-  /** True if a key is known. The first key of an address is, also if another replay has derived it. */
-  #known(apiKey: string, address: string): boolean {
-    if (this.#keys.has(apiKey)) return true;
-    if (credentialsOf(address, FIRST_NONCE).apiKey !== apiKey) return false;
-    return this.derive(address, FIRST_NONCE) !== undefined;
+  #add(apiKey: string, key: KnownKey): KnownKey | undefined {
+    if (!this.#keys.has(apiKey) && this.#keys.size >= KEYS_MAX) return undefined;
+    this.#keys.set(apiKey, key);
+    return key;
   }
 }

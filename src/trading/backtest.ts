@@ -1,16 +1,13 @@
-import type { MakeStrategy, Market } from '../client/strategy.ts';
+import type { MakeStrategy } from '../client/strategy.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { Micros } from '../paper/micros.ts';
 import type { QueueAssumption } from '../paper/paper-market.ts';
-import { replayedListingMs, withResolution } from '../replay/assumed-times.ts';
 import { TickSizes } from '../replay/tick-sizes.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import type { FilledHistory } from './event-resource.ts';
 import { Lockstep, StrategyFailure, strategyMarket } from './lockstep.ts';
-import type { MarketTotals } from './market-tally.ts';
-import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.ts';
+import { type MarketResult, marketResult, queueTotals } from './market-result.ts';
+import type { PaperRules } from './paper-rules.ts';
 import { failureSentence, loadStrategy, type RecordedWorld, reasonOf } from './strategy-file.ts';
 import type { StrayErrors } from './stray-errors.ts';
 
@@ -25,27 +22,6 @@ export interface BacktestInput {
   readonly toMs: InstantMs;
   /** True if results have the histories of filled orders. */
   readonly hasHistory: boolean;
-}
-
-/** A market of a backtest. */
-export interface MarketResult extends Market {
-  readonly records: number;
-  /** Those with size and side: without any, all assumptions about queues give the same fills. */
-  readonly trades: number;
-  readonly rules: Omit<SourcedRules, 'queue' | 'latencyMs'>;
-  /** When winning shares are paid: at a recorded time, at an assumed one with the recorded winner, or never. */
-  readonly payout: 'recorded' | 'assumed' | 'unknown';
-  readonly totals: MarketTotals;
-  /** The same for each compared assumption, without its lists. */
-  readonly queues: Readonly<Partial<Record<QueueAssumption, QueueTotals>>>;
-  readonly history?: FilledHistory | undefined;
-}
-
-export interface QueueTotals {
-  readonly pnl: Micros;
-  readonly fees: Micros;
-  readonly fills: number;
-  readonly shares: Micros;
 }
 
 /** From the process that runs markets: `index` is the market's place among all. */
@@ -106,19 +82,17 @@ export async function runPart(
 async function runMarket(
   archive: Archive,
   ticks: TickSizes,
-  recorded: StoredMarket,
+  market: StoredMarket,
   { rules, queues, fromMs, toMs, hasHistory }: Part,
   make: MakeStrategy,
   world: RecordedWorld,
   alive: () => void,
 ): Promise<MarketResult> {
-  const market = withResolution(recorded);
   const run = async (queue: QueueAssumption) => {
-    const ruled = archive.database.read(() => rulesOf(archive, market, { ...rules, queue }));
     world.begin(market.conditionId);
     world.nowMs = Math.max(fromMs, Math.min(market.startMs, toMs));
     const strategy = await made(make, market);
-    const input = { archive, ticks, market, fromMs, toMs, rules: { ...ruled, cash: rules.cash } };
+    const input = { archive, ticks, market, fromMs, toMs, rules: { ...rules, queue } };
     const lockstep = archive.database.read(() => new Lockstep(input, strategy, world));
     const steps = lockstep.steps();
     try {
@@ -128,29 +102,19 @@ async function runMarket(
       if (!(error instanceof StrategyFailure)) throw error;
       throw new DomainError('conflict', failureSentence(error, market.slug), { cause: error });
     }
-    const { tally, endMs } = lockstep;
-    return { queue, ruled, tally, totals: tally.totals(endMs), history: lockstep.history };
+    return { queue, lockstep, result: marketResult(lockstep.traded, lockstep.endMs) };
   };
   const first = await run(queues[0]!);
   const compared = [first];
   // Queues count trades only.
-  if (first.tally.trades > 0) for (const queue of queues.slice(1)) compared.push(await run(queue));
-  const byQueue = (queue: QueueAssumption) => compared.find((each) => each.queue === queue) ?? first;
+  if (first.result.trades > 0) for (const queue of queues.slice(1)) compared.push(await run(queue));
+  const totalsOf = (queue: QueueAssumption) =>
+    queueTotals((compared.find((each) => each.queue === queue) ?? first).result.totals);
   return {
-    ...strategyMarket(market),
-    records: first.tally.records,
-    trades: first.tally.trades,
-    rules: shownRules(first.ruled),
-    payout: market.winner === undefined ? 'unknown' : recorded.resolvedMs === undefined ? 'assumed' : 'recorded',
-    totals: first.totals,
-    queues: Object.fromEntries(queues.map((queue) => [queue, queueTotals(byQueue(queue).totals)])),
-    history: hasHistory ? first.history() : undefined,
+    ...first.result,
+    queues: Object.fromEntries(queues.map((queue) => [queue, totalsOf(queue)])),
+    history: hasHistory ? first.lockstep.history() : undefined,
   };
-}
-
-function rulesOf(archive: Archive, market: StoredMarket, rules: PaperRules): SourcedRules {
-  const listedMs = replayedListingMs(market, archive.markets.firstRecordMs(market.key));
-  return marketRules(rules, market, archive.markets.details.of(market.key), listedMs);
 }
 
 async function made(make: MakeStrategy, market: StoredMarket) {
@@ -167,15 +131,6 @@ async function made(make: MakeStrategy, market: StoredMarket) {
     'invalid-parameter',
     'the function that a strategy exports must return an object with functions',
   );
-}
-
-/** The rules that differ by market. */
-export function shownRules({ takerDelayMs, takerDelaySource, fees, feesSource }: SourcedRules): MarketResult['rules'] {
-  return { takerDelayMs, takerDelaySource, fees, feesSource };
-}
-
-export function queueTotals({ pnl, fees, fills, shares }: MarketTotals): QueueTotals {
-  return { pnl, fees, fills: fills.length, shares };
 }
 
 /** Calls now and then, however often it is called. */

@@ -8,7 +8,7 @@ const SILENCE_MS = 15_000;
 interface Heartbeat {
   readonly id: string;
   readonly atMs: InstantMs;
-  readonly timer: ReturnType<typeof setTimeout>;
+  timer?: ReturnType<typeof setTimeout>;
 }
 
 /**
@@ -32,9 +32,10 @@ export class Heartbeats {
     const last = this.#last.get(address);
     if (last !== undefined && id !== undefined && id !== last.id) return { id: last.id, isExpected: false };
     clearTimeout(last?.timer);
-    const next = id === undefined ? (last?.id ?? '') : randomUUID();
-    this.#last.set(address, { id: next, atMs: this.#clock.nowMs, timer: this.#await(address, this.#silenceMs) });
-    return { id: next, isExpected: true };
+    const next: Heartbeat = { id: id === undefined ? (last?.id ?? '') : randomUUID(), atMs: this.#clock.nowMs };
+    this.#last.set(address, next);
+    this.#await(address, next);
+    return { id: next.id, isExpected: true };
   }
 
   /** Forgets all of them. */
@@ -43,19 +44,15 @@ export class Heartbeats {
     this.#last.clear();
   }
 
-  #await(address: string, waitMs: number): ReturnType<typeof setTimeout> {
-    return setTimeout(() => this.#check(address), waitMs);
-  }
-
-  #check(address: string): void {
-    const last = this.#last.get(address)!;
-    const passedMs = this.#clock.nowMs - last.atMs;
-    if (passedMs >= this.#silenceMs) {
+  #await(address: string, beat: Heartbeat, waitMs = this.#silenceMs): void {
+    beat.timer = setTimeout(() => {
+      const silentMs = beat.atMs + this.#silenceMs;
+      if (this.#clock.nowMs < silentMs) {
+        const leftMs = this.#clock.realMsUntil(silentMs) ?? Infinity;
+        return this.#await(address, beat, Math.min(Math.ceil(leftMs), this.#silenceMs));
+      }
       this.#last.delete(address);
       this.#isSilent(address);
-      return;
-    }
-    const waitMs = this.#clock.realMsUntil(last.atMs + this.#silenceMs) ?? this.#silenceMs;
-    this.#last.set(address, { ...last, timer: this.#await(address, Math.min(waitMs, this.#silenceMs) + 1) });
+    }, waitMs);
   }
 }

@@ -13,14 +13,12 @@ import type {
   Trade,
 } from '../client/strategy.ts';
 import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
-import type { OrderBook } from '../domain/orderbook.ts';
-import type { Outcome } from '../domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { midOf } from '../domain/quote.ts';
 import type { AccountEvent } from '../paper/account-event.ts';
-import type { MarketMoment, MomentTrade } from '../paper/market-moment.ts';
+import type { MomentBook, MomentTrade } from '../paper/market-moment.ts';
 import { MICROS, microsOf } from '../paper/micros.ts';
 import { PaperAccount } from '../paper/paper-account.ts';
-import { type MarketRules, PaperMarket } from '../paper/paper-market.ts';
 import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
 import { Lookahead } from '../replay/lookahead.ts';
 import type { TickSizes } from '../replay/tick-sizes.ts';
@@ -28,8 +26,9 @@ import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type FilledHistory, filledHistory } from './event-resource.ts';
-import { MarketFeed } from './market-feed.ts';
-import { decimalOf, MarketTally } from './market-tally.ts';
+import { decimalOf } from './market-tally.ts';
+import type { PaperRules } from './paper-rules.ts';
+import { TradedMarket } from './traded-market.ts';
 
 /** Why the venue refuses an order before it reaches the book. */
 const OFF_TICK = 'tick';
@@ -57,12 +56,11 @@ export class StrategyFailure extends Error {
 export interface LockstepInput {
   readonly archive: Archive;
   readonly ticks: TickSizes;
-  /** With its resolution, see `withResolution`. */
   readonly market: StoredMarket;
   /** Both inclusive. */
   readonly fromMs: InstantMs;
   readonly toMs: InstantMs;
-  readonly rules: MarketRules & { readonly cash: number };
+  readonly rules: PaperRules;
 }
 
 export function strategyMarket(market: StoredMarket): StrategyMarket {
@@ -76,17 +74,16 @@ export function strategyMarket(market: StoredMarket): StrategyMarket {
  */
 export class Lockstep implements Context {
   readonly market: StrategyMarket;
-  readonly tally: MarketTally;
+  readonly traded: TradedMarket;
   readonly account: Account;
+  /** The instant at which it ends, inclusive. */
+  readonly endMs: InstantMs;
   readonly #input: LockstepInput;
   readonly #strategy: Strategy;
-  readonly #feed: MarketFeed;
-  readonly #matching: PaperMarket;
   readonly #paper: PaperAccount;
   readonly #books: Readonly<Record<Outcome, Book>>;
   readonly #open = new Map<string, PaperOrder>();
   readonly #prices: CoinPrices;
-  readonly #endMs: InstantMs;
   readonly #clock: { nowMs: InstantMs };
   readonly #monotonicMs: () => number;
   /** The events and refusals that the strategy has not been called with. */
@@ -101,25 +98,22 @@ export class Lockstep implements Context {
     clock: { nowMs: InstantMs },
     monotonicMs = () => performance.now(),
   ) {
-    const { archive, ticks, market, fromMs, toMs, rules } = input;
+    const { archive, market, fromMs, toMs, rules } = input;
     this.#input = input;
     this.#strategy = strategy;
     this.#clock = clock;
     this.#monotonicMs = monotonicMs;
     this.market = strategyMarket(market);
-    this.tally = new MarketTally(market);
-    this.#feed = new MarketFeed(archive, ticks, market, fromMs);
-    this.#matching = new PaperMarket(market, rules);
-    const { beginning } = this.#feed;
-    clock.nowMs = beginning.books.up === undefined ? Math.min(this.#feed.nextMs, market.endMs) : fromMs;
+    const traded = new TradedMarket(archive, market, rules, fromMs);
+    this.traded = traded;
+    clock.nowMs = Math.min(traded.firstMs, market.endMs);
     this.#paper = new PaperAccount(nameOf(market), rules.cash, clock.nowMs);
+    this.#paper.onEvent((event) => traded.tally.apply(event));
     this.#prices = new CoinPrices(archive, market.symbol, clock.nowMs);
-    const paidMs = market.winner === undefined ? 0 : (market.resolvedMs ?? 0);
-    this.#endMs = Math.min(toMs, Math.max(market.endMs, paidMs));
-    const bookOf = (outcome: Outcome) => new LiveBook(this.#matching, outcome);
+    this.endMs = Math.min(toMs, traded.overMs);
+    const bookOf = (outcome: Outcome) => new LiveBook(() => traded.paper.books?.[outcome]);
     this.#books = { up: bookOf('up'), down: bookOf('down') };
     this.account = ownAccount(this.#paper, market.key, this.#open);
-    this.#process(fromMs, beginning);
   }
 
   get nowMs(): InstantMs {
@@ -132,21 +126,20 @@ export class Lockstep implements Context {
 
   /** Runs in steps of a few milliseconds; call each within Database.read. Throws StrategyFailure. */
   *steps(): Generator<void, void> {
-    const [feed, matching, prices] = [this.#feed, this.#matching, this.#prices];
+    const traded = this.traded;
+    const prices = this.#prices;
     // A market without records has nothing to run on.
-    if (feed.nextMs === Infinity && feed.beginning.books.up === undefined) return;
+    if (traded.firstMs === Infinity) return;
     this.#call('onStart');
     this.#tellOfOrders();
     let begunMs = this.#monotonicMs();
     for (let moments = 1; ; moments += 1) {
-      const atMs = Math.min(feed.nextMs, matching.nextMs, prices.nextMs);
-      if (atMs > this.#endMs) break;
+      const atMs = Math.min(traded.nextMs, prices.nextMs);
+      if (atMs > this.endMs) break;
       this.#clock.nowMs = atMs;
-      const moment = feed.nextMs === atMs ? feed.next() : undefined;
-      this.#process(atMs, moment);
+      const moment = traded.nextMs === atMs ? traded.step() : undefined;
       for (const trade of moment?.trades ?? []) this.#call('onTrade', tradeOf(trade));
-      if (moment?.books.up !== undefined) this.#call('onBook', 'up');
-      if (moment?.books.down !== undefined) this.#call('onBook', 'down');
+      if (moment?.books !== undefined) for (const outcome of OUTCOMES) this.#call('onBook', outcome);
       while (prices.nextMs === atMs) this.#call('onPrice', prices.take());
       this.#tellOfOrders();
       if (moments < MOMENTS_PER_STEP && this.#monotonicMs() - begunMs < STEP_MS) continue;
@@ -154,12 +147,8 @@ export class Lockstep implements Context {
       moments = 0;
       begunMs = this.#monotonicMs();
     }
-    this.#clock.nowMs = Math.max(this.nowMs, this.#endMs);
+    this.#clock.nowMs = Math.max(this.nowMs, this.endMs);
     this.#call('onEnd');
-  }
-
-  get endMs(): InstantMs {
-    return this.#endMs;
   }
 
   /** For the report. */
@@ -184,7 +173,7 @@ export class Lockstep implements Context {
   }
 
   cancel(id: string): void {
-    if (this.#open.has(id)) this.#matching.cancel(this.#paper, id, this.nowMs);
+    if (this.#open.has(id)) this.traded.paper.cancel(this.#paper, id, this.nowMs);
   }
 
   cancelAll(): void {
@@ -193,13 +182,8 @@ export class Lockstep implements Context {
 
   merge(shares: number): void {
     if (!(shares > 0)) throw new TypeError(`the number of pairs to merge must be above 0, not ${shares}`);
-    if (!this.#matching.merge(this.#paper, microsOf(shares), this.nowMs))
+    if (!this.traded.paper.merge(this.#paper, microsOf(shares), this.nowMs))
       throw new Error(`there are fewer than ${shares} free shares of up and of down to merge`);
-  }
-
-  #process(atMs: InstantMs, moment: MarketMoment | undefined): void {
-    this.#matching.process(atMs, moment);
-    if (moment !== undefined) this.tally.observe(moment);
   }
 
   #send(side: Side, order: NewOrder): string {
@@ -207,10 +191,10 @@ export class Lockstep implements Context {
     const id = `${nameOf(this.#input.market)}-${this.#orders}`;
     const { refusal, terms } = termsOf(id, side, order, this.tickSize);
     if (refusal === undefined) {
-      const sent = this.#matching.send(this.#paper, terms, this.nowMs);
+      const sent = this.traded.paper.send(this.#paper, terms, this.nowMs);
       if (isOpen(sent)) this.#open.set(id, sent);
     } else {
-      this.tally.refuse(refusal);
+      this.traded.tally.refuse(refusal);
       const { outcome, price, amount } = terms;
       const left = decimalOf(amount);
       this.#refused.push({ id, outcome, side, price, left, filled: 0, state: 'refused', reason: refusal });
@@ -226,7 +210,6 @@ export class Lockstep implements Context {
       const event = events[this.#eventsRead];
       if (event === undefined) continue;
       this.#eventsRead += 1;
-      this.tally.apply(event);
       if (!('order' in event)) continue;
       const order = orders.get(event.order.id)!;
       if (event.kind === 'closed' || event.kind === 'refused') this.#open.delete(order.terms.id);
@@ -335,18 +318,18 @@ function ownAccount(paper: PaperAccount, key: number, open: ReadonlyMap<string, 
 
 /** The recorded book of now. */
 class LiveBook implements Book {
-  readonly #now: () => OrderBook | undefined;
+  readonly #now: () => MomentBook | undefined;
 
-  constructor(matching: PaperMarket, outcome: Outcome) {
-    this.#now = () => matching.book(outcome)?.book;
+  constructor(now: () => MomentBook | undefined) {
+    this.#now = now;
   }
 
   get bid(): number | undefined {
-    return this.#now()?.bidPrices[0];
+    return this.#now()?.best(true);
   }
 
   get ask(): number | undefined {
-    return this.#now()?.askPrices[0];
+    return this.#now()?.best(false);
   }
 
   get mid(): number | undefined {
@@ -354,13 +337,11 @@ class LiveBook implements Book {
   }
 
   get bids(): readonly Level[] {
-    const { bidPrices = [], bidSizes = [] } = this.#now() ?? {};
-    return bidPrices.map((price, i) => ({ price, size: bidSizes[i]! }));
+    return [...(this.#now()?.levels(true) ?? [])];
   }
 
   get asks(): readonly Level[] {
-    const { askPrices = [], askSizes = [] } = this.#now() ?? {};
-    return askPrices.map((price, i) => ({ price, size: askSizes[i]! }));
+    return [...(this.#now()?.levels(false) ?? [])];
   }
 }
 

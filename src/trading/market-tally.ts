@@ -3,7 +3,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import { midOf } from '../domain/quote.ts';
 import type { AccountEvent, Evidence, Fill } from '../paper/account-event.ts';
-import type { MarketMoment, MomentBook } from '../paper/market-moment.ts';
+import type { MarketMoment, MomentBooks } from '../paper/market-moment.ts';
 import { MICROS, type Micros } from '../paper/micros.ts';
 import type { OrderTerms } from '../paper/paper-order.ts';
 
@@ -44,13 +44,10 @@ const SECOND_MS = 1000;
 
 /** Adds up what happens in one market, from the events of an account and the recorded books. */
 export class MarketTally {
-  readonly #books: Partial<Record<Outcome, MomentBook>> = {};
+  #books: MomentBooks | undefined;
   readonly #shares: Record<Outcome, Micros> = { up: 0, down: 0 };
   #cash: Micros = 0;
-  #fees: Micros = 0;
-  #refused = 0;
   readonly #orders = new Set<string>();
-  readonly #filled = new Set<string>();
   readonly #refusals: Record<string, number> = {};
   readonly #fills: TalliedFill[] = [];
   readonly #points: TallyPoint[] = [];
@@ -72,8 +69,7 @@ export class MarketTally {
   observe({ atMs, trades, books, gap }: MarketMoment): void {
     this.records += 1;
     this.trades += trades.length;
-    if (books.up !== undefined) this.#books.up = books.up;
-    if (books.down !== undefined) this.#books.down = books.down;
+    if (books !== undefined) this.#books = books;
     if (gap !== undefined) this.#gaps.push(gap);
     if (atMs < this.#nextPointMs || (this.#shares.up === 0 && this.#shares.down === 0)) return;
     this.#addPoint(atMs);
@@ -81,7 +77,6 @@ export class MarketTally {
 
   /** An order that is refused before it is sent. */
   refuse(reason: string): void {
-    this.#refused += 1;
     this.#refusals[reason] = (this.#refusals[reason] ?? 0) + 1;
   }
 
@@ -111,18 +106,19 @@ export class MarketTally {
     const inGaps = this.#gaps.flatMap((gap) =>
       this.#rested.map(([fromMs, toMs]) => Math.min(toMs, gap.toMs) - Math.max(fromMs, gap.fromMs)),
     );
+    const refused = sumOf(Object.values(this.#refusals));
     return {
       pnl: this.#cash + this.#value(),
-      fees: this.#fees,
-      orders: this.#orders.size + this.#refused,
-      refused: this.#refused,
-      filled: this.#filled.size,
-      shares: this.#fills.reduce((sum, { shares }) => sum + shares, 0),
+      fees: sumOf(this.#fills.map(({ fee }) => fee)),
+      orders: this.#orders.size + refused,
+      refused,
+      filled: new Set(this.#fills.map(({ order }) => order)).size,
+      shares: sumOf(this.#fills.map(({ shares }) => shares)),
       refusals: this.#refusals,
       fills: this.#fills,
       points: this.#points,
       isUnpaid: this.#shares.up > 0 || this.#shares.down > 0,
-      restedInGapsMs: inGaps.reduce((sum, ms) => sum + Math.max(0, ms), 0),
+      restedInGapsMs: sumOf(inGaps.map((ms) => Math.max(0, ms))),
     };
   }
 
@@ -131,9 +127,7 @@ export class MarketTally {
     const sign = side === 'buy' ? 1 : -1;
     if (this.#points.length === 0) this.#points.push([atMs, 0, 0]);
     this.#cash -= sign * fill.cost + fill.fee;
-    this.#fees += fill.fee;
     this.#shares[outcome] += sign * fill.shares;
-    this.#filled.add(id);
     this.#fills.push({ ...fill, atMs, order: id, outcome, side, mid: this.#midOf(outcome) });
     this.#addPoint(atMs);
   }
@@ -151,15 +145,19 @@ export class MarketTally {
   }
 
   #midOf(outcome: Outcome): number | undefined {
-    const book = this.#books[outcome]?.book;
-    return book && midOf({ bidPrice: book.bidPrices[0], askPrice: book.askPrices[0] });
+    const book = this.#books?.[outcome];
+    return book && midOf({ bidPrice: book.best(true), askPrice: book.best(false) });
   }
 
   /** A side that is empty has nobody left who would trade against the other one: the market is nearly decided. */
   #onlyPrice(outcome: Outcome): number {
-    const book = this.#books[outcome]?.book;
-    return book?.bidPrices[0] ?? book?.askPrices[0] ?? 0;
+    const book = this.#books?.[outcome];
+    return book?.best(true) ?? book?.best(false) ?? 0;
   }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** Dollars or shares as a number that prints the exact decimal. */

@@ -30,7 +30,7 @@ export function checkedOrder(
   isKnown: (id: string) => boolean,
 ): CheckedOrder | string {
   const { order, owner, orderType: type, postOnly: isPostOnly } = body;
-  const { tokenId, side, signatureType, signer, expiration } = order;
+  const { tokenId, side, signatureType, signer, expiration, maker: wallet } = order;
   if (owner !== apiKey) return REFUSALS.owner;
   if (signatureType !== SIGNED_BY_CONTRACT && signer.toLowerCase() !== address) return REFUSALS.signer;
   const found = replay.findByAsset(tokenId, nowMs);
@@ -52,6 +52,7 @@ export function checkedOrder(
     terms: {
       ...{ id, outcome, side: side === 'BUY' ? 'buy' : 'sell', type, price: Number(unitsText(amounts.priceUnits)) },
       ...{ amount: amounts.amount, isPostOnly, expirationMs: expires ? expirationMs : undefined },
+      signedBy: { apiKey, wallet },
     },
   };
 }

@@ -1,5 +1,7 @@
+import { Agenda, type Upcoming } from '../domain/agenda.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
+import type { AccountEvent } from '../paper/account-event.ts';
 import type { Micros } from '../paper/micros.ts';
 import { PaperAccount } from '../paper/paper-account.ts';
 import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
@@ -7,7 +9,7 @@ import { QueuedTask, TASK_MS, type WorkQueue } from '../replay/fair-queue.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Follower } from '../replay/replay-clock.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { marketRules, type PaperRules, type SourcedRules } from './paper-rules.ts';
+import type { PaperRules } from './paper-rules.ts';
 import { TradedMarket } from './traded-market.ts';
 
 export const ACCOUNTS_MAX = 1000;
@@ -24,6 +26,18 @@ export interface DeskWork {
   readonly monotonicMs: () => number;
   /** Gets an error of work that a timer or the clock started, after the accounts were reset for it. */
   readonly failed: (error: unknown) => void;
+}
+
+export interface DeskListener {
+  event?(event: AccountEvent, account: PaperAccount): void;
+  /** The account of an address, in lower case, begins anew; undefined: all of them. */
+  reset?(address: string | undefined): void;
+}
+
+/** A market with something to process. */
+interface DueMarket extends Upcoming {
+  atMs: InstantMs;
+  readonly traded: TradedMarket;
 }
 
 /** An order or a cancel that is on its way. */
@@ -44,13 +58,13 @@ export class PaperDesk {
   readonly #work: DeskWork;
   readonly #task: QueuedTask;
   readonly #accounts = new Map<string, PaperAccount>();
-  /** By key, since the last reset; those with something to process are also in `#active`. */
-  readonly #markets = new Map<number, TradedMarket>();
-  #active: TradedMarket[] = [];
+  /** By key, since the last reset; those with something to process are also in `#due`. */
+  readonly #markets = new Map<number, DueMarket>();
+  #due = new Agenda<DueMarket>();
   readonly #waiting = new Set<Waiting>();
   /** The arrival of the cancel of an order: it gets no second one. */
   readonly #cancels = new WeakMap<PaperOrder, Promise<void>>();
-  readonly #resetListeners = new Set<(address: string | undefined) => void>();
+  readonly #listeners = new Set<DeskListener>();
   #follower: Follower | undefined;
   /** The latest instant of which something is processed. */
   #reachedMs: InstantMs;
@@ -82,6 +96,7 @@ export class PaperDesk {
     if (this.#accounts.size >= ACCOUNTS_MAX)
       throw new DomainError('conflict', `there are ${ACCOUNTS_MAX} accounts already: reset those that are not needed`);
     const account = this.opening(address);
+    account.onEvent((event) => this.#heard(event, account));
     this.#accounts.set(address, account);
     return account;
   }
@@ -102,36 +117,36 @@ export class PaperDesk {
   }
 
   /** Forgets an account, or all of them: they begin anew at their next use. Orders on their way are rejected with 'conflict'. */
-  reset(address?: string): void {
+  reset(given?: string): void {
+    const address = given?.toLowerCase();
     if (address === undefined) {
       this.#accounts.clear();
       this.#markets.clear();
-      this.#active = [];
+      this.#due = new Agenda();
     } else {
-      const account = this.find(address);
-      if (account !== undefined) for (const { paper } of this.#markets.values()) paper.forget(account);
-      this.#accounts.delete(address.toLowerCase());
+      const account = this.#accounts.get(address);
+      if (account !== undefined) for (const { traded } of this.#markets.values()) traded.paper.forget(account);
+      this.#accounts.delete(address);
     }
     for (const waiting of [...this.#waiting])
       if (!this.#isOpen(waiting.account)) this.#settle(waiting, new DomainError('conflict', RESET));
-    for (const listener of [...this.#resetListeners]) listener(address);
+    for (const listener of [...this.#listeners]) listener.reset?.(address);
   }
 
-  /** Calls `listener` after a reset with the address, undefined if all were reset; returns a function that removes it. */
-  onReset(listener: (address: string | undefined) => void): () => void {
-    this.#resetListeners.add(listener);
-    return () => this.#resetListeners.delete(listener);
+  /** Listens to the events of all accounts and to resets; returns a function that ends it. */
+  listen(listener: DeskListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** A market that had orders since the last reset. */
   traded(key: number): TradedMarket | undefined {
-    return this.#markets.get(key);
+    return this.#markets.get(key)?.traded;
   }
 
-  /** The rules of a market. Call it within Database.read. */
-  rulesOf(market: StoredMarket): SourcedRules {
-    const details = this.replay.archive.markets.details.of(market.key);
-    return marketRules(this.rules, market, details, this.replay.listedMsOf(market));
+  /** All of them. */
+  markets(): readonly TradedMarket[] {
+    return [...this.#markets.values()].map(({ traded }) => traded);
   }
 
   /** Settles when all that is due at the clock's instant is processed. A jump meanwhile ends the wait. */
@@ -150,12 +165,13 @@ export class PaperDesk {
       if (account.orders.size >= ORDERS_MAX)
         throw new DomainError('conflict', `this account has sent ${ORDERS_MAX} orders: reset it to go on`);
       const arrivalMs = this.#arrivalMs(nowMs);
-      const { paper, rules } = this.#marketOf(market.key, nowMs);
+      const { rules, paper } = this.#traded(market.key, nowMs);
       const order = paper.send(account, terms, nowMs);
+      this.#place(market.key);
       await this.#arrived(account, arrivalMs);
       // Its delay passes too, though nobody waits for it; a reset ends it.
-      if (order.state === 'delayed')
-        this.#arrived(account, order.arrivedMs! + rules.takerDelayMs).catch(() => undefined);
+      const delayEndMs = Math.min(arrivalMs + rules.takerDelayMs, this.replay.clock.span.toMs);
+      if (order.state === 'delayed') this.#arrived(account, delayEndMs).catch(() => undefined);
       return order;
     });
   }
@@ -169,8 +185,10 @@ export class PaperDesk {
       const fresh = open.filter((order) => !this.#cancels.has(order));
       if (fresh.length > 0) {
         const arrivalMs = this.#arrivalMs(nowMs);
-        for (const { marketKey, terms } of fresh)
-          this.#marketOf(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
+        for (const { marketKey, terms } of fresh) {
+          this.#traded(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
+          this.#place(marketKey);
+        }
         const arrived = this.#arrived(account, arrivalMs);
         for (const order of fresh) this.#cancels.set(order, arrived);
       }
@@ -182,7 +200,7 @@ export class PaperDesk {
   /** Makes a dollar of each pair of up and down, at once. Throws 'conflict' if the account has fewer pairs that are free. */
   async merge(account: PaperAccount, market: StoredMarket, shares: Micros): Promise<void> {
     await this.#atClock(account, (nowMs) => {
-      if (this.#marketOf(market.key, nowMs).paper.merge(account, shares, nowMs)) return;
+      if (this.#traded(market.key, nowMs).paper.merge(account, shares, nowMs)) return;
       throw new DomainError(
         'conflict',
         'the account has fewer free pairs of up and down: merge less, or cancel its sells',
@@ -228,19 +246,37 @@ export class PaperDesk {
     this.#follower.reached(Math.max(...[...this.#waiting].map(({ arrivalMs }) => arrivalMs)));
   }
 
-  #marketOf(key: number, nowMs: InstantMs): TradedMarket {
-    const { archive, ticks } = this.replay;
-    let traded = this.#markets.get(key);
-    if (traded === undefined) {
-      traded = archive.database.read(() => {
-        const market = this.replay.marketByKey(key);
-        if (market === undefined) throw new DomainError('not-found', 'this market was deleted');
-        return new TradedMarket(archive, ticks, market, this.rulesOf(market), nowMs);
-      });
-      this.#markets.set(key, traded);
-    }
-    if (!this.#active.includes(traded)) this.#active.push(traded);
+  /** The market with a key, which is read from `nowMs` on if it has had no order. */
+  #traded(key: number, nowMs: InstantMs): TradedMarket {
+    const known = this.traded(key);
+    if (known !== undefined) return known;
+    const traded = this.replay.archive.database.read(() => {
+      const market = this.replay.marketByKey(key);
+      if (market === undefined) throw new DomainError('not-found', 'this market was deleted');
+      return new TradedMarket(this.replay.archive, market, this.rules, nowMs);
+    });
+    const due = { traded, atMs: Infinity, rank: this.#markets.size };
+    this.#markets.set(key, due);
+    this.#add(due);
     return traded;
+  }
+
+  /** Puts a market where its next instant is, after an order or a cancel was sent to it. */
+  #place(key: number): void {
+    const due = this.#markets.get(key)!;
+    if (due.atMs === due.traded.nextMs) return;
+    this.#due.remove((each) => each === due);
+    this.#add(due);
+  }
+
+  #add(due: DueMarket): void {
+    due.atMs = due.traded.nextMs;
+    if (due.atMs !== Infinity) this.#due.add(due);
+  }
+
+  #heard(event: AccountEvent, account: PaperAccount): void {
+    if ('marketKey' in event) this.traded(event.marketKey)?.tally.apply(event);
+    for (const listener of [...this.#listeners]) listener.event?.(event, account);
   }
 
   #isOpen(account: PaperAccount): boolean {
@@ -260,7 +296,7 @@ export class PaperDesk {
   }
 
   #schedule(): void {
-    if (this.#active.length > 0) this.#task.run();
+    if (this.#due.nextMs < Infinity) this.#task.run();
     else this.#task.cancel();
   }
 
@@ -270,47 +306,36 @@ export class PaperDesk {
       this.#task.run();
       return;
     }
-    const isMoved = clock.speed === 'max' && clock.state === 'running' && this.#active.length > 0;
-    const waitMs = isMoved ? LOOK_MS : clock.realMsUntil(this.#next()?.nextMs ?? Infinity);
+    const { nextMs } = this.#due;
+    const isMoved = clock.speed === 'max' && clock.state === 'running' && nextMs < Infinity;
+    const waitMs = isMoved ? LOOK_MS : clock.realMsUntil(nextMs);
     if (waitMs !== undefined) this.#task.runIn(waitMs);
   }
 
   /** Processes what is due at an instant, in order of time across markets, for at most TASK_MS; false if something is left. */
   #advance(dueMs: InstantMs): boolean {
-    let next = this.#next();
-    if (next !== undefined && next.nextMs <= dueMs)
-      next = this.replay.archive.database.read(() => this.#stepUntil(dueMs));
-    const nextMs = next?.nextMs ?? Infinity;
+    if (this.#due.nextMs <= dueMs) this.replay.archive.database.read(() => this.#stepUntil(dueMs));
+    const { nextMs } = this.#due;
     const passedMs = Math.min(dueMs, nextMs - 1);
     this.#reachedMs = Math.max(this.#reachedMs, passedMs);
     for (const waiting of [...this.#waiting]) if (waiting.arrivalMs <= passedMs) this.#settle(waiting);
     return nextMs > dueMs;
   }
 
-  /** Returns the market that is next. */
-  #stepUntil(dueMs: InstantMs): TradedMarket | undefined {
+  #stepUntil(dueMs: InstantMs): void {
     const { monotonicMs } = this.#work;
     const stopMs = monotonicMs() + TASK_MS;
-    for (let steps = 1; ; steps += 1) {
-      const next = this.#next();
-      if (next === undefined || next.nextMs > dueMs) return next;
-      this.#reachedMs = next.nextMs;
-      next.step();
-      if (next.nextMs === Infinity) this.#active = this.#active.filter((traded) => traded !== next);
+    for (let steps = 1; this.#due.nextMs <= dueMs; steps += 1) {
+      const due = this.#due.take();
+      this.#reachedMs = due.atMs;
+      try {
+        due.traded.step();
+      } finally {
+        this.#add(due);
+      }
       // Reading the time takes as long as a step without records.
-      if (steps % STEPS_UNTIMED === 0 && monotonicMs() >= stopMs) return this.#next();
+      if (steps % STEPS_UNTIMED === 0 && monotonicMs() >= stopMs) return;
     }
-  }
-
-  /** The market with the earliest next instant; of several, the first that had an order. */
-  #next(): TradedMarket | undefined {
-    let [next] = this.#active;
-    let nextMs = next?.nextMs ?? Infinity;
-    for (const traded of this.#active) {
-      const ownMs = traded.nextMs;
-      if (ownMs < nextMs) [next, nextMs] = [traded, ownMs];
-    }
-    return next;
   }
 
   #settle(waiting: Waiting, error?: Error): void {

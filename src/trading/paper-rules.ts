@@ -1,7 +1,8 @@
-import type { InstantMs } from '../domain/instant.ts';
 import type { MarketDetails } from '../domain/market-details.ts';
 import type { FeeSchedule, Micros } from '../paper/micros.ts';
 import type { MarketRules, QueueAssumption } from '../paper/paper-market.ts';
+import { replayedListingMs } from '../replay/assumed-times.ts';
+import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { scheduledFee } from '../venue/fee-schedule.ts';
 import { scheduledTakerDelay } from '../venue/taker-delay.ts';
@@ -38,17 +39,20 @@ export interface SourcedRules extends MarketRules {
 const NO_FEES: FeeSchedule = { rate: 0, exponent: 1 };
 const ASKED = 'the settings of the accounts';
 
-/** The rules of a market that was listed at `listedMs`: what its recording states, else what the venue published for its day. */
+/** The rules of a market: what its recording states, else what the venue published for its day. Call it within Database.read. */
 export function marketRules(
+  { markets }: Archive,
+  market: StoredMarket,
   { latencyMs, takerDelayMs, fees, queue }: PaperRules,
-  { timeframe, startMs }: Pick<StoredMarket, 'timeframe' | 'startMs'>,
-  details: MarketDetails,
-  listedMs: InstantMs,
 ): SourcedRules {
+  const { key, timeframe, startMs } = market;
+  const listedMs = replayedListingMs(market, markets.firstRecordMs(key));
   const delay =
     takerDelayMs === 'venue' ? scheduledTakerDelay(timeframe, startMs) : { delayMs: takerDelayMs, source: ASKED };
   const fee =
-    fees === 'none' ? { ...NO_FEES, source: ASKED } : (recordedFee(details) ?? scheduledFee(timeframe, listedMs));
+    fees === 'none'
+      ? { ...NO_FEES, source: ASKED }
+      : (recordedFee(markets.details.of(key)) ?? scheduledFee(timeframe, listedMs));
   const { rate, exponent, source } = fee;
   return {
     ...{ latencyMs, takerDelayMs: delay.delayMs, takerDelaySource: delay.source },

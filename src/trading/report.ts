@@ -4,8 +4,8 @@ import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Evidence } from '../paper/account-event.ts';
 import type { Micros } from '../paper/micros.ts';
 import type { QueueAssumption } from '../paper/paper-market.ts';
-import type { MarketResult, QueueTotals } from './backtest.ts';
 import type { FilledHistory } from './event-resource.ts';
+import type { MarketResult, QueueTotals } from './market-result.ts';
 import { decimalOf, type TalliedFill } from './market-tally.ts';
 import type { PaperRules } from './paper-rules.ts';
 
@@ -216,7 +216,7 @@ function assumptionsOf(
     `Delay of orders that match at once: ${counted(({ rules: { takerDelayMs, takerDelaySource } }) => `${takerDelayMs} ms, ${takerDelaySource}`)}.`,
     ...(payouts('assumed') > 0
       ? [
-          `Of ${countText(payouts('assumed'), 'market')} the winner is recorded without the time of its resolution: it is paid 20 s after the end.`,
+          `Of ${countText(payouts('assumed'), 'market')} the winner is recorded without the time of its resolution: it is paid at the end.`,
         ]
       : []),
     ...(payouts('unknown') > 0 ? [`Of ${countText(payouts('unknown'), 'market')} no winner is recorded.`] : []),

@@ -1,5 +1,5 @@
 import type { InstantMs } from '../domain/instant.ts';
-import type { AccountEvent } from '../paper/account-event.ts';
+import type { AccountEvent, FillEvent, OrderEvent } from '../paper/account-event.ts';
 import type { PaperAccount } from '../paper/paper-account.ts';
 import type { SessionDeps } from '../replay/clocked-sender.ts';
 import { QueuedTask, TASK_MS } from '../replay/fair-queue.ts';
@@ -7,7 +7,6 @@ import { REFUSALS } from '../venue/order-refusals.ts';
 import type { VenueAsset } from '../venue/order-writer.ts';
 import { type OrderChange, orderFrame, userTradeFrame } from '../venue/user-frames.ts';
 import { userRequest } from '../venue/user-request-parser.ts';
-import type { FillEvent, OrderEvent, OrderHistory } from './order-history.ts';
 import { SETTLING_MS } from './venue-account.ts';
 import type { VenueDesk } from './venue-desk.ts';
 
@@ -17,14 +16,15 @@ const WAITING_MAX = 100_000;
 /** A clock at 'max' is moved by its followers, and says nothing: it is looked at so often while trades are not confirmed. */
 const LOOK_MS = 20;
 
-interface Heard<E = AccountEvent> {
-  readonly event: E;
+interface Heard {
+  readonly event: AccountEvent;
   readonly account: PaperAccount;
 }
 
-/** A later status of a trade, and when it is reached. */
-interface Settling extends Heard<FillEvent> {
-  readonly atMs: InstantMs;
+/** Events in order, whose messages are due so long after them: all at once, and fills again when their trades settle. */
+interface Waiting {
+  readonly afterMs: number;
+  events: Heard[];
 }
 
 /**
@@ -40,12 +40,9 @@ export class UserSession {
   /** Condition ids in lower case; with `#isAll` those that it does not want. */
   #markets = new Set<string>();
   #isAll = false;
-  /** Not sent yet, in order. */
-  #heard: Heard[] = [];
-  /** By time once it is sorted. */
-  #settling: Settling[] = [];
-  #isSorted = true;
-  readonly #waiting: string[] = [];
+  readonly #waiting: readonly Waiting[] = Object.values(SETTLING_MS).map((afterMs) => ({ afterMs, events: [] }));
+  /** Messages for a client that has not read all. */
+  readonly #unread: string[] = [];
   #isBlocked = false;
 
   constructor(deps: SessionDeps, desk: VenueDesk) {
@@ -57,13 +54,14 @@ export class UserSession {
         // It comes while a market is processed: the archive is read later.
         event: (event, account) => {
           if (this.#apiKey === undefined) return;
-          this.#heard.push({ event, account });
+          this.#waiting[0]!.events.push({ event, account });
           this.#schedule();
         },
         reset: (address) => {
-          const isKept = ({ account }: Heard) => address !== undefined && account.address !== address;
-          this.#heard = this.#heard.filter(isKept);
-          this.#settling = this.#settling.filter(isKept);
+          for (const waiting of this.#waiting)
+            waiting.events = waiting.events.filter(
+              ({ account }) => address !== undefined && account.address !== address,
+            );
         },
       }),
       deps.replay.clock.onChange(() => this.#schedule()),
@@ -96,7 +94,7 @@ export class UserSession {
   /** Call it when the client has read all waiting messages. */
   drained(): void {
     this.#isBlocked = false;
-    while (this.#waiting.length > 0 && !this.#isBlocked) this.#send(this.#waiting.shift()!);
+    while (this.#unread.length > 0 && !this.#isBlocked) this.#send(this.#unread.shift()!);
   }
 
   closed(): void {
@@ -109,22 +107,15 @@ export class UserSession {
     return this.#apiKey !== undefined && this.#desk.keys.addressOf(this.#apiKey) === address;
   }
 
-  #sendEvent({ event, account }: Heard): void {
-    if (event.kind === 'fill') this.#sendFill(event, account);
-    else if ('order' in event) {
-      const change = changeOf(event, this.#desk.view(account).history);
+  /** Sends what an event tells `afterMs` later. The order of a taker has no message of its own. */
+  #sendEvent({ event, account }: Heard, afterMs: number): void {
+    if (event.kind === 'fill') {
+      this.#sendTrade(event, account, event.atMs + afterMs);
+      if (event.fill.role === 'maker' && afterMs === 0) this.#sendOrder(event, account, 'UPDATE');
+    } else if ('order' in event) {
+      const change = changeOf(event, account);
       if (change !== undefined) this.#sendOrder(event, account, change);
     }
-  }
-
-  /** The order of a taker has no message of its own. */
-  #sendFill(event: FillEvent, account: PaperAccount): void {
-    this.#sendTrade(event, account, event.atMs);
-    if (event.fill.role === 'maker') this.#sendOrder(event, account, 'UPDATE');
-    for (const afterMs of [SETTLING_MS.MINED, SETTLING_MS.CONFIRMED]) {
-      this.#settling.push({ atMs: event.atMs + afterMs, event, account });
-    }
-    this.#isSorted = false;
   }
 
   #sendOrder(event: OrderEvent, account: PaperAccount, type: OrderChange): void {
@@ -142,58 +133,61 @@ export class UserSession {
     return this.#markets.has(conditionId.toLowerCase()) !== this.#isAll;
   }
 
-  /** Sends what has happened, and the statuses that are due. */
+  /** Sends what is due, for at most TASK_MS. */
   #sendDue(): void {
     const { clock, archive } = this.#deps.replay;
     const { monotonicMs } = this.#deps;
     const untilMs = monotonicMs() + TASK_MS;
     archive.database.readShared(() => {
-      let sent = 0;
-      for (const heard of this.#heard) {
-        if (sent > 0 && monotonicMs() >= untilMs) break;
-        if (this.#isOwn(heard.account)) this.#sendEvent(heard);
-        sent += 1;
+      for (let sent = 0; sent === 0 || monotonicMs() < untilMs; sent += 1) {
+        const [at, dueMs] = this.#next();
+        if (dueMs > clock.nowMs) return;
+        const { afterMs, events } = this.#waiting[at]!;
+        const heard = events.shift()!;
+        if (!this.#isOwn(heard.account)) continue;
+        this.#sendEvent(heard, afterMs);
+        if (heard.event.kind === 'fill') this.#waiting[at + 1]?.events.push(heard);
       }
-      this.#heard.splice(0, sent);
-      if (!this.#isSorted) this.#settling.sort((a, b) => a.atMs - b.atMs);
-      this.#isSorted = true;
-      if (this.#heard.length > 0) return;
-      let settled = 0;
-      for (const { event, account, atMs } of this.#settling) {
-        if (atMs > clock.nowMs || (settled > 0 && monotonicMs() >= untilMs)) break;
-        this.#sendTrade(event, account, atMs);
-        settled += 1;
-      }
-      this.#settling.splice(0, settled);
     });
     this.#schedule();
   }
 
+  /** The list with the next message, and when that is due: Infinity if nothing waits. At one time what has happened comes first. */
+  #next(): [at: number, dueMs: InstantMs] {
+    const due = this.#waiting.map(({ afterMs, events }) => (events[0]?.event.atMs ?? Infinity) + afterMs);
+    const dueMs = Math.min(...due);
+    return [due.indexOf(dueMs), dueMs];
+  }
+
   #schedule(): void {
-    const next = this.#settling[0];
+    const [, dueMs] = this.#next();
     const { clock } = this.#deps.replay;
-    const isMoved = clock.speed === 'max' && clock.state === 'running';
+    const isMoved = clock.speed === 'max' && clock.state === 'running' && dueMs < Infinity;
     // A clock that is paused may have been moved there by a step.
-    const isDue = this.#heard.length > 0 || (next !== undefined && next.atMs <= clock.nowMs);
-    const waitMs = isDue ? 0 : next === undefined ? undefined : isMoved ? LOOK_MS : clock.realMsUntil(next.atMs);
+    const waitMs = dueMs <= clock.nowMs ? 0 : isMoved ? LOOK_MS : clock.realMsUntil(dueMs);
     if (waitMs === undefined) this.#task.cancel();
     else this.#task.runIn(waitMs);
   }
 
   #send(text: string): void {
-    if (this.#waiting.length >= WAITING_MAX) this.#deps.connection.close(POLICY_VIOLATION, 'this client does not read');
-    else if (this.#isBlocked) this.#waiting.push(text);
+    if (this.#unread.length >= WAITING_MAX) this.#deps.connection.close(POLICY_VIOLATION, 'this client does not read');
+    else if (this.#isBlocked) this.#unread.push(text);
     else if (!this.#deps.connection.send(text)) this.#isBlocked = true;
   }
 }
 
 /** Undefined if an event has no message: refusals but for those of the book, and the end of an order that matched. */
-function changeOf(event: Exclude<OrderEvent, FillEvent>, history: OrderHistory): OrderChange | undefined {
-  if (event.kind === 'delayed') return 'PLACEMENT';
-  if (event.kind === 'live') {
-    return history.wasDelayed(event.order) ? 'UPDATE' : 'PLACEMENT';
+function changeOf(event: Exclude<OrderEvent, FillEvent>, account: PaperAccount): OrderChange | undefined {
+  switch (event.kind) {
+    case 'delayed':
+      return 'PLACEMENT';
+    case 'live': {
+      const wasDelayed = account.history(event.order.id).some(({ kind }) => kind === 'delayed');
+      return wasDelayed ? 'UPDATE' : 'PLACEMENT';
+    }
+    case 'closed':
+      return event.state === 'matched' ? undefined : 'CANCELLATION';
+    case 'refused':
+      return event.refusal.reason === 'short' || event.refusal.reason === 'none' ? 'CANCELLATION' : undefined;
   }
-  const isSilent =
-    event.kind === 'closed' ? event.state === 'matched' : !['short', 'none'].includes(event.refusal.reason);
-  return isSilent ? undefined : 'CANCELLATION';
 }

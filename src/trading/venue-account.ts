@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decimalText } from '../domain/decimal.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import type { AccountEvent } from '../paper/account-event.ts';
+import type { FillEvent, OrderEvent } from '../paper/account-event.ts';
 import { microsText } from '../paper/micros.ts';
 import type { PaperAccount } from '../paper/paper-account.ts';
 import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
@@ -17,14 +17,6 @@ import {
   type VenueTrade,
   type VenueTradeStatus,
 } from '../venue/order-writer.ts';
-import type { FillEvent, OrderEvent, OrderHistory } from './order-history.ts';
-
-/** The facts of an order that only the signed order states. */
-export interface SignedTerms {
-  readonly owner: string;
-  readonly makerAddress: string;
-  readonly expiration: string;
-}
 
 /** A trade is in a block, and confirmed, so long after its match; the venue takes seconds, and publishes no figure. */
 export const SETTLING_MS: Readonly<Record<VenueTradeStatus, number>> = { MATCHED: 0, MINED: 2000, CONFIRMED: 5000 };
@@ -36,21 +28,12 @@ export class VenueAccount {
   readonly account: PaperAccount;
   readonly #replay: Replay;
   readonly #nowMs: InstantMs;
-  readonly #signedOf: (terms: OrderTerms) => SignedTerms | undefined;
   readonly #markets = new Map<number, StoredMarket | undefined>();
-  readonly history: OrderHistory;
 
-  constructor(
-    replay: Replay,
-    account: PaperAccount,
-    history: OrderHistory,
-    signedOf: (terms: OrderTerms) => SignedTerms | undefined,
-  ) {
+  constructor(replay: Replay, account: PaperAccount) {
     this.account = account;
-    this.history = history;
     this.#replay = replay;
     this.#nowMs = replay.clock.nowMs;
-    this.#signedOf = signedOf;
   }
 
   /** Those that are at the venue and open. */
@@ -68,7 +51,8 @@ export class VenueAccount {
   /** The order that an event is about, as it was right after the event; undefined if its market was deleted. */
   orderAt(event: OrderEvent): VenueOrder | undefined {
     const order = this.account.orders.get(event.order.id);
-    return order && this.#shown(order, statusAfter(event), this.history.fillsAt(event));
+    const history = this.account.history(event.order.id);
+    return order && this.#shown(order, statusAfter(event), history.slice(0, history.indexOf(event) + 1));
   }
 
   /** All fills, the latest first. */
@@ -120,11 +104,6 @@ export class VenueAccount {
     return `0x${digestOf(`transaction ${this.account.address} ${name}`)}`;
   }
 
-  /** Its events at the arrival of an order. */
-  arrival({ terms, arrivedMs }: PaperOrder): readonly AccountEvent[] {
-    return this.history.events(terms.id).filter(({ atMs }) => atMs === arrivedMs);
-  }
-
   /** The market with a key; undefined if it was deleted. */
   market(key: number): StoredMarket | undefined {
     if (!this.#markets.has(key)) this.#markets.set(key, this.#replay.marketByKey(key));
@@ -138,22 +117,29 @@ export class VenueAccount {
   #shown(
     order: PaperOrder,
     status = statusOf(order),
-    fills: readonly FillEvent[] = this.history.fills(order.terms.id),
+    history: readonly OrderEvent[] = this.account.history(order.terms.id),
   ): VenueOrder | undefined {
     const { terms, marketKey, arrivedMs = order.sentMs } = order;
+    const { signedBy, expirationMs } = terms;
+    const { shiftMs } = this.#replay;
     const market = this.market(marketKey);
     if (market === undefined) return undefined;
     const { conditionId, clobTokenIds } = market;
-    const signed = this.#signedOf(terms);
+    const fills = history.filter(isFill);
     return {
-      ...{ id: terms.id, owner: signed?.owner ?? '', makerAddress: signed?.makerAddress ?? this.account.address },
+      ...{ id: terms.id, owner: signedBy?.apiKey ?? '', makerAddress: signedBy?.wallet ?? this.account.address },
       asset: { conditionId, assetIds: [clobTokenIds[0], clobTokenIds[1]], outcome: terms.outcome },
       ...{ side: sideOf(terms), type: terms.type, price: decimalText(terms.price) },
       ...{ originalSize: microsText(terms.amount), sizeMatched: amountsOf(fills).shares, status },
-      ...{ createdMs: arrivedMs + this.#replay.shiftMs, expiration: signed?.expiration ?? '0' },
+      createdMs: arrivedMs + shiftMs,
+      expiration: expirationMs === undefined ? '0' : String((expirationMs + shiftMs) / 1000),
       trades: fills.map((event) => this.tradeId(event)),
     };
   }
+}
+
+export function isFill(event: OrderEvent): event is FillEvent {
+  return event.kind === 'fill';
 }
 
 /** The dollars of fills, and their shares, as an answer to an order has them. */

@@ -3,12 +3,11 @@ import { mirrorOf } from '../../src/domain/mirrored-book.ts';
 import type { OrderBook } from '../../src/domain/orderbook.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
 import type { AccountEvent } from '../../src/paper/account-event.ts';
-import type { MomentTrade } from '../../src/paper/market-moment.ts';
+import type { MomentBook, MomentTrade } from '../../src/paper/market-moment.ts';
 import { microsOf, microsText } from '../../src/paper/micros.ts';
 import { PaperAccount } from '../../src/paper/paper-account.ts';
 import { type MarketRules, PaperMarket } from '../../src/paper/paper-market.ts';
 import type { OrderTerms } from '../../src/paper/paper-order.ts';
-import { changesBetween } from '../../src/venue/level-change.ts';
 
 const END_MS = 300_000;
 const RULES: MarketRules = { latencyMs: 0, takerDelayMs: 0, queue: 'behind', fees: { rate: 0, exponent: 1 } };
@@ -31,11 +30,22 @@ function bookOf(bids: string, asks: string): OrderBook {
   };
 }
 
+function momentBook({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook, atMs: number): MomentBook {
+  const [bids, asks] = [levelsOf(bidPrices, bidSizes), levelsOf(askPrices, askSizes)];
+  const levels = (isBid: boolean) => (isBid ? bids : asks);
+  return {
+    ...{ id: atMs, atMs, recordedFor: 'up', levels, best: (isBid) => levels(isBid)[0]?.price },
+    sizeAt: (isBid, price) => levels(isBid).find((level) => level.price === price)?.size ?? 0,
+  };
+}
+
+const levelsOf = (prices: readonly number[], sizes: readonly number[]) =>
+  prices.map((price, at) => ({ price, size: sizes[at]! }));
+
 /** A market whose recording and orders a test tells one after the other. Down's book is always the mirror of up's. */
 class Story {
   readonly market: PaperMarket;
   readonly account = new PaperAccount('0xa', 1_000_000_000, 0);
-  #book: OrderBook | undefined;
   #orders = 0;
   #trades = 0;
 
@@ -50,19 +60,9 @@ class Story {
   /** `trades` as 'up sell 0.5 10': the taker's outcome and side. */
   at(atMs: number, { book, trades = [], gapTo }: { book?: OrderBook; trades?: string[]; gapTo?: number }): this {
     this.due(atMs - 1);
-    const before = this.#book;
-    const bookAt = (own: OrderBook, last: OrderBook | undefined) => ({
-      book: own,
-      changes: last === undefined ? [] : changesBetween(last, own),
-      isFirst: last === undefined,
-      id: atMs,
-      atMs,
-      recordedFor: 'up' as const,
-    });
-    const books = book && { up: bookAt(book, before), down: bookAt(mirrorOf(book), before && mirrorOf(before)) };
-    this.#book = book ?? before;
+    const books = book && { up: momentBook(book, atMs), down: momentBook(mirrorOf(book), atMs) };
     const gap = gapTo === undefined ? undefined : { fromMs: atMs, toMs: gapTo, reason: 'test' };
-    this.market.process(atMs, { atMs, trades: trades.map((text) => this.#trade(text)), books: books ?? {}, gap });
+    this.market.process(atMs, { atMs, trades: trades.map((text) => this.#trade(text)), books, gap });
     return this;
   }
 

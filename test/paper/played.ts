@@ -2,7 +2,6 @@ import { expect } from 'bun:test';
 import type { AccountEvent } from '../../src/paper/account-event.ts';
 import { PaperAccount } from '../../src/paper/paper-account.ts';
 import { PaperMarket } from '../../src/paper/paper-market.ts';
-import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { MarketFeed } from '../../src/trading/market-feed.ts';
 import { exported, linesOfNdjson } from '../export/exported.ts';
@@ -31,7 +30,7 @@ export function played(
   onEvent: (account: PaperAccount) => void = () => {},
 ): ReadonlyMap<string, PaperAccount> {
   const market = marketOf(archive, slug);
-  const feed = new MarketFeed(archive, new TickSizes(archive), market, 0);
+  const feed = new MarketFeed(archive, market, 0);
   const paper = new PaperMarket(market, rules);
   const accounts = new Map(
     Object.entries(cash).map(([address, dollars]) => [address, new PaperAccount(address, dollars, 0)]),

@@ -600,6 +600,7 @@ test('A session of the user channel sends for a few milliseconds, then others ha
   await bot.order(bot.limit(UP_ASSET, 'BUY', 0.4, 5));
   const account = venue.desk.find(bot.address)!;
   const live = account.events.find((event) => event.kind === 'live')!;
+  const restAgain = () => account.note(account.find(live.order.id)!, live.atMs, { ...live });
   const turns: (() => void)[] = [];
   let passedMs = 0;
   const monotonicMs = () => {
@@ -622,7 +623,7 @@ test('A session of the user channel sends for a few milliseconds, then others ha
   await desk.place({ apiKey: bot.credentials.apiKey, address: bot.address.toLowerCase() }, [
     orderBody(orderJson(JSON.stringify(bot.limit(UP_ASSET, 'BUY', 0.4, 5))))!,
   ]);
-  for (let i = 0; i < 30; i += 1) account.note({ ...live });
+  for (let i = 0; i < 30; i += 1) restAgain();
   let taken = 0;
   while (frames.length < 31) {
     while (turns.length === 0) await Bun.sleep(1);
@@ -631,7 +632,7 @@ test('A session of the user channel sends for a few milliseconds, then others ha
   }
   expect(taken).toBeGreaterThan(5);
   const reads = spyOn(account.events, 'slice');
-  account.note({ ...live });
+  restAgain();
   while (turns.length === 0) await Bun.sleep(1);
   turns.shift()!();
   expect(frames).toHaveLength(32);

@@ -1,9 +1,9 @@
 import type { Context, Strategy } from '../../src/client/strategy.ts';
 import { INSTANT_MAX_MS } from '../../src/domain/instant.ts';
 import type { QueueAssumption } from '../../src/paper/paper-market.ts';
-import { withResolution } from '../../src/replay/assumed-times.ts';
 import { TickSizes } from '../../src/replay/tick-sizes.ts';
 import { Lockstep, type Lockstep as Stepped } from '../../src/trading/lockstep.ts';
+import type { PaperRules } from '../../src/trading/paper-rules.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { randomsOf } from '../support/random-books.ts';
 
@@ -11,8 +11,8 @@ export interface RunOptions {
   readonly latencyMs?: number;
   readonly takerDelayMs?: number;
   readonly queue?: QueueAssumption;
-  readonly rate?: number;
   readonly cash?: number;
+  readonly fees?: PaperRules['fees'];
   readonly toMs?: number;
   readonly monotonicMs?: () => number;
   readonly onYield?: () => void;
@@ -26,8 +26,8 @@ export async function stepped(
     latencyMs = 40,
     takerDelayMs = 0,
     queue = 'behind',
-    rate = 0.07,
     cash = 1e9,
+    fees = 'venue',
     toMs = INSTANT_MAX_MS,
     monotonicMs = () => 0,
     onYield = () => undefined,
@@ -38,9 +38,9 @@ export async function stepped(
   const { database, markets } = held.archive;
   return database.read(() => {
     const [stored] = markets.coins().flatMap((coin) => markets.after(coin, { startMs: 0, conditionId: '' }) ?? []);
-    const rules = { cash, latencyMs, takerDelayMs, queue, fees: { rate, exponent: 1 } };
+    const rules = { cash, latencyMs, takerDelayMs, queue, fees };
     const ticks = new TickSizes(held.archive);
-    const input = { archive: held.archive, ticks, market: withResolution(stored!), fromMs: 0, toMs, rules };
+    const input = { archive: held.archive, ticks, market: stored!, fromMs: 0, toMs, rules };
     const lockstep = new Lockstep(input, strategy, { nowMs: 0 }, monotonicMs);
     for (const _ of lockstep.steps()) onYield();
     return lockstep;

@@ -52,7 +52,10 @@ test.each(['up', 'both', 'alternating'] as const)(
     const [market, ...rest] = records as [Record<string, unknown>, ...object[]];
     const decided = [{ ...market, winner: 'up', closed: true, active: false }, ...rest];
     const [first, second]: [string[], string[]] = [[], []];
-    const { tally, endMs } = await stepped(decided, scribe(7, first));
+    const {
+      traded: { tally },
+      endMs,
+    } = await stepped(decided, scribe(7, first));
     await stepped(decided, scribe(7, second));
     expect(second).toEqual(first);
     const { fills, pnl, fees, points, shares } = tally.totals(endMs);
@@ -79,7 +82,10 @@ test('The assumption about queues changes the fills of a recording with trades, 
   ];
   const filled = async (queue: 'behind' | 'mid' | 'front') => {
     const strategy: Strategy = { onStart: (context) => void context.buy({ outcome: 'up', price: 0.5, size: 30 }) };
-    const { tally, endMs } = await stepped(records, strategy, { queue });
+    const {
+      traded: { tally },
+      endMs,
+    } = await stepped(records, strategy, { queue });
     return decimalOf(tally.totals(endMs).shares);
   };
   // 70 shares were sold, and 100, 50 and 0 were ahead.
@@ -121,7 +127,10 @@ describe('Orders', () => {
 
   test('arrive after the latency, are told about in order, and are paid at the end', async () => {
     const told: unknown[] = [];
-    const { tally, endMs } = await stepped(
+    const {
+      traded: { tally },
+      endMs,
+    } = await stepped(
       RECORDS,
       {
         onStart: (context) => void context.buy({ outcome: 'up', price: 0.52, dollars: 26, type: 'FAK' }),
@@ -157,7 +166,10 @@ describe('Orders', () => {
       { outcome: 'up', price: 0.5, size: 10, type: 'GTD' },
       { outcome: 'sideways' as 'up', price: 0.5, size: 10 },
     ];
-    const { tally, endMs } = await stepped(RECORDS, {
+    const {
+      traded: { tally },
+      endMs,
+    } = await stepped(RECORDS, {
       onBook(context) {
         for (const order of attempts.splice(0)) {
           try {
@@ -212,7 +224,7 @@ describe('Orders', () => {
         onOrder: (_, { state }) => void seen.push(state),
         onEnd: ({ account }) => void seen.push(account.cash),
       },
-      { rate: 0 },
+      { fees: 'none' },
     );
     expect(seen).toEqual([
       ...[84_000, undefined, undefined],

@@ -31,9 +31,13 @@ const BUY: OrderTerms = {
 };
 
 /** A desk on a replay whose time passes only when a test moves it. */
-async function startDesk({ rules = {}, ...options }: Partial<ReplayOptions> & { rules?: Partial<PaperRules> } = {}) {
+async function startDesk({
+  rules = {},
+  records = RECORDS,
+  ...options
+}: Partial<ReplayOptions> & { rules?: Partial<PaperRules>; records?: readonly object[] } = {}) {
   const held = temporaryArchive();
-  await importRecords(held.archive, RECORDS);
+  await importRecords(held.archive, records);
   let passedMs = 0;
   const clocks = { monotonicMs: () => passedMs, wallMs: () => NOW_MS + passedMs };
   const replay = new Replay(held.archive, { ...EVERYTHING, ...options }, clocks);
@@ -120,7 +124,7 @@ test('A jump forwards does what playing would have done; a jump back begins with
   expect(account.events).toEqual(played.desk.account(ADDRESS).events);
   expect(story(account)).toContain('fill 20000 maker');
   const resets: unknown[] = [];
-  jumped.desk.onReset((address) => resets.push(address));
+  jumped.desk.listen({ reset: (address) => resets.push(address) });
   const sent = jumped.send(account, { id: 'b' });
   await Bun.sleep(0);
   jumped.replay.seek(START_MS + 25_099);
@@ -217,4 +221,33 @@ test('An order whose cancel is on its way gets no second one: both requests end 
   await pass(1000);
   for (const orders of await Promise.all(cancels)) expect(orders[0]!.state).toBe('cancelled');
   expect(sent).toHaveBeenCalledTimes(1);
+});
+
+test('A winner that is recorded without the time of its resolution is paid at the end of its market.', async () => {
+  const [, ...others] = RECORDS;
+  using started = await startDesk({ records: [sampleMarket({ winner: 'up', closed: true }), ...others] });
+  const { desk, send, pass } = started;
+  const account = desk.account(ADDRESS);
+  send(account, { price: 0.52 });
+  await pass(400_000);
+  expect(story(account).at(-1)).toBe('settled 300000');
+});
+
+test('A replay that ends while the taker delay holds an order waits for nothing more.', async () => {
+  using started = await startDesk({ speed: 'max', toMs: START_MS + 100, rules: { takerDelayMs: 250 } });
+  const { desk, replay, send, pass } = started;
+  const follow = replay.clock.follow.bind(replay.clock);
+  let followers = 0;
+  spyOn(replay.clock, 'follow').mockImplementation((positionMs) => {
+    const { reached, leave } = follow(positionMs);
+    followers += 1;
+    const left = () => {
+      followers -= 1;
+      leave();
+    };
+    return { reached, leave: left };
+  });
+  const sent = send(desk.account(ADDRESS), { price: 0.52 });
+  for (let i = 0; i < 4; i += 1) await pass(0);
+  expect([sent.order?.state, followers, replay.clock.state]).toEqual(['delayed', 0, 'ended']);
 });

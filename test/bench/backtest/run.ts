@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import bothSides from '../../../fixtures/strategies/both-sides.ts';
 import type { Strategy } from '../../../src/client/strategy.ts';
 import { INSTANT_MAX_MS } from '../../../src/domain/instant.ts';
-import { withResolution } from '../../../src/replay/assumed-times.ts';
 import { TickSizes } from '../../../src/replay/tick-sizes.ts';
 import { type Archive, openArchive } from '../../../src/store/archive.ts';
 import { Lockstep } from '../../../src/trading/lockstep.ts';
@@ -66,7 +65,7 @@ function round(archive: Archive, make: () => Strategy): Round {
     latencyMs: 40,
     takerDelayMs: 250,
     queue: 'behind',
-    fees: { rate: 0.07, exponent: 1 },
+    fees: 'venue',
   } as const;
   const before = process.cpuUsage();
   let [markets, records, calls] = [0, 0, 0];
@@ -80,11 +79,11 @@ function round(archive: Archive, make: () => Strategy): Round {
         strategy.onBook?.(context, outcome);
       },
     };
-    const input = { archive, ticks, market: withResolution(market), fromMs: 0, toMs: INSTANT_MAX_MS, rules };
+    const input = { archive, ticks, market, fromMs: 0, toMs: INSTANT_MAX_MS, rules };
     const lockstep = new Lockstep(input, counted, { nowMs: 0 });
     for (const _ of lockstep.steps());
     markets += 1;
-    records += lockstep.tally.records;
+    records += lockstep.traded.tally.records;
   }
   const { user, system } = process.cpuUsage(before);
   return { markets, records, calls, cpuSeconds: (user + system) / 1e6 };

@@ -1,7 +1,6 @@
 import type { InstantMs } from '../domain/instant.ts';
-import { type UpLevel, upLevel } from './level-takings.ts';
 import type { Micros } from './micros.ts';
-import type { EditableOrder, PaperAccount } from './paper-account.ts';
+import type { EditableOrder } from './paper-account.ts';
 
 /**
  * At the venue a trade is told about 21 ms after the book that it changed (70 of 71 in a capture, six of them outside 17 to 28 ms). So a
@@ -12,8 +11,6 @@ export const TRADE_DELAY_MS = 30;
 /** An order in the book's queue. */
 export class RestingOrder {
   readonly order: EditableOrder;
-  readonly account: PaperAccount;
-  readonly level: UpLevel;
   readonly sinceMs: InstantMs;
   /** The shares ahead by all records until now. */
   #queue: Micros;
@@ -22,18 +19,11 @@ export class RestingOrder {
   /** The shares of the level at the end of later milliseconds, the oldest first; each is the least so far. */
   readonly #caps: { readonly atMs: InstantMs; readonly shares: Micros }[] = [];
 
-  constructor(order: EditableOrder, account: PaperAccount, queue: Micros, sinceMs: InstantMs) {
-    const { outcome, side, price } = order.terms;
+  constructor(order: EditableOrder, queue: Micros, sinceMs: InstantMs) {
     this.order = order;
-    this.account = account;
-    this.level = upLevel(outcome, side === 'buy', price);
     this.sinceMs = sinceMs;
     this.#queue = queue;
     this.#queueOfTrades = queue;
-  }
-
-  get queue(): Micros {
-    return this.#queue;
   }
 
   /** Its level has `shares` recorded ones now: it cannot be behind more. */
@@ -58,33 +48,5 @@ export class RestingOrder {
     while (this.#caps[0] !== undefined && this.#caps[0].atMs < atMs - TRADE_DELAY_MS) {
       this.#queueOfTrades = Math.min(this.#queueOfTrades, this.#caps.shift()!.shares);
     }
-  }
-}
-
-/** The resting orders of one account on one side of Up's book: the best price first, at one price the earliest. */
-export class RestingSide {
-  readonly #isBid: boolean;
-  #orders: RestingOrder[] = [];
-
-  constructor(isBid: boolean) {
-    this.#isBid = isBid;
-  }
-
-  get orders(): readonly RestingOrder[] {
-    return this.#orders;
-  }
-
-  /** Returns true if Up's price `a` is better for this side than `b`. */
-  isBetter(a: number, b: number): boolean {
-    return this.#isBid ? a > b : a < b;
-  }
-
-  add(resting: RestingOrder): void {
-    const at = this.#orders.findIndex(({ level }) => this.isBetter(resting.level.price, level.price));
-    this.#orders.splice(at < 0 ? this.#orders.length : at, 0, resting);
-  }
-
-  remove(order: EditableOrder): void {
-    this.#orders = this.#orders.filter((resting) => resting.order !== order);
   }
 }
