@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { GasWatch as GasReader } from '../chain/gas-watch.ts';
 import type { SettingValues } from '../config.ts';
 import { DEMO_EMAIL } from '../domain/account.ts';
+import { countText } from '../domain/count-text.ts';
+import { lengthText, UNIT_MS } from '../domain/duration.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { recorderProblems } from '../domain/recorder-problems.ts';
@@ -13,12 +15,13 @@ import { ApiKeys } from '../store/api-keys.ts';
 import { Audit } from '../store/audit.ts';
 import { keySecretFault } from '../store/backup.ts';
 import { Database } from '../store/database.ts';
-import { ACCOUNTS, DATABASES } from '../store/database-file.ts';
-import { lowDisk } from '../store/disk-floor.ts';
+import { ACCOUNTS, DATABASES, type DatabaseFile, RECORDINGS } from '../store/database-file.ts';
+import { freeBytes, lowDisk } from '../store/disk-floor.ts';
 import { RESERVE_FILE } from '../store/disk-reserve.ts';
 import { KEY_SECRET_FILE, KeySecret } from '../store/key-secret.ts';
 import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '../store/last-backup.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
+import { SealedFiles } from '../store/sealed-files.ts';
 import { readSecretFile } from '../store/secret-file.ts';
 import { LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
@@ -55,6 +58,12 @@ const PRIVATE = [
   ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', '169.254.0.0/16'],
   ...['::1', 'fc00::/7', 'fe80::/10'],
 ];
+/** Markets without a winner are sealed after 7 days, all others earlier. */
+const LEFT_OPEN_MS = 10 * UNIT_MS.d!;
+/** In an archive that has no sealed market, more than this number of others is reported. */
+const LEFT_OPEN_MAX = 10_000;
+/** The growth of the archive is that of the days before those that are not sealed yet. A disk is reported that is full earlier than `ahead`. */
+const GROWTH_MS = { from: 10 * UNIT_MS.d!, to: 3 * UNIT_MS.d!, ahead: 14 * UNIT_MS.d! };
 /** Corrections of a clock in usual operation are smaller. */
 const CLOCK_SLACK_MS = 60_000;
 
@@ -79,9 +88,10 @@ export async function checkups({ problems, values }: GivenSettings, nowMs: Insta
   return [
     { check: 'settings', findings: settings.filter(isNotReportedYet) },
     { check: 'clock', findings: [...clock, ...inDirectory(() => clockFindings(data, nowMs))] },
-    { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values)) : [missing(data)] },
+    { check: 'disk', findings: isThere ? inDirectory(() => diskFindings(values, nowMs)) : [missing(data)] },
     { check: 'permissions', findings: [...shared, ...inDirectory(() => permissionFindings(data))] },
     { check: 'databases', findings: [...databases, ...inDirectory(() => walFindings(data))] },
+    { check: 'sealed markets', findings: inDirectory(() => sealedFindings(data, nowMs)) },
     { check: 'backup', findings: inDirectory(() => backupFindings(data, nowMs)) },
     { check: 'recorder', findings: inDirectory(() => recorderFindings(data, nowMs)) },
     { check: 'secrets', findings: secrets.filter(isNotReportedYet) },
@@ -127,9 +137,48 @@ function clockFindings(directory: string, nowMs: InstantMs): string[] {
   });
 }
 
-function diskFindings({ data, diskFloor }: SettingValues): string[] {
+function diskFindings({ data, diskFloor }: SettingValues, nowMs: InstantMs): string[] {
   const low = lowDisk(data, diskFloor);
-  return low === undefined ? [] : [`${low}: free some space, 'du -x -d 1 ${data}' shows what takes it`];
+  if (low !== undefined) return [`${low}: free some space, 'du -x -d 1 ${data}' shows what takes it`];
+  const keepMs = new RecorderFile(data).reading(nowMs).status?.keepMs ?? Infinity;
+  return inRecordings(data, (sealed) => {
+    const firstMs = Date.parse(sealed.firstDay() ?? '');
+    const [from, to] = [nowMs - GROWTH_MS.from, nowMs - GROWTH_MS.to].map((ms) => formatInstant(ms).slice(0, 10));
+    const perMs = sealed.bytesBetween(from!, to!) / (GROWTH_MS.from - GROWTH_MS.to);
+    // Once the recorder deletes as much as it stores, the archive no longer grows.
+    const growsMs = Math.min(GROWTH_MS.ahead, keepMs - (nowMs - firstMs));
+    const leftMs = (freeBytes(data) - diskFloor.bytes) / perMs;
+    if (Number.isNaN(growsMs) || leftMs >= growsMs) return [];
+    return [
+      `the recordings take ${((perMs * UNIT_MS.d!) / 1e6).toFixed(1)} MB a day, and the disk is full in ${lengthText(leftMs)}: free some space, or keep less with 'bookreel record --keep' or 'bookreel delete --before'`,
+    ];
+  });
+}
+
+/** Reports files of sealed markets that are missing or have another size, and markets that ended long ago and are not sealed. */
+function sealedFindings(directory: string, nowMs: InstantMs): string[] {
+  return inRecordings(directory, (sealed) => {
+    const { markets: total } = sealed.totals();
+    const broken: string[] = [];
+    for (let market = sealed.after(-1); market !== undefined; market = sealed.after(market.key)) {
+      const place = sealed.placeOf(market);
+      if (statOf(place)?.size !== market.bytes) broken.push(place);
+    }
+    const { markets, firstMs } = sealed.leftOpen(nowMs - LEFT_OPEN_MS);
+    const isSealing = total > 0 || markets > LEFT_OPEN_MAX;
+    return [
+      ...(broken.length === 0
+        ? []
+        : [
+            `missing or of another size: ${countText(broken.length, 'file')} of ${countText(total, 'sealed market')}, the first is '${broken[0]}': run 'bookreel verify', and restore a backup`,
+          ]),
+      ...(markets === 0 || !isSealing
+        ? []
+        : [
+            `not sealed 10 days after their end: ${countText(markets, 'market')}, the first since ${formatInstant(firstMs!)}; every backup copies what is not sealed: run 'systemctl enable --now bookreel-seal.timer', or 'bookreel seal', which says what prevents it`,
+          ]),
+    ];
+  });
 }
 
 /**
@@ -296,12 +345,19 @@ function demoFindings({ data, host, publicUrl, trustedProxies }: SettingValues, 
   });
 }
 
-/** Returns no findings if the file is missing, or cannot be read, which `databaseFindings` reports. */
 function inAccounts(directory: string, find: (database: Database) => string[]): string[] {
-  const path = join(directory, ACCOUNTS.name);
+  return inDatabase(directory, ACCOUNTS, find);
+}
+
+function inRecordings(directory: string, find: (sealed: SealedFiles) => string[]): string[] {
+  return inDatabase(directory, RECORDINGS, (database) => find(new SealedFiles(database, database.path)));
+}
+
+/** Returns no findings if the file is missing, or cannot be read, which `databaseFindings` reports. */
+function inDatabase(directory: string, file: DatabaseFile, find: (database: Database) => string[]): string[] {
   let findings: string[] = [];
   problemOf(() => {
-    using database = Database.openToRead(path, ACCOUNTS);
+    using database = Database.openToRead(join(directory, file.name), file);
     findings = database.read(() => find(database));
   });
   return findings;

@@ -143,16 +143,23 @@ async function deleteAudited(
   const total = sumOf(counted);
   const { markets, records, coinPrices } = total;
   const detail = { coins: counted.map(({ symbol }) => symbol).join(), markets, records, coinPrices };
-  const audit = () => {
-    using registry = openRegistry(data, { create: false });
-    const change = { registry, nowMs: terminal.clock(), operatingUser: terminal.operatingUser };
-    registry.database.write(() => record(change, 'recordings.delete', undefined, detail));
-  };
+  const audit = () => auditDeletion(terminal, data, detail);
   const [problem] = problemOf(audit);
   const deleted = await deleteCounted(terminal, archive, deletion, total);
   const [still] = problem === undefined ? [] : problemOf(audit);
   if (still !== undefined) terminal.err(`the audit has no entry of this: ${printable(still)}\n`);
   return deleted;
+}
+
+/** Adds a deletion to the audit. Throws if there is none, or it cannot be written. */
+export function auditDeletion(
+  { clock, operatingUser }: Terminal,
+  data: string,
+  detail: { readonly coins: string } & Omit<DeletionTotals, 'bytes'>,
+): void {
+  using registry = openRegistry(data, { create: false });
+  const change = { registry, nowMs: clock(), operatingUser };
+  registry.database.write(() => record(change, 'recordings.delete', undefined, detail));
 }
 
 async function deleteCounted(

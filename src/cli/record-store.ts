@@ -11,6 +11,8 @@ import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
 
 const RESTART_MS = 1000;
+/** An archive that needs longer than this for a part is behind the journal, and catches up first. */
+const BUSY_MS = 1500;
 /** A line with a gap that the recorder wrote, and has counted. */
 const GAP_LINE = /^\{"receivedAt":\d+,"gap":/;
 
@@ -39,22 +41,41 @@ export function importLines(archive: Archive, clock: () => number): ImportLines 
   };
 }
 
+/** The work of the process that stores. */
+export interface StoringWork {
+  readonly store: StoreJournal;
+  /** Called between two parts, if there is time. */
+  readonly rest: () => void;
+  /** What `rest` has to say since the last call. */
+  readonly takeNotes: () => readonly string[];
+}
+
+/** The process that stores answers with its counts and notes, or with the reason why it did not. */
+type StoreAnswer = (StoredCounts | { readonly error: string }) & { readonly notes: readonly string[] };
+
 /**
  * Answers each line of `input`, a position as JSON, with a line of JSON: the counts of what was stored up to it, or `error`. Returns when
  * the input ends.
  */
 export async function storeForParent(
   input: Readable,
-  store: StoreJournal,
+  { store, rest, takeNotes }: StoringWork,
   print: (line: string) => void,
 ): Promise<void> {
+  const answer = (counts: StoredCounts | { readonly error: string }) => {
+    print(JSON.stringify({ ...counts, notes: takeNotes() } satisfies StoreAnswer));
+  };
   for await (const line of createInterface({ input })) {
+    const startMs = performance.now();
+    let hasTime = false;
     try {
       const { isLast, ...until } = parsedJson(line) as JournalPosition & { readonly isLast: boolean };
-      print(JSON.stringify(await store(until, isLast)));
+      answer(await store(until, isLast));
+      hasTime = !isLast && performance.now() - startMs < BUSY_MS;
     } catch (error) {
-      print(JSON.stringify({ error: error instanceof Error ? error.message : String(error) }));
+      answer({ error: error instanceof Error ? error.message : String(error) });
     }
+    if (hasTime) rest();
   }
 }
 
@@ -63,15 +84,18 @@ export async function storeForParent(
  * process is started again with the next part if it has ended.
  */
 export class StoringProcess implements Disposable {
-  readonly #data: string;
+  readonly #args: readonly string[];
+  readonly #note: (line: string) => void;
   #child: ReturnType<typeof spawned> | undefined;
 
-  constructor(data: string) {
-    this.#data = data;
+  /** `args`: the arguments of `record store`. */
+  constructor(args: readonly string[], note: (line: string) => void) {
+    this.#args = args;
+    this.#note = note;
   }
 
   readonly store: StoreJournal = async (until, isLast) => {
-    this.#child ??= spawned(this.#data);
+    this.#child ??= spawned(this.#args);
     const child = this.#child;
     try {
       child.process.stdin.write(`${JSON.stringify({ ...until, isLast })}\n`);
@@ -79,7 +103,8 @@ export class StoringProcess implements Disposable {
       const { value, done } = await child.lines.next();
       if (done === true) throw new Error('the process that stores has ended');
       // The other side is `storeForParent`, of the same executable.
-      const answer = JSON.parse(value) as StoredCounts | { readonly error: string };
+      const answer = JSON.parse(value) as StoreAnswer;
+      for (const note of answer.notes) this.#note(note);
       if ('error' in answer) throw new Error(answer.error);
       return answer;
     } catch (error) {
@@ -97,10 +122,10 @@ export class StoringProcess implements Disposable {
   }
 }
 
-function spawned(data: string) {
+function spawned(args: readonly string[]) {
   // The executable is its own main file; from sources Bun runs it.
   const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
-  const process_ = Bun.spawn([process.execPath, ...program, 'record', 'store', '--data', data], {
+  const process_ = Bun.spawn([process.execPath, ...program, 'record', 'store', ...args], {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'inherit',

@@ -2,8 +2,9 @@ import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commande
 import { addSettings, integerFrom } from '../config.ts';
 import { COIN_ALIASES, refuseUnknownCoins } from '../domain/coin.ts';
 import { countText } from '../domain/count-text.ts';
-import { parseDuration } from '../domain/duration.ts';
+import { parseDuration, UNIT_MS } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { TIMEFRAMES } from '../domain/timeframe.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { JournalFollower } from '../recorder/journal-follower.ts';
@@ -12,16 +13,19 @@ import { AnchoredClock } from '../recorder/recorder-clock.ts';
 import { askByFetch, connectWebSocket } from '../recorder/web-connection.ts';
 import type { Archive } from '../store/archive.ts';
 import { isSystemError, systemSentence } from '../store/database-errors.ts';
-import { freeBytes } from '../store/disk-floor.ts';
+import { freeBytes, lowDisk } from '../store/disk-floor.ts';
 import { RecorderFile, writeRecorderStatus } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
+import { Upkeep } from '../store/upkeep.ts';
 import { windowOfSlug } from '../venue/slug.ts';
+import { auditDeletion } from './delete.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { coins, timeframes } from './export.ts';
 import { examples, type OptionsOf, programCommand, refuseOtherVerbs } from './program-command.ts';
 import { recordStatusCommand } from './record-status.ts';
 import { importLines, StoringProcess, storeForParent } from './record-store.ts';
 import { openLog } from './service-log.ts';
+import { problemOf } from './start-checks.ts';
 import { onStopSignals, stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 import { withArchive } from './with-archive.ts';
@@ -36,6 +40,7 @@ const VENUE = {
 const STATUS_MS = 1000;
 const RETAIN_LOOK_MS = 60_000;
 const SOCKETS_MAX = 8;
+const SEAL_MS = 2 * UNIT_MS.d!;
 
 type RecordOptions = OptionsOf<typeof declared>;
 
@@ -67,6 +72,12 @@ function declared() {
         .default('keep')
         .argParser(rawOf),
     )
+    .addOption(
+      new Option('--seal <age>', 'seal markets that ended this long ago, or off')
+        .default(SEAL_MS, '2d')
+        .argParser(ageOrOff),
+    )
+    .option('--keep <age>', 'delete markets of all coins that are older, like 90d', ageOfDays)
     .option('--sockets <number>', 'sockets that bring each asset', integerFrom(1, SOCKETS_MAX), 2)
     .option('--url <base>', "the venue's address", baseOf, VENUE.rest)
     .option('--gamma-url <base>', "Gamma's address", baseOf, VENUE.gamma);
@@ -81,12 +92,15 @@ the archive is made. Where messages are missing it writes a gap. Servers and
 imports may use the same data meanwhile; 'bookreel record status' says how it
 goes. SIGTERM or SIGINT stops it, and loses nothing that had arrived.
 
+It seals markets as 'bookreel seal' does. --keep deletes markets of all coins,
+imported ones too, a day (UTC) at a time, as 'bookreel delete --before' does.
+
 --once ends with 0 if the window was recorded without gaps, else with 1. See
 'bookreel manual recording'.
 
 Examples:
   $ bookreel ${words}
-  $ bookreel ${words} --coin btc,eth --tf 5m,15m --raw 7d
+  $ bookreel ${words} --coin btc,eth --tf 5m,15m --raw 7d --keep 90d
   $ bookreel ${words} --once btc-updown-5m-1776323400`;
 }
 
@@ -96,13 +110,19 @@ function startCommand(terminal: Terminal): CommandUnknownOpts {
   });
 }
 
-/** Stores the journal for the recorder that started this process. */
-function storeCommand(terminal: Terminal): CommandUnknownOpts {
-  const command = programCommand('store')
+function declaredStore() {
+  return addSettings(programCommand('store'), 'diskFloor')
     .description('store the journal; for the recorder only')
+    .option('--seal <age>', 'see record start', durationOf)
+    .option('--keep <age>', 'see record start', durationOf)
     .addHelpText('after', examples('record store'));
-  return command.action(async () => {
-    const { data } = command.optsWithGlobals();
+}
+
+/** Stores the journal for the recorder that started this process, and keeps the archive in order. */
+function storeCommand(terminal: Terminal): CommandUnknownOpts {
+  return declaredStore().action(async (_, command) => {
+    const options = command.optsWithGlobals();
+    const { data } = options;
     // A terminal's Ctrl-C reaches this process too: it ends with its input.
     onStopSignals(
       () => undefined,
@@ -110,12 +130,40 @@ function storeCommand(terminal: Terminal): CommandUnknownOpts {
     );
     await withArchive(terminal, { data }, { create: true }, async (archive) => {
       const follower = new JournalFollower(data, importLines(archive, terminal.clock));
+      const notes: string[] = [];
+      using upkeep = upkeepOf(terminal, options, archive, (line) => void notes.push(line));
       await storeForParent(
         process.stdin,
-        (until, isLast) => follower.store(until, isLast),
+        {
+          store: (until, isLast) => follower.store(until, isLast),
+          rest: () => upkeep.turn(),
+          takeNotes: () => notes.splice(0),
+        },
         (line) => terminal.out(`${line}\n`),
       );
     });
+  });
+}
+
+function upkeepOf(
+  terminal: Terminal,
+  { data, seal, keep, diskFloor }: OptionsOf<typeof declaredStore>,
+  archive: Archive,
+  warn: (line: string) => void,
+): Upkeep {
+  return new Upkeep(archive, {
+    sealMs: seal,
+    keepMs: keep,
+    clock: terminal.clock,
+    hasRoom: () => lowDisk(data, diskFloor) === undefined,
+    onDeleted: ({ markets, records, coinPrices }, beforeMs) => {
+      const coins = archive.database.read(() => archive.recordedCoins.symbols()).join();
+      const [problem] = problemOf(() => auditDeletion(terminal, data, { coins, markets, records, coinPrices }));
+      const day = formatInstant(beforeMs).slice(0, 10);
+      const unaudited = problem === undefined ? '' : `; the audit has no entry of this: ${problem}`;
+      warn(`deleted ${countText(markets, 'market')} that ended before ${day}, as --keep says${unaudited}`);
+    },
+    warn,
   });
 }
 
@@ -136,7 +184,7 @@ async function record(terminal: Terminal, options: RecordOptions): Promise<void>
   await withArchive(terminal, options, { create: true }, () => undefined);
   const lock = ServeLock.take(data, 'record');
   await using log = openLog(terminal, options.logLevel);
-  using storing = new StoringProcess(data);
+  using storing = new StoringProcess(storeArguments(options), log.warn);
   const stopped = stopSignals().first;
   let outcome: Outcome;
   do outcome = await recordOnce(terminal, options, { log, storing, stopped });
@@ -178,6 +226,7 @@ async function recordOnce(
     afterMs: options.after,
     once: options.once?.toLowerCase(),
     sockets: options.sockets,
+    keepMs: options.keep,
     disk: () => ({ freeBytes: freeBytes(data), floorBytes: options.diskFloor.bytes }),
     before: beforeOf(data, terminal.clock()),
   });
@@ -198,6 +247,19 @@ async function recordOnce(
   for (const timer of timers) clearInterval(timer);
   write();
   return { ended, problem: recorder.status().problem, isStored };
+}
+
+/** `--once` leaves the archive as it is but for its window. */
+function storeArguments({ data, seal, keep, diskFloor, once }: RecordOptions): string[] {
+  const ages = { seal: seal === 'off' ? undefined : seal, keep };
+  const given = Object.entries(once === undefined ? ages : {}).filter(([, ms]) => ms !== undefined);
+  return [
+    '--data',
+    data,
+    '--disk-floor',
+    diskFloor.text,
+    ...given.flatMap(([name, ms]) => [`--${name}`, `${Math.ceil(ms! / 1000)}s`]),
+  ];
 }
 
 /** Does work on a file that recording does not depend on. An error of the system is logged. */
@@ -246,6 +308,16 @@ function refuseGaps({ err }: Terminal, archive: Archive, slug: string): void {
 function durationOf(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('It must be a duration like 90s, 15m or 2h.');
+  return ms;
+}
+
+function ageOrOff(text: string): 'off' | number {
+  return text === 'off' ? text : durationOf(text);
+}
+
+function ageOfDays(text: string): number {
+  const ms = parseDuration(text) ?? 0;
+  if (ms < UNIT_MS.d!) throw new InvalidArgumentError('It must be an age of a day or more, like 90d.');
   return ms;
 }
 

@@ -52,7 +52,7 @@ async function seal(terminal: Terminal, options: SealOptions, archive: Archive):
   const show = progressOn(terminal);
   const nowMs = terminal.clock();
   // First: what an earlier run has left may be what fills the disk.
-  const swept = sealing.sweep(nowMs);
+  const swept = [...sealing.sweep(nowMs)].reduce((sum, files) => sum + files, 0);
   let done: SealedTotals = { markets: 0, bytes: 0, failures: [] };
   let startedMs = performance.now();
   for (const totals of sealing.run(nowMs - options.before, nowMs)) {

@@ -4,6 +4,7 @@ import { Histogram } from '../http/metrics/histogram.ts';
 import { type Metric, Metrics, metric, type Sample } from '../http/metrics/metrics.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
+import { archiveSizes } from '../store/archive-sizes.ts';
 import { sqliteVersion } from '../store/database.ts';
 import { readLastBackup } from '../store/last-backup.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
@@ -70,6 +71,7 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
         const value = read(coin);
         return value === undefined ? [] : [{ labels: { coin: coin.symbol }, value }];
       });
+  const sizes = () => archive.database.readShared(() => archiveSizes(archive));
   const data = dirname(archive.database.path);
   const disk = () => statfsSync(data);
   const lastBackup = () => readLastBackup(data);
@@ -91,9 +93,9 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
     metric('gauge', 'bookreel_database_wal_bytes', 'Size of the write-ahead log of a database.', () =>
       databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(`${path}-wal`) })),
     ),
-    metric('gauge', 'bookreel_sealed_bytes', 'Size of the files of sealed markets.', () =>
-      archive.database.readShared(() => archive.sealed.totals().bytes),
-    ),
+    metric('gauge', 'bookreel_sealed_bytes', 'Size of the files of sealed markets.', () => sizes().sealed.bytes),
+    metric('gauge', 'bookreel_sealed_markets', 'Markets in files of their own.', () => sizes().sealed.markets),
+    metric('gauge', 'bookreel_open_markets', 'Markets in bookreel.db.', () => sizes().open.markets),
     metric('gauge', 'bookreel_disk_size_bytes', 'Size of the file system of the data directory.', () => {
       const { blocks, bsize } = disk();
       return blocks * bsize;

@@ -1,9 +1,9 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { countText } from '../domain/count-text.ts';
 import { coinResource, type RecordedCoin } from '../domain/recorded-coin.ts';
 import type { Archive } from '../store/archive.ts';
+import { archiveSizes, databaseBytes } from '../store/archive-sizes.ts';
 import { ACCOUNTS, ACTIVITY, RECORDINGS } from '../store/database-file.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
 import { ServeLock } from '../store/serve-lock.ts';
@@ -54,16 +54,16 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   const running = ServeLock.isTaken(data);
   const recorder = new RecorderFile(data).reading(terminal.clock());
   const bytes = {
-    recordings: bytesOf(join(data, RECORDINGS.name)),
-    accounts: bytesOf(join(data, ACCOUNTS.name)),
-    activity: bytesOf(join(data, ACTIVITY.name)),
+    recordings: databaseBytes(join(data, RECORDINGS.name)),
+    accounts: databaseBytes(join(data, ACCOUNTS.name)),
+    activity: databaseBytes(join(data, ACTIVITY.name)),
   };
-  const { coins, records, sealed } = archive.database.readShared(() => {
+  const { coins, records, open, sealed } = archive.database.readShared(() => {
     const gaps = archive.gaps.countByCoin();
     return {
       coins: archive.recordedCoins.all().map((coin) => ({ ...coin, gaps: gaps.get(coin.symbol) ?? 0 })),
       records: options.records === true ? archive.recordCounts() : undefined,
-      sealed: archive.sealed.totals(),
+      ...archiveSizes(archive),
     };
   });
   if (options.json === true) {
@@ -74,6 +74,7 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
         server: { running },
         recorder: recorder.state,
         bytes,
+        open,
         sealed,
         coins: documents,
         ...(records && { records }),
@@ -82,7 +83,10 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
     return;
   }
   const sizes = Object.entries(bytes).map(([name, count]) => `${megabytes(count)} of ${name}`);
-  if (sealed.markets > 0) sizes.push(`${megabytes(sealed.bytes)} in ${countText(sealed.markets, 'sealed market')}`);
+  if (sealed.markets > 0) {
+    sizes[0] += ` with ${countText(open.markets, 'open market')}`;
+    sizes.push(`${megabytes(sealed.bytes)} in ${countText(sealed.markets, 'sealed market')}`);
+  }
   terminal.out(
     `'${printable(data)}': ${sizes.join(', ')}; ${running ? 'a server is running' : 'no server is running'}\n`,
   );
@@ -93,10 +97,4 @@ function print(terminal: Terminal, options: StatusOptions, archive: Archive): vo
   const counts = [countText(snapshots, 'snapshot'), countText(quotes, 'quote'), countText(prices, 'price')];
   const ofLastTrade = `${countText(lastTradePrices, 'price')} of the last trade`;
   terminal.out(`${counts.join(', ')}, ${ofLastTrade}, ${countText(coinPrices, 'reference price')}\n`);
-}
-
-/** The size of a database with its write-ahead log; 0 without it. */
-function bytesOf(path: string): number {
-  const sizes = [path, `${path}-wal`].map((each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0);
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -126,6 +126,8 @@ export const RecorderStatus = Type.Object({
   }),
   /** Median of arrival minus the venue's time of the last 1000 messages about books, in ms; and the steps of the wall clock since the start. */
   clock: Type.Object({ offsetMs: orNull(Type.Number()), steps: Count }),
+  /** Older markets are deleted; null: none are. */
+  keepMs: orNull(Count),
   /** Null if the disk's free space cannot be read. */
   disk: Type.Object({ freeBytes: orNull(Count), floorBytes: Count }),
   /** A problem that stops the recording, as a sentence; null without one. */

@@ -19,7 +19,8 @@ put() { # put MODE FILE TARGET
   install -D -m "$1" "$2" "$tree/$3"
 }
 put 755 "$executable" usr/bin/bookreel
-for unit in bookreel.service bookreel-recorder.service bookreel-backup.service bookreel-backup-failed.service bookreel-backup.timer; do
+for unit in bookreel.service bookreel-recorder.service bookreel-backup.service bookreel-backup-failed.service bookreel-backup.timer \
+  bookreel-seal.service bookreel-seal.timer; do
   put 644 "$here/$unit" "usr/lib/systemd/system/$unit"
 done
 put 644 "$here/bookreel.toml" etc/bookreel/bookreel.toml

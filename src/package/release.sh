@@ -31,7 +31,8 @@ while read -r name target runtime arch; do
   tree=$work/bookreel-$version-linux-$name
   mkdir -p "$tree/completion"
   cp "$executable" "$root/LICENSE" "$root/CHANGELOG.md" "$work/bookreel.1" "$work/licenses.txt" "$here/bookreel.service" \
-    "$here/bookreel-recorder.service" "$here/bookreel-backup.service" "$here/bookreel-backup-failed.service" "$here/bookreel-backup.timer" "$here/bookreel.toml" \
+    "$here/bookreel-recorder.service" "$here/bookreel-backup.service" "$here/bookreel-backup-failed.service" "$here/bookreel-backup.timer" \
+    "$here/bookreel-seal.service" "$here/bookreel-seal.timer" "$here/bookreel.toml" \
     "$root/src/monitoring/alerts.yml" "$root/src/monitoring/dashboard.json" "$tree"
   cp "$work/share/bash-completion/completions/bookreel" "$tree/completion/bookreel.bash"
   cp "$work/share/zsh/vendor-completions/_bookreel" "$work/share/fish/vendor_completions.d/bookreel.fish" "$tree/completion"

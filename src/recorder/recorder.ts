@@ -92,6 +92,8 @@ export interface RecorderOptions {
   readonly ask: Ask;
   readonly store: StoreJournal;
   readonly log: { info(line: string): void; warn(line: string): void };
+  /** For the status: older markets are deleted. */
+  readonly keepMs?: number | undefined;
   /** The free bytes of the disk, and how many of them the recorder leaves. */
   readonly disk: () => { readonly freeBytes: number | null; readonly floorBytes: number };
   /** The state that the recorder before this one wrote last. */
@@ -255,6 +257,7 @@ export class Recorder {
         offsetMs: this.#offsets.length === 0 ? null : medianOf([...this.#offsets].sort((a, b) => a - b)),
         steps: this.#clock.steps ?? 0,
       },
+      keepMs: this.#options.keepMs ?? null,
       disk: this.#options.disk(),
       problem: this.#problem,
     };

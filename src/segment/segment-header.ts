@@ -105,8 +105,8 @@ function delayOf({ timestampMs, receivedMs }: Received): number | undefined {
   return receivedMs === undefined ? undefined : receivedMs - timestampMs;
 }
 
-/** `stepTo(i)` is the step to record i, 1 … count-1. */
-function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo: (i: number) => number): void {
+/** Writes steps as described above. `stepTo(i)` is the step to record i, 1 … count-1. */
+export function writeSteps(writer: VarintWriter, count: number, signed: boolean, stepTo: (i: number) => number): void {
   let before = Number.NaN;
   for (let i = 1; i < count; ) {
     const step = stepTo(i);
@@ -215,7 +215,7 @@ export function arrivalAt(arrivals: Float64Array | undefined, index: number): In
   return receivedMs === undefined || Number.isNaN(receivedMs) ? undefined : receivedMs;
 }
 
-function readColumn(reader: VarintReader, column: Float64Array, signed: boolean): void {
+export function readColumn(reader: VarintReader, column: Float64Array, signed: boolean): void {
   const { bytes } = reader;
   const count = column.length;
   let value = reader.unsigned();

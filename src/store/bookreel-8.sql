@@ -108,4 +108,5 @@ CREATE TABLE sealed_series (
 ) STRICT;
 
 CREATE UNIQUE INDEX sealed_markets_by_path ON sealed_markets (path);
+CREATE INDEX sealed_markets_by_size ON sealed_markets (bytes);
 CREATE INDEX sealed_series_by_market ON sealed_series (market_key);

@@ -6,7 +6,8 @@ CREATE TABLE sealed (
   seal TEXT NOT NULL
 ) STRICT;
 
--- As in bookreel.db, with the same series.
+-- As in bookreel.db, with the same series. The payloads of books that mirror those of the other outcome are written shorter
+-- (segment/mirror-segment.ts); the digest is that of the payload in bookreel.db.
 CREATE TABLE segments (
   segment_id INTEGER PRIMARY KEY,
   series_id INTEGER NOT NULL,
@@ -21,4 +22,4 @@ CREATE TABLE segments (
 
 CREATE UNIQUE INDEX segments_by_position ON segments (series_id, last_ms, last_id);
 PRAGMA application_id = 1651208819;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;

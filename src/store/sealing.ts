@@ -5,34 +5,50 @@ import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { formatInstant } from '../domain/instant.ts';
+import { OUTCOMES } from '../domain/outcome.ts';
 import type { Archive } from './archive.ts';
-import { PAGE_BYTES } from './database-connection.ts';
 import { explained, isDamageError } from './database-errors.ts';
 import { DELETE_MARKET_SEGMENTS } from './deletion.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import type { StoredMarket } from './markets.ts';
+import { Mirrors } from './mirrors.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
 import sealedSchema from './sealed.sql' with { type: 'text' };
 import { BOOKS } from './sealed-files.ts';
-import { SegmentQueries } from './segment-queries.ts';
+import { SegmentQueries, type SegmentRow } from './segment-queries.ts';
+import type { MarketSeries } from './series.ts';
 
 /** A market that ended this long ago is sealed even if no recording states its winner. */
 const UNSETTLED_MS = 7 * 86_400_000;
 /** A file that the catalog no longer names is kept for this long: a view of an earlier state may open it. */
 const GRACE_MS = 60 * 60_000;
 const SEAL_BYTES = 8;
+/** Two full segments fit a page, and small files have less room that they do not use than with larger pages. */
+const SEALED_PAGE_BYTES = 4096;
 /** The name of a file that `seal` writes, or has left as a draft. */
 const OURS = /^0x[0-9a-f]+-[0-9a-f]{16}\.db(?:\.partial-[0-9a-f]+)?$/;
 
-/** ?1: keys after this one; ?2: ended by; ?3: ended by, though without a winner; */
-export const NEXT_TO_SEAL = `SELECT market_key AS key FROM markets NOT INDEXED
-  WHERE market_key > ?1 AND end_ms <= ?2 AND (winner IS NOT NULL OR end_ms <= ?3)
+/** Markets are looked at in steps of this many keys: a step of an archive that is all sealed takes 2 ms. */
+const KEYS_PER_STEP = 1000;
+const LAST_KEY = 'SELECT MAX(market_key) AS last FROM markets';
+/** ?1: keys after this one; ?2: and up to this one. */
+export const UNSEALED_MARKETS = `SELECT market_key AS key, slug, end_ms AS endMs, winner, revision FROM markets NOT INDEXED
+  WHERE market_key > ?1 AND market_key <= ?2
     AND NOT EXISTS (SELECT 1 FROM sealed_markets WHERE sealed_markets.market_key = markets.market_key)
     AND EXISTS (SELECT 1 FROM series JOIN segments USING (series_id) WHERE series.market_key = markets.market_key)
-  ORDER BY market_key LIMIT 1`;
-export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId FROM series WHERE market_key = ?';
+  ORDER BY market_key`;
+export const SERIES_OF_MARKET = 'SELECT series_id AS seriesId, outcome, kind FROM series WHERE market_key = ?';
 export const IS_NAMED = 'SELECT 1 AS known FROM sealed_markets WHERE path = ?';
+
+/** A market that has records, and is not sealed. */
+export interface OpenMarket {
+  readonly key: number;
+  readonly slug: string;
+  readonly endMs: InstantMs;
+  readonly winner: string | null;
+  readonly revision: number;
+}
 
 /** The records of one series in the file of a sealed market. */
 interface SeriesTotal {
@@ -66,8 +82,9 @@ export class Sealing {
     this.#archive = archive;
     this.#folder = join(dirname(database.path), BOOKS);
     this.#sql = {
-      next: database.query<{ key: number }, [number, number, number]>(NEXT_TO_SEAL),
-      series: database.query<{ seriesId: number }, [number]>(SERIES_OF_MARKET),
+      lastKey: database.query<{ last: number | null }, []>(LAST_KEY),
+      open: database.query<OpenMarket, [number, number]>(UNSEALED_MARKETS),
+      series: database.query<MarketSeries, [number]>(SERIES_OF_MARKET),
       add: database.query<never, [number, string, string, number, Uint8Array]>(
         'INSERT INTO sealed_markets (market_key, path, seal, bytes, digest) VALUES (?, ?, ?, ?, ?)',
       ),
@@ -80,38 +97,45 @@ export class Sealing {
     };
   }
 
-  /**
-   * Seals the markets that ended by `beforeMs` and have a winner; those without one if they ended seven days before `nowMs`. After each one
-   * it yields the totals so far. Others may read and write meanwhile; a market that changes while its file is written stays as it is.
-   */
-  *run(beforeMs: InstantMs, nowMs: InstantMs): Generator<SealedTotals> {
-    const { database, markets } = this.#archive;
-    let totals: SealedTotals = { markets: 0, bytes: 0, failures: [] };
-    for (let key = -1; ; ) {
-      const next = database.read(() => {
-        const found = this.#sql.next.get(key, beforeMs, Math.min(beforeMs, nowMs - UNSETTLED_MS));
-        return found === null ? undefined : markets.byKey(found.key);
-      });
-      if (next === undefined) return;
-      key = next.key;
-      try {
-        const bytes = this.seal(next);
-        if (bytes === undefined) continue;
-        totals = { ...totals, markets: totals.markets + 1, bytes: totals.bytes + bytes };
-      } catch (error) {
-        if (!(error instanceof DomainError) || !isDamageError(error)) throw error;
-        totals = { ...totals, failures: [...totals.failures, `${next.slug}: ${error.message}`] };
-      }
-      yield totals;
+  /** The markets after a key that are not sealed, ascending; a step may have none. */
+  *open(after = -1): Generator<readonly OpenMarket[]> {
+    const { database } = this.#archive;
+    const last = database.read(() => this.#sql.lastKey.get()!.last ?? -1);
+    for (let from = after; from < last; from += KEYS_PER_STEP) {
+      yield database.read(() => this.#sql.open.all(from, from + KEYS_PER_STEP));
     }
   }
 
-  /** Seals a market. Returns the bytes of its file; undefined if it changed meanwhile, has no records, or is sealed already. */
-  seal({ key }: Pick<StoredMarket, 'key'>): number | undefined {
+  /**
+   * Seals the markets that ended by `beforeMs` and are settled. After each one it yields the totals so far. Others may read and write
+   * meanwhile; a market that changes while its file is written stays as it is.
+   */
+  *run(beforeMs: InstantMs, nowMs: InstantMs): Generator<SealedTotals> {
+    let totals: SealedTotals = { markets: 0, bytes: 0, failures: [] };
+    for (const markets of this.open()) {
+      for (const market of markets) {
+        if (!isOver(market, beforeMs, nowMs)) continue;
+        try {
+          const bytes = this.seal(market);
+          if (bytes === undefined) continue;
+          totals = { ...totals, markets: totals.markets + 1, bytes: totals.bytes + bytes };
+        } catch (error) {
+          totals = { ...totals, failures: [...totals.failures, failureOf(market, error)] };
+        }
+        yield totals;
+      }
+    }
+  }
+
+  /**
+   * Seals a market if it has this revision. Returns the bytes of its file; undefined if it has changed, has no records, or is sealed
+   * already. Throws 'unavailable' if it cannot be read or written.
+   */
+  seal({ key, revision }: Pick<OpenMarket, 'key' | 'revision'>): number | undefined {
     const seal = randomBytes(SEAL_BYTES).toString('hex');
     const { database, markets } = this.#archive;
     const market = database.read(() => markets.byKey(key));
-    if (market === undefined) return undefined;
+    if (market?.revision !== revision) return undefined;
     const path = `${formatInstant(market.startMs).slice(0, 10)}/${market.conditionId}-${seal}.db`;
     const place = join(this.#folder, path);
     const draft = draftOf(place);
@@ -125,7 +149,7 @@ export class Sealing {
         flush(dirname(place));
         const isSealed = database.write(() => {
           const present = markets.byKey(key);
-          if (present?.revision !== market.revision || this.#archive.sealed.byKey(key) !== undefined) return false;
+          if (present?.revision !== revision || this.#archive.sealed.byKey(key) !== undefined) return false;
           this.#sql.add.run(key, path, seal, bytes, Buffer.from(sha256, 'hex'));
           for (const { seriesId, firstMs, lastMs, segments, records, bytes: payload } of series) {
             this.#sql.addSeries.run(seriesId, key, firstMs, lastMs, segments, records, payload);
@@ -143,30 +167,36 @@ export class Sealing {
     }
   }
 
-  /** Deletes files that the catalog no longer names, and what a killed `seal` has left. Returns their number. */
-  sweep(nowMs: InstantMs): number {
-    let swept = 0;
-    if (!existsSync(this.#folder)) return swept;
-    for (const day of readdirSync(this.#folder, { withFileTypes: true })) {
-      if (!day.isDirectory()) continue;
-      const folder = join(this.#folder, day.name);
+  /** Deletes files that the catalog no longer names, and what a killed `seal` has left. Yields their number after each folder. */
+  *sweep(nowMs: InstantMs): Generator<number> {
+    if (!existsSync(this.#folder)) return;
+    const entries = explained(this.#folder, () => readdirSync(this.#folder, { withFileTypes: true }));
+    for (const day of entries) if (day.isDirectory()) yield this.#sweepDay(day.name, nowMs);
+  }
+
+  #sweepDay(day: string, nowMs: InstantMs): number {
+    const folder = join(this.#folder, day);
+    return explained(folder, () => {
+      let swept = 0;
       for (const name of readdirSync(folder)) {
         const place = join(folder, name);
-        if (!OURS.test(name) || nowMs - statSync(place).mtimeMs < GRACE_MS) continue;
-        if (this.#archive.database.read(() => this.#sql.isNamed.get(`${day.name}/${name}`)) !== null) continue;
+        // Another command may have deleted it.
+        const changedMs = statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
+        if (!OURS.test(name) || nowMs - changedMs < GRACE_MS) continue;
+        if (this.#archive.database.read(() => this.#sql.isNamed.get(`${day}/${name}`)) !== null) continue;
         discard(place);
         swept += 1;
       }
       removeIfEmpty(folder);
-    }
-    return swept;
+      return swept;
+    });
   }
 
   /** Writes the file, which is on disk when this returns, and returns what it has. */
   #write(draft: string, { key, conditionId, revision }: StoredMarket, seal: string): SeriesTotal[] {
     const { database, markets } = this.#archive;
     using file = new Sqlite(draft, { create: true, readwrite: true, strict: true });
-    file.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+    file.run(`PRAGMA page_size = ${SEALED_PAGE_BYTES}`);
     // Nobody uses the file before it is complete.
     file.run('PRAGMA journal_mode = OFF');
     file.run('PRAGMA synchronous = OFF');
@@ -178,7 +208,14 @@ export class Sealing {
           .query<never, [string, string]>('INSERT INTO sealed (condition_id, seal) VALUES (?, ?)')
           .run(conditionId, seal);
         const [from, to] = [new SegmentQueries(database), new SegmentQueries(queriesOf(file))];
-        return this.#sql.series.all(key).flatMap(({ seriesId }) => copySeries(seriesId, from, to));
+        const mirrors = new Mirrors(queriesOf(file));
+        const series = this.#sql.series.all(key);
+        const [up, down] = OUTCOMES.map((of) => series.find(({ outcome, kind }) => outcome === of && kind === 'book'));
+        const stored = (row: SegmentRow) =>
+          up !== undefined && row.seriesId === down?.seriesId ? mirrors.shortest(row, up.seriesId) : row.payload;
+        // What books of down may mirror comes first.
+        const ordered = up === undefined ? series : [up, ...series.filter((one) => one !== up)];
+        return ordered.flatMap(({ seriesId }) => copySeries(seriesId, from, to, stored));
       });
       return copy();
     });
@@ -197,11 +234,27 @@ export class Sealing {
   }
 }
 
-/** Copies the segments of a series; nothing for a series without any. */
-function copySeries(seriesId: number, from: SegmentQueries, to: SegmentQueries): SeriesTotal[] {
+/** Returns true if a market ended by `beforeMs` and has a winner; without one if it ended seven days before `nowMs` too. */
+export function isOver({ endMs, winner }: OpenMarket, beforeMs: InstantMs, nowMs: InstantMs): boolean {
+  return endMs <= beforeMs && (winner !== null || endMs <= nowMs - UNSETTLED_MS);
+}
+
+/** One line about a market that is damaged, and stays as it is. Throws all other errors. */
+export function failureOf({ slug }: OpenMarket, error: unknown): string {
+  if (error instanceof DomainError && isDamageError(error)) return `${slug}: ${error.message}`;
+  throw error;
+}
+
+/** Copies the segments of a series; nothing for a series without any. `stored`: the payload to store of each. */
+function copySeries(
+  seriesId: number,
+  from: SegmentQueries,
+  to: SegmentQueries,
+  stored: (row: SegmentRow) => Uint8Array,
+): SeriesTotal[] {
   const total = { seriesId, firstMs: Infinity, lastMs: 0, segments: 0, records: 0, bytes: 0 };
   for (const row of from.all(seriesId)) {
-    to.insert(row);
+    to.insert({ ...row, payload: stored(row) });
     total.firstMs = Math.min(total.firstMs, row.firstMs);
     total.lastMs = row.lastMs;
     total.segments += 1;

@@ -5,8 +5,10 @@ import { comparePositions, type Position } from '../domain/page.ts';
 import { arrivalsIn, type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
+import { Mirrors } from './mirrors.ts';
 import type { Queries } from './queries.ts';
 import type { SealedFiles } from './sealed-files.ts';
+import { isIntact, type StoredPayload } from './segment-queries.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
 
@@ -116,7 +118,9 @@ export class SegmentAudit {
   *segments(seriesId: number): Generator<AuditedSegment> {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
-    const statements = segmentStatements(this.#sealed?.queriesOf(seriesId) ?? this.#database);
+    const sealed = this.#sealed?.queriesOf(seriesId);
+    const mirrors = sealed === undefined ? undefined : new Mirrors(sealed);
+    const statements = segmentStatements(sealed ?? this.#database);
     for (;;) {
       const rows = statements.positions.all(seriesId, indexed.timestampMs, indexed.id);
       for (const { segment_id: segmentId, last_ms: timestampMs, last_id: id } of rows) {
@@ -124,7 +128,8 @@ export class SegmentAudit {
         if (!isCount(segmentId) || !isCount(timestampMs) || !isCount(id)) return;
         if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
-        const segment = audited(statements.segment.get(segmentId), seriesId, segmentId, indexed, before);
+        const row = statements.segment.get(segmentId);
+        const segment = audited(row, seriesId, segmentId, indexed, before, mirrors);
         if (segment.fault === undefined) before = positionAt(segment, segment.head.count - 1);
         yield segment;
       }
@@ -182,16 +187,19 @@ function audited(
   segmentId: number,
   indexed: Position,
   before: Position | undefined,
+  mirrors: Mirrors | undefined,
 ): AuditedSegment {
   const firstMs = instantOr(row?.first_ms);
   const lastMs = instantOr(row?.last_ms);
   const faulty = (fault: string): FaultySegment => ({ segmentId, firstMs, lastMs, fault });
   if (row === null) return faulty('is in an index but does not exist');
-  const { payload, digest } = row;
-  if (!(payload instanceof Uint8Array)) return faulty('has no payload');
-  if (!(digest instanceof Uint8Array) || !matches(payload, digest)) {
-    return faulty('does not match its digest: its payload or its digest was changed after it was written');
-  }
+  const { payload: stored, digest } = row;
+  if (!(stored instanceof Uint8Array)) return faulty('has no payload');
+  const otherDigest = 'does not match its digest: its payload or its digest was changed after it was written';
+  if (!(digest instanceof Uint8Array)) return faulty(otherDigest);
+  const payload = wholePayload({ digest, payload: stored }, mirrors);
+  if (payload === undefined) return faulty('mirrors other books, and it or they are damaged or missing');
+  if (!isIntact({ payload, digest })) return faulty(otherDigest);
   const head = headOf(payload);
   if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
   const segment = { payload, head };
@@ -225,8 +233,13 @@ function toSeries(row: DoubtfulRow<string>): AuditedSeries {
   };
 }
 
-function matches(payload: Uint8Array, digest: Uint8Array): boolean {
-  return Buffer.from(Bun.SHA256.hash(payload).buffer).equals(digest);
+function wholePayload(stored: StoredPayload, mirrors: Mirrors | undefined): Uint8Array | undefined {
+  try {
+    return mirrors === undefined ? stored.payload : mirrors.whole(stored).payload;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return undefined;
+  }
 }
 
 function headOf(payload: Uint8Array): SegmentHeader | undefined {

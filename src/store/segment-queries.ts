@@ -1,10 +1,16 @@
 import type { InstantMs } from '../domain/instant.ts';
+import type { Position } from '../domain/page.ts';
 import type { Queries } from './queries.ts';
 
 /** A payload, and its digest. */
 export interface StoredPayload {
   readonly digest: Uint8Array;
   readonly payload: Uint8Array;
+}
+
+/** Returns true if a payload has its digest. */
+export function isIntact({ payload, digest }: StoredPayload): boolean {
+  return Buffer.from(Bun.SHA256.hash(payload).buffer).equals(digest);
 }
 
 export interface SegmentRow extends StoredPayload {
@@ -32,25 +38,41 @@ const INSERT_SEGMENT = `INSERT INTO segments (series_id, first_ms, first_id, las
 
 /** The segments in one file: bookreel.db, or the file of a sealed market. */
 export class SegmentQueries {
-  readonly next;
-  readonly previous;
   readonly count;
   readonly ranges;
   readonly #database: Queries;
+  readonly #whole: <Row extends StoredPayload>(row: Row) => Row;
+  readonly #next;
+  readonly #previous;
   /** Prepared at their first use: most files are only read. */
   #insert: ReturnType<typeof insertInto> | undefined;
 
-  constructor(database: Queries) {
-    this.next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
-    this.previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
+  /** `whole`: for a file that may have mirrors, see Mirrors. */
+  constructor(database: Queries, whole = <Row extends StoredPayload>(row: Row): Row => row) {
+    this.#whole = whole;
+    this.#next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);
+    this.#previous = database.query<StoredPayload, [number, number, number]>(PREVIOUS_SEGMENT);
     this.count = database.query<{ count: number | null; lastMs: number | null }, [number, number]>(COUNT_RECORDS);
     this.ranges = database.query<{ firstMs: InstantMs; lastMs: InstantMs }, [number, number, number]>(RANGES_OF_SERIES);
     this.#database = database;
   }
 
+  /** The first segment of a series whose last record comes after a position. */
+  next(seriesId: number, { timestampMs, id }: Position): StoredPayload | null {
+    const row = this.#next.get(seriesId, timestampMs, id);
+    return row === null ? null : this.#whole(row);
+  }
+
+  /** The last segment of a series whose last record comes before a position. */
+  previous(seriesId: number, { timestampMs, id }: Position): StoredPayload | null {
+    const row = this.#previous.get(seriesId, timestampMs, id);
+    return row === null ? null : this.#whole(row);
+  }
+
   /** The segments of a series in its order, one in memory at a time. */
-  all(seriesId: number): Iterable<SegmentRow> {
-    return this.#database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES).iterate(seriesId);
+  *all(seriesId: number): Generator<SegmentRow> {
+    const rows = this.#database.query<SegmentRow, [number]>(SEGMENTS_OF_SERIES).iterate(seriesId);
+    for (const row of rows) yield this.#whole(row);
   }
 
   insert({ seriesId, firstMs, firstId, lastMs, lastId, records, digest, payload }: SegmentRow): void {

@@ -74,10 +74,10 @@ export class Segments {
     this.#main = new SegmentQueries(database);
     this.#sealed = sealed;
     this.#source = {
-      following: (seriesId, { timestampMs, id }) =>
-        this.#opened(this.#found(seriesId, ({ next }) => next.get(seriesId, timestampMs, id))),
-      preceding: (seriesId, { timestampMs, id }) =>
-        this.#opened(this.#found(seriesId, ({ previous }) => previous.get(seriesId, timestampMs, id))),
+      following: (seriesId, position) =>
+        this.#opened(this.#found(seriesId, (segments) => segments.next(seriesId, position))),
+      preceding: (seriesId, position) =>
+        this.#opened(this.#found(seriesId, (segments) => segments.previous(seriesId, position))),
     };
     this.#delete = database.query<never, [number, number, number]>(DELETE_SEGMENT);
   }

@@ -11,6 +11,7 @@ import type {
   RecorderSocket,
   RecorderStatus,
 } from '../domain/recorder-status.ts';
+import type { ArchiveSizes } from '../store/archive-sizes.ts';
 import { bytesText, numberText } from './texts.ts';
 
 /** A column of texts, for pages and for commands. */
@@ -83,6 +84,14 @@ export function recorderSentence({ state, status }: RecorderReading): string {
 }
 
 /** Figures since the recorder's start, by their names. */
+/** `open` and `sealed` as in store/archive-sizes.ts. */
+export function archiveFacts({ open, sealed }: ArchiveSizes): Readonly<Record<string, string>> {
+  return {
+    'Open markets': `${numberText(open.markets)} in bookreel.db, which has ${bytesText(open.bytes)}`,
+    'Sealed markets': `${numberText(sealed.markets)} in files of their own, ${bytesText(sealed.bytes)} together`,
+  };
+}
+
 export function recorderFacts(status: RecorderStatus): Readonly<Record<string, string>> {
   const { totals, gaps, firstBookDelayMs: delay, journal, clock, disk } = status;
   const { frames, events, repeatedEvents, hashesMatched, hashesFailed } = totals;
@@ -103,6 +112,7 @@ export function recorderFacts(status: RecorderStatus): Readonly<Record<string, s
     Journal: `${bytesText(journal.writtenBytes)} written${journal.file === null ? '' : `, now to ${journal.file}`}${waiting}`,
     Lag: `${lengthText(storingLagMs(status))} from the journal to the archive`,
     Clock: `${arrival}; ${countText(clock.steps, 'step')}`,
+    Kept: status.keepMs === null ? 'everything' : `the last ${lengthText(status.keepMs)}`,
     Disk: `${disk.freeBytes === null ? 'unknown' : bytesText(disk.freeBytes)} free; recording stops below ${bytesText(disk.floorBytes)}`,
   };
 }

@@ -3,9 +3,14 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, statSync, truncat
 import { join } from 'node:path';
 import { walFindings } from '../../src/cli/checkups.ts';
 import { run } from '../../src/cli/program.ts';
-import { temporaryDirectory } from '../support/archive.ts';
+import { openArchive } from '../../src/store/archive.ts';
+import { writeRecorderStatus } from '../../src/store/recorder-file.ts';
+import { importRecords, NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { createCertificate, LACKS_OPENSSL } from '../support/certificates.ts';
+import { recorderStatus } from '../support/recorder-status.ts';
+import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { sealAll, sealedMarkets } from '../support/sealed.ts';
 
 const CHECKS = [
   'settings',
@@ -13,6 +18,7 @@ const CHECKS = [
   'disk',
   'permissions',
   'databases',
+  'sealed markets',
   'backup',
   'recorder',
   'secrets',
@@ -130,6 +136,71 @@ test('a disk below the floor is a finding', async () => {
   const { disk } = await place.findings('--disk-floor', '9999TB');
   expect(disk).toHaveLength(1);
   expect(disk![0]).toMatch(/ MB left, less than the 9999TB of --disk-floor: free some space, 'du -x -d 1 .+' shows/);
+});
+
+/** Adds a market that ended `days` ago. */
+async function record(data: string, days: number): Promise<void> {
+  const [startTime, endTime] = [days + 0.001, days].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
+  const conditionId = `0x${Math.round(days)}`;
+  const archive = openArchive(data, NOW_MS, { create: true });
+  const market = sampleMarket({ conditionId, slug: `m-${conditionId}`, startTime, endTime });
+  await importRecords(archive, [market, sampleSnapshot({ conditionId, timestamp: startTime })]);
+  archive.database.close();
+}
+
+function withArchive<T>(data: string, work: (archive: ReturnType<typeof openArchive>) => T): T {
+  const archive = openArchive(data, NOW_MS, { create: false });
+  try {
+    return work(archive);
+  } finally {
+    archive.database.close();
+  }
+}
+
+describe('sealed markets', () => {
+  test('are findings where their files are missing or cut, and where others are left open', async () => {
+    using place = await installation();
+    for (const days of [11, 12, 5]) await record(place.data, days);
+    // An archive that never sealed, with few markets.
+    expect(await place.findings()).toEqual({});
+    withArchive(place.data, sealAll);
+    await record(place.data, 13);
+    await record(place.data, 6);
+    expect((await place.findings())['sealed markets']).toEqual([
+      expect.stringMatching(
+        /^not sealed 10 days after their end: 1 market, the first since \S+; .+: run 'systemctl enable --now bookreel-seal\.timer', or 'bookreel seal'/,
+      ),
+    ]);
+    expect((await command('seal', '--data', place.data)).code).toBe(0);
+    expect(await place.findings()).toEqual({});
+    const [first, second] = withArchive(place.data, sealedMarkets).map(({ path }) => join(place.data, 'books', path));
+    truncateSync(second!, 1);
+    rmSync(first!);
+    expect((await place.findings())['sealed markets']).toEqual([
+      `missing or of another size: 2 files of 4 sealed markets, the first is '${first}': run 'bookreel verify', and restore a backup`,
+    ]);
+  });
+
+  test('that will fill the disk within two weeks are a finding, unless the recorder deletes as much', async () => {
+    using place = await installation();
+    for (const days of [5, 8]) await record(place.data, days);
+    withArchive(place.data, (archive) => {
+      sealAll(archive);
+      archive.database.write(() => archive.database.query('UPDATE sealed_markets SET bytes = 1e15').run());
+    });
+    const { disk } = await place.findings();
+    expect(disk).toEqual([
+      expect.stringMatching(
+        /^the recordings take 285714285\.7 MB a day, and the disk is full in [\d.]+ \w+: free some space, or keep less/,
+      ),
+    ]);
+    const keep = (days: number) =>
+      writeRecorderStatus(place.data, recorderStatus(Date.now(), { keepMs: days * 86_400_000 }));
+    keep(9);
+    expect((await place.findings()).disk).toEqual(disk!);
+    keep(8);
+    expect((await place.findings()).disk).toBeUndefined();
+  });
 });
 
 describe('permissions', () => {

@@ -89,6 +89,7 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT symbol, COUNT(*) AS gaps', 'status counts all gaps'],
   ['SELECT kind, SUM(records)', 'status --records counts all records'],
   ['SELECT COUNT(*) AS markets, IFNULL(SUM(bytes)', 'status counts all sealed markets'],
+  ['SELECT COUNT(*) AS markets, MIN(end_ms)', 'doctor counts all markets that are not sealed'],
   ['SELECT DISTINCT account_id', 'verify compares all accounts'],
   ['SELECT DISTINCT key_id', 'verify compares all keys'],
   ['SELECT first_id', 'verify reads all ranges of ids'],

@@ -30,7 +30,7 @@ describe('the service', () => {
 
   test
     .skipIf(Bun.which('systemd-analyze') === null)
-    .each(['bookreel.service', 'bookreel-recorder.service', 'bookreel-backup.service'])(
+    .each(['bookreel.service', 'bookreel-recorder.service', 'bookreel-backup.service', 'bookreel-seal.service'])(
     'is rated as safe by systemd: %s (needs systemd-analyze)',
     (name) => {
       const command = ['systemd-analyze', 'security', '--offline=true', '--no-pager', '--threshold=20', pathOf(name)];
@@ -87,6 +87,22 @@ describe('the service', () => {
       WantedBy: ['timers.target'],
     });
   });
+});
+
+test('A unit seals every hour where no recorder does, by the user of the server, and is limited like the backup.', () => {
+  const [seal, timer] = ['bookreel-seal.service', 'bookreel-seal.timer'].map((name) =>
+    settingsOf(readFileSync(pathOf(name), 'utf8')),
+  );
+  expect(seal).toMatchObject({
+    Type: ['oneshot'],
+    ExecStart: ['/usr/bin/bookreel seal --config /etc/bookreel/bookreel.toml'],
+    ProtectSystem: ['strict'],
+    StateDirectory: ['bookreel'],
+  });
+  for (const name of ['User', 'Group', 'Nice', 'PrivateNetwork', 'MemoryMax', 'SystemCallFilter']) {
+    expect(seal![name]).toEqual(BACKUP[name]!);
+  }
+  expect(timer).toMatchObject({ OnCalendar: ['hourly'], Persistent: ['true'], WantedBy: ['timers.target'] });
 });
 
 test('the settings file is accepted as it is, and with all of its examples', () => {

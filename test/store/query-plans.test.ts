@@ -9,6 +9,7 @@ import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import { FIND_INVOICE, NAME_BUYER } from '../../src/store/invoices.ts';
 import * as markets from '../../src/store/markets.ts';
+import { ROWS_TOUCHING, SEGMENT_IN_ROW } from '../../src/store/mirrors.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
@@ -16,7 +17,7 @@ import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
 import * as sealedFiles from '../../src/store/sealed-files.ts';
-import { IS_NAMED, SERIES_OF_MARKET } from '../../src/store/sealing.ts';
+import { IS_NAMED, SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
 import {
   COUNT_RECORDS,
@@ -173,12 +174,34 @@ test.each<[string, string, ...string[]]>([
   ['BOOKS_OF_WINDOW', BOOKS_OF_WINDOW, 'SEARCH series USING COVERING INDEX series_by_market ('],
   ['RANGES_OF_SERIES', RANGES_OF_SERIES, `${SEGMENTS} INDEX segments_by_position (`],
   ['SEGMENTS_OF_SERIES', SEGMENTS_OF_SERIES, `${SEGMENTS} INDEX segments_by_position (`],
+  ['SEGMENT_IN_ROW', SEGMENT_IN_ROW, `${SEGMENTS} INTEGER PRIMARY KEY (rowid=?)`],
+  ['ROWS_TOUCHING', ROWS_TOUCHING, `${SEGMENTS} INDEX segments_by_position (`],
   ['SEALED_MARKET', sealedFiles.SEALED_MARKET, SEALED],
   ['SEALED_OF_SERIES', sealedFiles.SEALED_OF_SERIES, 'SEARCH series USING INTEGER PRIMARY KEY (rowid=?)', SEALED],
   ['NEXT_SEALED', sealedFiles.NEXT_SEALED, SEALED],
   ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
   ['SERIES_OF_SEALED', sealedFiles.SERIES_OF_SEALED, 'SEARCH sealed_series USING INDEX sealed_series_by_market ('],
   ['SERIES_OF_MARKET', SERIES_OF_MARKET, 'SEARCH series USING COVERING INDEX series_by_market ('],
+  [
+    'UNSEALED_MARKETS',
+    UNSEALED_MARKETS,
+    `${MARKETS} INTEGER PRIMARY KEY (rowid>? AND rowid<?)`,
+    'CORRELATED SCALAR SUBQUERY',
+    SEALED,
+    'CORRELATED SCALAR SUBQUERY',
+    'SEARCH series USING COVERING INDEX series_by_market (',
+    `${SEGMENTS} COVERING INDEX segments_by_position (`,
+  ],
+  [
+    'SEALED_BYTES_BETWEEN',
+    sealedFiles.SEALED_BYTES_BETWEEN,
+    'SEARCH sealed_markets USING INDEX sealed_markets_by_path (',
+  ],
+  [
+    'FIRST_SEALED_PATH',
+    sealedFiles.FIRST_SEALED_PATH,
+    'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path',
+  ],
   ['IS_NAMED', IS_NAMED, 'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path ('],
   ['MARKET_TOTAL', MARKET_TOTAL, `${MARKETS} INTEGER PRIMARY KEY`],
   [

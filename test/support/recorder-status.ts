@@ -46,6 +46,7 @@ export function recorderStatus(nowMs: number, change: Partial<RecorderStatus> = 
       writtenUntilMs: nowMs - 500,
     },
     clock: { offsetMs: 12, steps: 0 },
+    keepMs: null,
     disk: { freeBytes: 40e9, floorBytes: 500e6 },
     problem: null,
     ...change,

@@ -65,6 +65,12 @@ test('The page has what record status shows: a sentence, figures, sockets and wi
   expect(text.match(/There are none\./g)).toHaveLength(2);
 });
 
+test('The page has open and sealed markets and their bytes, also where no recorder ever ran.', async () => {
+  const facts = factsOf((await pageWith(undefined)).text);
+  expect(facts['Open markets']).toMatch(/^\d+ in bookreel\.db, which has [\d.]+ [kM]?B$/);
+  expect(facts['Sealed markets']).toBe('0 in files of their own, 0 B together');
+});
+
 test('The page has each problem as an alert, the gaps of the last 24 hours and the missed windows.', async () => {
   const now = site.people.nowMs();
   const { text } = await pageWith(troubledStatus(now));

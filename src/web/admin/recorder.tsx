@@ -2,10 +2,12 @@ import { dirname } from 'node:path';
 import { recorderProblems } from '../../domain/recorder-problems.ts';
 import type { RecorderStatus } from '../../domain/recorder-status.ts';
 import { Facts } from '../../http/pages/facts.tsx';
+import { archiveSizes } from '../../store/archive-sizes.ts';
 import { RecorderFile } from '../../store/recorder-file.ts';
 import type { Answer, PageRequest } from '../page-request.ts';
 import { personPage } from '../person-page.tsx';
 import {
+  archiveFacts,
   GAP_COLUMNS,
   MISSED_COLUMNS,
   recorderFacts,
@@ -51,6 +53,8 @@ export function recorderPage({ archive, nowMs }: WebDeps, person: Person, { quer
         · <a href="/docs/recording#the-state">What the words mean</a>
       </p>
       {reading.status !== undefined && <State status={reading.status} />}
+      <h2>Archive</h2>
+      <Facts facts={archiveFacts(archive.database.readShared(() => archiveSizes(archive)))} />
     </>,
   );
   return isLive ? { ...page, headers: { ...page.headers, refresh: String(REFRESH_SECONDS) } } : page;
