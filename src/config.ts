@@ -71,6 +71,13 @@ export const SETTINGS = {
     about: 'free space that imports, backups and the recorder leave on the disk of the data directory; 0: none',
     read: diskFloor,
   },
+  /** A path, or the address of a bucket. */
+  backupTo: {
+    flag: '--backup-to <place>',
+    fallback: '/var/backups/bookreel',
+    about: 'place of backups that name none: a directory, or s3://bucket/folder',
+    read: notEmpty,
+  },
   host: {
     flag: '--host <address>',
     fallback: '127.0.0.1',

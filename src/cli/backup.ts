@@ -11,12 +11,15 @@ import { Accounts } from '../store/accounts.ts';
 import { endSignIns, openActivity } from '../store/activity.ts';
 import { ApiKeys } from '../store/api-keys.ts';
 import { type Backup, backUp, type CopyOptions } from '../store/backup.ts';
+import { Bucket, bucketAccess } from '../store/bucket.ts';
+import { type BucketBackup, backUpToBucket, downloadBackup } from '../store/bucket-backups.ts';
 import { Database } from '../store/database.ts';
 import { explained, isDamageError } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY } from '../store/database-file.ts';
 import { backUpAndKeep, KEPT_MAX, type KeptBackup } from '../store/kept-backups.ts';
 import { KeySecret } from '../store/key-secret.ts';
 import { type LastBackup, recordBackup } from '../store/last-backup.ts';
+import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
 import { verifyDirectory } from '../verify/verify.ts';
@@ -29,12 +32,12 @@ const NO_LIST =
   "keys and accounts that were revoked since the backup are accepted again, unless --revoked names the output of 'bookreel key revoked'";
 
 export function backupCommand(terminal: Terminal): CommandUnknownOpts {
-  return addSettings(programCommand('backup'), 'diskFloor')
-    .argument('<directory>', 'directory to write, outside the data directory')
+  return addSettings(programCommand('backup'), 'diskFloor', 'backupTo')
+    .argument('[place]', 'directory, or s3://bucket/folder; without it --backup-to')
     .description('write a verified copy of the recordings, the accounts and the key secret')
     .option('--force', 'replace the directory if it is a backup')
     .addOption(
-      new Option('--keep <count>', 'write a backup into the directory, and keep this number of them')
+      new Option('--keep <count>', 'write a backup into the place, and keep this number of them')
         .argParser(integerFrom(1, KEPT_MAX))
         .conflicts('force'),
     )
@@ -52,26 +55,49 @@ restored into a scratch directory there and verified once more; then the oldest
 ones are deleted. The disk needs room for the archive twice, which is checked
 before. The data directory records how it ended, for doctor and the metrics.
 
+A bucket of an S3-compatible storage gets only what it does not have yet; each
+backup there is complete by itself. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+AWS_REGION and AWS_ENDPOINT_URL, or a file named by AWS_SHARED_CREDENTIALS_FILE,
+say where it is. If the command is killed, run it again for the rest.
+
 Examples:
   $ bookreel backup /mnt/backups/bookreel-monday
   $ bookreel backup /mnt/backups/bookreel --force --data /var/lib/bookreel
-  $ bookreel backup /mnt/backups --keep 7`,
+  $ bookreel backup /mnt/backups --keep 7
+  $ bookreel backup s3://acme-backups/bookreel --keep 30`,
     )
-    .action(async (target, _, command) => {
+    .action(async (place, _, command) => {
       const options = command.optsWithGlobals();
       const { data, keep, force = false, diskFloor: floor } = options;
-      const work = async (check: CopyOptions['check']): Promise<KeptBackup> => {
+      const target = place ?? options.backupTo;
+      const bucket = isBucket(target) ? bucketAt(terminal, target) : undefined;
+      if (bucket !== undefined && force) throw new DomainError('invalid-parameter', FORCED_BUCKET);
+      const work = async (check: CopyOptions['check']): Promise<KeptBackup & Partial<BucketBackup>> => {
+        if (bucket !== undefined) return await backUpToBucket(data, bucket, terminal.clock, { keep, check, floor });
         if (keep !== undefined) return await backUpAndKeep(data, target, terminal.clock, { keep, check, floor });
         return { ...(await backUp(data, target, terminal.clock, { force, check, floor })), deleted: [] };
       };
       const backup = await recorded(terminal, data, () => copyVerified(terminal, data, work));
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
       if (options.json === true) return;
-      const checked = keep === undefined ? 'verified' : 'verified and restored';
+      const { uploadedBytes } = backup;
+      const isRestored = keep !== undefined && uploadedBytes === undefined;
+      const uploaded = uploadedBytes === undefined ? '' : `${uploadedBytes} bytes uploaded, `;
+      const checked = `${uploaded}${isRestored ? 'verified and restored' : 'verified'}`;
       const secret = backup.keySecretSha256 === null ? '' : '; it has the key secret';
       const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
       terminal.err(`${sizeOf(backup)}, ${checked}${secret}${deleted}\n`);
     });
+}
+
+const FORCED_BUCKET = 'backups in a bucket are never replaced: leave out --force, and delete old ones with --keep';
+
+function isBucket(place: string): boolean {
+  return place.startsWith('s3://');
+}
+
+function bucketAt({ clock }: Terminal, address: string): Bucket {
+  return new Bucket(bucketAccess(address, process.env), clock);
 }
 
 function messageOf(error: unknown): string {
@@ -79,7 +105,11 @@ function messageOf(error: unknown): string {
 }
 
 /** Records how a backup ends in the data directory. Wrong usage is not recorded. */
-async function recorded(terminal: Terminal, data: string, work: () => Promise<KeptBackup>): Promise<KeptBackup> {
+async function recorded<Made extends KeptBackup>(
+  terminal: Terminal,
+  data: string,
+  work: () => Promise<Made>,
+): Promise<Made> {
   const record = (change: LastBackup) => {
     try {
       if (existsSync(data)) recordBackup(data, change);
@@ -100,7 +130,7 @@ async function recorded(terminal: Terminal, data: string, work: () => Promise<Ke
 
 export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
   return programCommand('restore')
-    .argument('<directory>', "directory that 'bookreel backup' wrote")
+    .argument('<backup>', "what 'bookreel backup' wrote: a directory, or s3://bucket/folder")
     .description('replace the recordings, the accounts and the keys of the data directory with a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
     .option('--revoked <file>', "output of 'bookreel key revoked': what the backup must refuse")
@@ -118,25 +148,33 @@ disabled or deleted, stay refused, as do former admins, removed passkeys and
 unlinked identities: all are taken from the archive that --force replaces, and
 from --revoked. All sessions end, and sign-in links are void.
 
+From a bucket the newest backup is restored, or the one named after the folder.
+It is downloaded into the data directory first; if the command is killed, run it
+again for the rest.
+
 Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
   $ bookreel restore /mnt/backups/bookreel-monday --force
-  $ bookreel restore /mnt/backups/bookreel-monday --revoked revoked.json`,
+  $ bookreel restore /mnt/backups/bookreel-monday --revoked revoked.json
+  $ bookreel restore s3://acme-backups/bookreel`,
     )
     .action(async (source, _, command) => {
       const { data, ...options } = command.optsWithGlobals();
       const given = options.revoked === undefined ? undefined : readRevocations(options.revoked);
       let refused: number | null = null;
+      const download = isBucket(source) ? downloadOf(terminal, source, data) : undefined;
       const restored = await copyVerified(terminal, source, (check) =>
-        restore(source, data, {
+        restore(download?.write ?? source, data, {
           force: options.force === true,
+          links: download !== undefined,
           check: async (draft, isKnown) => {
             const lists = [replacedRevocations(data), given].filter((list) => list !== undefined);
             refused = refuseRevoked(terminal, draft, lists);
-            await check(draft, isKnown);
+            await check(draft, download === undefined ? isKnown : () => false);
           },
         }),
       );
+      if (download !== undefined) discard(download.directory);
       const { keptAs } = restored;
       terminal.out(options.json === true ? json({ data, ...restored, refused }) : `${data}\n`);
       const notes = [
@@ -145,6 +183,18 @@ Examples:
       ];
       if (options.json !== true) terminal.err(`${[`${sizeOf(restored)}, verified`, ...notes].join('; ')}\n`);
     });
+}
+
+/** The download of a backup from a bucket, next to the files that it becomes: its sealed markets are linked. */
+function downloadOf(terminal: Terminal, address: string, data: string) {
+  const [, folder = address, name] = /^(.*)\/(bookreel-[\d-]{10}T[\d.-]{12}Z)$/.exec(address) ?? [];
+  const bucket = bucketAt(terminal, folder);
+  const directory = join(data, 'restore.download');
+  const write = async () => {
+    await downloadBackup(bucket, name, directory);
+    return directory;
+  };
+  return { directory, write };
 }
 
 /** Throws 'unavailable' for a file that cannot be read, 'invalid-parameter' for one that `key revoked` did not write. */

@@ -51,5 +51,5 @@ function completedCommands(command: CommandUnknownOpts, above = ''): CompletedCo
 function expected(name: string, choices: readonly string[] | undefined): Expected {
   if (choices !== undefined) return choices;
   if (name === 'file' || name === 'path') return 'files';
-  return name === 'dir' || name === 'directory' ? 'directories' : 'nothing';
+  return ['dir', 'directory', 'place', 'backup'].includes(name) ? 'directories' : 'nothing';
 }

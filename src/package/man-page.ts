@@ -28,6 +28,7 @@ const FILES: readonly (readonly [path: string, about: string])[] = [
   ['*.before-restore-N', 'What restore replaced.'],
   ['key-secret', 'Without it no key is valid.'],
   ['last-backup.json', 'How the last backups ended.'],
+  ['restore.download/', 'What a restore from a bucket has downloaded so far.'],
   ['serve.lock', 'Locked by the server.'],
   ['journal/', 'What the recorder received, a file for each hour.'],
   ['recorder.json', 'What the recorder does, written every second.'],

@@ -29,7 +29,7 @@ export interface BackupContent {
  */
 export const BACKUP_FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORDINGS];
 
-const MANIFEST_FILE = 'manifest.json';
+export const MANIFEST_FILE = 'manifest.json';
 const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
 /** The names of all files that a backup may have. */
 export const BACKUP_NAMES: ReadonlySet<string> = new Set([

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, type InstantMs } from '../domain/instant.ts';
@@ -91,11 +101,7 @@ export async function backUp(
   { force, check, floor = NO_FLOOR, copies = 1, earlier = force && existsSync(name) ? name : undefined }: BackUpOptions,
 ): Promise<Backup> {
   const target = resolve(name);
-  explained(directory, () => refuseShared(directory));
-  if (!BACKUP_FILES.some(({ name: file }) => existsSync(join(directory, file)))) {
-    // Says that there is no archive.
-    Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
-  }
+  refuseNoArchive(directory);
   refuseTarget(directory, name, force);
   explained(target, () => {
     const bytes = copies * bytesIn(directory) + sealedBytesFor(directory, target, earlier);
@@ -116,6 +122,38 @@ export async function backUp(
   } finally {
     discard(draft);
   }
+}
+
+/**
+ * Writes a backup without a manifest into a new directory `draft` within `directory`, with pages where the databases have them, and links to the
+ * files of sealed markets. Throws as `backUp` does.
+ */
+export async function writeCopy(
+  directory: string,
+  draft: string,
+  clock: () => InstantMs,
+  {
+    check,
+    isKnown,
+    floor = NO_FLOOR,
+  }: Pick<CopyOptions, 'check' | 'floor'> & { readonly isKnown: (market: SealedMarket) => boolean },
+): Promise<BackupContent> {
+  refuseNoArchive(directory);
+  explained(draft, () => {
+    refuseSmallDisk(directory, bytesIn(directory), directory, floor);
+    mkdirSync(draft, { mode: 0o700 });
+  });
+  const content = copyArchive(directory, draft, clock, true);
+  copySealedFiles(draft, { directory, links: true });
+  await check(draft, isKnown);
+  return content;
+}
+
+function refuseNoArchive(directory: string): void {
+  explained(directory, () => refuseShared(directory));
+  if (BACKUP_FILES.some(({ name }) => existsSync(join(directory, name)))) return;
+  // Says that there is no archive.
+  Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS).close();
 }
 
 /** One sentence when a data directory has keys and their secret is missing or damaged: then no key is valid. */
@@ -205,9 +243,11 @@ function bytesIn(directory: string): number {
   return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
-/** Copies the databases and the key secret of one archive. */
-function copyArchive(directory: string, draft: string, clock: () => InstantMs): BackupContent {
+/** Copies the databases and the key secret of one archive. `inPlace`: with their pages in place, see `Database.copyInto`. */
+function copyArchive(directory: string, draft: string, clock: () => InstantMs, inPlace = false): BackupContent {
   const identities = identitiesIn(directory);
+  // Closed after the databases, see `copyPages`.
+  using open = new DisposableStack();
   using sources = new DisposableStack();
   // Opened before the first copy, because a restore does not replace open databases.
   const databases = BACKUP_FILES.map((file) => ({ file, path: join(directory, file.name) }))
@@ -219,7 +259,7 @@ function copyArchive(directory: string, draft: string, clock: () => InstantMs): 
     const { file } = database;
     const at = formatInstant(clock());
     const path = join(draft, file.name);
-    copyDatabase(database, path);
+    copyDatabase(database, path, inPlace ? open.adopt(openSync(database.path, 'r'), closeSync) : undefined);
     files.push({ name: file.name, at, ...sizeAndDigest(path) });
     // The secret is older than the first key of the copy.
     if (file === ACCOUNTS) secret = secretOf(draft, join(directory, KEY_SECRET_FILE));
@@ -232,15 +272,15 @@ function copyArchive(directory: string, draft: string, clock: () => InstantMs): 
   return { files, keySecretSha256: digestOf(secret) };
 }
 
-/** Copies one state of a database to a new file, which is on disk when this returns. */
-function copyDatabase(database: Database, target: string): void {
+/** Copies one state of a database to a new file, which is on disk when this returns. `source`: see `Database.copyInto`. */
+function copyDatabase(database: Database, target: string, source: number | undefined): void {
   const { file } = database;
   explained(target, () => {
     // Created empty, so that only its owner can ever read it.
     writeNew(target, '');
     const version = database.version;
     const before = countsOf(database);
-    database.copyInto(target);
+    database.copyInto(target, source);
     const unchanged = database.version === version;
     const after = unchanged ? before : countsOf(database);
     flush(target);

@@ -1,5 +1,5 @@
 import { constants, SQLiteError, Database as Sqlite } from 'bun:sqlite';
-import { chmodSync, existsSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
@@ -13,6 +13,11 @@ export const PAGE_BYTES = 8192;
 /** The time for which a command waits for another one that writes. */
 const BUSY_TIMEOUT_MS = 15_000;
 const CACHE_KIB = 32_768;
+/** Tries to find the write-ahead log empty while others write, and the time for which each waits for their views to end. */
+const EMPTY_LOG = { tries: 40, waitMs: 50 };
+const COPY_BYTES = 1 << 20;
+/** Where the header has the versions of the file format; 1, 1 is a database without a write-ahead log. */
+const [FORMAT_AT, WITHOUT_LOG] = [18, Buffer.from([1, 1])];
 /** `wait`: the time for which an upgrade waits for another one; it tries again after random parts of `retry`. */
 const UPGRADE_MS = { wait: 2000, retry: 100 };
 
@@ -80,6 +85,54 @@ export function writeCopy(sqlite: Sqlite, path: string, target: string): void {
     const about = isDamageError(error) ? path : target;
     throw new DomainError('unavailable', sentenceFor(error, about), { cause: error });
   }
+}
+
+/**
+ * Copies one state of a database page by page: a later copy differs where the database does, while VACUUM writes all of it anew. The log
+ * is merged first; a reader that then uses none of it keeps others from merging theirs into the file (WAL_READ_LOCK(0) in SQLite's wal.c).
+ * Others may write meanwhile. False, with nothing written, if they keep the log from being merged, or the database cannot be written.
+ * `source`: the open file, which the caller closes after all connections to it, because closing it drops this process's locks on it.
+ */
+export function copyPages(path: string, source: number, target: string): boolean {
+  try {
+    using writer = new Sqlite(path, { readwrite: true, strict: true });
+    using reader = new Sqlite(path, { readwrite: true, strict: true });
+    if (!holdMerged(writer, reader, path)) return false;
+    const [chunk, copy] = [Buffer.alloc(COPY_BYTES), openSync(target, 'r+')];
+    try {
+      for (let at = 0; ; ) {
+        const read = readSync(source, chunk, 0, COPY_BYTES, at);
+        if (read === 0) break;
+        writeSync(copy, chunk, 0, read, at);
+        at += read;
+      }
+      writeSync(copy, WITHOUT_LOG, 0, WITHOUT_LOG.length, FORMAT_AT);
+    } finally {
+      closeSync(copy);
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof SQLiteError && /^SQLITE_(?:BUSY|CANTOPEN|READONLY)/.test(error.code ?? '')) return false;
+    throw error;
+  }
+}
+
+/** Opens a view of `reader` in which the file alone is the database. */
+function holdMerged(writer: Sqlite, reader: Sqlite, path: string): boolean {
+  for (let tries = 0; tries < EMPTY_LOG.tries; tries += 1) {
+    writer.run(`PRAGMA busy_timeout = ${EMPTY_LOG.waitMs}`);
+    if (writer.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 1) continue;
+    writer.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    writer.run('BEGIN IMMEDIATE');
+    const isMerged = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    if (isMerged) {
+      reader.run('BEGIN');
+      reader.query('SELECT COUNT(*) FROM sqlite_schema').get();
+    }
+    writer.run('ROLLBACK');
+    if (isMerged) return true;
+  }
+  return false;
 }
 
 /**

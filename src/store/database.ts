@@ -7,6 +7,7 @@ import {
   closedOnError,
   connect,
   connectToRead,
+  copyPages,
   createSchema,
   earlier,
   isEarlier,
@@ -276,9 +277,13 @@ export class Database {
     });
   }
 
-  /** Writes one state of the archive to a missing or empty file, while others may write. The copy needs no other files. */
-  copyInto(path: string): void {
+  /**
+   * Writes one state of the archive to an empty file, while others may write. The copy needs no other files. With `source`, the open file of
+   * the database, its pages are where the database has them, if that is possible; else it has no free pages. See `copyPages`.
+   */
+  copyInto(path: string, source?: number): void {
     this.#endShared();
+    if (source !== undefined && copyPages(this.path, source, path)) return;
     // A connection that only reads would refuse this too, though it does not change its own database.
     const { query_only } = this.#sqlite.query<{ query_only: number }, []>('PRAGMA query_only').get()!;
     try {

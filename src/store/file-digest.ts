@@ -4,6 +4,11 @@ import { explained } from './database-errors.ts';
 
 const CHUNK_BYTES = 1 << 20;
 
+/** SHA-256 in hex. */
+export function sha256Of(bytes: Uint8Array | string): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
 /** The size of a file and its SHA-256, in hex. Throws 'unavailable' if it cannot be read. */
 export function sizeAndDigest(path: string): { readonly bytes: number; readonly sha256: string } {
   return explained(path, () => {

@@ -19,8 +19,9 @@ export interface KeptBackup extends Backup {
   readonly deleted: readonly string[];
 }
 
-const NAME = /^bookreel-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/;
-const UNFINISHED = /^(?:bookreel-\S+|restored)\.partial-[0-9a-f]+$/;
+/** The name of a backup is its time in UTC. */
+export const BACKUP_NAME = /^bookreel-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/;
+const UNFINISHED = /^(?:bookreel-\S+|restored|backup)\.partial-[0-9a-f]+$/;
 /** No backup takes this long. */
 const UNFINISHED_MS_MAX = 24 * 3600 * 1000;
 
@@ -41,7 +42,7 @@ export async function backUpAndKeep(
   const isNew = !existsSync(directory);
   explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   explained(directory, () => deleteUnfinished(directory, clock()));
-  const name = `bookreel-${formatInstant(clock()).replaceAll(':', '-')}`;
+  const name = backupName(clock());
   const earlier = backupsIn(directory).at(-1);
   const backup = await backUp(data, join(directory, name), clock, {
     ...options,
@@ -61,6 +62,10 @@ export async function backUpAndKeep(
   return { ...backup, deleted: explained(directory, () => deleteOldest(directory, name, keep)) };
 }
 
+export function backupName(atMs: InstantMs): string {
+  return `bookreel-${formatInstant(atMs).replaceAll(':', '-')}`;
+}
+
 function deleteOldest(directory: string, newest: string, keep: number): string[] {
   const others = backupsIn(directory).filter((name) => name !== newest);
   const old = others.slice(0, Math.max(0, others.length + 1 - keep));
@@ -76,11 +81,12 @@ function deleteOldest(directory: string, newest: string, keep: number): string[]
 /** The names of the backups in a directory, the oldest first. */
 function backupsIn(directory: string): string[] {
   return readdirSync(directory)
-    .filter((name) => NAME.test(name) && isBackup(join(directory, name)))
+    .filter((name) => BACKUP_NAME.test(name) && isBackup(join(directory, name)))
     .sort();
 }
 
-function deleteUnfinished(directory: string, nowMs: InstantMs): void {
+/** Deletes what backups that were killed more than a day ago have left in a directory. */
+export function deleteUnfinished(directory: string, nowMs: InstantMs): void {
   for (const name of readdirSync(directory).filter((each) => UNFINISHED.test(each))) {
     const path = join(directory, name);
     // Another backup may have finished meanwhile.

@@ -40,16 +40,18 @@ const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
  * checked before it is installed; with `links` it shares the files of sealed markets with the backup. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
  * a complete archive.
  *
+ * `source` may be a function that writes the backup into a directory first, and returns that.
+ *
  * Throws 'in-use' when a server or another command uses the directory, 'conflict' when it holds an archive and `force` is not
  * set, 'unreadable' when the backup differs from its manifest, 'unavailable' when something is missing or cannot be read or
  * written, and what `check` throws.
  */
 export async function restore(
-  source: string,
+  source: string | (() => Promise<string>),
   directory: string,
   { force, check, links = false }: CopyOptions & { readonly links?: boolean },
 ): Promise<Restored> {
-  const { files, keySecretSha256 } = readManifest(source);
+  if (typeof source === 'string') readManifest(source);
   const isNew = !existsSync(directory);
   const lock = ServeLock.take(directory);
   let installed = false;
@@ -60,14 +62,16 @@ export async function restore(
         `'${directory}' holds an archive: name another directory with --data, or set that one aside with --force`,
       );
     }
+    const from = typeof source === 'string' ? source : await source();
+    const { files, keySecretSha256 } = readManifest(from);
     const draft = draftOf(join(resolve(directory), 'restore'));
     try {
       explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-      for (const file of files) copyBackedUp(source, file, draft);
-      const secret = backedUpSecret(source, directory, keySecretSha256);
+      for (const file of files) copyBackedUp(from, file, draft);
+      const secret = backedUpSecret(from, directory, keySecretSha256);
       writeSecret(draft, secret);
-      const sealed = copySealedFiles(draft, { directory: source, links });
-      await check(draft, (market) => shareFile(draft, source, market));
+      const sealed = copySealedFiles(draft, { directory: from, links });
+      await check(draft, (market) => shareFile(draft, from, market));
       const keptAs = explained(directory, () => installArchive(draft, directory, secret));
       installed = true;
       if (isNew) flush(dirname(resolve(directory)));

@@ -50,6 +50,9 @@ export const SEALED_MARKET = `SELECT ${COLUMNS} FROM sealed_markets WHERE market
 /** Also of a series that the file does not have. */
 export const SEALED_OF_SERIES = `SELECT ${COLUMNS} FROM series JOIN sealed_markets USING (market_key) WHERE series_id = ?`;
 export const NEXT_SEALED = `SELECT ${COLUMNS} FROM sealed_markets WHERE market_key > ? ORDER BY market_key LIMIT 1`;
+export const SEALED_BY_PATH = `SELECT path, bytes, LOWER(HEX(digest)) AS sha256 FROM sealed_markets WHERE path > ? AND path < ?
+  ORDER BY path`;
+export const NEXT_SEALED_PATH = 'SELECT path FROM sealed_markets WHERE path > ? ORDER BY path LIMIT 1';
 export const IS_SEALED = 'SELECT 1 AS known FROM sealed_markets WHERE market_key = ? AND seal = ?';
 export const SERIES_OF_SEALED = `SELECT series_id AS seriesId, first_ms AS firstMs, last_ms AS lastMs, segments, records
   FROM sealed_series WHERE market_key = ?`;

@@ -12,6 +12,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   config: ['a.toml', 'b.toml', 'c.toml'],
   data: ['one', 'two', '/three four'],
   diskFloor: ['0', '1kB', '9999TB'],
+  backupTo: ['kept', 's3://bucket', 's3://bucket/a folder'],
   host: ['0.0.0.0', '::1', 'localhost'],
   port: ['0', '1', '65535'],
   accessLog: ['on', 'off', 'on'],

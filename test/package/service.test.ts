@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfigFile } from '../../src/cli/config-file.ts';
+import { SETTINGS } from '../../src/config.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { settingsOf } from './unit.ts';
 
@@ -75,10 +76,20 @@ describe('the service', () => {
   test('has a backup every day, of its data and by its user, which limits what the server limits', () => {
     expect(BACKUP).toMatchObject({
       Type: ['oneshot'],
-      ExecStart: ['/usr/bin/bookreel backup /var/backups/bookreel --keep 7 --config /etc/bookreel/bookreel.toml'],
+      ExecStart: ['/usr/bin/bookreel backup --keep 7 --config /etc/bookreel/bookreel.toml'],
     });
+    expect(SETTINGS.backupTo.fallback).toBe('/var/backups/bookreel');
     expect(BACKUP.OnFailure).toEqual(['bookreel-backup-failed.service']);
-    for (const name of ['User', 'Group', 'UMask', 'UnsetEnvironment', 'MemoryMax', 'SystemCallFilter']) {
+    for (const name of [
+      'User',
+      'Group',
+      'UMask',
+      'UnsetEnvironment',
+      'MemoryMax',
+      'SystemCallFilter',
+      'RestrictAddressFamilies',
+      'LoadCredential',
+    ]) {
       expect(BACKUP[name]).toEqual(UNIT[name]!);
     }
     expect(settingsOf(readFileSync(pathOf('bookreel-backup.timer'), 'utf8'))).toMatchObject({
@@ -98,8 +109,9 @@ test('A unit seals every hour where no recorder does, by the user of the server,
     ExecStart: ['/usr/bin/bookreel seal --config /etc/bookreel/bookreel.toml'],
     ProtectSystem: ['strict'],
     StateDirectory: ['bookreel'],
+    PrivateNetwork: ['yes'],
   });
-  for (const name of ['User', 'Group', 'Nice', 'PrivateNetwork', 'MemoryMax', 'SystemCallFilter']) {
+  for (const name of ['User', 'Group', 'Nice', 'MemoryMax', 'SystemCallFilter']) {
     expect(seal![name]).toEqual(BACKUP[name]!);
   }
   expect(timer).toMatchObject({ OnCalendar: ['hourly'], Persistent: ['true'], WantedBy: ['timers.target'] });

@@ -179,6 +179,16 @@ test.each<[string, string, ...string[]]>([
   ['SEALED_MARKET', sealedFiles.SEALED_MARKET, SEALED],
   ['SEALED_OF_SERIES', sealedFiles.SEALED_OF_SERIES, 'SEARCH series USING INTEGER PRIMARY KEY (rowid=?)', SEALED],
   ['NEXT_SEALED', sealedFiles.NEXT_SEALED, SEALED],
+  [
+    'SEALED_BY_PATH',
+    sealedFiles.SEALED_BY_PATH,
+    'SEARCH sealed_markets USING INDEX sealed_markets_by_path (path>? AND path<?)',
+  ],
+  [
+    'NEXT_SEALED_PATH',
+    sealedFiles.NEXT_SEALED_PATH,
+    'SEARCH sealed_markets USING COVERING INDEX sealed_markets_by_path (path>?)',
+  ],
   ['IS_SEALED', sealedFiles.IS_SEALED, SEALED],
   ['SERIES_OF_SEALED', sealedFiles.SERIES_OF_SEALED, 'SEARCH sealed_series USING INDEX sealed_series_by_market ('],
   ['SERIES_OF_MARKET', SERIES_OF_MARKET, 'SEARCH series USING COVERING INDEX series_by_market ('],

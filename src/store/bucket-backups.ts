@@ -1,0 +1,395 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
+import { type CopyOptions, writeCopy } from './backup.ts';
+import { BACKUP_FILES, type BackupContent, MANIFEST_FILE, writeManifest } from './backup-manifest.ts';
+import type { Bucket } from './bucket.ts';
+import { BucketWriter } from './bucket-writer.ts';
+import { Database } from './database.ts';
+import { explained } from './database-errors.ts';
+import { RECORDINGS } from './database-file.ts';
+import { expand, readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
+import { sha256Of, sizeAndDigest } from './file-digest.ts';
+import { BACKUP_NAME, backupName, deleteUnfinished, type KeptBackup } from './kept-backups.ts';
+import { KEY_SECRET_FILE } from './key-secret.ts';
+import { discard, draftOf, flush, writeNew } from './on-disk.ts';
+import { BOOKS, NEXT_SEALED_PATH, SEALED_BY_PATH } from './sealed-files.ts';
+
+/** Requests under way. Each has one object in memory: a pack, or the file of a sealed market. */
+const PARALLEL = 4;
+/** The most that a list of the sealed markets of one day may have. */
+const LIST_BYTES_MAX = 1 << 28;
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+/** A sealed market in the list of its day. */
+const SealedEntry = Type.Object({
+  path: Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d/0x[0-9a-f]+-[0-9a-f]{16}\\.db$' }),
+  bytes: Type.Integer({ minimum: 0 }),
+  sha256: Sha256,
+});
+const SealedList = Type.Array(SealedEntry);
+
+/**
+ * The object `backups/NAME.json`, written last: with the objects that it names, `files/SHA256`, a backup is complete. A database is a table of
+ * packs, see `database-packs.ts`; the files of sealed markets are named by a list for each day, which days without a change share.
+ */
+const Manifest = Type.Object({
+  format: Type.Literal('bookreel-bucket-backup'),
+  version: Type.Literal(1),
+  files: Type.Array(
+    Type.Object({
+      name: Type.Union(BACKUP_FILES.map(({ name }) => Type.Literal(name))),
+      at: Type.String(),
+      bytes: Type.Integer({ minimum: 0 }),
+      sha256: Sha256,
+      table: Sha256,
+      packs: Type.Array(Sha256),
+    }),
+    { minItems: 1 },
+  ),
+  keySecretSha256: Type.Union([Sha256, Type.Null()]),
+  /** The object with the file of the key secret. */
+  keySecret: Type.Union([Sha256, Type.Null()]),
+  days: Type.Array(Type.Object({ day: Type.String(), list: Sha256 })),
+});
+type Manifest = Static<typeof Manifest>;
+
+export interface BucketBackupOptions extends Pick<CopyOptions, 'check' | 'floor'> {
+  /** At least 1; left out: nothing is deleted. */
+  readonly keep?: number | undefined;
+  /** See `BucketWriter`. */
+  readonly leaseMs?: number;
+}
+
+export interface BucketBackup extends KeptBackup {
+  /** The bytes of all objects that were written but the manifest. */
+  readonly uploadedBytes: number;
+}
+
+/**
+ * Writes a backup of `directory` into a bucket, and deletes the oldest ones until `keep` are left, with the objects that no other one names. What the
+ * bucket has already is not written again, also if an earlier run was killed. A verified copy of the databases is in the data directory
+ * meanwhile; files of sealed markets are linked.
+ *
+ * Throws as `backUp`, `Bucket` and `BucketWriter` do; then the earlier backups are there.
+ */
+export async function backUpToBucket(
+  directory: string,
+  bucket: Bucket,
+  clock: () => InstantMs,
+  { check, keep, leaseMs, ...options }: BucketBackupOptions,
+): Promise<BucketBackup> {
+  await using writer = await BucketWriter.take(bucket, leaseMs);
+  using stored = new StoredObjects(bucket);
+  await stored.load();
+  const earlier = await newestOf(bucket).catch(unlessUnreadable);
+  const draft = draftOf(join(directory, 'backup'));
+  if (existsSync(directory)) explained(directory, () => deleteUnfinished(directory, clock()));
+  try {
+    const isKnown = ({ bytes, digest }: { bytes: number; digest: Uint8Array }) =>
+      stored.has(Buffer.from(digest).toString('hex'), bytes);
+    const content = await writeCopy(directory, draft, clock, { ...options, check, isKnown });
+    await writer.hold();
+    const { days, ...sealed } = await storeSealed(draft, stored);
+    const files: Manifest['files'] = [];
+    for (const file of content.files) {
+      const before = earlier?.files.find(({ name }) => name === file.name);
+      const { packs, table } = await storeDatabase(join(draft, file.name), before?.table, stored);
+      files.push({ ...file, table, packs });
+    }
+    const secret = join(draft, KEY_SECRET_FILE);
+    const keySecret = existsSync(secret) ? await stored.put(readFileSync(secret)) : null;
+    const manifest: Manifest = {
+      ...{ format: 'bookreel-bucket-backup', version: 1, files },
+      ...{ keySecretSha256: content.keySecretSha256, keySecret, days },
+    };
+    const name = backupName(clock());
+    await writer.hold();
+    if (!(await bucket.create(objectOf(name), Buffer.from(`${JSON.stringify(manifest)}\n`)))) {
+      throw new DomainError('conflict', `'${bucket.address}/${name}' exists already: run this again`);
+    }
+    // Another writer may have deleted what this backup names, after this process was stopped for longer than its lease.
+    await writer.hold();
+    const deleted = keep === undefined ? [] : await deleteOldest(bucket, writer, stored, { newest: name, keep });
+    const { uploadedBytes } = stored;
+    return { directory: `${bucket.address}/${name}`, ...content, sealed, deleted, uploadedBytes };
+  } finally {
+    discard(draft);
+  }
+}
+
+/**
+ * Downloads a backup as a directory that `restore` takes, into `target`, or what an interrupted download left there. Each part is compared with its
+ * digest. `name`: undefined for the newest one. Throws 'unavailable' if there is none, 'unreadable' if it is damaged.
+ */
+export async function downloadBackup(bucket: Bucket, name: string | undefined, target: string): Promise<void> {
+  const found = await (name === undefined ? newestOf(bucket) : namedBackup(bucket, name));
+  if (found === undefined) {
+    const which = name === undefined ? 'no backup' : `no backup '${name}'`;
+    throw new DomainError('unavailable', `there is ${which} in '${bucket.address}': 'bookreel backup' writes one`);
+  }
+  const { files, keySecret, keySecretSha256, days } = found;
+  const get = (sha256: string) => objectIn(bucket, sha256);
+  explained(target, () => mkdirSync(target, { recursive: true, mode: 0o700 }));
+  for (const file of files) {
+    await completed(join(target, file.name), file, async (draft) => {
+      const table = tableOf(await get(file.table));
+      const open = openSync(draft, 'wx', 0o600);
+      try {
+        await readPacks(table, get, open);
+      } finally {
+        closeSync(open);
+      }
+    });
+  }
+  for (const name of [KEY_SECRET_FILE, MANIFEST_FILE]) discard(join(target, name));
+  if (keySecret !== null) writeNew(join(target, KEY_SECRET_FILE), (await get(keySecret)).toString());
+  for (const { list } of days) {
+    await inParallel(sealedIn(await get(list)), async ({ path, ...file }) => {
+      await completed(join(target, BOOKS, path), file, async (draft) => {
+        writeFileSync(draft, await get(file.sha256), { flag: 'wx', mode: 0o600 });
+      });
+    });
+  }
+  const content: BackupContent = { files: files.map(({ table, packs, ...file }) => file), keySecretSha256 };
+  explained(target, () => writeManifest(target, content));
+}
+
+/** Has `write` write a file, unless it is there: it gets its name when it is complete. */
+async function completed(
+  path: string,
+  { bytes, sha256 }: { readonly bytes: number; readonly sha256: string },
+  write: (draft: string) => Promise<void>,
+): Promise<void> {
+  const isWhole = (file: string) => {
+    const found = sizeAndDigest(file);
+    return found.bytes === bytes && found.sha256 === sha256;
+  };
+  if (existsSync(path) && isWhole(path)) return;
+  const draft = draftOf(path);
+  try {
+    explained(path, () => mkdirSync(dirname(path), { recursive: true, mode: 0o700 }));
+    await write(draft);
+    if (!isWhole(draft))
+      throw new DomainError('unreadable', `'${path}' is damaged in the bucket: restore an earlier backup`);
+    explained(path, () => {
+      flush(draft);
+      renameSync(draft, path);
+    });
+  } finally {
+    discard(draft);
+  }
+}
+
+async function storeDatabase(path: string, before: string | undefined, stored: StoredObjects) {
+  // Without the earlier table all pages are new.
+  const known = before === undefined ? undefined : await stored.get(before).then(tableOf, unlessUnreadable);
+  const table = await storePacks(path, known, stored.put, stored.has);
+  const packs = table.packs.map(({ sha256 }) => sha256);
+  for (const pack of packs) stored.name(pack);
+  return { packs, table: await stored.put(tableBytes(table)) };
+}
+
+/** Stores the files of the sealed markets of a copy, and a list for each day. */
+async function storeSealed(draft: string, stored: StoredObjects) {
+  const totals = { files: 0, newFiles: 0, bytesWritten: 0 };
+  const days: Manifest['days'] = [];
+  const path = join(draft, RECORDINGS.name);
+  if (!existsSync(path)) return { ...totals, days };
+  using database = Database.openToRead(path, RECORDINGS);
+  for (let after = ''; ; ) {
+    const next = database.read(() => database.query<{ path: string }, [string]>(NEXT_SEALED_PATH).get(after));
+    if (next === null) return { ...totals, days };
+    const day = dirname(next.path);
+    after = `${day}0`;
+    const list = database.read(() =>
+      database.query<Static<typeof SealedEntry>, [string, string]>(SEALED_BY_PATH).all(`${day}/`, after),
+    );
+    await inParallel(list, async (file) => {
+      totals.files += 1;
+      if (stored.has(file.sha256, file.bytes)) return stored.name(file.sha256);
+      const bytes = explained(draft, () => readFileSync(join(draft, BOOKS, file.path)));
+      if (sha256Of(bytes) !== file.sha256)
+        throw new DomainError('unreadable', `'${file.path}' changed: run this again`);
+      await stored.put(bytes);
+      totals.newFiles += 1;
+      totals.bytesWritten += file.bytes;
+    });
+    days.push({ day, list: await stored.put(zstdCompressSync(JSON.stringify(list))) });
+  }
+}
+
+/** Deletes backups, and then objects that none of the others names. */
+async function deleteOldest(
+  bucket: Bucket,
+  writer: BucketWriter,
+  stored: StoredObjects,
+  { newest, keep }: { readonly newest: string; readonly keep: number },
+): Promise<string[]> {
+  const others = (await namesIn(bucket)).filter((name) => name !== newest);
+  const old = others.slice(0, Math.max(0, others.length + 1 - keep));
+  for (const name of others.slice(old.length)) {
+    const { files, keySecret, days } = (await namedBackup(bucket, name))!;
+    for (const { table, packs } of files) for (const object of [table, ...packs]) stored.name(object);
+    if (keySecret !== null) stored.name(keySecret);
+    for (const { list } of days) {
+      if (stored.isNamed(list)) continue;
+      for (const { sha256 } of sealedIn(await stored.get(list))) stored.name(sha256);
+      stored.name(list);
+    }
+  }
+  await writer.hold();
+  for (const name of old) await bucket.delete(objectOf(name));
+  await inParallel(stored.unnamed(), (name) => bucket.delete(name));
+  return old;
+}
+
+/** The objects `files/SHA256` of a bucket, and those among them that a backup names. Their list is in a temporary file if it is long. */
+class StoredObjects implements Disposable {
+  uploadedBytes = 0;
+  readonly #bucket: Bucket;
+  readonly #sqlite = new Sqlite(':memory:', { strict: true });
+  readonly #sql;
+
+  constructor(bucket: Bucket) {
+    this.#bucket = bucket;
+    this.#sqlite.run(
+      'CREATE TEMP TABLE objects (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, named INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+    );
+    this.#sql = {
+      add: this.#sqlite.query<never, [string, number, number]>(
+        'INSERT INTO objects (sha256, bytes, named) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET bytes = ?2, named = ?3',
+      ),
+      find: this.#sqlite.query<{ bytes: number; named: number }, [string]>(
+        'SELECT bytes, named FROM objects WHERE sha256 = ?',
+      ),
+      name: this.#sqlite.query<never, [string]>('UPDATE objects SET named = 1 WHERE sha256 = ?'),
+      unnamed: this.#sqlite.query<{ sha256: string }, [string]>(
+        'SELECT sha256 FROM objects WHERE sha256 > ? AND named = 0 ORDER BY sha256 LIMIT 1',
+      ),
+    };
+  }
+
+  async load(): Promise<void> {
+    for await (const { name, bytes } of this.#bucket.list('files/')) {
+      const sha256 = name.slice('files/'.length);
+      if (/^[0-9a-f]{64}$/.test(sha256)) this.#sql.add.run(sha256, bytes, 0);
+    }
+  }
+
+  readonly has = (sha256: string, bytes?: number): boolean => {
+    const found = this.#sql.find.get(sha256);
+    return found !== null && (bytes === undefined || found.bytes === bytes);
+  };
+
+  /** Notes that a backup that is kept names this object. */
+  readonly name = (sha256: string): void => void this.#sql.name.run(sha256);
+
+  isNamed(sha256: string): boolean {
+    return this.#sql.find.get(sha256)?.named === 1;
+  }
+
+  /** Writes an object unless it is there, and names it. */
+  readonly put = async (bytes: Uint8Array): Promise<string> => {
+    const sha256 = sha256Of(bytes);
+    if (!this.has(sha256, bytes.length)) {
+      const name = `files/${sha256}`;
+      // Other bytes of this name are a damaged object.
+      if (!(await this.#bucket.create(name, bytes))) await this.#bucket.put(name, bytes);
+      this.uploadedBytes += bytes.length;
+    }
+    this.#sql.add.run(sha256, bytes.length, 1);
+    return sha256;
+  };
+
+  async get(sha256: string): Promise<Uint8Array> {
+    return await objectIn(this.#bucket, sha256);
+  }
+
+  *unnamed(): Generator<string> {
+    for (let after = ''; ; ) {
+      const next = this.#sql.unnamed.get(after);
+      if (next === null) return;
+      after = next.sha256;
+      yield `files/${after}`;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#sqlite.close();
+  }
+}
+
+function objectOf(name: string): string {
+  return `backups/${name}.json`;
+}
+
+/** The names of the backups in a bucket, the oldest first. */
+async function namesIn(bucket: Bucket): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of bucket.list('backups/')) {
+    const own = name.slice('backups/'.length, -'.json'.length);
+    if (BACKUP_NAME.test(own) && name === objectOf(own)) names.push(own);
+  }
+  return names;
+}
+
+async function newestOf(bucket: Bucket): Promise<Manifest | undefined> {
+  const name = (await namesIn(bucket)).at(-1);
+  return name === undefined ? undefined : await namedBackup(bucket, name);
+}
+
+/** A damaged manifest does not keep new backups from being written. */
+function unlessUnreadable(error: unknown): undefined {
+  if (!(error instanceof DomainError) || error.kind !== 'unreadable') throw error;
+}
+
+async function namedBackup(bucket: Bucket, name: string): Promise<Manifest | undefined> {
+  const found = await bucket.get(objectOf(name));
+  if (found === undefined) return undefined;
+  return parsed(Manifest, found.bytes, `'${bucket.address}/${name}'`);
+}
+
+async function objectIn(bucket: Bucket, sha256: string): Promise<Buffer> {
+  const found = await bucket.get(`files/${sha256}`, sha256);
+  if (found !== undefined) return found.bytes;
+  const remedy = 'restore another backup, unless it was just deleted';
+  throw new DomainError('unreadable', `'files/${sha256}' is missing in '${bucket.address}': ${remedy}`);
+}
+
+function sealedIn(list: Uint8Array): Static<typeof SealedList> {
+  return parsed(SealedList, expand(list, LIST_BYTES_MAX), 'a list of sealed markets');
+}
+
+/** Throws 'unreadable' for bytes that are not JSON of this type. */
+function parsed<Schema extends TSchema>(schema: Schema, bytes: Buffer, what: string): Static<Schema> {
+  try {
+    const found: unknown = JSON.parse(bytes.toString());
+    if (Value.Check(schema, found)) return found;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new DomainError('unreadable', `${what} is damaged, or of another program: restore an earlier backup`);
+}
+
+/** Works on a few items at a time. After an error it begins no other one, and throws it when those under way have ended. */
+async function inParallel<T>(items: Iterable<T>, work: (item: T) => unknown): Promise<void> {
+  const iterator = items[Symbol.iterator]();
+  const errors: unknown[] = [];
+  const workers = Array.from({ length: PARALLEL }, async () => {
+    for (let next = iterator.next(); next.done !== true && errors.length === 0; next = iterator.next()) {
+      try {
+        await work(next.value);
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+  });
+  await Promise.all(workers);
+  if (errors.length > 0) throw errors[0];
+}

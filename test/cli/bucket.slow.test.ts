@@ -1,0 +1,97 @@
+import { expect, test } from 'bun:test';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readLastBackup } from '../../src/store/last-backup.ts';
+import { temporaryDirectory } from '../support/archive.ts';
+import { BucketServer } from '../support/bucket-server.ts';
+import { runCommand } from '../support/command.ts';
+import { marketsOfBooks } from '../support/markets-of-books.ts';
+import { contentDigest } from '../support/stored.ts';
+
+test('A bucket takes the place of a directory in backup, restore and the setting backup-to, and its backups are recorded like others.', async () => {
+  using directory = temporaryDirectory();
+  await using server = await BucketServer.start();
+  const data = join(directory.path, 'data');
+  const lines = marketsOfBooks(0, 3, 20).map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(join(directory.path, 'records.ndjson'), lines.join(''));
+  const run = async (words: string, more: Record<string, string> = {}) =>
+    await runCommand(words.split(' '), { cwd: directory.path, env: { ...server.environment, ...more } });
+  for (const words of ['import records.ndjson', 'seal', 'key create --tier pro']) {
+    expect((await run(`${words} --data data`)).code).toBe(0);
+  }
+
+  const first = await run('backup s3://books/x --keep 1 --data data');
+  expect(first.code).toBe(0);
+  expect(first.stdout).toMatch(/^s3:\/\/books\/x\/bookreel-2\S+Z\n$/);
+  expect(first.stderr).toMatch(
+    /^\d+ bytes in 2 databases, 3 sealed markets, 3 new, \d+ bytes written, [1-9]\d* bytes uploaded, verified; it has the key secret\n$/,
+  );
+  expect(readLastBackup(data).directory).toBe(first.stdout.trim());
+  const second = await run('backup --keep 1 --data data --json', { BOOKREEL_BACKUP_TO: 's3://books/x' });
+  expect(JSON.parse(second.stdout)).toMatchObject({ uploadedBytes: 0, deleted: [first.stdout.trim().slice(13)] });
+
+  expect((await run('restore s3://books/x --data again')).code).toBe(0);
+  expect(contentDigest(join(directory.path, 'again'))).toBe(contentDigest(data));
+  const named = JSON.parse(second.stdout).directory;
+  expect((await run(`restore ${named} --data named`)).code).toBe(0);
+  expect(readdirSync(join(directory.path, 'named')).sort()).toEqual(
+    ['accounts.db', 'bookreel.db', 'books', 'key-secret', 'serve.lock'].sort(),
+  );
+
+  const requests = server.requests.length;
+  expect(await run('restore s3://books/x --data again')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("'again' holds an archive"),
+  });
+  // It is refused before anything is downloaded.
+  expect(server.requests).toHaveLength(requests);
+  expect(await run(`restore ${first.stdout.trim()} --data gone`)).toMatchObject({
+    code: 1,
+    stderr: `bookreel: there is no backup '${first.stdout.trim().slice(13)}' in 's3://books/x': 'bookreel backup' writes one\n`,
+  });
+  expect(readdirSync(directory.path)).not.toContain('gone');
+
+  for (const [words, sentence, variables] of [
+    ['backup s3://books/x --force', 'backups in a bucket are never replaced', {}],
+    ['backup s3://books/x', "there are no credentials for 's3://books/x'", { AWS_ACCESS_KEY_ID: '', HOME: '/' }],
+    ['backup s3://books/../x', "'s3://books/../x' is no bucket: write it like s3://bucket/folder", {}],
+  ] as const) {
+    expect(await run(`${words} --data data`, variables)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(sentence),
+    });
+  }
+  expect(readLastBackup(data).failedMs).toBeUndefined();
+  expect(await run('backup s3://none --data data')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("has no bucket 'none'"),
+  });
+  expect(readLastBackup(data).reason).toContain("has no bucket 'none'");
+});
+
+test('A restore that was interrupted downloads only the rest, and leaves nothing of the download.', async () => {
+  using directory = temporaryDirectory();
+  await using server = await BucketServer.start();
+  const data = join(directory.path, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  const lines = marketsOfBooks(0, 12, 20).map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(join(directory.path, 'records.ndjson'), lines.join(''));
+  const run = async (words: string) =>
+    await runCommand(words.split(' '), { cwd: directory.path, env: server.environment });
+  for (const words of ['import records.ndjson', 'seal', 'backup s3://books']) {
+    expect((await run(`${words} --data data`)).code).toBe(0);
+  }
+  const downloads = () => server.requests.filter(({ method, name }) => method === 'GET' && name.startsWith('files/'));
+  server.requests.length = 0;
+  server.fault = () => (downloads().length > 8 ? { status: 403, code: 'AccessDenied' } : undefined);
+  expect((await run('restore s3://books --data again')).code).toBe(1);
+  const before = downloads().map(({ name }) => name);
+  server.fault = () => undefined;
+  server.requests.length = 0;
+  expect((await run('restore s3://books --data again')).code).toBe(0);
+  // A list of markets, which is asked for again, is not stored.
+  const again = downloads().filter(({ name }) => before.slice(0, 6).includes(name));
+  expect(again.length).toBeLessThanOrEqual(1);
+  expect(contentDigest(join(directory.path, 'again'))).toBe(contentDigest(data));
+  expect(readdirSync(join(directory.path, 'again')).filter((name) => name.startsWith('restore'))).toEqual([]);
+});
