@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { runExecutable, startServer } from '../support/executable.ts';
+import { runCommand } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from '../web/browser.ts';
 import { catchMails } from './smtp-catcher.ts';
 
@@ -20,11 +21,11 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
     ...['--smtp-url', smtp.url.href, '--smtp-sender', 'bookreel@corp.example'],
   ]);
   const newBrowser = () => new PlainBrowser(server.origin);
-  expect((await runExecutable(['account', 'create', ADA, '--data', directory.path])).code).toBe(0);
+  expect((await runCommand(['account', 'create', ADA, '--data', directory.path])).code).toBe(0);
   for (const email of ['mallory%evil.example@corp.example', 'evil.example!mallory@corp.example']) {
     const refused = await newBrowser().post('/sign-in/email', { email }, from('192.0.2.1'));
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('That is not an e-mail address')]);
-    const { code, stderr } = await runExecutable(['account', 'create', email, '--data', directory.path]);
+    const { code, stderr } = await runCommand(['account', 'create', email, '--data', directory.path]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('is not an e-mail address')]);
   }
 
@@ -39,7 +40,7 @@ test('Strangers keep nobody out of the executable, guess at most 20 codes, and g
     if (status === 429) answers.waiting += 1;
   }
   expect(answers).toEqual({ wrong: 20, waiting: 20 });
-  const listed = JSON.parse((await runExecutable(['audit', '--json', '--data', directory.path])).stdout) as Entry[];
+  const listed = JSON.parse((await runCommand(['audit', '--json', '--data', directory.path])).stdout) as Entry[];
   const wrong = listed.filter(({ action }) => action === 'session.wrong-code');
   // Two if an hour begins meanwhile.
   expect(wrong.length).toBeLessThanOrEqual(2);

@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from '../web/browser.ts';
 import { type MockProvider, startMockProvider } from './oidc-provider.ts';
 import { catchMails } from './smtp-catcher.ts';
@@ -32,7 +33,7 @@ async function startService() {
     ]);
   let server = await start();
   resources.defer(() => server[Symbol.asyncDispose]());
-  const command = (...args: string[]) => printed([...args, '--data', data]);
+  const command = (...args: string[]) => outputOf([...args, '--data', data]);
   const kept = resources.move();
   const newBrowser = () => new PlainBrowser(server.origin);
   /** Opens the link to a provider, and comes back from it with these claims. */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { anyQuestion, KNOWN, KNOWN_MS, later, QUESTIONS } from '../http/futures.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 
 setDefaultTimeout(60_000);
 
@@ -28,10 +29,10 @@ async function serve(name: string, ...parts: (readonly object[])[]): Promise<Ser
   const recording = join(directory.path, `${name}.ndjson`);
   for (const records of parts) {
     writeFileSync(recording, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    await printed(['import', recording, '--data', data]);
+    await outputOf(['import', recording, '--data', data]);
   }
   const limits = ['--rpm', '1000000', '--as-of', String(KNOWN_MS)];
-  const created = await printed(['key', 'create', '--tier', 'enterprise', ...limits, '--json', '--data', data]);
+  const created = await outputOf(['key', 'create', '--tier', 'enterprise', ...limits, '--json', '--data', data]);
   const { key: limited } = JSON.parse(created) as { key: string };
   return { server: await startServer(data), limited, unlimited: (await issueKey(data)).key };
 }

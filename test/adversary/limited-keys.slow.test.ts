@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
+import { outputOf } from '../support/command.ts';
 import { EventReader } from '../support/event-stream.ts';
-import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, writeLightRecording } from '../support/light-recording.ts';
 import { CONDITION_ID, sampleGap, sampleMarket, samplePrice, sampleQuote } from '../support/sample-records.ts';
 
@@ -24,7 +25,7 @@ let server: RunningServer;
 async function importRecords(name: string, records: readonly object[]): Promise<void> {
   const path = join(directory.path, name);
   writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  await printed(['import', path, '--data', data]);
+  await outputOf(['import', path, '--data', data]);
 }
 
 beforeAll(async () => {
@@ -32,7 +33,7 @@ beforeAll(async () => {
   data = join(directory.path, 'data');
   const recording = join(directory.path, 'recording.ndjson');
   writeLightRecording(recording, SNAPSHOTS);
-  await printed(['import', recording, '--data', data]);
+  await outputOf(['import', recording, '--data', data]);
   server = await startServer(data);
 });
 afterAll(async () => {

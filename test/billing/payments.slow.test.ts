@@ -6,7 +6,8 @@ import { refundPayment } from '../../src/billing/refund.ts';
 import { OPERATOR_EMAIL } from '../../src/domain/account.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, runExecutable, startServer } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { issueKey, runExecutable, startServer } from '../support/executable.ts';
 import { type Anvil, CUSTOMER, HAS_ANVIL, KEYS, NETWORK, startAnvil } from './anvil.ts';
 import { writePaymentSettings } from './paid-service.ts';
 import { payingFetch, post, quoteOf, settle, signed, tierOf } from './payer.ts';
@@ -28,8 +29,8 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
   /** A data directory with a price for pro, a key, and the settings of payments. */
   const prepared = async (path: string, rpcUrl = anvil.rpcUrl) => {
     const data = join(path, 'data');
-    await printed(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
-    const issued = await printed(['key', 'create', '--account', 'customer@example.com', '--json', '--data', data]);
+    await outputOf(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
+    const issued = await outputOf(['key', 'create', '--account', 'customer@example.com', '--json', '--data', data]);
     return { data, key: JSON.parse(issued).key as string, payments: writePaymentSettings(path, { ...anvil, rpcUrl }) };
   };
 
@@ -45,19 +46,19 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     const answer = await payingFetch(anvil.asset)(`${server.origin}${UPGRADE}`, { method: 'POST', headers });
     expect(answer.status).toBe(200);
 
-    const listed = JSON.parse(await printed(['billing', 'list', '--json', '--data', data]));
+    const listed = JSON.parse(await outputOf(['billing', 'list', '--json', '--data', data]));
     expect(listed).toHaveLength(2);
     expect(listed[1]).toMatchObject({ id: bought.body.id, account: 'customer@example.com', amountUsd: 49.5 });
-    expect(await printed(['billing', 'list', '--data', data])).toContain(bought.body.id);
-    const shown = await printed(['billing', 'show', bought.body.id, '--json', '--data', data]);
+    expect(await outputOf(['billing', 'list', '--data', data])).toContain(bought.body.id);
+    const shown = await outputOf(['billing', 'show', bought.body.id, '--json', '--data', data]);
     expect(JSON.parse(shown)).toEqual(listed[1]);
-    expect((await runExecutable(['billing', 'show', 'pay_0', '--data', data])).code).toBe(1);
+    expect((await runCommand(['billing', 'show', 'pay_0', '--data', data])).code).toBe(1);
     const check = ['billing', 'check', '--payments', payments, '--data', data];
-    expect(await printed(check)).toBe('2 payments and 2 transfers compared, 0 differences\n');
-    expect(await printed(['billing', 'reconcile', '--payments', payments, '--data', data])).toContain(
+    expect(await outputOf(check)).toBe('2 payments and 2 transfers compared, 0 differences\n');
+    expect(await outputOf(['billing', 'reconcile', '--payments', payments, '--data', data])).toContain(
       '2 payments compared',
     );
-    const off = await runExecutable(['billing', 'check', '--data', data]);
+    const off = await runCommand(['billing', 'check', '--data', data]);
     expect([off.code, off.stderr]).toEqual([2, expect.stringContaining('payments are off')]);
   });
 
@@ -71,7 +72,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     const snapshot = await anvil.client.snapshot();
     expect((await settle(client, challenge, await signed(challenge))).status).toBe(200);
     await anvil.client.revert({ id: snapshot });
-    const gone = await runExecutable(check);
+    const gone = await runCommand(check);
     expect([gone.code, JSON.parse(gone.stdout)]).toMatchObject([
       3,
       { payments: 1, transfers: 0, differences: [{ what: 'granted, but the chain has no transfer' }] },
@@ -83,7 +84,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     const buyer = { origin: foreign.origin, key: second.key };
     const quote = await quoteOf(buyer);
     expect((await settle(buyer, quote.challenge, await signed(quote.challenge))).status).toBe(200);
-    const found = await runExecutable(check);
+    const found = await runCommand(check);
     expect(found.code).toBe(3);
     expect(found.stdout).toContain('Anvil has a transfer without a payment');
   });
@@ -97,15 +98,15 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
       await using server = await startServer(data, ['--payments', payments]);
       const client = { origin: server.origin, key };
       const { challenge } = await quoteOf(client);
-      await printed(['backup', backup, '--data', data]);
+      await outputOf(['backup', backup, '--data', data]);
       expect((await settle(client, challenge, await signed(challenge))).status).toBe(200);
       await server.stop();
     }
-    await printed(['restore', backup, '--force', '--data', data]);
+    await outputOf(['restore', backup, '--force', '--data', data]);
     const settings = JSON.parse(readFileSync(payments, 'utf8'));
     const down = { ...settings.networks[0], network: 'eip155:1', name: 'Down', rpcUrl: 'http://127.0.0.1:9' };
     writeFileSync(payments, JSON.stringify({ ...settings, networks: [down, ...settings.networks] }));
-    const hidden = await runExecutable([...check, '--json']);
+    const hidden = await runCommand([...check, '--json']);
     const [difference] = JSON.parse(hidden.stdout).differences;
     expect([hidden.code, difference]).toEqual([
       3,
@@ -128,7 +129,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     const assigned = await assign(difference.transaction, 'customer@example.com');
     expect([assigned.code, assigned.stderr, assigned.stdout]).toEqual([0, '', expect.stringContaining('settled')]);
     expect((await assign(difference.transaction, 'customer@example.com')).code).toBe(1);
-    const audit = JSON.parse(await printed(['audit', '--account', 'customer@example.com', '--json', '--data', data]));
+    const audit = JSON.parse(await outputOf(['audit', '--account', 'customer@example.com', '--json', '--data', data]));
     const { action, actor, operatingUser, detail } = audit[0];
     expect([action, actor, operatingUser, detail.job]).toEqual([
       'payment.settle',
@@ -136,7 +137,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
       (await $`id -un`.text()).trim(),
       undefined,
     ]);
-    expect(await printed(check)).toBe('1 payment and 1 transfer compared, 0 differences\n');
+    expect(await outputOf(check)).toBe('1 payment and 1 transfer compared, 0 differences\n');
     await using server = await startServer(data, ['--payments', payments]);
     expect(await tierOf({ origin: server.origin, key })).toBe('pro');
   });
@@ -166,8 +167,8 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
     );
     expect(answers.map(({ status }) => status)).toEqual([503, 202, 400, 200, 200]);
     const backup = join(directory.path, 'backup');
-    await printed(['backup', backup, '--data', data]);
-    const exported = await printed(['billing', 'list', '--json', '--data', data]);
+    await outputOf(['backup', backup, '--data', data]);
+    const exported = await outputOf(['billing', 'list', '--json', '--data', data]);
     await server.stop();
     const files = [data, backup].flatMap((path) => readdirSync(path).map((name) => join(path, name)));
     const texts = [
@@ -236,7 +237,7 @@ describe.skipIf(!HAS_ANVIL)('the executable with payments (needs anvil)', () => 
 test('without payments each route but the history answers 404 with one sentence, and nothing of them is loaded', async () => {
   using directory = temporaryDirectory();
   const data = join(directory.path, 'data');
-  await printed(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
+  await outputOf(['tier', 'set', 'pro', '--price', '49.5', '--data', data]);
   const { key } = await issueKey(data);
   const { id: paid } = (() => {
     using registry = openRegistry(data, { create: false });

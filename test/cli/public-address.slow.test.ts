@@ -3,7 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { EXECUTABLE, printed } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 import { lightNdjson } from '../support/light-recording.ts';
 import { messagesIn } from '../support/logged.ts';
 
@@ -15,7 +16,7 @@ const data = join(directory.path, 'data');
 beforeAll(async () => {
   const recording = join(directory.path, 'recording.ndjson');
   writeFileSync(recording, lightNdjson(2));
-  await printed(['import', recording, '--data', data]);
+  await outputOf(['import', recording, '--data', data]);
 });
 afterAll(() => directory[Symbol.dispose]());
 

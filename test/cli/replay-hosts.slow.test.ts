@@ -15,8 +15,9 @@ import { tlsRecipe } from '../../src/cli/tls-recipe.ts';
 import { RawSocket } from '../http/replay/raw-socket.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
+import { outputOf } from '../support/command.ts';
 import { blocksOf } from '../support/documented-commands.ts';
-import { EXECUTABLE, finished, printed, runExecutable } from '../support/executable.ts';
+import { EXECUTABLE, finished, runExecutable } from '../support/executable.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, sampleSnapshot, UP_ASSET } from '../support/sample-records.ts';
 
 const RTDS_REQUEST = {
@@ -65,8 +66,8 @@ describe('a bot with fixed addresses', () => {
     const inDirectory = (name: string) => join(directory.path, name);
     writeFileSync(inDirectory('recording.ndjson'), RECORDS.map((record) => JSON.stringify(record)).join('\n'));
     const data = inDirectory('data');
-    await printed(['import', inDirectory('recording.ndjson'), '--data', data]);
-    const blocks = blocksOf(await printed(['manual', 'bots']));
+    await outputOf(['import', inDirectory('recording.ndjson'), '--data', data]);
+    const blocks = blocksOf(await outputOf(['manual', 'bots']));
     const [command] = blocks.map(({ text }) => text).filter((text) => text.includes('--tls-recipe'));
     const end = new Date(START_MS + 60_000).toISOString();
     const ours = `exec ${EXECUTABLE} replay --data ${data} --port 0 --to ${end} --speed max --paused`;

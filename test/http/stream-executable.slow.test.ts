@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { STREAMS_PER_KEY_MAX } from '../../src/http/v1/stream.ts';
 import { residentBytes } from '../fault/machine.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { outputOf } from '../support/command.ts';
 import { EventReader, eventsOf } from '../support/event-stream.ts';
-import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, LIGHT_START_MS, lightSnapshot } from '../support/light-recording.ts';
 
 setDefaultTimeout(120_000);
@@ -33,7 +34,7 @@ beforeAll(async () => {
     { ...lightSnapshot(SNAPSHOTS), timestamp: LAST_MS },
   ];
   writeFileSync(path, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  await printed(['import', path, '--data', data]);
+  await outputOf(['import', path, '--data', data]);
   ({ key } = await issueKey(data));
 });
 afterAll(() => directory[Symbol.dispose]());

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { VenueBot } from '../paper/venue-bot.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { type Child, startChild } from '../support/child.ts';
-import { EXECUTABLE, printed } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { EXECUTABLE } from '../support/executable.ts';
 import { realRecording } from '../support/real-recordings.ts';
 import { sampleCoinPrice, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { BotNetwork, type Decision, type Json, type StandIn } from './bots/bot-network.ts';
@@ -96,7 +97,7 @@ interface BotReplay {
 async function replayOf(directory: string, files: readonly string[], args: readonly string[]): Promise<BotReplay> {
   const data = join(directory, 'data');
   const recipe = join(directory, 'recipe');
-  await printed(['import', ...files, '--data', data]);
+  await outputOf(['import', ...files, '--data', data]);
   const options = ['--tls-recipe', recipe, '--rebase', 'now', '--port', '0', ...args];
   const child = startChild([EXECUTABLE, 'replay', '--data', data, ...options]);
   const port = Number(new URL((await child.said(/^REST +(\S+)$/m))[1]!).port);

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test';
 import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, finished, printed } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { EXECUTABLE, finished } from '../support/executable.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_POLYMARKET_CLIENT } from './polymarket-client.ts';
 
@@ -28,7 +29,7 @@ describe.skipIf(!HAS_POLYMARKET_CLIENT || LACKS !== undefined)(
       using directory = temporaryDirectory();
       const inDirectory = (name: string) => join(directory.path, name);
       writeFileSync(inDirectory('recording.ndjson'), records.map((record) => JSON.stringify(record)).join('\n'));
-      await printed(['import', inDirectory('recording.ndjson'), '--data', inDirectory('data')]);
+      await outputOf(['import', inDirectory('recording.ndjson'), '--data', inDirectory('data')]);
       copyFileSync(join(import.meta.dir, 'unmodified', program), inDirectory(program));
       symlinkSync(CLIENTS, inDirectory('node_modules'));
       const script = `

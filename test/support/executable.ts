@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createKey } from '../../src/account/account-keys.ts';
+import { OPERATOR_EMAIL } from '../../src/domain/account.ts';
+import { openRegistry } from '../../src/store/registry.ts';
 
 const ROOT = join(import.meta.dir, '..', '..');
 
@@ -56,14 +59,16 @@ export async function printed(args: readonly string[], options: RunOptions = {})
   return stdout;
 }
 
-/** Creates a key for an archive, by default with access to everything and a high limit. */
+/** Creates a key for an archive, by default with access to everything and a high limit. It does so in this process. */
 export async function issueKey(
   data: string,
   tier = 'enterprise',
   rpm = 1_000_000,
 ): Promise<{ readonly id: string; readonly key: string }> {
-  const args = ['key', 'create', '--tier', tier, '--rpm', String(rpm), '--json', '--data', data];
-  return JSON.parse(await printed(args)) as { id: string; key: string };
+  using registry = openRegistry(data, { create: true });
+  const request = { account: OPERATOR_EMAIL, name: undefined, tier, requestsPerMinute: rpm };
+  const { apiKey, key } = createKey(registry, Date.now(), request);
+  return { id: apiKey.id, key };
 }
 
 export interface RunningServer extends AsyncDisposable {

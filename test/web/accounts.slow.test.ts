@@ -8,6 +8,7 @@ import { type MockProvider, startMockProvider } from '../account/oidc-provider.t
 import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
+import { runCommand } from '../support/command.ts';
 import { type RunningServer, runExecutable, startServer } from '../support/executable.ts';
 import { PlainBrowser, type Shown } from './browser.ts';
 
@@ -24,7 +25,7 @@ describe('The pages of accounts', () => {
   let smtp: SmtpCatcher;
   let provider: MockProvider;
   let server: RunningServer;
-  const command = (...args: string[]) => runExecutable([...args, '--data', data]);
+  const command = (...args: string[]) => runCommand([...args, '--data', data]);
   const newBrowser = () => new PlainBrowser(server.origin);
 
   beforeAll(async () => {

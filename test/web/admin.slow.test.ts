@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
 test('A running server uses every change by an admin with the next request.', async () => {
@@ -10,7 +11,7 @@ test('A running server uses every change by an admin with the next request.', as
   const data = join(directory.path, 'data');
   const port = String(await freePort());
   await using server = await startServer(data, ['--demo', '--port', port, '--public-url', `http://127.0.0.1:${port}`]);
-  const command = async (...args: string[]) => (await printed([...args, '--data', data])).trim();
+  const command = async (...args: string[]) => (await outputOf([...args, '--data', data])).trim();
   const link = await command(
     'account',
     'create',

@@ -7,7 +7,8 @@ import { until } from '../fault/served.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { startChild } from '../support/child.ts';
-import { printed, type RunningServer, runExecutable, startServer } from '../support/executable.ts';
+import { outputOf, runCommand } from '../support/command.ts';
+import { type RunningServer, startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
 const DEMO = 'demo@localhost';
@@ -37,7 +38,7 @@ http {
 }`;
 
 const linkOf = async (data: string, url: string, email = DEMO) => {
-  const link = await printed(['account', 'link', email, '--public-url', url, '--data', data]);
+  const link = await outputOf(['account', 'link', email, '--public-url', url, '--data', data]);
   return new URL(link.trim()).searchParams.get('token')!;
 };
 
@@ -62,7 +63,7 @@ describe('A demo with a mail server and a provider', () => {
         ...['--oidc-providers', `local ${provider.issuer} bookreel ${secretFile}`],
       ]),
     );
-    await printed(['key', 'create', '--tier', 'pro', '--data', data]);
+    await outputOf(['key', 'create', '--tier', 'pro', '--data', data]);
   });
   afterAll(async () => {
     await stack.disposeAsync();
@@ -75,7 +76,7 @@ describe('A demo with a mail server and a provider', () => {
     return await browser.open(await signInAtProvider(away.headers.get('location')!, email));
   };
   const sessionsOf = async (email: string) =>
-    (JSON.parse(await printed(['account', 'sessions', email, '--json', '--data', data])) as object[]).length;
+    (JSON.parse(await outputOf(['account', 'sessions', email, '--json', '--data', data])) as object[]).length;
 
   test("A demo's sign-in link works only in a browser of this machine, through no forwarder, and a refused one stays usable.", async () => {
     const token = await linkOf(data, server.origin);
@@ -91,7 +92,7 @@ describe('A demo with a mail server and a provider', () => {
     const local = await newBrowser().post('/sign-in/link', { token });
     expect([local.status, local.headers.get('location')]).toEqual([303, '/account']);
     // Other accounts sign in through proxies too.
-    expect((await runExecutable(['account', 'create', 'ada@example.com', '--data', data])).code).toBe(0);
+    expect((await runCommand(['account', 'create', 'ada@example.com', '--data', data])).code).toBe(0);
     const other = await linkOf(data, server.origin, 'ada@example.com');
     expect((await newBrowser().post('/sign-in/link', { token: other }, FORWARDED[0])).status).toBe(303);
   });

@@ -5,7 +5,8 @@ import { signInAtProvider, startRealProvider } from '../account/real-provider.ts
 import { catchMails } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from './browser.ts';
 
 test('A certified provider signs people in and states when, demands the proof again of those who are signed in, and an address that it has not verified is proved by mail', async () => {
@@ -51,7 +52,7 @@ test('A certified provider signs people in and states when, demands the proof ag
   const admin = new PlainBrowser(server.origin);
   await arrive(admin, 'ada@example.com', '/sign-in/oidc/judge', known);
   await admin.post('/sign-out');
-  await printed(['account', 'role', 'ada@example.com', 'admin', '--data', join(directory.path, 'data')]);
+  await outputOf(['account', 'role', 'ada@example.com', 'admin', '--data', join(directory.path, 'data')]);
   expect((await arrive(admin, 'nobody types', '/sign-in/oidc/judge', known)).headers.get('location')).toBe('/account');
   expect((await admin.open('/admin/accounts')).status).toBe(200);
   // A browser that is signed in here has to prove it again there.

@@ -5,7 +5,8 @@ import { REPLAYS_MAX, REPLAYS_PER_KEY_MAX } from '../../../src/replay/replays.ts
 import { until } from '../../fault/served.ts';
 import { temporaryDirectory } from '../../support/archive.ts';
 import { type Child, startChild } from '../../support/child.ts';
-import { EXECUTABLE, issueKey, printed, runExecutable } from '../../support/executable.ts';
+import { outputOf, runCommand } from '../../support/command.ts';
+import { EXECUTABLE, issueKey } from '../../support/executable.ts';
 import { sampleMarket, sampleSnapshot, UP_ASSET } from '../../support/sample-records.ts';
 import { RawSocket } from './raw-socket.ts';
 
@@ -35,7 +36,7 @@ beforeAll(async () => {
   data = join(directory.path, 'data');
   const recording = join(directory.path, 'recording.ndjson');
   writeFileSync(recording, RECORDS.map((record) => `${JSON.stringify(record)}\n`).join(''));
-  await printed(['import', recording, '--data', data]);
+  await outputOf(['import', recording, '--data', data]);
   const limits = ['--max-sockets', String(SOCKETS_MAX)];
   child = stack.use(
     startChild([EXECUTABLE, 'replay', '--host', '0.0.0.0', '--port', '0', '--paused', ...limits, '--data', data]),
@@ -106,7 +107,7 @@ test('A replay belongs to the key that created it: for other keys it does not ex
     (await open(owner.key, `/replays/${id}${socket}`)).leave();
   }
   // Nothing has changed for the owner, and a new secret of the same key is the same owner.
-  const rotated = JSON.parse(await printed(['key', 'rotate', owner.id, '--json', '--data', data])) as { key: string };
+  const rotated = JSON.parse(await outputOf(['key', 'rotate', owner.id, '--json', '--data', data])) as { key: string };
   const shown = await ask(rotated.key, 'GET', path);
   expect(shown.body.data).toMatchObject({ id, speed: 1 });
   expect((await ask(rotated.key, 'PATCH', path, { speed: 7 })).body.data).toMatchObject({ speed: 7 });
@@ -132,7 +133,7 @@ test('Every key reads the replay that the command started, and none steers or st
     ]);
   }
   expect(await ask(key, 'GET', path)).toEqual(before);
-  const command = await runExecutable(['replay', 'pause', '--url', origin, '--key-file', keyFile(key)]);
+  const command = await runCommand(['replay', 'pause', '--url', origin, '--key-file', keyFile(key)]);
   expect([command.code === 0, command.stderr]).toEqual([false, expect.stringContaining('create one of your own')]);
 });
 
@@ -162,7 +163,7 @@ test('A key has at most a quarter of the replays, and as many as are left for ot
   expect(counts).toEqual([16, 16, 16, 8, 4, 2]);
   expect(counts.reduce((sum, count) => sum + count)).toBeLessThan(REPLAYS_MAX);
   const last = keys.at(-1)!.key;
-  await printed(['key', 'revoke', keys[0]!.id, '--data', data]);
+  await outputOf(['key', 'revoke', keys[0]!.id, '--data', data]);
   await until('the revoked key is known', async () => (await ask(keys[0]!.key, 'GET', REPLAYS)).status === 401);
   const id = await create(last);
   expect(await listed(last)).toContain(id);
