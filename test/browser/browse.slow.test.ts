@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 import { axeFindings, keyboardFindings, overflowing } from './page-checks.ts';
 import { setAppearance } from './shown-pages.ts';
@@ -195,7 +196,7 @@ describe.skipIf(!HAS_CHROMIUM)('the list of recordings in a browser (needs Chrom
     await page.locator('label:text-is("BTC")').click();
     await seeRows(page, await marketsOf('btc'));
     await page.getByText(/^Your tier, Free, lacks quotes. The list has no midpoints/).waitFor();
-    await printed(['key', 'revoke', free.id, '--data', data]);
+    await outputOf(['key', 'revoke', free.id, '--data', data]);
     await page.locator('label:text-is("5m")').click();
     await page.getByText(/^This key is no longer valid: enter another one/).waitFor();
     await use(key.key);

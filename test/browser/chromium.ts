@@ -98,8 +98,8 @@ export interface WatchedPage extends AsyncDisposable {
   refused(atLeast?: number): Promise<readonly string[]>;
 }
 
-/** One browser for all pages that are open: its start takes as long as a page. It ends with the last one that uses it. */
-const shared: { browser: Promise<Browser> | undefined; users: number } = { browser: undefined, users: 0 };
+/** One browser for all pages of this process: its start takes as long as a page. It ends with a process of tests. */
+const shared: { browser: Promise<Browser> | undefined } = { browser: undefined };
 
 async function launch(): Promise<Browser> {
   const { chromium } = (await import(LIBRARY)) as Playwright;
@@ -110,14 +110,8 @@ async function launch(): Promise<Browser> {
   });
 }
 
-/** Keeps the browser between pages that follow each other, until `releaseBrowser`. */
-export function keepBrowser(): void {
-  shared.users += 1;
-}
-
-export async function releaseBrowser(): Promise<void> {
-  shared.users -= 1;
-  if (shared.users > 0) return;
+/** For scripts, which end when nothing is open any more. */
+export async function closeBrowser(): Promise<void> {
   const { browser } = shared;
   shared.browser = undefined;
   await (await browser)?.close();
@@ -125,7 +119,6 @@ export async function releaseBrowser(): Promise<void> {
 
 /** Opens a blank page with a profile of its own. */
 export async function openPage(): Promise<WatchedPage> {
-  keepBrowser();
   shared.browser ??= launch();
   const context = await (await shared.browser).newContext();
   const page = await context.newPage();
@@ -158,9 +151,6 @@ export async function openPage(): Promise<WatchedPage> {
           refusedByPolicy.length < ${atLeast} ? setTimeout(look, ${POLL_MS}) : resolve(refusedByPolicy.splice(0));
         look();
       })`),
-    [Symbol.asyncDispose]: async () => {
-      await context.close();
-      await releaseBrowser();
-    },
+    [Symbol.asyncDispose]: async () => await context.close(),
   };
 }

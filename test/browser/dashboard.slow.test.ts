@@ -5,8 +5,9 @@ import { type RealProvider, startRealProvider } from '../account/real-provider.t
 import { catchMails, type SmtpCatcher } from '../account/smtp-catcher.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { finished, printed, type RunningServer, startServer } from '../support/executable.ts';
-import { HAS_CHROMIUM, keepBrowser, openPage, type Page, releaseBrowser } from './chromium.ts';
+import { outputOf } from '../support/command.ts';
+import { finished, type RunningServer, startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage, type Page } from './chromium.ts';
 
 const SECRET = 'secret-of-a-browser-test';
 const MARKETS = '/v1/btc/markets?limit=1';
@@ -22,8 +23,6 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
   let provider: RealProvider;
   let server: RunningServer;
 
-  beforeAll(keepBrowser);
-  afterAll(releaseBrowser);
   beforeAll(async () => {
     const [port, providerPort] = [await freePort(), await freePort()];
     origin = `http://127.0.0.1:${port}`;
@@ -44,7 +43,7 @@ describe.skipIf(!HAS_CHROMIUM)('people and admins in a browser (needs Chromium, 
     directory[Symbol.dispose]();
   });
 
-  const command = (...args: string[]) => printed([...args, '--data', data]);
+  const command = (...args: string[]) => outputOf([...args, '--data', data]);
   const statusWith = async (key: string): Promise<number> => {
     const answer = await fetch(`${origin}${MARKETS}`, { headers: { authorization: `Bearer ${key}` } });
     await answer.arrayBuffer();

@@ -17,6 +17,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await page.getByRole('link', { name: /Create a key/ }).click();
     await page.locator('input[name=name]').fill('laptop');
     await page.getByRole('button', { name: /Create the key/ }).click();
+    await page.getByRole('button', { name: /Copy the key/ }).waitFor();
     const shown = await page.locator('pre code').allInnerTexts();
     const [key] = shown;
     expect(shown).toEqual([

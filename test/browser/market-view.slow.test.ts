@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/archive.ts';
-import { issueKey, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { issueKey, type RunningServer, startServer } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
-import { HAS_CHROMIUM, keepBrowser, openPage, releaseBrowser } from './chromium.ts';
+import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import { compareZooms, complaintsOf, KEEP_FILES, openMarket, servedMarkets, until } from './market-page.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judges)', () => {
@@ -13,8 +14,6 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
   const data = join(directory.path, 'data');
   let server: RunningServer;
   let key: string;
-  beforeAll(keepBrowser);
-  afterAll(releaseBrowser);
   beforeAll(async () => {
     server = await startServer(data, ['--demo']);
     ({ key } = await issueKey(data));
@@ -48,7 +47,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a market (needs Chromium, test/judge
       ...[book('3', '2026-04-16T07:11:00Z', 1), book('3', '2026-04-16T07:11:10Z', 2)],
     ];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    await printed(['import', file, '--data', data]);
+    await outputOf(['import', file, '--data', data]);
     await using watched = await openPage();
     const { page } = watched;
     const seen = async (slug: string) => {

@@ -8,7 +8,7 @@ import { circumstances } from '../support/circumstances.ts';
 import { printed, startServer } from '../support/executable.ts';
 import { hourlyUsage, ROUTES, seedUsage } from '../web/seeded-usage.ts';
 import { browsePaint } from './browse-paint.ts';
-import { openPage, type Page } from './chromium.ts';
+import { closeBrowser, openPage, type Page } from './chromium.ts';
 import { marketSection } from './market-paint.ts';
 
 const ROUNDS = 15;
@@ -99,3 +99,4 @@ async function measured(page: Page, url: string): Promise<string[]> {
 }
 
 await main();
+await closeBrowser();

@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage, type Page } from './chromium.ts';
 import { axeFindings, keyboardFindings, overflowing } from './page-checks.ts';
 
@@ -49,7 +50,7 @@ test.skipIf(!HAS_CHROMIUM)(
     await using _server = await startServer(directory.path, [
       ...['--port', port, '--public-url', url, '--admin-passkeys', 'required'],
     ]);
-    const account = async (...args: string[]) => await printed(['account', ...args, ...data]);
+    const account = async (...args: string[]) => await outputOf(['account', ...args, ...data]);
     const link = async () => (await account('link', ADA, '--public-url', url)).trim();
     await account('create', ADA, '--admin');
     await using watched = await openPage();

@@ -4,8 +4,9 @@ import { type Anvil, CUSTOMER, HAS_ANVIL, startAnvil } from '../billing/anvil.ts
 import { writePaymentSettings } from '../billing/paid-service.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, type RunningServer, startServer } from '../support/executable.ts';
-import { HAS_CHROMIUM, keepBrowser, openPage, releaseBrowser, type WatchedPage } from './chromium.ts';
+import { outputOf } from '../support/command.ts';
+import { type RunningServer, startServer } from '../support/executable.ts';
+import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
 
 const ADA = 'ada@example.com';
 const SIGNER = `window.ethereum = {
@@ -35,12 +36,10 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
   const data = join(directory.path, 'data');
   let anvil: Anvil;
   let server: RunningServer;
-  beforeAll(keepBrowser);
-  afterAll(releaseBrowser);
   beforeAll(async () => {
     anvil = await startAnvil();
-    await printed(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
-    await printed(['account', 'create', ADA, '--admin', '--data', data]);
+    await outputOf(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
+    await outputOf(['account', 'create', ADA, '--admin', '--data', data]);
     const port = String(await freePort());
     const network = { publicRpcUrl: 'https://rpc.example.com/', currency: 'POL' };
     const payments = ['--payments', writePaymentSettings(directory.path, anvil, network)];
@@ -66,7 +65,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
       });
       await page.addInitScript({ content: SIGNER });
     }
-    const link = await printed(['account', 'link', ADA, '--public-url', server.origin, '--data', data]);
+    const link = await outputOf(['account', 'link', ADA, '--public-url', server.origin, '--data', data]);
     await page.goto(link.trim());
     await page.getByRole('button', { name: /Sign in as/ }).click();
     await page
@@ -86,10 +85,12 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
       return await CUSTOMER.signTypedData(JSON.parse(params![1]!));
     };
 
+  /** Until its script has run: what it shows is not in the page that the server sends. */
   async function openOffer({ page }: WatchedPage): Promise<void> {
     await page.goto(`${server.origin}/account/plan`);
     await page.getByRole('button', { name: /Buy 30 days/ }).click();
     await page.getByText('Pay with another client').waitFor();
+    await page.evaluate('document.readyState === "complete" || new Promise((run) => addEventListener("load", run))');
   }
 
   const expectClean = async (watched: WatchedPage) => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { temporaryDirectory } from '../support/archive.ts';
-import { EXECUTABLE, printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { EXECUTABLE, type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 
 const PAGE = { accept: 'text/html' };
@@ -9,7 +10,7 @@ describe('the quick start', () => {
   const directory = temporaryDirectory();
   let server: RunningServer;
   beforeAll(async () => {
-    await printed(['seed', '--data', directory.path]);
+    await outputOf(['seed', '--data', directory.path]);
     server = await startServer(directory.path);
   });
   afterAll(async () => {

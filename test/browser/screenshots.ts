@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { openPage } from './chromium.ts';
+import { closeBrowser, openPage } from './chromium.ts';
 import { startDemoService } from './demo-service.ts';
 import { SCHEMES, SHOWN_PAGES, SIZES, setAppearance, showPage } from './shown-pages.ts';
 
@@ -33,3 +33,4 @@ async function main(directory: string, manual: string): Promise<void> {
 }
 
 await main(join(ROOT, 'dist', 'screenshots'), join(ROOT, 'src', 'manual'));
+await closeBrowser();

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { type RunningServer, startServer } from '../support/executable.ts';
 import { seedUsage } from '../web/seeded-usage.ts';
 import { HAS_CHROMIUM, openPage, type Page, type WatchedPage } from './chromium.ts';
 
@@ -41,7 +42,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
   let server: RunningServer;
   beforeAll(async () => {
     seedUsage(directory.path, { [ADA]: 10, 'eve@example.com': 1 }, 8, Date.now());
-    await printed(['account', 'role', ADA, 'admin', '--data', directory.path]);
+    await outputOf(['account', 'role', ADA, 'admin', '--data', directory.path]);
     const port = String(await freePort());
     server = await startServer(directory.path, ['--port', port, '--public-url', `http://127.0.0.1:${port}`]);
   });
@@ -52,7 +53,7 @@ describe.skipIf(!HAS_CHROMIUM)('the page of usage in a browser (needs Chromium, 
 
   async function signedIn(email = ADA): Promise<WatchedPage> {
     const watched = await openPage();
-    const link = await printed(['account', 'link', email, '--public-url', server.origin, '--data', directory.path]);
+    const link = await outputOf(['account', 'link', email, '--public-url', server.origin, '--data', directory.path]);
     await watched.page.goto(link.trim());
     await watched.page.getByRole('button', { name: /Sign in as/ }).click();
     await watched.page

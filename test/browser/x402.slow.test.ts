@@ -5,7 +5,8 @@ import { type Anvil, HAS_ANVIL, KEYS, NETWORK, startAnvil } from '../billing/anv
 import { writePaymentSettings } from '../billing/paid-service.ts';
 import { tierOf } from '../billing/payer.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, type RunningServer, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
 import type { Purchase } from './x402-page.ts';
 
@@ -33,7 +34,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('@x402/fetch in a page (needs Chro
       minify: true,
     });
     script = (await outputs[0]!.text()).replaceAll('</script', '<\\/script');
-    await printed(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
+    await outputOf(['tier', 'set', 'pro', '--price', '49.50', '--data', data]);
     const payments = ['--payments', writePaymentSettings(directory.path, anvil)];
     server = await startServer(data, [...payments, '--cors-origins', pages.allowed.url.origin]);
   });
@@ -47,7 +48,7 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('@x402/fetch in a page (needs Chro
   /** Buys in a page of an origin, with the key of a new account. */
   const bought = async (origin: string) => {
     const account = `${crypto.randomUUID()}@example.com`;
-    const issued = await printed(['key', 'create', '--account', account, '--json', '--data', data]);
+    const issued = await outputOf(['key', 'create', '--account', account, '--json', '--data', data]);
     const { key } = JSON.parse(issued) as { key: string };
     const before = (await anvil.transfers()).length;
     const purchase: Purchase = {
