@@ -80,7 +80,7 @@ test: build $(VENUE_CLIENT) $(TARDIS_CLIENT) ## run all tests, quick and slow; T
 	$(TEST) $(CAMPAIGNS) $(WORKERS) $(if $(TESTS),,$(TIMINGS)) $(TESTS)
 
 campaign: build ## run the tests that take minutes: crashes, faults, proxies, bad requests; TESTS=… selects some
-	$(TEST) '' --parallel=2 $(or $(TESTS),campaign.test)
+	$(TEST) '' --parallel=3 $(or $(TESTS),campaign.test)
 
 check: install $(JUDGE_PACKAGES) ## check format, lint, imports, types, dead code, decisions, and the API documents with Redocly and Spectral
 	$(BUN) run check

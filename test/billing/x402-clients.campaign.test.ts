@@ -1,4 +1,4 @@
 import { clientsBuy } from './x402-clients.ts';
 
 clientsBuy(2);
-clientsBuy(12);
+clientsBuy(6);

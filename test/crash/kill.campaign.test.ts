@@ -11,8 +11,8 @@ const SEED = 20_260_416;
 const SNAPSHOTS = 20_000;
 const PARQUET_FILES = 30;
 /** 50 kills in total. */
-const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 8 : 0;
-const KILLS = 50 - KILLS_OF_REAL;
+const KILLS_OF_REAL = HAS_REAL_RECORDINGS ? 5 : 0;
+const KILLS = 25 - KILLS_OF_REAL;
 
 describe('kill -9 of an import', () => {
   test(`leaves complete batches with every reported record, ${KILLS} times, and another import completes the archive`, async () => {

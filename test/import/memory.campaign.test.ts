@@ -13,7 +13,7 @@ import {
   writePmxtParquet,
 } from './memory.ts';
 
-const FILES = 5000;
+const FILES = 2000;
 const MEMBERS = 200;
 /** 20 MB of Parquet and more. */
 const ROWS = 30_000;

@@ -14,6 +14,7 @@ const JAR = join(import.meta.dir, 'node_modules', 'specmatic', 'specmatic.jar');
 const [WINDOW_FROM, WINDOW_TO] = ['2026-01-08T10:31:40Z', '2026-01-08T10:31:50Z'];
 const WINDOW = ['--from', WINDOW_FROM, '--to', WINDOW_TO];
 const SHOWN_MAX = 20;
+const RUNS_AT_ONCE = 2;
 
 interface SpecmaticRun {
   readonly tests: number;
@@ -36,10 +37,15 @@ export async function judgeBySpecmatic(): Promise<Verdict> {
   await using server = await startSeededServer({ window: [...WINDOW, ...markets.flatMap((id) => ['--market', id])] });
   const { key } = await server.makeKey('enterprise', AMPLE_RPM);
   const generated: SpecmaticRun[] = [];
-  for (const variation of VARIATIONS) {
-    const varied = generatedOnly(document, variation);
-    generated.push(await run(server, varied, key, { SPECMATIC_GENERATIVE_TESTS: 'true' }));
-  }
+  const waiting = [...VARIATIONS];
+  const work = async () => {
+    for (let variation = waiting.shift(); variation !== undefined; variation = waiting.shift()) {
+      const varied = generatedOnly(document, variation);
+      generated.push(await run(server, varied, key, { SPECMATIC_GENERATIVE_TESTS: 'true' }));
+    }
+  };
+  // A run takes one processor.
+  await Promise.all(Array.from({ length: RUNS_AT_ONCE }, work));
   const examples = await run(server, examplesOnly(document), key, {});
   const sum = (count: (of: SpecmaticRun) => number) => generated.reduce((total, of) => total + count(of), 0);
   return {

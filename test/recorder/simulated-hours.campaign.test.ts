@@ -25,8 +25,9 @@ test(`${HOURS} simulated hours of seven coins are recorded whole, though a socke
   const seconds = (performance.now() - startMs) / 1000;
   expect({ late, overdue, wrong: wrong.slice(0, 10) }).toEqual({ late: [], overdue: [], wrong: [] });
   expect(windows).toBe(7 * 16 * HOURS);
-  const { assetsMax, refusedOpenings, refusedDuplicates, silentlyDropped } = proxy.counts;
+  const { assetsMax, slugsMax, refusedOpenings, refusedDuplicates, silentlyDropped } = proxy.counts;
   expect(assetsMax).toBeLessThanOrEqual(200);
+  expect(slugsMax).toBeLessThanOrEqual(100);
   expect([refusedOpenings, refusedDuplicates, silentlyDropped]).toEqual([0, 0, 0]);
   expect(status.totals.windowsMissed).toBe(0);
   figure(

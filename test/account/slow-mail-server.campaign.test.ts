@@ -2,12 +2,13 @@ import { expect, test } from 'bun:test';
 import { until } from '../fault/served.ts';
 import { freePort } from '../judges/free-port.ts';
 import { temporaryDirectory } from '../support/archive.ts';
-import { printed, startServer } from '../support/executable.ts';
+import { outputOf } from '../support/command.ts';
+import { startServer } from '../support/executable.ts';
 import { PlainBrowser } from '../web/browser.ts';
 import { catchMails } from './smtp-catcher.ts';
 
 const STRANGERS = 200;
-const PEOPLE = 40;
+const PEOPLE = 20;
 const MAIL_MS = 800;
 /** Longer than the random pause before the first try of a mail. */
 const PAUSE_MS = 2000;
@@ -16,7 +17,7 @@ const CONNECTIONS = 5;
 test('While 200 mails to strangers wait for a mail server that takes 0.8 s for each, nobody with an account is turned away or waits for them.', async () => {
   using directory = temporaryDirectory();
   const people = Array.from({ length: PEOPLE }, (_, number) => `person${number}@example.com`);
-  for (const email of people) await printed(['account', 'create', email, '--data', directory.path]);
+  for (const email of people) await outputOf(['account', 'create', email, '--data', directory.path]);
   const taken: string[] = [];
   const gate = Promise.withResolvers<void>();
   await using smtp = await catchMails({
@@ -55,7 +56,7 @@ test('While 200 mails to strangers wait for a mail server that takes 0.8 s for e
   const before = taken.lastIndexOf(ofPeople().at(-1)!) + 1 - PEOPLE;
   expect(before).toBeLessThanOrEqual(2 * CONNECTIONS);
   // The others still wait, and another person comes first again.
-  await printed(['account', 'create', 'late@example.com', '--data', directory.path]);
+  await outputOf(['account', 'create', 'late@example.com', '--data', directory.path]);
   expect(await ask('late@example.com')).toBe(303);
   await until('the late person has a mail', () => taken.includes('late@example.com'));
   expect(taken.length).toBeLessThan(STRANGERS);
