@@ -150,7 +150,7 @@ describe('gaps', () => {
           }
         },
       ),
-      { seed: 8, numRuns: 25 },
+      { seed: 8, numRuns: 12 },
     );
   });
 });

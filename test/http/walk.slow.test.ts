@@ -63,7 +63,6 @@ describe('pages of enormous books', () => {
     for (const [accept, decode] of forms) {
       for (const [order, limit] of [
         ['asc', 1000],
-        ['desc', 1000],
         ['desc', 14],
       ] as const) {
         const timestamps: number[] = [];

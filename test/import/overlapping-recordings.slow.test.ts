@@ -36,7 +36,6 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
 
   test.each([
     [0.01, 7],
-    [0.05, 99],
     [0.2, 1234],
   ])(
     'A recording that lacks changes does not alter a complete one, whichever is imported first. (%d, seed %d)',
@@ -89,7 +88,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     expect(twice.report.records).toEqual({});
   });
 
-  test.each([1, 2])(
+  test.each([1])(
     'A recording that is cut anywhere, with its parts imported by separate commands in any order, gives the same archive as the whole. (seed %d)',
     async (seed) => {
       const parts = shuffled(cut(frames, 6, seed), seed);
@@ -98,7 +97,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     },
   );
 
-  test.each([4, 5])('poor ones that are cut and doubled, in any order, are one export (seed %d)', async (seed) => {
+  test.each([4])('poor ones that are cut and doubled, in any order, are one export (seed %d)', async (seed) => {
     const [one, other] = [missing(frames, 0.02, seed), missing(frames, 0.02, seed + 50)];
     const found = await imported([one, other]);
     const parts = [...cut(one, 4, seed), ...cut(other, 4, seed + 1), ...cut(one, 3, seed + 2)];
@@ -106,7 +105,7 @@ describe.skipIf(CAPTURE === undefined)('recordings of the same time (skipped whe
     expect((await imported(...commands)).exported).toEqual(found.exported);
   });
 
-  test.each([6, 7])('recorders that write into one file, with any delay, are one (seed %d)', async (seed) => {
+  test.each([6])('recorders that write into one file, with any delay, are one (seed %d)', async (seed) => {
     const recorders = [frames, frames, frames.slice(FROM), frames.slice(0, UNTIL)];
     expect((await imported([interleaved(recorders, seed)])).exported).toEqual(perfect.exported);
     const poor = missing(frames, 0.05, seed);

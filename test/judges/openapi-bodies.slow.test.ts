@@ -31,7 +31,7 @@ const IS_INSTALLED = existsSync(join(INSTALLED, 'ajv'));
 async function judges(): Promise<(path: string, status: number, type: string) => Validate> {
   const { default: Ajv2020 } = (await import(join(INSTALLED, 'ajv/dist/2020.js'))) as { default: AjvConstructor };
   const { default: addFormats } = (await import(join(INSTALLED, 'ajv-formats'))) as { default: (ajv: Ajv) => void };
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const ajv = new Ajv2020({ strict: false });
   addFormats(ajv);
   ajv.addSchema(DOCUMENT, 'document');
   const pointers = new Map<string, string>();

@@ -8,7 +8,9 @@ const RULES = join(import.meta.dir, '../../src/monitoring/alerts.yml');
 const INSTANCE = 'job="bookreel", instance="i"';
 
 interface Case {
-  /** Each as promtool takes it: a value at the start, a change a minute, and the number of minutes. */
+  /** Minutes between two values of a series, and between two evaluations of the rules; default: 1. */
+  readonly step?: number;
+  /** Each as promtool takes it: a value at the start, a change a step, and the number of steps. */
   readonly series: Readonly<Record<string, string>>;
   /** Minutes after the start, with the alerts that are active then, of those whose names begin so. */
   readonly active: readonly (readonly [number, readonly string[]])[];
@@ -28,10 +30,11 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
   },
   'a backup that is missing is reported after two days, and so is one that never was made': {
-    series: { [SUCCESS]: `0x${3 * DAY}`, [FAILURE]: `0x${3 * DAY}` },
+    step: 4,
+    series: { [SUCCESS]: `0x${(3 * DAY) / 4}`, [FAILURE]: `0x${(3 * DAY) / 4}` },
     active: [
-      [2 * DAY - 1, []],
-      [2 * DAY + 2, ['BookreelBackupOld']],
+      [2 * DAY, []],
+      [2 * DAY + 4, ['BookreelBackupOld']],
     ],
   },
   'mails that fail are reported if none is sent, however few they are': {
@@ -109,16 +112,16 @@ const CASES: Readonly<Record<string, Case>> = {
 
 test.skipIf(Bun.which('promtool') === null).each(Object.entries(CASES))(
   '%s (needs promtool)',
-  async (_, { series, active }) => {
+  async (_, { step = 1, series, active }) => {
     using directory = temporaryDirectory();
     const prefix = /^Bookreel(?:Backup|Mail|Recorder)/;
     const names = (await Bun.file(RULES).text()).match(/(?<=alert: )\w+/g)!.filter((name) => prefix.test(name));
     const test = {
       rule_files: [RULES],
-      evaluation_interval: '1m',
+      evaluation_interval: `${step}m`,
       tests: [
         {
-          interval: '1m',
+          interval: `${step}m`,
           input_series: Object.entries(series).map(([name, values]) => ({
             series: name.includes('{') ? name.replace('{', `{${INSTANCE}, `) : `${name}{${INSTANCE}}`,
             values,

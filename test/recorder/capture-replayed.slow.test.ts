@@ -1,16 +1,22 @@
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { Replay } from '../../src/replay/replay.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { RecordingConnection, venueSession } from '../replay/recording-connection.ts';
 import { realRecording } from '../support/real-recordings.ts';
-import { capturedVenue } from './captured-venue.ts';
+import { type CapturedSource, capturedSource, capturedVenue } from './captured-venue.ts';
 import { difference } from './difference.ts';
 import { gapsOf, linesOf, RecordedRun } from './recorded-run.ts';
 import { turn } from './simulated-clock.ts';
 
 const CAPTURE = realRecording('ws-capture-5m');
+
+let source: CapturedSource;
+beforeAll(async () => {
+  if (CAPTURE !== undefined) source = await capturedSource(CAPTURE);
+});
+afterAll(() => source?.[Symbol.dispose]());
 
 /** Everything that a bot of the market channel gets that connects before the first book of a market. */
 async function framesTo(
@@ -38,8 +44,8 @@ test.skipIf(CAPTURE === undefined).each([
 ] as const)(
   'a bot on a replay of what was recorded sees what one on the source sees, byte for byte: %s',
   async (_, isReplayed) => {
-    using venue = await capturedVenue(CAPTURE!, {}, isReplayed);
-    const { clock, proxy, capture, source } = venue;
+    const { capture, archive } = source;
+    const { clock, proxy } = capturedVenue(source, {}, isReplayed);
     using run = new RecordedRun(proxy, clock);
     run.recorder.start();
     await run.run(capture.lastMs + 5000);
@@ -55,7 +61,7 @@ test.skipIf(CAPTURE === undefined).each([
     const seen = (archive: Archive) => framesTo(archive, slug, assetIds, capture.firstMs - 1000);
     // A replay sends the whole book of a trade a little later than the venue, which dates the price of the trade in hashes anew.
     const compared = (frame: string) => (isReplayed ? frame.replaceAll(/"hash":"\w+"/g, '"hash":""') : frame);
-    const expected = (await seen(source)).map(compared);
+    const expected = (await seen(archive)).map(compared);
     const found = (await seen(recorded.archive)).map(compared);
     expect(expected.length).toBeGreaterThan(5000);
     expect(difference(found, expected)).toEqual({ extra: [], missing: [] });

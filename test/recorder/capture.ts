@@ -45,6 +45,7 @@ export class Capture {
   /** The messages about the market in the order in which they were captured. */
   readonly messages: readonly CapturedMessage[];
   readonly #sorted: readonly CapturedMessage[];
+  readonly #lines: string[][] = [];
 
   constructor(directory: string) {
     const market = JSON.parse(readFileSync(join(directory, 'markets.json'), 'utf8')).current;
@@ -76,20 +77,28 @@ export class Capture {
   }
 
   /** The books of an outcome as lines of a BookLedger, one for each time at which the book changed; from the first whole book on. */
-  lines(outcomeIndex: number): string[] {
-    const lines = new Map<string, string>();
-    for (const book of this.#scan(this.listing.assetIds[outcomeIndex]!)) lines.set(book.timestamp, lineOf(book));
+  lines(outcomeIndex: number): readonly string[] {
+    this.#lines[outcomeIndex] ??= this.#linesOf(this.listing.assetIds[outcomeIndex]!);
+    return this.#lines[outcomeIndex];
+  }
+
+  #linesOf(assetId: string): string[] {
+    const lines: string[] = [];
+    let timestamp = '';
+    for (const book of this.#scan(assetId)) {
+      // The last book of a time is that of the time.
+      if (book.timestamp === timestamp) lines.pop();
+      lines.push(lineOf(book));
+      ({ timestamp } = book);
+    }
     // A change to the size that a level has already is none.
-    return [...lines.values()].filter((line, index, all) => levelsIn(line) !== levelsIn(all[index - 1] ?? ''));
+    return lines.filter((line, index, all) => levelsIn(line) !== levelsIn(all[index - 1] ?? ''));
   }
 
   /** The message after a subscription at a time; undefined before the first whole book. */
   opening(assetId: string, nowMs: number): string | undefined {
     let found: ScannedBook | undefined;
-    for (const book of this.#scan(assetId)) {
-      if (Number(book.timestamp) > nowMs) break;
-      found = { ...book, bids: new Map(book.bids), asks: new Map(book.asks) };
-    }
+    for (const book of this.#scan(assetId, nowMs)) found = book;
     if (found === undefined) return undefined;
     const { timestamp, hash } = found;
     const sides = { bids: levelsOf(found.bids, 1), asks: levelsOf(found.asks, -1) };
@@ -105,9 +114,11 @@ export class Capture {
     return JSON.stringify({ ...book, last_trade_price });
   }
 
-  *#scan(assetId: string): Generator<ScannedBook> {
+  /** The books up to a time. All share their sides: they are right until the next one is asked for. */
+  *#scan(assetId: string, toMs = Infinity): Generator<ScannedBook> {
     let book: ScannedBook | undefined;
     for (const { event_type, timestamp, asset_id, bids, asks, hash, price_changes } of this.#sorted) {
+      if (Number(timestamp) > toMs) return;
       if (event_type === 'book' && asset_id === assetId) {
         book = { bids: sideOf(bids), asks: sideOf(asks), timestamp, hash };
         yield book;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Replay } from '../../src/replay/replay.ts';
+import type { Archive } from '../../src/store/archive.ts';
 import { EVERYTHING } from '../http/replay/replaying.ts';
 import { importPaths, temporaryArchive } from '../support/archive.ts';
 import { Capture, timeOf } from './capture.ts';
@@ -12,20 +13,33 @@ import { VenueStandIn } from './venue-stand-in.ts';
 /** A time before the first message of the capture: clients have time to connect. */
 const BEFORE_MS = 20_000;
 
+/** A real capture, and an archive that has imported it. All tests of a file may read one. */
+export interface CapturedSource extends Disposable {
+  readonly archive: Archive;
+  readonly capture: Capture;
+}
+
+export async function capturedSource(directory: string): Promise<CapturedSource> {
+  const source = temporaryArchive();
+  await importPaths(source.archive, join(directory, 'markets.json'), join(directory, 'market-ws.jsonl'));
+  return { archive: source.archive, capture: new Capture(directory), [Symbol.dispose]: () => source[Symbol.dispose]() };
+}
+
 /**
  * A real capture as the venue, at the time of its recording, with a proxy in front: its own messages in the order of their arrival, or
  * with `isReplayed` those that `bookreel replay` makes of it.
  */
-export async function capturedVenue(directory: string, options: Partial<ProxyOptions> = {}, isReplayed = false) {
-  const source = temporaryArchive();
-  await importPaths(source.archive, join(directory, 'markets.json'), join(directory, 'market-ws.jsonl'));
-  const capture = new Capture(directory);
+export function capturedVenue(
+  { archive, capture }: CapturedSource,
+  options: Partial<ProxyOptions> = {},
+  isReplayed = false,
+) {
   const clock = new SimulatedClock(capture.firstMs - BEFORE_MS);
   const markets = isReplayed
-    ? new RecordedDirectory(new Replay(source.archive, EVERYTHING, { monotonicMs: () => 0, wallMs: () => 0 }))
+    ? new RecordedDirectory(new Replay(archive, EVERYTHING, { monotonicMs: () => 0, wallMs: () => 0 }))
     : directoryOf(capture);
   const proxy = new VenueProxy({ venue: new VenueStandIn(clock, markets), clock, seed: 'capture', ...options });
-  return { source: source.archive, capture, clock, proxy, [Symbol.dispose]: () => source[Symbol.dispose]() };
+  return { clock, proxy };
 }
 
 function directoryOf(capture: Capture): MarketDirectory {

@@ -73,13 +73,13 @@ export function recordedPrices(
 ): (assetId: string, timestampMs: number) => string | undefined {
   const markets = new Map(books.map(({ asset_id, market }) => [asset_id, market]));
   const proven = new Map<string, { readonly timestampMs: number; readonly price: string }[]>();
-  for (const book of books) {
+  // The last price is the likely one only in the order of time.
+  for (const book of books.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp))) {
     const known = proven.get(book.market) ?? [];
     const price = provenPrice(book, known.at(-1)?.price);
     known.push({ timestampMs: Number(book.timestamp), price });
     proven.set(book.market, known);
   }
-  for (const prices of proven.values()) prices.sort((a, b) => a.timestampMs - b.timestampMs);
   return (assetId, timestampMs) =>
     proven.get(markets.get(assetId)!)?.findLast((each) => each.timestampMs <= timestampMs)?.price;
 }

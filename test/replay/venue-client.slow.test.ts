@@ -12,7 +12,7 @@ import { VENUE_RECORDINGS } from './venue-recordings.ts';
 import { anotherReplay, venueServer } from './venue-server.ts';
 
 /** Of each market. */
-const INSTANTS = 100;
+const INSTANTS = 60;
 
 /** A side as the venue has it: the best level last, texts. */
 const asVenue = (levels: readonly { readonly price: number; readonly size: number }[]) =>

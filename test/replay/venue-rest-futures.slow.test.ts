@@ -6,7 +6,7 @@ import { filledServer } from './venue-server.ts';
 
 const SLUG = 'btc-updown-5m-1776323400';
 const LATE_MARKET = `0x${'cd34'.repeat(16)}`;
-const INSTANTS = 60;
+const INSTANTS = 30;
 const SHIFT_MS = 28 * 86_400_000;
 
 /** Requests of every path, for known assets and markets, and for later ones. `slugs`: of a known market and of later ones. */

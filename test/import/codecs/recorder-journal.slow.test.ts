@@ -6,6 +6,7 @@ import { Importer } from '../../../src/import/importer.ts';
 import { sourcesOf } from '../../../src/import/source.ts';
 import { type JournalLine, journalText } from '../../../src/record/journal-line.ts';
 import { pricesIn } from '../../../src/segment/price-segment.ts';
+import { bookLine } from '../../recorder/book-ledger.ts';
 import { importPaths, NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, marketOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
@@ -44,7 +45,7 @@ async function imported(lines: readonly JournalLine[], slug: string) {
   using place = temporaryArchive();
   const report = await importPaths(place.archive, path);
   const books = (['up', 'down'] as const).map((outcome) =>
-    booksOf(place.archive, slug, outcome).map(({ timestampMs, book }) => ({ timestampMs, book })),
+    booksOf(place.archive, slug, outcome).map(({ timestampMs, book }) => bookLine(timestampMs, book)),
   );
   const gaps = place.archive.gaps.list(marketOf(place.archive, slug).key);
   return { report, books, gaps };

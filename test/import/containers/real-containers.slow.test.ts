@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ImportReport } from '../../../src/import/report.ts';
 import { importPaths, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
 import { booksOf, tradesOf } from '../../support/imported.ts';
 import { realRecording } from '../../support/real-recordings.ts';
@@ -22,13 +23,10 @@ function contentOf({ archive, path }: TemporaryArchive) {
   const slugs = archive.markets
     .coins()
     .flatMap((coin) => [...archive.markets.filtered(coin, every)].map(({ slug }) => slug));
-  const records = slugs.flatMap((slug) =>
-    (['up', 'down'] as const).map((outcome) => [
-      ...[slug, outcome],
-      ...[booksOf(archive, slug, outcome), tradesOf(archive, slug, outcome)],
-    ]),
-  );
-  return { series, markets, records };
+  const assets = slugs.flatMap((slug) => (['up', 'down'] as const).map((outcome) => [slug, outcome] as const));
+  // As texts: they are compared in a tenth of the time.
+  const books = assets.map((asset) => JSON.stringify([asset, booksOf(archive, ...asset), tradesOf(archive, ...asset)]));
+  return { series, markets, books };
 }
 
 /** How programs of the system pack the directory `in`. */
@@ -51,11 +49,15 @@ function writeCapture(directory: string): void {
 }
 
 describe.skipIf(CAPTURE === undefined)('a real capture gives the same records', () => {
-  const plain = async (directory: string) => {
+  let expected: Pick<ImportReport, 'total'> & { readonly content: ReturnType<typeof contentOf> };
+  beforeAll(async () => {
+    using directory = temporaryDirectory();
     using place = temporaryArchive();
-    const { total } = await importPaths(place.archive, directory);
-    return { total, content: contentOf(place) };
-  };
+    writeCapture(join(directory.path, 'in'));
+    const { total } = await importPaths(place.archive, join(directory.path, 'in'));
+    expected = { total, content: contentOf(place) };
+    expect(expected.content.books).toHaveLength(4);
+  });
 
   for (const [name, programs, command] of PACKED) {
     test.skipIf(!has(...programs))(`as ${name}`, async () => {
@@ -65,11 +67,9 @@ describe.skipIf(CAPTURE === undefined)('a real capture gives the same records', 
       run(directory.path, 'sh', '-c', `chmod -R u+w in && ${command}`);
       const path = join(directory.path, name);
       const { total, files } = await importPaths(place.archive, path);
-      const expected = await plain(join(directory.path, 'in'));
       expect(total.stored).toBeGreaterThan(1000);
       expect(total).toEqual(expected.total);
       expect(contentOf(place)).toEqual(expected.content);
-      expect(expected.content.records).toHaveLength(4);
       expect(files).toHaveLength(2);
       const again = await importPaths(place.archive, path);
       expect(again.total.stored).toBe(0);
