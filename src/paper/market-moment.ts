@@ -14,21 +14,21 @@ export interface MomentTrade {
   readonly shares: Micros;
 }
 
-/** The recorded book of an outcome, in its prices. The next moment may change it. */
+/** A recorded book. Either outcome reads it in its own prices: down's bid at q is up's ask at 1 − q. The next moment may change it. */
 export interface MomentBook {
-  /** The id and time of the snapshot that it is, and the outcome for which that was recorded: the other one's is mirrored. */
+  /** The id and time of the snapshot that it is, and the outcome for which that was recorded. */
   readonly id: number;
   readonly atMs: InstantMs;
   readonly recordedFor: Outcome;
   /** The best price of a side; undefined if the side is empty. */
-  best(isBid: boolean): number | undefined;
+  best(outcome: Outcome, isBid: boolean): number | undefined;
   /** The size at a price; 0 without a level. */
-  sizeAt(isBid: boolean, price: number): number;
+  sizeAt(outcome: Outcome, isBid: boolean, price: number): number;
   /** The levels of a side, the best first. */
-  levels(isBid: boolean): Iterable<{ readonly price: number; readonly size: number }>;
+  levels(outcome: Outcome, isBid: boolean): Iterable<{ readonly price: number; readonly size: number }>;
 }
 
-/** The books of both outcomes: up and down are one book, so both change whenever one of them is recorded. */
+/** The books of both outcomes, often the same one: up and down are one book, so both change whenever one of them is recorded. */
 export type MomentBooks = Readonly<Record<Outcome, MomentBook>>;
 
 /** Everything that a recording of one market has at one millisecond. */

@@ -2,7 +2,7 @@ import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
 import type { AccountEvent, Fill, OrderChange, OrderEvent } from './account-event.ts';
 import { costOf, type Micros } from './micros.ts';
-import type { OrderTerms, PaperOrder } from './paper-order.ts';
+import type { OrderTerms, PaperOrder, Refusal } from './paper-order.ts';
 
 /** The shares of one outcome that an account has. `cost` is what they cost, without fees, on average. */
 export interface Holding {
@@ -26,10 +26,16 @@ const NOTHING: Holding = { shares: 0, reserved: 0, cost: 0 };
 export class PaperAccount {
   readonly address: string;
   readonly #events: AccountEvent[] = [];
+  /** Everything that happened to it, in order. */
+  readonly events: readonly AccountEvent[] = this.#events;
   readonly #listeners = new Set<(event: AccountEvent) => void>();
   readonly #orders = new Map<string, EditableOrder>();
+  /** Its orders by id, in the order in which they were sent, ended ones too. */
+  readonly orders: ReadonlyMap<string, PaperOrder> = this.#orders;
   readonly #histories = new Map<string, OrderEvent[]>();
   readonly #holdings = new Map<number, MarketHoldings>();
+  /** By market key. */
+  readonly holdings: ReadonlyMap<number, Readonly<Record<Outcome, Holding>>> = this.#holdings;
   #cash: Micros = 0;
   #reserved: Micros = 0;
   #realised: Micros = 0;
@@ -39,16 +45,6 @@ export class PaperAccount {
     this.address = address;
     this.#cash = dollars;
     this.#note({ kind: 'deposit', atMs, dollars });
-  }
-
-  /** Everything that happened to it, in order. */
-  get events(): readonly AccountEvent[] {
-    return this.#events;
-  }
-
-  /** Its orders by id, in the order in which they were sent, ended ones too. */
-  get orders(): ReadonlyMap<string, PaperOrder> {
-    return this.#orders;
   }
 
   /** All its dollars, with those that are reserved. */
@@ -64,11 +60,6 @@ export class PaperAccount {
   /** Profit or loss of what was sold, merged and paid, less all fees. */
   get realised(): Micros {
     return this.#realised;
-  }
-
-  /** By market key. */
-  get holdings(): ReadonlyMap<number, Readonly<Record<Outcome, Holding>>> {
-    return this.#holdings;
   }
 
   holding(marketKey: number, outcome: Outcome): Holding {
@@ -171,6 +162,11 @@ export class PaperAccount {
     this.#realised += dollars;
     for (const outcome of OUTCOMES) this.#realised -= removeShares(holdings[outcome], shares[outcome]);
     this.#note({ kind, atMs, marketKey, shares, dollars });
+  }
+
+  refuse(order: EditableOrder, refusal: Refusal, atMs: InstantMs): void {
+    Object.assign(order, { state: 'refused', refusal, endedMs: atMs });
+    this.note(order, atMs, { kind: 'refused', refusal });
   }
 
   /** Adds an event of an order. */

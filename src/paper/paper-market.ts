@@ -119,6 +119,11 @@ export class PaperMarket {
     return order;
   }
 
+  /** Refuses an order that is not sent. */
+  refuse(account: PaperAccount, terms: OrderTerms, refusal: Refusal, nowMs: InstantMs): void {
+    account.refuse(account.add(terms, this.#market.key, nowMs), refusal, nowMs);
+  }
+
   /** Cancels an order of this market when the cancel arrives; an order that has ended by then is not changed. */
   cancel(account: PaperAccount, orderId: string, nowMs: InstantMs): void {
     this.#act(nowMs, (atMs) => {
@@ -164,8 +169,7 @@ export class PaperMarket {
     const matches = this.#matches(order, atMs);
     const refusal = this.#refusal(order, matches, atMs);
     if (refusal !== undefined) {
-      Object.assign(order, { state: 'refused', refusal, endedMs: atMs });
-      account.note(order, atMs, { kind: 'refused', refusal });
+      account.refuse(order, refusal, atMs);
       return;
     }
     account.reserve(order, reservation(order, this.#rules.fees));
@@ -267,7 +271,7 @@ export class PaperMarket {
     const isBid = terms.side === 'sell';
     const inDollars = isInDollars(terms);
     let left = wanted;
-    for (const { price, size } of book.levels(isBid)) {
+    for (const { price, size } of book.levels(terms.outcome, isBid)) {
       if (left === 0 || (isBid ? price < terms.price : price > terms.price)) break;
       const recorded = microsOf(size);
       const taken = this.#side(terms.outcome, isBid).find(upPrice(terms.outcome, price))?.taken(account) ?? 0;

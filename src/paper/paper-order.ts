@@ -30,9 +30,13 @@ export interface OrderTerms {
  */
 type OrderState = 'sent' | 'delayed' | 'live' | 'matched' | 'refused' | 'killed' | 'cancelled' | 'expired' | 'ended';
 
-/** Why the venue refuses an order at its arrival. `not-ready`: no book is known yet; `post-only`: it would match; `none`, `short`: a FAK or a FOK that the book does not fill. */
+/**
+ * Why the venue refuses an order. `tick`, `minimum`: its price or size are not allowed, which whoever sends it checks; `not-ready`: no book
+ * is known yet; `post-only`: it would match; `none`, `short`: a FAK or a FOK that the book does not fill.
+ */
 export type Refusal =
-  | { readonly reason: 'ended' | 'not-ready' | 'duplicate' | 'expiration' | 'post-only' | 'none' | 'short' }
+  | { readonly reason: 'tick' | 'minimum' | 'ended' | 'not-ready' | 'duplicate' }
+  | { readonly reason: 'expiration' | 'post-only' | 'none' | 'short' }
   /** `needed` includes the fee; `reserved` is what the active orders hold. Dollars for a BUY, shares for a SELL. */
   | { readonly reason: 'funds'; readonly balance: Micros; readonly reserved: Micros; readonly needed: Micros };
 

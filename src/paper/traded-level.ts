@@ -74,12 +74,12 @@ export class TradedLevel {
   /** Returns true if the other side of an outcome's book reaches its price. */
   isReachedIn(books: MomentBooks, outcome: Outcome): boolean {
     const isBid = this.#isBidOf(outcome);
-    const best = books[outcome].best(!isBid);
+    const best = books[outcome].best(outcome, !isBid);
     return best !== undefined && (isBid ? best <= this.#prices[outcome] : best >= this.#prices[outcome]);
   }
 
   #sizeIn(books: MomentBooks, outcome: Outcome): number {
-    return books[outcome].sizeAt(this.#isBidOf(outcome), this.#prices[outcome]);
+    return books[outcome].sizeAt(outcome, this.#isBidOf(outcome), this.#prices[outcome]);
   }
 
   #isBidOf(outcome: Outcome): boolean {

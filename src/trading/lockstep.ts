@@ -1,42 +1,20 @@
-import type {
-  Account,
-  Book,
-  CoinPrice,
-  Context,
-  Fill,
-  Level,
-  NewOrder,
-  Order,
-  Side,
-  Strategy,
-  Market as StrategyMarket,
-  Trade,
-} from '../client/strategy.ts';
-import { INSTANT_MAX_MS, type InstantMs } from '../domain/instant.ts';
+import type { Account, Book, Context, NewOrder, Side, Strategy, Market as StrategyMarket } from '../client/strategy.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import { OUTCOMES, type Outcome } from '../domain/outcome.ts';
-import { midOf } from '../domain/quote.ts';
-import type { AccountEvent } from '../paper/account-event.ts';
-import type { MomentBook, MomentTrade } from '../paper/market-moment.ts';
-import { MICROS, microsOf } from '../paper/micros.ts';
+import { microsOf } from '../paper/micros.ts';
 import { PaperAccount } from '../paper/paper-account.ts';
-import type { OrderTerms, PaperOrder } from '../paper/paper-order.ts';
-import { Lookahead } from '../replay/lookahead.ts';
+import type { PaperOrder } from '../paper/paper-order.ts';
 import type { TickSizes } from '../replay/tick-sizes.ts';
-import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { CoinPrices } from './coin-prices.ts';
 import { type FilledHistory, filledHistory } from './event-resource.ts';
 import { decimalOf } from './market-tally.ts';
 import type { PaperRules } from './paper-rules.ts';
+import { fillOf, orderOf, termsOf, tradeOf } from './strategy-order.ts';
+import { liveBook, ownAccount } from './strategy-view.ts';
 import { TradedMarket } from './traded-market.ts';
 
-/** Why the venue refuses an order before it reaches the book. */
-const OFF_TICK = 'tick';
-const TOO_SMALL = 'minimum';
-const SHARES_MIN = 5 * MICROS;
-const DOLLARS_MIN = MICROS;
-/** More than a rounding error of a few additions, and less than the part of a tick that somebody could mean. */
-const TICK_TOLERANCE = 1e-6;
 /** A step ends with either. */
 const MOMENTS_PER_STEP = 500;
 const STEP_MS = 250;
@@ -86,9 +64,8 @@ export class Lockstep implements Context {
   readonly #prices: CoinPrices;
   readonly #clock: { nowMs: InstantMs };
   readonly #monotonicMs: () => number;
-  /** The events and refusals that the strategy has not been called with. */
+  /** The number of events that the strategy was called with. */
   #eventsRead = 0;
-  #refused: Order[] = [];
   #orders = 0;
 
   /** `clock` is set to the instant of the recording; `monotonicMs` is the time that passes for the machine. */
@@ -111,8 +88,7 @@ export class Lockstep implements Context {
     this.#paper.onEvent((event) => traded.tally.apply(event));
     this.#prices = new CoinPrices(archive, market.symbol, clock.nowMs);
     this.endMs = Math.min(toMs, traded.overMs);
-    const bookOf = (outcome: Outcome) => new LiveBook(() => traded.paper.books?.[outcome]);
-    this.#books = { up: bookOf('up'), down: bookOf('down') };
+    this.#books = { up: liveBook(traded.paper, 'up'), down: liveBook(traded.paper, 'down') };
     this.account = ownAccount(this.#paper, market.key, this.#open);
   }
 
@@ -190,14 +166,11 @@ export class Lockstep implements Context {
     this.#orders += 1;
     const id = `${nameOf(this.#input.market)}-${this.#orders}`;
     const { refusal, terms } = termsOf(id, side, order, this.tickSize);
-    if (refusal === undefined) {
-      const sent = this.traded.paper.send(this.#paper, terms, this.nowMs);
-      if (isOpen(sent)) this.#open.set(id, sent);
-    } else {
-      this.traded.tally.refuse(refusal);
-      const { outcome, price, amount } = terms;
-      const left = decimalOf(amount);
-      this.#refused.push({ id, outcome, side, price, left, filled: 0, state: 'refused', reason: refusal });
+    const { paper } = this.traded;
+    if (refusal !== undefined) paper.refuse(this.#paper, terms, refusal, this.nowMs);
+    else {
+      const sent = paper.send(this.#paper, terms, this.nowMs);
+      if (sent.endedMs === undefined) this.#open.set(id, sent);
     }
     return id;
   }
@@ -205,10 +178,8 @@ export class Lockstep implements Context {
   /** Calls the strategy with what has happened to its orders, also with what it causes by that. */
   #tellOfOrders(): void {
     const { events, orders } = this.#paper;
-    while (this.#eventsRead < events.length || this.#refused.length > 0) {
-      for (const refused of this.#refused.splice(0)) this.#call('onOrder', refused);
-      const event = events[this.#eventsRead];
-      if (event === undefined) continue;
+    while (this.#eventsRead < events.length) {
+      const event = events[this.#eventsRead]!;
       this.#eventsRead += 1;
       if (!('order' in event)) continue;
       const order = orders.get(event.order.id)!;
@@ -246,140 +217,4 @@ export class Lockstep implements Context {
 /** Ids of orders begin with it: they differ in all markets of a backtest. */
 function nameOf({ slug, conditionId }: StoredMarket): string {
   return slug || conditionId;
-}
-
-function isOpen({ state }: PaperOrder): boolean {
-  return state === 'sent' || state === 'delayed' || state === 'live';
-}
-
-/** Throws TypeError for what is no order; `refusal`: the venue refuses it. */
-function termsOf(
-  id: string,
-  side: Side,
-  { outcome, price, size, dollars, type = 'GTC', postOnly = false, expiresMs }: NewOrder,
-  tickSize: number,
-): { readonly terms: OrderTerms; readonly refusal: string | undefined } {
-  if (outcome !== 'up' && outcome !== 'down') throw new TypeError(`the outcome is up or down, not ${outcome}`);
-  if (!Number.isFinite(price)) throw new TypeError(`the price of an order must be a number, not ${price}`);
-  if (!['GTC', 'GTD', 'FOK', 'FAK'].includes(type))
-    throw new TypeError(`the type is GTC, GTD, FOK or FAK, not ${type}`);
-  if ((type === 'GTD') !== Number.isFinite(expiresMs))
-    throw new TypeError('expiresMs is needed for GTD, and only for it');
-  const isResting = type === 'GTC' || type === 'GTD';
-  if (postOnly && !isResting) throw new TypeError('postOnly is for GTC and GTD');
-  const inDollars = side === 'buy' && !isResting;
-  const given = inDollars ? dollars : size;
-  if (given === undefined || !(given >= 0 && given < 1e9) || (inDollars ? size : dollars) !== undefined)
-    throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
-  const nth = Math.round(price / tickSize);
-  const isOnTick = Math.abs(price / tickSize - nth) < TICK_TOLERANCE && nth > 0 && nth < Math.round(1 / tickSize);
-  const amount = microsOf(given);
-  const minimum = inDollars ? DOLLARS_MIN : isResting ? SHARES_MIN : 1;
-  // The exact multiple, in place of a sum such as 0.1 + 0.2.
-  const limit = isOnTick ? nth / Math.round(1 / tickSize) : price;
-  const expirationMs = type === 'GTD' ? expiresMs : undefined;
-  return {
-    terms: { id, outcome, side, type, price: limit, amount, isPostOnly: postOnly, expirationMs },
-    refusal: !isOnTick ? OFF_TICK : amount < minimum ? TOO_SMALL : undefined,
-  };
-}
-
-function orderOf({ terms, left, filled, state, refusal }: PaperOrder): Order {
-  const { id, outcome, side, price } = terms;
-  const order = { id, outcome, side, price, left: decimalOf(left), filled: decimalOf(filled), state };
-  return refusal === undefined ? order : { ...order, reason: refusal.reason };
-}
-
-function fillOf({ order, fill }: Extract<AccountEvent, { kind: 'fill' }>): Fill {
-  const { id, outcome, side } = order;
-  const { role, price, shares, fee } = fill;
-  return { id, outcome, side, role, price, size: decimalOf(shares), fee: decimalOf(fee) };
-}
-
-function tradeOf({ outcome, side, price, shares }: MomentTrade): Trade {
-  return { outcome, side, price, size: decimalOf(shares) };
-}
-
-function ownAccount(paper: PaperAccount, key: number, open: ReadonlyMap<string, PaperOrder>): Account {
-  return {
-    get cash() {
-      return decimalOf(paper.cash);
-    },
-    get free() {
-      return decimalOf(Math.max(0, paper.cash - paper.reserved));
-    },
-    get orders() {
-      return [...open.values()].filter(isOpen).map(orderOf);
-    },
-    shares: (outcome) => decimalOf(paper.holding(key, outcome).shares),
-    freeShares: (outcome) => decimalOf(paper.free({ side: 'sell', outcome }, key)),
-  };
-}
-
-/** The recorded book of now. */
-class LiveBook implements Book {
-  readonly #now: () => MomentBook | undefined;
-
-  constructor(now: () => MomentBook | undefined) {
-    this.#now = now;
-  }
-
-  get bid(): number | undefined {
-    return this.#now()?.best(true);
-  }
-
-  get ask(): number | undefined {
-    return this.#now()?.best(false);
-  }
-
-  get mid(): number | undefined {
-    return midOf({ bidPrice: this.bid, askPrice: this.ask });
-  }
-
-  get bids(): readonly Level[] {
-    return [...(this.#now()?.levels(true) ?? [])];
-  }
-
-  get asks(): readonly Level[] {
-    return [...(this.#now()?.levels(false) ?? [])];
-  }
-}
-
-/** The prices of a coin from all sources, from one instant on. */
-class CoinPrices {
-  readonly #upcoming: { readonly source: string; readonly prices: Lookahead<PriceRecord> }[];
-  readonly #last = new Map<string, number>();
-  #lastOfAll: number | undefined;
-  /** The time of the next price; Infinity after the last one. */
-  nextMs: InstantMs = Infinity;
-
-  constructor({ prices }: Archive, coin: string, fromMs: InstantMs) {
-    this.#upcoming = prices.slicesOfCoin(coin, fromMs + 1, INSTANT_MAX_MS).map(({ source, slices }) => {
-      const before = prices.latestOfSource(coin, source, fromMs);
-      if (before !== undefined) this.#note(source, before.price);
-      return { source, prices: new Lookahead(pricesIn(slices)) };
-    });
-    this.#findNext();
-  }
-
-  take(): CoinPrice {
-    const { source, prices } = this.#upcoming.find((each) => each.prices.next?.timestampMs === this.nextMs)!;
-    const { price } = prices.take();
-    this.#note(source, price);
-    this.#findNext();
-    return { source, price };
-  }
-
-  last(source: string | undefined): number | undefined {
-    return source === undefined ? this.#lastOfAll : this.#last.get(source);
-  }
-
-  #note(source: string, price: number): void {
-    this.#last.set(source, price);
-    this.#lastOfAll = price;
-  }
-
-  #findNext(): void {
-    this.nextMs = Math.min(...this.#upcoming.map(({ prices }) => prices.next?.timestampMs ?? Infinity));
-  }
 }

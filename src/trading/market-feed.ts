@@ -7,7 +7,7 @@ import { Lookahead } from '../replay/lookahead.ts';
 import { type PriceRecord, pricesIn } from '../segment/price-segment.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
-import { MirroredBook, RecordedBooks } from './recorded-books.ts';
+import { RecordedBooks } from './recorded-books.ts';
 
 /**
  * The recording of one market by the millisecond, from one instant on, at the venue's times. An outcome has the later of its own book and
@@ -15,7 +15,6 @@ import { MirroredBook, RecordedBooks } from './recorded-books.ts';
  */
 export class MarketFeed {
   readonly #books: Readonly<Record<Outcome, RecordedBooks>>;
-  readonly #mirrored: Readonly<Record<Outcome, MirroredBook>>;
   readonly #trades: Readonly<Record<Outcome, Lookahead<PriceRecord>>>;
   readonly #gaps: Lookahead<Gap>;
   /** The state at its first instant: the books, and the gap that contains it. */
@@ -25,7 +24,6 @@ export class MarketFeed {
   constructor(archive: Archive, market: StoredMarket, fromMs: InstantMs) {
     const booksOf = (outcome: Outcome) => new RecordedBooks(archive, market, outcome, fromMs);
     this.#books = { up: booksOf('up'), down: booksOf('down') };
-    this.#mirrored = { up: new MirroredBook(this.#books.down), down: new MirroredBook(this.#books.up) };
     const tradesOf = (outcome: Outcome) =>
       new Lookahead(pricesIn(archive.prices.slices(market, outcome, 'trade', fromMs + 1, INSTANT_MAX_MS)));
     this.#trades = { up: tradesOf('up'), down: tradesOf('down') };
@@ -65,10 +63,7 @@ export class MarketFeed {
   #current(): MomentBooks | undefined {
     const { up, down } = this.#books;
     if (up.atMs === -Infinity && down.atMs === -Infinity) return undefined;
-    return {
-      up: up.atMs >= down.atMs ? up : this.#mirrored.up,
-      down: down.atMs >= up.atMs ? down : this.#mirrored.down,
-    };
+    return { up: up.atMs >= down.atMs ? up : down, down: down.atMs >= up.atMs ? down : up };
   }
 }
 

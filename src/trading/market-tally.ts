@@ -75,11 +75,6 @@ export class MarketTally {
     this.#addPoint(atMs);
   }
 
-  /** An order that is refused before it is sent. */
-  refuse(reason: string): void {
-    this.#refusals[reason] = (this.#refusals[reason] ?? 0) + 1;
-  }
-
   apply(event: AccountEvent): void {
     if (event.kind === 'deposit') return;
     const { atMs } = event;
@@ -91,7 +86,8 @@ export class MarketTally {
     }
     const { order } = event;
     if (event.kind === 'refused') {
-      this.refuse(event.refusal.reason);
+      const { reason } = event.refusal;
+      this.#refusals[reason] = (this.#refusals[reason] ?? 0) + 1;
       return;
     }
     this.#orders.add(order.id);
@@ -146,13 +142,13 @@ export class MarketTally {
 
   #midOf(outcome: Outcome): number | undefined {
     const book = this.#books?.[outcome];
-    return book && midOf({ bidPrice: book.best(true), askPrice: book.best(false) });
+    return book && midOf({ bidPrice: book.best(outcome, true), askPrice: book.best(outcome, false) });
   }
 
   /** A side that is empty has nobody left who would trade against the other one: the market is nearly decided. */
   #onlyPrice(outcome: Outcome): number {
     const book = this.#books?.[outcome];
-    return book?.best(true) ?? book?.best(false) ?? 0;
+    return book?.best(outcome, true) ?? book?.best(outcome, false) ?? 0;
   }
 }
 

@@ -59,20 +59,12 @@ export function checkedOrder(
 
 /** The venue's text for a refusal at the arrival. */
 export function refusalText(refusal: Refusal, { id, type, isPostOnly }: OrderTerms): string {
-  switch (refusal.reason) {
-    case 'funds':
-      return notEnough(refusal);
-    case 'ended':
-      return REFUSALS.ended;
-    case 'not-ready':
-      return REFUSALS.notReady;
-    case 'duplicate':
-      return duplicated(id);
-    case 'expiration':
-      return REFUSALS.expiration;
-    default:
-      // The book has no say about a type that cannot be post-only, which the venue checks last.
-      if (!isFilledAtOnce(type)) return REFUSALS.postOnly;
-      return isPostOnly ? REFUSALS.postOnlyType : KILLED[type];
-  }
+  const { reason } = refusal;
+  if (reason === 'funds') return notEnough(refusal);
+  if (reason === 'duplicate') return duplicated(id);
+  if (reason === 'ended' || reason === 'expiration') return REFUSALS[reason];
+  if (reason === 'not-ready') return REFUSALS.notReady;
+  // The book has no say about a type that cannot be post-only, which the venue checks last.
+  if (!isFilledAtOnce(type)) return REFUSALS.postOnly;
+  return isPostOnly ? REFUSALS.postOnlyType : KILLED[type];
 }

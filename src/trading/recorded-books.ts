@@ -51,35 +51,48 @@ export class RecordedBooks implements MomentBook {
     else this.#findNext();
   }
 
-  best(isBid: boolean): number | undefined {
-    const { values, length } = this.#side(isBid);
-    return length === 0 ? undefined : values[0]! / divisorOf(this.#reader.priceScale);
+  best(outcome: Outcome, isBid: boolean): number | undefined {
+    const { values, length } = this.#side(outcome, isBid);
+    return length === 0 ? undefined : this.#priceFor(outcome, values[0]! / divisorOf(this.#reader.priceScale));
   }
 
-  sizeAt(isBid: boolean, price: number): number {
-    const { values, length } = this.#side(isBid);
+  sizeAt(outcome: Outcome, isBid: boolean, price: number): number {
+    const { values, length } = this.#side(outcome, isBid);
+    const own = this.#priceFor(outcome, price);
     const divisor = divisorOf(this.#reader.priceScale);
-    const units = Math.round(price * divisor);
+    const units = Math.round(own * divisor);
+    const descends = this.#isOwnBid(outcome, isBid);
     let [low, high] = [0, length];
     while (low < high) {
       const middle = (low + high) >>> 1;
       const found = values[2 * middle]!;
       if (found === units)
-        return units / divisor === price ? values[2 * middle + 1]! / divisorOf(this.#reader.sizeScale) : 0;
-      if (found > units === isBid) low = middle + 1;
+        return units / divisor === own ? values[2 * middle + 1]! / divisorOf(this.#reader.sizeScale) : 0;
+      if (found > units === descends) low = middle + 1;
       else high = middle;
     }
     return 0;
   }
 
-  *levels(isBid: boolean): Generator<{ readonly price: number; readonly size: number }> {
-    const { values, length } = this.#side(isBid);
+  *levels(outcome: Outcome, isBid: boolean): Generator<{ readonly price: number; readonly size: number }> {
+    const { values, length } = this.#side(outcome, isBid);
     const [price, size] = [divisorOf(this.#reader.priceScale), divisorOf(this.#reader.sizeScale)];
-    for (let at = 0; at < 2 * length; at += 2) yield { price: values[at]! / price, size: values[at + 1]! / size };
+    for (let at = 0; at < 2 * length; at += 2)
+      yield { price: this.#priceFor(outcome, values[at]! / price), size: values[at + 1]! / size };
   }
 
-  #side(isBid: boolean): Ladder {
-    return isBid ? this.#reader.bids : this.#reader.asks;
+  /** Returns true if a side of an outcome is the bids of this book. */
+  #isOwnBid(outcome: Outcome, isBid: boolean): boolean {
+    return isBid === (outcome === this.recordedFor);
+  }
+
+  #side(outcome: Outcome, isBid: boolean): Ladder {
+    return this.#isOwnBid(outcome, isBid) ? this.#reader.bids : this.#reader.asks;
+  }
+
+  /** Between the prices of an outcome and those of this book. */
+  #priceFor(outcome: Outcome, price: number): number {
+    return outcome === this.recordedFor ? price : complement(price);
   }
 
   #arrive(): void {
@@ -92,39 +105,5 @@ export class RecordedBooks implements MomentBook {
     const { done, value } = this.#slices.next();
     this.#slice = done === true ? undefined : value;
     this.nextMs = this.#slice?.head.timestamps[this.#slice.from] ?? Infinity;
-  }
-}
-
-/** The other outcome's book: its ask at p is a bid at 1 − p of the same size. */
-export class MirroredBook implements MomentBook {
-  readonly #other: MomentBook;
-
-  constructor(other: MomentBook) {
-    this.#other = other;
-  }
-
-  get id(): number {
-    return this.#other.id;
-  }
-
-  get atMs(): InstantMs {
-    return this.#other.atMs;
-  }
-
-  get recordedFor(): Outcome {
-    return this.#other.recordedFor;
-  }
-
-  best(isBid: boolean): number | undefined {
-    const best = this.#other.best(!isBid);
-    return best === undefined ? undefined : complement(best);
-  }
-
-  sizeAt(isBid: boolean, price: number): number {
-    return this.#other.sizeAt(!isBid, complement(price));
-  }
-
-  *levels(isBid: boolean): Generator<{ readonly price: number; readonly size: number }> {
-    for (const { price, size } of this.#other.levels(!isBid)) yield { price: complement(price), size };
   }
 }

@@ -7,7 +7,7 @@ import { REFUSALS } from '../venue/order-refusals.ts';
 import type { VenueAsset } from '../venue/order-writer.ts';
 import { type OrderChange, orderFrame, userTradeFrame } from '../venue/user-frames.ts';
 import { userRequest } from '../venue/user-request-parser.ts';
-import { SETTLING_MS } from './venue-account.ts';
+import { SETTLING_MS, VenueAccount } from './venue-account.ts';
 import type { VenueDesk } from './venue-desk.ts';
 
 const POLICY_VIOLATION = 1008;
@@ -119,13 +119,13 @@ export class UserSession {
   }
 
   #sendOrder(event: OrderEvent, account: PaperAccount, type: OrderChange): void {
-    const order = this.#desk.view(account).orderAt(event);
+    const order = new VenueAccount(this.#deps.replay, account).orderAt(event);
     if (order === undefined || !this.#wants(order.asset)) return;
     this.#send(orderFrame(order, type, event.atMs + this.#deps.replay.shiftMs, event.kind !== 'refused'));
   }
 
   #sendTrade(event: FillEvent, account: PaperAccount, atMs: InstantMs): void {
-    const trade = this.#desk.view(account).trade(event, atMs);
+    const trade = new VenueAccount(this.#deps.replay, account).trade(event, atMs);
     if (trade !== undefined && this.#wants(trade.order.asset)) this.#send(userTradeFrame(trade));
   }
 

@@ -56,18 +56,14 @@ export class VenueDesk {
 
   /** The account of an address to read; one that was never used is as it would begin. */
   look(address: string): VenueAccount {
-    return this.view(this.#desk.find(address) ?? this.#desk.opening(address));
+    return new VenueAccount(this.replay, this.#desk.find(address) ?? this.#desk.opening(address));
   }
 
   /** The account of a wallet: of its key, or of the key that signs its orders; undefined if it was never used. */
   find(wallet: string): VenueAccount | undefined {
     const address = wallet.toLowerCase();
     const account = this.#desk.find(address) ?? this.#desk.find(this.#signers.get(address) ?? '');
-    return account && this.view(account);
-  }
-
-  view(account: PaperAccount): VenueAccount {
-    return new VenueAccount(this.replay, account);
+    return account && new VenueAccount(this.replay, account);
   }
 
   /** Settles when accounts are as they are at the clock's instant. */

@@ -30,12 +30,14 @@ function bookOf(bids: string, asks: string): OrderBook {
   };
 }
 
-function momentBook({ bidPrices, bidSizes, askPrices, askSizes }: OrderBook, atMs: number): MomentBook {
-  const [bids, asks] = [levelsOf(bidPrices, bidSizes), levelsOf(askPrices, askSizes)];
-  const levels = (isBid: boolean) => (isBid ? bids : asks);
+function momentBook(up: OrderBook, atMs: number): MomentBook {
+  const levels = (outcome: Outcome, isBid: boolean) => {
+    const { bidPrices, bidSizes, askPrices, askSizes } = outcome === 'up' ? up : mirrorOf(up);
+    return isBid ? levelsOf(bidPrices, bidSizes) : levelsOf(askPrices, askSizes);
+  };
   return {
-    ...{ id: atMs, atMs, recordedFor: 'up', levels, best: (isBid) => levels(isBid)[0]?.price },
-    sizeAt: (isBid, price) => levels(isBid).find((level) => level.price === price)?.size ?? 0,
+    ...{ id: atMs, atMs, recordedFor: 'up', levels, best: (outcome, isBid) => levels(outcome, isBid)[0]?.price },
+    sizeAt: (outcome, isBid, price) => levels(outcome, isBid).find((level) => level.price === price)?.size ?? 0,
   };
 }
 
@@ -60,7 +62,8 @@ class Story {
   /** `trades` as 'up sell 0.5 10': the taker's outcome and side. */
   at(atMs: number, { book, trades = [], gapTo }: { book?: OrderBook; trades?: string[]; gapTo?: number }): this {
     this.due(atMs - 1);
-    const books = book && { up: momentBook(book, atMs), down: momentBook(mirrorOf(book), atMs) };
+    const recorded = book && momentBook(book, atMs);
+    const books = recorded && { up: recorded, down: recorded };
     const gap = gapTo === undefined ? undefined : { fromMs: atMs, toMs: gapTo, reason: 'test' };
     this.market.process(atMs, { atMs, trades: trades.map((text) => this.#trade(text)), books, gap });
     return this;

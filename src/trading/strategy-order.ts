@@ -1,0 +1,58 @@
+import type { Fill, NewOrder, Order, Side, Trade } from '../client/strategy.ts';
+import type { FillEvent } from '../paper/account-event.ts';
+import type { MomentTrade } from '../paper/market-moment.ts';
+import { MICROS, microsOf } from '../paper/micros.ts';
+import { ORDER_TYPES, type OrderTerms, type PaperOrder, type Refusal } from '../paper/paper-order.ts';
+import { decimalOf } from './market-tally.ts';
+
+const SHARES_MIN = 5 * MICROS;
+const DOLLARS_MIN = MICROS;
+/** More than a rounding error of a few additions, and less than the part of a tick that somebody could mean. */
+const TICK_TOLERANCE = 1e-6;
+
+/** The terms of an order of a strategy; with `refusal` the venue refuses it. Throws TypeError for what is no order. */
+export function termsOf(
+  id: string,
+  side: Side,
+  { outcome, price, size, dollars, type = 'GTC', postOnly = false, expiresMs }: NewOrder,
+  tickSize: number,
+): { readonly terms: OrderTerms; readonly refusal: Refusal | undefined } {
+  if (outcome !== 'up' && outcome !== 'down') throw new TypeError(`the outcome is up or down, not ${outcome}`);
+  if (!Number.isFinite(price)) throw new TypeError(`the price of an order must be a number, not ${price}`);
+  if (!ORDER_TYPES.includes(type)) throw new TypeError(`the type is GTC, GTD, FOK or FAK, not ${type}`);
+  if ((type === 'GTD') !== Number.isFinite(expiresMs))
+    throw new TypeError('expiresMs is needed for GTD, and only for it');
+  const isResting = type === 'GTC' || type === 'GTD';
+  if (postOnly && !isResting) throw new TypeError('postOnly is for GTC and GTD');
+  const inDollars = side === 'buy' && !isResting;
+  const given = inDollars ? dollars : size;
+  if (given === undefined || !(given >= 0 && given < 1e9) || (inDollars ? size : dollars) !== undefined)
+    throw new TypeError(`a ${side} of type ${type} needs ${inDollars ? 'dollars, not size' : 'size, not dollars'}`);
+  const nth = Math.round(price / tickSize);
+  const isOnTick = Math.abs(price / tickSize - nth) < TICK_TOLERANCE && nth > 0 && nth < Math.round(1 / tickSize);
+  const amount = microsOf(given);
+  const minimum = inDollars ? DOLLARS_MIN : isResting ? SHARES_MIN : 1;
+  // The exact multiple, in place of a sum such as 0.1 + 0.2.
+  const limit = isOnTick ? nth / Math.round(1 / tickSize) : price;
+  const expirationMs = type === 'GTD' ? expiresMs : undefined;
+  return {
+    terms: { id, outcome, side, type, price: limit, amount, isPostOnly: postOnly, expirationMs },
+    refusal: !isOnTick ? { reason: 'tick' } : amount < minimum ? { reason: 'minimum' } : undefined,
+  };
+}
+
+export function orderOf({ terms, left, filled, state, refusal }: PaperOrder): Order {
+  const { id, outcome, side, price } = terms;
+  const order = { id, outcome, side, price, left: decimalOf(left), filled: decimalOf(filled), state };
+  return refusal === undefined ? order : { ...order, reason: refusal.reason };
+}
+
+export function fillOf({ order, fill }: FillEvent): Fill {
+  const { id, outcome, side } = order;
+  const { role, price, shares, fee } = fill;
+  return { id, outcome, side, role, price, size: decimalOf(shares), fee: decimalOf(fee) };
+}
+
+export function tradeOf({ outcome, side, price, shares }: MomentTrade): Trade {
+  return { outcome, side, price, size: decimalOf(shares) };
+}
