@@ -104,7 +104,7 @@ export async function backUp(
   refuseNoArchive(directory);
   refuseTarget(directory, name, force);
   explained(target, () => {
-    const bytes = copies * bytesIn(directory) + sealedBytesFor(directory, target, earlier);
+    const bytes = copies * bytesIn(directory) + sealedBytesFor(directory, target, earlier, copies);
     refuseSmallDisk(dirname(target), bytes, directory, floor);
   });
   const draft = draftOf(target);

@@ -29,6 +29,13 @@ export function explained<T>(path: string, work: () => T, wrongPath: ErrorKind =
   }
 }
 
+/** A file that the view of a database names is not there: what it has may have been deleted after the view was taken. */
+export class MissingFile extends DomainError {
+  constructor(message: string) {
+    super('unavailable', message);
+  }
+}
+
 /** An error of a call of the operating system. */
 export interface SystemError extends Error {
   readonly code: string;

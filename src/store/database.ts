@@ -17,7 +17,7 @@ import {
   upgrade,
   writeCopy,
 } from './database-connection.ts';
-import { explained } from './database-errors.ts';
+import { explained, MissingFile } from './database-errors.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { isDiskFull } from './disk-reserve.ts';
 import type { Upgraded } from './upgrade.ts';
@@ -173,26 +173,33 @@ export class Database {
     });
   }
 
-  /** One consistent view for everything that `work` reads. */
+  /** One consistent view for everything that `work` reads. Runs it again in a later view if it throws MissingFile. */
   read<T>(work: () => T): T {
     this.#endShared();
-    return this.#within('BEGIN', () => {
-      this.#refuseReplaced();
-      return work();
-    });
+    const inView = () =>
+      this.#within('BEGIN', () => {
+        this.#refuseReplaced();
+        return work();
+      });
+    return againIfMissing(inView, inView);
   }
 
   /**
    * One consistent view for everything that `work` reads, shared by calls that follow each other closely: a view costs several
    * times as much as a look-up within it. A view ends after half a millisecond, with the tick of the event loop, or with any
    * other use of this connection, whichever is first. So a later request sees the commits of other processes, and the
-   * write-ahead log can start again between two views. `work` may not use the connection in another way.
+   * write-ahead log can start again between two views. `work` may not use the connection in another way. It runs again in a new view if
+   * it throws MissingFile.
    */
   readShared<T>(work: () => T): T {
     return explained(this.path, () => {
       this.#endOldView();
       if (!this.#isShared) this.#beginShared();
-      return work();
+      return againIfMissing(work, () => {
+        this.#endShared();
+        this.#beginShared();
+        return work();
+      });
     });
   }
 
@@ -384,6 +391,16 @@ export class Database {
   /** Some errors (a full disk) have rolled back already; a second error must not hide the first. */
   #rollBack(undo = 'ROLLBACK'): void {
     if (this.#sqlite.inTransaction) this.#sqlite.run(undo);
+  }
+}
+
+/** `again`: a new view does not name the file of a market that was deleted after the first one was taken. */
+function againIfMissing<T>(first: () => T, again: () => T): T {
+  try {
+    return first();
+  } catch (error) {
+    if (!(error instanceof MissingFile)) throw error;
+    return again();
   }
 }
 

@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 import { explained, isSystemError } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { sizeAndDigest } from './file-digest.ts';
-import { flush } from './on-disk.ts';
+import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
 
 /** Where the files of sealed markets are taken from: data directories or backups. */
@@ -58,14 +58,33 @@ export function copySealedFiles(target: string, { earlier, directory, links }: S
   return { files, newFiles, bytesWritten };
 }
 
-/** The bytes that `copySealedFiles` would write at most to a disk where `known` has some of the files already. */
-export function sealedBytesFor(directory: string, target: string, known: string | undefined): number {
-  if (statSync(directory).dev === statSync(dirname(target)).dev) return 0;
+/**
+ * The bytes that a backup would write at most to the disk of `target` for sealed markets: `known`, an earlier backup there, has some of their
+ * files already. `copies`: 2 if it is restored there too. Whether links are possible is tried: no number of a file system says it.
+ */
+export function sealedBytesFor(directory: string, target: string, known: string | undefined, copies: number): number {
   let bytes = 0;
+  let isShared: boolean | undefined;
+  let hasLinks: boolean | undefined;
   for (const market of sealedMarketsOf(directory)) {
-    if (known === undefined || !existsSync(join(known, BOOKS, market.path))) bytes += market.bytes;
+    isShared ??= canLink(join(directory, BOOKS, market.path), target);
+    hasLinks ??= isShared || canLink(undefined, target);
+    const isKnown = known !== undefined && existsSync(join(known, BOOKS, market.path));
+    if (!hasLinks) bytes += copies * market.bytes;
+    else if (!isShared && !isKnown) bytes += market.bytes;
   }
   return bytes;
+}
+
+/** `from`: left out, a new file next to `target`. */
+function canLink(from: string | undefined, target: string): boolean {
+  const [file, probe] = [draftOf(target), draftOf(target)];
+  try {
+    if (from === undefined) writeNew(file, '');
+    return linked(from ?? file, probe);
+  } finally {
+    for (const name of [file, probe]) discard(name);
+  }
 }
 
 /** Returns true if two directories share the file of a sealed market: what was verified in one need not be read in the other. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
-import { explained, isDamageError } from './database-errors.ts';
+import { explained, isDamageError, MissingFile } from './database-errors.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { ExpandedMirrors, Mirrors } from './mirrors.ts';
 import { type Queries, queriesOf } from './queries.ts';
@@ -223,11 +223,11 @@ export class SealedFiles {
   }
 }
 
-/** Opens the file of a sealed market to read it. Throws 'unavailable' if it is missing, or is not the file that was sealed. */
+/** Opens the file of a sealed market to read it. Throws MissingFile, or 'unavailable' if it is not the file that was sealed. */
 export function openSealed(place: string, { seal, bytes }: SealedMarket): Sqlite {
   const found = explained(place, () => statSync(place, { throwIfNoEntry: false }));
   if (found === undefined) {
-    throw new DomainError('unavailable', `'${place}' is missing: unless its market was just deleted, ${RESTORE}`);
+    throw new MissingFile(`'${place}' is missing: unless its market was just deleted, ${RESTORE}`);
   }
   const other = () =>
     new DomainError('unavailable', `'${place}' is not the file that was sealed for this market: ${RESTORE}`);

@@ -36,6 +36,14 @@ export function smallDisk(parent: string, size: string): SmallDisk | undefined {
   };
 }
 
+/** A directory of the disk of `parent` into which no links can be made; undefined when it cannot be mounted. */
+export function unlinkedDisk(parent: string): (Disposable & { readonly path: string }) | undefined {
+  const path = join(parent, 'bound');
+  mkdirSync(path, { recursive: true });
+  if (!mayMount() || !ran('mount', '--bind', path, path)) return undefined;
+  return { path, [Symbol.dispose]: () => expect(ran('umount', path)).toBe(true) };
+}
+
 interface FailingDisk extends Disposable {
   readonly path: string;
   /** Open files can still be read, but not written. */
