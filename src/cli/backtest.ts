@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
@@ -21,6 +21,7 @@ import { StrayErrors } from '../trading/stray-errors.ts';
 import { EXAMPLE_NAMES, exampleText } from './backtest-examples.ts';
 import { backtestText } from './backtest-text.ts';
 import { EXIT, ExitWith } from './exit.ts';
+import { ownCommand } from './own-command.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { addAccountFlags, addMarketFlags } from './replay-selection.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
@@ -213,10 +214,8 @@ class ReportFiles implements Disposable {
 
 /** The output of a strategy goes to standard error: standard output has the report. */
 function startPart(data: string, processes: Set<PartProcess>): PartProcess {
-  // The executable is its own main file; from sources Bun runs it.
-  const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
   let listener: (message: PartMessage) => void = () => undefined;
-  const child = Bun.spawn([process.execPath, ...program, 'backtest', PART, '--data', data], {
+  const child = Bun.spawn(ownCommand(['backtest', PART, '--data', data]), {
     stdio: ['ignore', 2, 2],
     // The other side is `serveParts`, of the same executable.
     ipc: (message: PartMessage) => listener(message),

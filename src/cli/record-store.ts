@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { REPEATED, recorderJournal } from '../import/codecs/recorder-journal.ts';
@@ -9,6 +8,7 @@ import type { JournalPosition } from '../recorder/journal.ts';
 import type { ImportLines } from '../recorder/journal-follower.ts';
 import type { StoredCounts, StoreJournal } from '../recorder/recorder.ts';
 import type { Archive } from '../store/archive.ts';
+import { ownCommand } from './own-command.ts';
 
 const RESTART_MS = 1000;
 /** An archive that needs longer than this for a part is behind the journal, and catches up first. */
@@ -123,9 +123,7 @@ export class StoringProcess implements Disposable {
 }
 
 function spawned(args: readonly string[]) {
-  // The executable is its own main file; from sources Bun runs it.
-  const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
-  const process_ = Bun.spawn([process.execPath, ...program, 'record', 'store', ...args], {
+  const process_ = Bun.spawn(ownCommand(['record', 'store', ...args]), {
     stdin: 'pipe',
     stdout: 'pipe',
     stderr: 'inherit',

@@ -1,14 +1,19 @@
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
+import { type CommandUnknownOpts, Option } from '@commander-js/extra-typings';
+import { integerFrom } from '../config.ts';
+import { countText } from '../domain/count-text.ts';
+import { formatInstant } from '../domain/instant.ts';
 import { refuseShared } from '../store/data-directory.ts';
 import { explained } from '../store/database-errors.ts';
-import type { MarketObservations, Verification } from '../verify/report.ts';
-import { verifyDirectory } from '../verify/verify.ts';
+import { VerifyProgress } from '../verify/progress.ts';
+import type { Verification } from '../verify/report.ts';
+import { type VerifyOptions, verifyDirectory } from '../verify/verify.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { programCommand } from './program-command.ts';
-import { eraseLine, progressOn } from './status-line.ts';
+import { eraseLine, progressOn, shareDone } from './status-line.ts';
 import { type Column, table } from './table.ts';
 import type { Terminal } from './terminal.ts';
+import { FOR_PARENT, startVerifyProcess, verifyForParent } from './verify-process.ts';
 import {
   type MarketRow,
   marketDocument,
@@ -26,6 +31,7 @@ const COLUMNS: readonly Column<MarketRow>[] = [
   { heading: 'OBSERVATIONS', cell: ({ notes }) => notes },
 ];
 
+const JOBS_MAX = 256;
 /** Maximum number of rows of a table: all markets of a large archive do not fit in memory. */
 const ROWS_MAX = 10_000;
 
@@ -37,6 +43,9 @@ export function verifyCommand(terminal: Terminal): CommandUnknownOpts {
       'only this market, by conditionId or slug; may be repeated',
       (name: string, before: readonly string[] = []) => [...before, name],
     )
+    .addOption(new Option('--all', 'also what a run that was interrupted has verified').conflicts('market'))
+    .option('--jobs <number>', 'processes; default: a large archive has one a core', integerFrom(1, JOBS_MAX))
+    .addOption(new Option(FOR_PARENT).hideHelp())
     .addHelpText(
       'after',
       `
@@ -46,40 +55,54 @@ records, winners that contradict the prices, instants at which imports stored
 different books. Weaknesses of a recording are reported but do not change the
 exit code: gaps, gaps with books inside, crossed, one-sided, empty, frozen and
 placeholder books, seconds without data. With --market only the named markets
-are read. The command only reads, and works while a server is running.
+are read. The command changes nothing, and works while a server is running.
+
+A run that was interrupted is continued: sealed markets without problems that
+were verified in the last seven days are not read again. They are noted in
+verify-progress.db in the data directory, until a run comes to its end. Only a
+run that reads both of two files finds that they share the id of a record.
 
 Examples:
   $ bookreel verify
+  $ bookreel verify --all
   $ bookreel verify --market btc-updown-5m-1776323400 --json`,
     )
     .action(async (_, command) => {
       const options = command.optsWithGlobals();
+      if (options.forParent === true && process.send !== undefined) return await verifyForParent(options);
       explained(options.data, () => refuseShared(options.data));
-      const { ok } = await checkAndPrint(terminal, options, (onMarket) =>
-        verifyDirectory(options.data, {
-          clock: terminal.clock,
-          onMarket,
-          ...(options.market === undefined ? {} : { names: options.market }),
-        }),
+      const { clock } = terminal;
+      const { data, market: names, jobs, all = false } = options;
+      using progress = names === undefined ? new VerifyProgress(data, clock(), all) : undefined;
+      sayContinued(terminal, progress);
+      const { ok } = await checkAndPrint(terminal, options, (events) =>
+        verifyDirectory(data, { clock, names, progress, jobs, startWorker: startVerifyProcess, ...events }),
       );
       if (!ok) throw new ExitWith(EXIT.verification);
     });
 }
 
-type RunCheck = (onMarket: (market: MarketObservations) => void) => Promise<Verification>;
+function sayContinued({ err }: Terminal, progress: VerifyProgress | undefined): void {
+  const { markets = 0, sinceMs = null } = progress?.earlier ?? {};
+  if (sinceMs === null) return;
+  const verified = `${countText(markets, 'market')} ${markets === 1 ? 'was' : 'were'} verified since ${formatInstant(sinceMs)}`;
+  err(`continues a run that was interrupted: ${verified}; --all reads ${markets === 1 ? 'it' : 'them'} again\n`);
+}
+
+type Events = Required<Pick<VerifyOptions, 'onMarket' | 'onProgress'>>;
+type RunCheck = (events: Events) => Promise<Verification>;
+type RunAndPrint = (onMarket: Events['onMarket']) => Promise<Verification>;
 
 /** Checks, and shows progress on stderr, unless JSON goes to a terminal: progress would overwrite it. */
 async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: RunCheck): Promise<Verification> {
   const isShown = options.json !== true || !terminal.outIsTerminal;
   const show = progressOn(terminal);
-  let done = 0;
-  const watched: RunCheck = async (onMarket) => {
+  const onProgress: Events['onProgress'] = (done, all) => {
+    if (isShown) show((elapsedMs) => shareDone(done / all, countText(all, 'market'), elapsedMs));
+  };
+  const watched: RunAndPrint = async (onMarket) => {
     try {
-      return await check((market) => {
-        onMarket(market);
-        done += 1;
-        if (isShown) show(() => `${done} markets verified`);
-      });
+      return await check({ onMarket, onProgress });
     } finally {
       if (isShown) eraseLine(terminal);
     }
@@ -87,7 +110,7 @@ async function checkAndPrint(terminal: Terminal, options: GlobalOptions, check: 
   return options.json === true ? await printJson(terminal, watched) : await printText(terminal, watched);
 }
 
-async function printText(terminal: Terminal, check: RunCheck): Promise<Verification> {
+async function printText(terminal: Terminal, check: RunAndPrint): Promise<Verification> {
   const rows: MarketRow[] = [];
   const print = () => {
     if (rows.length === 0) return;
@@ -105,7 +128,7 @@ async function printText(terminal: Terminal, check: RunCheck): Promise<Verificat
 }
 
 /** Prints each market at once: the report of a large archive does not fit in memory. */
-async function printJson(terminal: Terminal, check: RunCheck): Promise<Verification> {
+async function printJson(terminal: Terminal, check: RunAndPrint): Promise<Verification> {
   let separator = '{"markets":[\n';
   const verification = await check((market) => {
     terminal.out(`${separator}${JSON.stringify(marketDocument(market))}`);

@@ -31,11 +31,18 @@ export const BACKUP_FILES: readonly DatabaseFile[] = [ACTIVITY, ACCOUNTS, RECORD
 
 export const MANIFEST_FILE = 'manifest.json';
 const MANIFEST = { format: 'bookreel-backup', version: 1 } as const;
+/** The files in which an interrupted run of verify keeps what it has done, and SQLite what it needs for it. */
+export const VERIFY_PROGRESS_FILES = [
+  'verify-progress.db',
+  'verify-progress.db-wal',
+  'verify-progress.db-shm',
+] as const;
 /** The names of all files that a backup may have. */
 export const BACKUP_NAMES: ReadonlySet<string> = new Set([
   ...BACKUP_FILES.map(({ name }) => name),
   KEY_SECRET_FILE,
   MANIFEST_FILE,
+  ...VERIFY_PROGRESS_FILES,
 ]);
 /** Writes the manifest of a backup, on disk when this returns. */
 export function writeManifest(directory: string, content: BackupContent): void {

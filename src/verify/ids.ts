@@ -18,11 +18,34 @@ export interface IdLimits {
 /** 32 MiB of bits and 24 MiB of ranges. Only archives of recordings with their own ids have many ranges. */
 const LIMITS: IdLimits = { marks: 2 ** 28, ranges: 2 ** 20 };
 
+/** Takes the ids of records, one after the other. */
+export interface IdMarks {
+  /** Marks `id` as used by a record. */
+  mark(id: number): 'fine' | 'repeated' | 'not-given';
+}
+
+/** Collects ids, to be checked later. */
+export class IdRuns implements IdMarks {
+  /** The first and last of each run of consecutive ids. */
+  readonly #ends: number[] = [];
+
+  mark(id: number): 'fine' {
+    const last = this.#ends.length - 1;
+    if (this.#ends[last] === id - 1) this.#ends[last] = id;
+    else this.#ends.push(id, id);
+    return 'fine';
+  }
+
+  toArray(): Float64Array {
+    return Float64Array.from(this.#ends);
+  }
+}
+
 /**
  * Finds ids that two records have, and ids that the archive never gave, in bounded memory: a window of the given ids has one bit
  * per id. An archive of up to 268 million records needs one window; a larger one is read once per window.
  */
-export class IdCheck {
+export class IdCheck implements IdMarks {
   readonly #source: IdSource;
   readonly #limits: IdLimits;
   readonly #firsts: number[] = [];
@@ -79,15 +102,48 @@ export class IdCheck {
   /** Marks `id` as used by a record. Ids outside the window are not checked yet: 'fine'. */
   mark(id: number): 'fine' | 'repeated' | 'not-given' {
     if (id < this.#fromId || id >= this.#untilId) return 'fine';
-    const range = this.#rangeOf(id);
+    const bit = this.#bitOf(id);
     // An import may have given the id after the window was started.
-    if (range === undefined) return this.#source.isGiven(id) ? 'fine' : 'not-given';
-    const bit = this.#offsets[range]! + id - this.#firsts[range]!;
+    if (bit === undefined) return this.#source.isGiven(id) ? 'fine' : 'not-given';
     const byte = Math.floor(bit / 8);
     const mask = 1 << (bit % 8);
     if ((this.#bits[byte]! & mask) !== 0) return 'repeated';
     this.#bits[byte]! |= mask;
     return 'fine';
+  }
+
+  /** Marks all ids of runs, as `IdRuns` has them, if each may be marked; else none of them, and returns false. */
+  markRuns(runs: Float64Array): boolean {
+    for (let i = 0; i < runs.length; i += 2) {
+      for (let id = runs[i]!; id <= runs[i + 1]!; id += 1) {
+        if (this.mark(id) === 'fine') continue;
+        this.#unmark(runs.subarray(0, i), runs[i]!, id);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Takes the marks of `runs` back, and those from `first` to before `end`. */
+  #unmark(runs: Float64Array, first: number, end: number): void {
+    const unmark = (id: number) => {
+      const bit = this.#bitOf(id);
+      if (bit !== undefined) this.#bits[Math.floor(bit / 8)]! &= ~(1 << (bit % 8));
+    };
+    for (let i = 0; i < runs.length; i += 2) for (let id = runs[i]!; id <= runs[i + 1]!; id += 1) unmark(id);
+    for (let id = first; id < end; id += 1) unmark(id);
+  }
+
+  /** Returns true if the window may have one of these ids. */
+  touches(firstId: number, lastId: number): boolean {
+    return firstId < this.#untilId && lastId >= this.#fromId;
+  }
+
+  /** Undefined for an id that is not in the window, or was not given when it was started. */
+  #bitOf(id: number): number | undefined {
+    if (id < this.#fromId || id >= this.#untilId) return undefined;
+    const range = this.#rangeOf(id);
+    return range === undefined ? undefined : this.#offsets[range]! + id - this.#firsts[range]!;
   }
 
   #rangeOf(id: number): number | undefined {

@@ -114,8 +114,15 @@ export interface Verification {
 /** Further problems are only counted, to keep the report readable and in memory. */
 export const PROBLEMS_LISTED_MAX = 1000;
 
+/** The first problems that were found, and the numbers of all. */
+export interface Problems {
+  readonly listed: readonly Problem[];
+  readonly count: number;
+  readonly damage: number;
+}
+
 /** Counts problems and keeps the first PROBLEMS_LISTED_MAX. */
-export class ProblemList {
+export class ProblemList implements Problems {
   readonly listed: Problem[] = [];
   count = 0;
   damage = 0;
@@ -126,5 +133,11 @@ export class ProblemList {
     if (kind !== 'winner' && kind !== 'contradiction') this.damage += 1;
     const times = atMs === undefined ? {} : { fromMs: atMs, toMs: atMs };
     if (this.listed.length < PROBLEMS_LISTED_MAX) this.listed.push({ ...place, ...times, kind, what });
+  }
+
+  addAll({ listed, count, damage }: Problems): void {
+    this.count += count;
+    this.damage += damage;
+    this.listed.push(...listed.slice(0, PROBLEMS_LISTED_MAX - this.listed.length));
   }
 }

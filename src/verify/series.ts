@@ -5,13 +5,13 @@ import { type QuoteRecord, quoteCodec } from '../segment/quote-segment.ts';
 import type { SegmentCodec } from '../segment/segment-header.ts';
 import { isDamageError } from '../store/database-errors.ts';
 import type { AuditedSeries, SegmentAudit, SoundSegment } from '../store/segment-audit.ts';
-import type { IdCheck } from './ids.ts';
+import type { IdMarks } from './ids.ts';
 import type { NO_TOTALS, ProblemList, ProblemPlace } from './report.ts';
 
 /** The state of a verification: its sources and its findings so far. */
 export interface Check {
   readonly source: SegmentAudit;
-  readonly ids: IdCheck;
+  readonly ids: IdMarks;
   readonly problems: ProblemList;
   readonly totals: typeof NO_TOTALS;
 }

@@ -101,7 +101,8 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
 
 function namesBelow(command: CommandUnknownOpts): Set<string> {
   const own = command.commands.map((child) => child.name());
-  const options = command.options.flatMap(({ long, argChoices = [] }) => [long!, ...argChoices]);
+  const shown = command.options.filter(({ hidden }) => !hidden);
+  const options = shown.flatMap(({ long, argChoices = [] }) => [long!, ...argChoices]);
   const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
   return new Set([...own, ...options, ...choices, ...command.commands.flatMap((child) => [...namesBelow(child)])]);
 }

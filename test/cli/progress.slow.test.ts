@@ -104,6 +104,22 @@ describe('progress', () => {
     expect(text.split('\n')).toHaveLength(1 + 2 + 12_000 * 4 + 1);
   });
 
+  test('of verify has a bar of the markets that are left, on a terminal only', async () => {
+    using directory = temporaryDirectory();
+    await outputOf(['seed', '--data', 'data'], { cwd: directory.path });
+    const { child, screen } = onTerminal(['verify', '--jobs', '2', '--data', 'data'], directory.path, 200);
+    expect(await child.exited).toBe(0);
+    child.terminal?.close();
+    const lines = painted(screen);
+    expect(lines.length).toBeGreaterThan(1);
+    for (const line of lines.filter((each) => each !== '')) {
+      expect(line).toMatch(/^ {0,2}\d+ % \[[#.]{24}\] of 60 markets, \d+ s left$/);
+    }
+    expect(lines.at(-1)).toBe('');
+    const piped = await finished([EXECUTABLE, 'verify', '--jobs', '2', '--data', 'data'], { cwd: directory.path });
+    expect([piped.code, piped.stderr]).toEqual([0, '']);
+  });
+
   test('Progress is one line on a terminal, at every width.', async () => {
     using directory = temporaryDirectory();
     using recording = await slowRecording(join(directory.path, LONG_NAME));

@@ -4,13 +4,16 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rm
 import { join } from 'node:path';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import { openArchive } from '../../src/store/archive.ts';
-import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
+import { VerifyProgress } from '../../src/verify/progress.ts';
+import { verifyDirectory } from '../../src/verify/verify.ts';
+import { importBytes, NOW_MS, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { writeManifest } from '../support/backup-manifest.ts';
 import { runCommand } from '../support/command.ts';
 import { otherBook, storeAsBefore } from '../support/earlier-archive.ts';
 import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts';
 import { LIGHT_CONDITION_ID, LIGHT_MARKET, lightNdjson } from '../support/light-recording.ts';
 import { ORDINARY_USER } from '../support/ordinary-user.ts';
+import { sealAll } from '../support/sealed.ts';
 
 interface VerifyDocument {
   readonly ok: boolean;
@@ -259,6 +262,37 @@ describe('verify', () => {
     expect({ ...restored, stderr: '' }).toEqual({ code: 1, stdout: '', stderr: '' });
     expect(restored.stderr).toContain(`bookreel.db' ${difference}, unlike an archive of this program`);
     expect(existsSync(data)).toBe(false);
+  });
+
+  test('goes on where a run was interrupted and says so, and with --all begins again', async () => {
+    using place = temporaryArchive();
+    const { archive, path } = place;
+    await importBytes(archive, lightNdjson(300));
+    sealAll(archive);
+    archive.database.close();
+    const before = await verify(path, '--json');
+    const nowMs = Date.now();
+    const interrupted = async () => {
+      using progress = new VerifyProgress(path, nowMs, true);
+      const onProgress = () => {
+        throw new Error('interrupted');
+      };
+      await expect(verifyDirectory(path, { clock: () => nowMs, progress, onProgress })).rejects.toThrow();
+    };
+    const withoutTimes = (stdout: string) => stdout.replaceAll(/"(?:elapsedMs|recordsPerSecond)":\d+/g, '');
+    for (const args of [['--json'], ['--json', '--jobs', '2']]) {
+      await interrupted();
+      const { code, stdout, stderr } = await verify(path, ...args);
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: `continues a run that was interrupted: 1 market was verified since ${new Date(nowMs).toISOString()}; --all reads it again\n`,
+      });
+      expect(withoutTimes(stdout)).toBe(withoutTimes(before.stdout));
+    }
+    await interrupted();
+    expect(await verify(path, '--all')).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(path).filter((name) => name.startsWith('verify'))).toEqual([]);
+    expect((await verify(path, '--all', '--market', LIGHT_MARKET.slug)).code).toBe(2);
   });
 
   test.skipIf(ORDINARY_USER === undefined)('works where nothing may be written (needs an ordinary user)', async () => {

@@ -15,11 +15,15 @@ import {
 import { dirname, join } from 'node:path';
 import { type Archive, openArchive, openArchiveView } from '../../src/store/archive.ts';
 import { backUp, type CopyOptions } from '../../src/store/backup.ts';
+import { Database } from '../../src/store/database.ts';
+import { RECORDINGS } from '../../src/store/database-file.ts';
 import { Deletion } from '../../src/store/deletion.ts';
 import { backUpAndKeep } from '../../src/store/kept-backups.ts';
 import { restore } from '../../src/store/restore.ts';
-import { BOOKS } from '../../src/store/sealed-files.ts';
+import { sealedBytesFor } from '../../src/store/sealed-copies.ts';
+import { BOOKS, SEALED_MARKET } from '../../src/store/sealed-files.ts';
 import { Sealing } from '../../src/store/sealing.ts';
+import { MarketVerifier } from '../../src/verify/market-verifier.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { exported } from '../export/exported.ts';
 import { generatedRecording } from '../export/generated-recording.ts';
@@ -30,6 +34,7 @@ import {
   temporaryArchive,
   temporaryDirectory,
 } from '../support/archive.ts';
+import { hasDisk, unlinkedDisk } from '../support/disks.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { sealAll, sealedMarkets } from '../support/sealed.ts';
@@ -176,6 +181,48 @@ test('A view that was taken before sees its state, while a market is sealed, bro
   sealAll(archive);
   for (const _ of new Deletion(archive, ANYTHING).run());
   expect([unsealed, sealed, late].map(recordsIn)).toEqual([before, before, withLate]);
+});
+
+test.each(['read', 'readShared'] as const)(
+  'A market that is deleted after the view of %s was taken is not there: its missing file is no fault.',
+  async (read) => {
+    using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+    const { archive, path } = place;
+    sealAll(archive);
+    const other = openArchive(path, NOW_MS, { create: false });
+    let views = 0;
+    const found = archive.database[read](() => {
+      views += 1;
+      const market = archive.markets.afterKey(-1);
+      if (views === 1) for (const _ of new Deletion(other, ANYTHING).run());
+      return market && archive.snapshots.nearest(market, 'up', market.endMs, 'before');
+    });
+    expect([found, views]).toEqual([undefined, 2]);
+    other.database.close();
+  },
+);
+
+test('A market that is deleted while it is verified is no problem.', async () => {
+  using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+  const { archive, path } = place;
+  sealAll(archive);
+  const { key } = archive.markets.afterKey(-1)!;
+  using database = Database.openToRead(join(path, 'bookreel.db'), RECORDINGS);
+  const query = database.query.bind(database);
+  let deletions = 0;
+  // The view is taken, and the file is not open yet.
+  database.query = ((sql: string) => {
+    const statement = query(sql);
+    if (sql !== SEALED_MARKET) return statement;
+    const get = (...values: never[]) => {
+      if (deletions === 0) for (const _ of new Deletion(archive, ANYTHING).run()) deletions += 1;
+      return statement.get(...values);
+    };
+    return { get };
+  }) as typeof database.query;
+  const { problems, totals } = new MarketVerifier(database).verify({ key, knownState: undefined, nowMs: NOW_MS });
+  expect(deletions).toBeGreaterThan(0);
+  expect([problems.listed, totals.markets]).toEqual([[], 0]);
 });
 
 test('A deletion deletes the file of a sealed market, and counts its bytes.', async () => {
@@ -367,6 +414,23 @@ test('A backup shares the files of sealed markets with the archive and with the 
   expect(await ndjson(archive)).toBe(expected);
   archive.database.close();
 });
+
+test.skipIf(!hasDisk(unlinkedDisk))(
+  'A backup needs room for the files that it cannot share, also on a file system of the same device.',
+  async () => {
+    using place = await archiveOf(generatedRecording(2));
+    using directory = temporaryDirectory();
+    sealAll(place.archive);
+    const { bytes } = place.archive.database.read(() => place.archive.sealed.totals());
+    const here = join(directory.path, 'backup');
+    expect(sealedBytesFor(place.path, here, undefined, 2)).toBe(0);
+    using disk = unlinkedDisk(directory.path)!;
+    // Links are made within it, not into it.
+    expect(sealedBytesFor(place.path, join(disk.path, 'backup'), undefined, 2)).toBe(bytes);
+    expect(readdirSync(disk.path)).toEqual([]);
+    expect(readdirSync(directory.path)).toEqual(['bound']);
+  },
+);
 
 test('A restore with --force sets the files of the former sealed markets aside, and refuses a backup with a damaged one.', async () => {
   using place = await archiveOf(generatedRecording(2));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { IdRange } from '../../src/store/ids.ts';
-import { IdCheck, type IdSource } from '../../src/verify/ids.ts';
+import { IdCheck, IdRuns, type IdSource } from '../../src/verify/ids.ts';
 
 const ID_MAX = Number.MAX_SAFE_INTEGER;
 
@@ -57,6 +57,33 @@ const anId = fc.oneof(
 );
 
 describe('ids', () => {
+  test('of a market are marked together: all of them, or none if one was used before or never given', () => {
+    const runs = fc.array(fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 6 })), { maxLength: 6 });
+    const property = fc.property(
+      fc.uniqueArray(fc.integer({ min: 1, max: 66 }), { minLength: 20 }),
+      fc.array(runs, { maxLength: 6 }),
+      fc.integer({ min: 1, max: 80 }),
+      (ids, markets, marks) => {
+        const given = new Set(ids);
+        const check = new IdCheck(sourceOf(given), { marks, ranges: 100 });
+        check.nextWindow();
+        const isIn = (id: number) => check.touches(id, id);
+        const used = new Set<number>();
+        for (const market of markets) {
+          const wanted = market.flatMap(([first, more]) => Array.from({ length: more + 1 }, (_, i) => first + i));
+          const collected = new IdRuns();
+          for (const id of wanted) collected.mark(id);
+          const own = wanted.filter(isIn);
+          const isFine = own.every((id) => given.has(id) && !used.has(id)) && new Set(own).size === own.length;
+          expect(check.markRuns(collected.toArray())).toBe(isFine);
+          if (isFine) for (const id of own) used.add(id);
+        }
+        for (const id of ids.filter(isIn)) expect(check.mark(id)).toBe(used.has(id) ? 'repeated' : 'fine');
+      },
+    );
+    fc.assert(property);
+  });
+
   test('that are used twice or were never given are found, with windows of any size', () => {
     const ids = fc.array(anId, { maxLength: 60 });
     const limits = [fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 12 })] as const;
