@@ -14,7 +14,7 @@ import { type Backup, backUp, type CopyOptions } from '../store/backup.ts';
 import { Bucket, bucketAccess } from '../store/bucket.ts';
 import { type BucketBackup, backUpToBucket, downloadBackup } from '../store/bucket-backups.ts';
 import { Database } from '../store/database.ts';
-import { explained, isDamageError } from '../store/database-errors.ts';
+import { explained } from '../store/database-errors.ts';
 import { ACCOUNTS, ACTIVITY } from '../store/database-file.ts';
 import { backUpAndKeep, KEPT_MAX, type KeptBackup } from '../store/kept-backups.ts';
 import { KeySecret } from '../store/key-secret.ts';
@@ -22,11 +22,11 @@ import { type LastBackup, recordBackup } from '../store/last-backup.ts';
 import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
-import { verifyDirectory } from '../verify/verify.ts';
+import { copyVerified } from './copy-check.ts';
 import { EXIT, ExitWith, exitCodeFor } from './exit.ts';
 import { programCommand } from './program-command.ts';
-import { json, printError, type Terminal } from './terminal.ts';
-import { printProblems } from './verify.ts';
+import { dayOf, restoreSelected, selectionOf } from './restore-markets.ts';
+import { json, type Terminal } from './terminal.ts';
 
 const NO_LIST =
   "keys and accounts that were revoked since the backup are accepted again, unless --revoked names the output of 'bookreel key revoked'";
@@ -134,6 +134,16 @@ export function restoreCommand(terminal: Terminal): CommandUnknownOpts {
     .description('replace the recordings, the accounts and the keys of the data directory with a backup')
     .option('--force', 'if there is an archive, rename its files to *.before-restore-N')
     .option('--revoked <file>', "output of 'bookreel key revoked': what the backup must refuse")
+    .addOption(
+      new Option('--market <name>', 'only this market, by conditionId or slug; may be repeated')
+        .argParser((name, before: readonly string[] | undefined) => [...(before ?? []), name])
+        .conflicts(['day', 'revoked']),
+    )
+    .addOption(
+      new Option('--day <date>', 'only the markets that began on this day, in UTC')
+        .argParser(dayOf)
+        .conflicts('revoked'),
+    )
     .addHelpText(
       'after',
       `
@@ -142,6 +152,12 @@ the command is interrupted, the data directory has a complete archive or no
 bookreel.db; run it again with --force. Directories named restore.partial-… in
 the data directory come from a restore that was killed, and can be deleted.
 While a server uses the data directory, the command fails with exit code 4.
+
+With --market or --day these markets are added to the archive, with their
+records, while a server may use it; nothing else changes. Markets that it has
+stay as they are: with --force those of the backup replace them. It must be a
+backup of this archive. If the command is interrupted, each market is as before
+or restored: run it again.
 
 Keys that were revoked or rotated since the backup, and accounts that were
 disabled or deleted, stay refused, as do former admins, removed passkeys and
@@ -156,13 +172,21 @@ Examples:
   $ bookreel restore /mnt/backups/bookreel-monday --data /var/lib/bookreel
   $ bookreel restore /mnt/backups/bookreel-monday --force
   $ bookreel restore /mnt/backups/bookreel-monday --revoked revoked.json
+  $ bookreel restore /mnt/backups/bookreel-monday --day 2026-04-16 --force
   $ bookreel restore s3://acme-backups/bookreel`,
     )
     .action(async (source, _, command) => {
       const { data, ...options } = command.optsWithGlobals();
+      const selection = selectionOf(options);
       const given = options.revoked === undefined ? undefined : readRevocations(options.revoked);
       let refused: number | null = null;
       const download = isBucket(source) ? downloadOf(terminal, source, data) : undefined;
+      if (selection !== undefined) {
+        const backup = (await download?.write()) ?? source;
+        await restoreSelected(terminal, backup, selection, { data, ...options });
+        if (download !== undefined) discard(download.directory);
+        return;
+      }
       const restored = await copyVerified(terminal, source, (check) =>
         restore(download?.write ?? source, data, {
           force: options.force === true,
@@ -252,31 +276,4 @@ function sizeOf({ files, sealed }: Pick<Backup, 'files' | 'sealed'>): string {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const markets = `${countText(sealed.files, 'sealed market')}, ${sealed.newFiles} new, ${sealed.bytesWritten} bytes written`;
   return `${bytes} bytes in ${countText(files.length, 'database')}${sealed.files === 0 ? '' : `, ${markets}`}`;
-}
-
-/**
- * Copies the archive `source`; `work` verifies the copy with the function it gets. Prints the reason and throws ExitWith 3 if
- * the copy is damaged, or the source too damaged to be read. An error in a recording (a winner that contradicts the prices) is
- * not damage.
- */
-async function copyVerified<T>(
-  terminal: Terminal,
-  source: string,
-  work: (check: CopyOptions['check']) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work(async (directory, isKnown) => {
-      const verification = await verifyDirectory(directory, { clock: terminal.clock, isKnown });
-      if (verification.totals.damage === 0) return;
-      const printProblem = (line: string) => printError(terminal, line.trimEnd(), 'unreadable');
-      printProblems(terminal.errorsAreJson === true ? printProblem : terminal.err, verification);
-      const sentence = `the copy of '${source}' is not kept because of the problems above: restore an earlier backup`;
-      printError(terminal, sentence, 'unreadable');
-      throw new ExitWith(EXIT.verification);
-    });
-  } catch (error) {
-    if (!(error instanceof DomainError) || !(error.kind === 'unreadable' || isDamageError(error))) throw error;
-    printError(terminal, error.message, error.kind);
-    throw new ExitWith(EXIT.verification);
-  }
 }

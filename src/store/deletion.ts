@@ -82,6 +82,9 @@ export const DELETE_MARKET = 'DELETE FROM markets WHERE market_key = ?';
 const KEEP_KEY = `INSERT INTO deleted_markets (only_row, last_key) VALUES (1, ?)
   ON CONFLICT (only_row) DO UPDATE SET last_key = MAX(last_key, excluded.last_key)`;
 
+/** Deletes the rows of a market that is not in the catalog of sealed ones; its key is not given again. Each takes the key. */
+export const DELETE_MARKET_ROWS = [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET, KEEP_KEY];
+
 /**
  * Deletes markets with all their records, and prices of coins. Each transaction takes whole markets, and gives the disk space back:
  * whenever a deletion is killed, each market is there or gone, and no page of the file stays empty. Ids of records are not given
@@ -112,9 +115,7 @@ export class Deletion {
         `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM markets LIMIT ? + 1)) AS markets,
           (SELECT COUNT(*) FROM series WHERE symbol IS NOT NULL) AS prices`,
       ),
-      ofMarket: [DELETE_MARKET_SEGMENTS, DELETE_MARKET_SERIES, DELETE_GAPS, DELETE_MARKET, KEEP_KEY].map((sql) =>
-        database.query<never, [number]>(sql),
-      ),
+      ofMarket: DELETE_MARKET_ROWS.map((sql) => database.query<never, [number]>(sql)),
       prices: database.query<{ records: number; bytes: number }, [number, number]>(DELETE_PRICES),
       emptySeries: database.query<never, [number]>(DELETE_EMPTY_SERIES),
     };

@@ -43,9 +43,9 @@ type MarketRow = Omit<StoredMarket, 'clobTokenIds' | 'stated' | DefaultedField |
 };
 
 /** 53 random bits. */
-const NEW_REVISION = '(random() & 9007199254740991)';
+export const NEW_REVISION = '(random() & 9007199254740991)';
 /** A key above all that were ever given: an open stream or replay of a deleted market must not find another market. */
-const NEW_KEY = `1 + MAX(
+export const NEW_KEY = `1 + MAX(
   (SELECT IFNULL(MAX(market_key), 0) FROM markets), (SELECT IFNULL(MAX(last_key), 0) FROM deleted_markets))`;
 
 /** In the order of `valuesOf`. */

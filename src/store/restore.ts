@@ -89,7 +89,7 @@ export async function restore(
 }
 
 /** Copies a file of a backup, compares the copy with the manifest, upgrades it, and compares its schema with ours. */
-function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
+export function copyBackedUp(source: string, file: BackedUpFile, draft: string): void {
   const [from, to] = [join(source, file.name), join(draft, file.name)];
   const isThere = existsSync(from);
   if (isThere) {

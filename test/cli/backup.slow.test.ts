@@ -391,6 +391,40 @@ describe('restore', () => {
     expect(await isServedTo(other.file('data'), other.key)).toBe(false);
   });
 
+  test('restore --market and --day take markets into an archive that is served, and leave those that it has.', async () => {
+    using workspace = await workspaces.archiveOf(40);
+    const { slug } = LIGHT_MARKET;
+    await workspace.run('seal', '--data', 'data');
+    expect((await workspace.run('backup', 'copy', '--data', 'data')).code).toBe(0);
+    const before = (await workspace.run('export', '--data', 'data')).stdout;
+    const some = (...args: string[]) => workspace.run('restore', 'copy', '--data', 'data', ...args);
+    const present = 'the archive has 1 such market already: replace with --force';
+    expectRefusal(await some('--market', slug), 1, present);
+    await using server = await startServer(workspace.file('data'));
+    expect((await workspace.run('delete', '--market', slug, '--all', '--yes', '--data', 'data')).code).toBe(0);
+    expect(await some('--market', slug)).toEqual({ code: 0, stdout: '1 market restored\n', stderr: '' });
+    const headers = { authorization: `Bearer ${workspace.key}` };
+    expect((await fetch(`${server.origin}/v1/btc/markets/${slug}/snapshots`, { headers })).status).toBe(200);
+    expect((await workspace.run('export', '--data', 'data')).stdout).toBe(before);
+    expectRefusal(await some('--day', '2026-04-16'), 1, present);
+    expect(await some('--day', '2026-04-16', '--force')).toMatchObject({
+      stdout: '1 market restored, 1 of them in place of another state\n',
+    });
+    expect(JSON.parse((await some('--day', '2026-04-16', '--force', '--json')).stdout)).toEqual({
+      ...{ restored: 1, replaced: 1, present: 0 },
+    });
+    expectRefusal(await some('--day', '2026-04-17'), 1, "'copy' has no market that began on this day");
+    expectRefusal(await some('--market', 'nosuch'), 1, "'copy' has no market with the conditionId or slug 'nosuch'");
+    for (const wrong of [
+      ['--day', '2026-4-16'],
+      ['--day', '2026-04-16', '--market', slug],
+      ['--market', slug, '--revoked', 'x'],
+    ]) {
+      expect((await some(...wrong)).code).toBe(2);
+    }
+    expect(workspace.names('data').filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
   test('restore refuses a directory that is served or used by another command, with exit code 4.', async () => {
     using workspace = await workspaces.withBackup();
     {

@@ -6,6 +6,7 @@ import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { createProgram } from '../../src/cli/program.ts';
 import { queriesOf } from '../../src/store/queries.ts';
 import sealedSchema from '../../src/store/sealed.sql' with { type: 'text' };
+import { PROGRESS_SCHEMA } from '../../src/verify/progress.ts';
 import { importRecords, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { captured } from '../support/captured.ts';
 import { runCommand } from '../support/command.ts';
@@ -57,6 +58,8 @@ const COMMANDS: readonly (readonly [command: string, ...args: string[]])[] = [
   ['verify'],
   ['backup', at('backup')],
   ['backup', at('backups'), '--keep', '1'],
+  ['restore', at('backup'), '--market', slug, '--force'],
+  ['restore', at('backup'), '--day', '2026-04-16', '--force'],
   ['restore', at('backup'), '--force'],
   ['config check'],
   ['doctor'],
@@ -90,6 +93,9 @@ const READING_ALL: readonly (readonly [begins: string, why: string])[] = [
   ['SELECT kind, SUM(records)', 'status --records counts all records'],
   ['SELECT COUNT(*) AS markets, IFNULL(SUM(bytes)', 'status counts all sealed markets'],
   ['SELECT COUNT(*) AS markets, MIN(end_ms)', 'doctor counts all markets that are not sealed'],
+  ['SELECT COUNT(*) AS markets FROM markets', 'verify counts all markets'],
+  ['SELECT market_key AS key FROM markets WHERE start_ms >= ?', 'restore --day reads the markets of a backup once'],
+  ['SELECT 1 AS known WHERE (SELECT archive_id', 'restore compares all ranges of ids once'],
   ['SELECT DISTINCT account_id', 'verify compares all accounts'],
   ['SELECT DISTINCT key_id', 'verify compares all keys'],
   ['SELECT first_id', 'verify reads all ranges of ids'],
@@ -170,9 +176,18 @@ function leavesOf(command: CommandUnknownOpts, words: readonly string[] = []): s
 /** The steps of a plan; those of tables that the statement makes itself are left out. */
 function planOf(sql: string): string {
   using held = temporaryArchive();
+  using backup = temporaryArchive();
   using sealed = new Sqlite(':memory:');
   sealed.run(sealedSchema);
-  for (const database of [held.archive.database, held.registry.database, held.activity.database, queriesOf(sealed)]) {
+  using progress = new Sqlite(':memory:');
+  progress.run(PROGRESS_SCHEMA);
+  held.archive.database.query('ATTACH ? AS backup').run(backup.archive.database.path);
+  for (const database of [
+    held.archive.database,
+    held.registry.database,
+    held.activity.database,
+    ...[sealed, progress].map(queriesOf),
+  ]) {
     try {
       return database
         .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)

@@ -16,6 +16,7 @@ import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/s
 import * as payments from '../../src/store/payments.ts';
 import { COUNT_DAYS, COUNT_DAYS_OF_TIMEFRAME } from '../../src/store/recorded-days.ts';
 import { BOOKS_OF_WINDOW, GAPS_OF_WINDOW, RECORDED_WINDOW } from '../../src/store/recorded-times.ts';
+import { PRESENT_MARKET } from '../../src/store/restore-markets.ts';
 import * as sealedFiles from '../../src/store/sealed-files.ts';
 import { IS_NAMED, SERIES_OF_MARKET, UNSEALED_MARKETS } from '../../src/store/sealing.ts';
 import { LIST_COIN_SERIES, NEXT_POSITIONS } from '../../src/store/segment-audit.ts';
@@ -176,6 +177,12 @@ test.each<[string, string, ...string[]]>([
   ['SEGMENTS_OF_SERIES', SEGMENTS_OF_SERIES, `${SEGMENTS} INDEX segments_by_position (`],
   ['SEGMENT_IN_ROW', SEGMENT_IN_ROW, `${SEGMENTS} INTEGER PRIMARY KEY (rowid=?)`],
   ['ROWS_TOUCHING', ROWS_TOUCHING, `${SEGMENTS} INDEX segments_by_position (`],
+  [
+    'PRESENT_MARKET',
+    PRESENT_MARKET,
+    ...['MERGE (UNION)', 'LEFT', `${MARKETS} COVERING INDEX sqlite_autoindex_markets_1 (condition_id=?)`],
+    ...['RIGHT', `${MARKETS} COVERING INDEX markets_by_slug (slug=? AND symbol=? AND start_ms=?)`],
+  ],
   ['SEALED_MARKET', sealedFiles.SEALED_MARKET, SEALED],
   ['SEALED_OF_SERIES', sealedFiles.SEALED_OF_SERIES, 'SEARCH series USING INTEGER PRIMARY KEY (rowid=?)', SEALED],
   ['NEXT_SEALED', sealedFiles.NEXT_SEALED, SEALED],
