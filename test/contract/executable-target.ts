@@ -3,15 +3,27 @@ import { EXECUTABLE, runExecutable, startServer } from '../support/executable.ts
 import { operatorOf } from './operator.ts';
 import type { Target } from './target.ts';
 
-/** The compiled executable serves a separate data directory; its commands do everything else. */
-export async function openExecutable(records: readonly object[], executable = EXECUTABLE): Promise<Target> {
+/**
+ * The compiled executable serves a separate data directory; its commands do everything else. `isSealed`: the command `seal` runs after each
+ * import.
+ */
+export async function openExecutable(
+  records: readonly object[],
+  executable = EXECUTABLE,
+  isSealed = false,
+): Promise<Target> {
   const directory = temporaryDirectory();
   const data = directory.path;
-  const operator = operatorOf(async (args, stdin) => {
+  const run = async (args: readonly string[], stdin?: string | Uint8Array) => {
     const options = stdin === undefined ? { executable } : { executable, stdin };
     const { code, stdout, stderr } = await runExecutable([...args, '--data', data, '--json'], options);
     if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
     return stdout;
+  };
+  const operator = operatorOf(async (args, stdin) => {
+    const output = await run(args, stdin);
+    if (isSealed && args[0] === 'import') await run(['seal', '--before', '1h']);
+    return output;
   });
   await operator.importRecords(records);
   const server = await startServer(data, [], executable);

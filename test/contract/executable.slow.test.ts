@@ -4,7 +4,8 @@ import { type Client, clientOf } from './client.ts';
 import { openExecutable } from './executable-target.ts';
 import { openInProcess } from './in-process-target.ts';
 import { PARAMETER_ROWS } from './parameter-table.ts';
-import { BOOKS, ETH, RECORDED, RECORDS, SOL, T0 } from './recording.ts';
+import { QUESTIONS } from './questions.ts';
+import { RECORDS } from './recording.ts';
 import { contractSuite } from './suite.ts';
 import { AMPLE_RPM, type Target } from './target.ts';
 
@@ -21,44 +22,6 @@ else test.skip(`${NAME} (needs make build)`, () => {});
 
 /** One spelling of a parameter in this number is compared; campaigns send all of them to an executable. */
 const COMPARED_EVERY = 5;
-
-const KINDS = [
-  '',
-  '?include=counts',
-  '/snapshots?limit=1000',
-  '/snapshots?interval=1s&depth=2&order=desc',
-  `/snapshots/at/${T0 + 3000}`,
-  `/snapshots/at?ts=${T0},${T0 + 3000}&mode=before`,
-  '/coverage',
-  '/heatmap?columns=40',
-  '/stream?speed=max&depth=3',
-  '/export',
-  '/export?format=csv',
-  '/export?format=parquet',
-  '/export?format=segments',
-  '/quotes?order=desc',
-  '/prices?outcome=up',
-];
-const QUESTIONS: readonly string[] = [
-  ...[BOOKS, RECORDED, ETH, SOL].flatMap((market) =>
-    KINDS.map((kind) => `/v1/${market.symbol}/markets/${market.conditionId}${kind}`),
-  ),
-  ...['btc', 'eth', 'sol', 'xrp', 'nosuch'].flatMap((coin) => [`/v1/${coin}/markets`, `/v1/${coin}/prices?limit=7`]),
-  '/v1/coins',
-  `/v1/coins?asOf=${T0 + 5000}`,
-  `/v1/btc/markets?recorded=true&include=counts&asOf=${T0 + 5000}`,
-  '/v1/btc/days',
-  `/v1/btc/midpoints?markets=${BOOKS.slug}&points=7`,
-  '/v1/billing/tiers',
-  '/v1/nothing',
-  '/nothing',
-  '/healthz',
-  '/readyz',
-  '/v1/btc/markets?limit=1&limit=2',
-  '/v1/btc/markets?unknown=1',
-  '/v1/btc/markets?limit=%ZZ',
-  `/v1/btc/markets/${BOOKS.conditionId}/snapshots?from=2&to=1`,
-];
 
 describe.skipIf(!HAS_EXECUTABLE)('the executable answers as the sources do', () => {
   const targets: Target[] = [];

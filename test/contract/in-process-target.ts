@@ -4,14 +4,19 @@ import { createApp } from '../../src/http/app.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
-import { importRecords, NOW_MS, temporaryArchive } from '../support/archive.ts';
+import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
 import type { Target } from './target.ts';
 
 /** The service in this process, on a free port, over an archive of its own. */
 export async function openInProcess(records: readonly object[]): Promise<Target> {
   const held = temporaryArchive();
+  await importCleanly(held.archive, records);
+  return serveInProcess(held);
+}
+
+/** The service in this process, on a free port, over an archive, which it disposes of. */
+export function serveInProcess(held: TemporaryArchive): Target {
   const { archive, registry, activity } = held;
-  await importCleanly(archive, records);
   const app = createApp({
     archive,
     registry,

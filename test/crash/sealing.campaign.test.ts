@@ -1,15 +1,15 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Archive, openArchive } from '../../src/store/archive.ts';
+import { openArchive } from '../../src/store/archive.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
-import { exported } from '../export/exported.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
 import { EXECUTABLE, runExecutable } from '../support/executable.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sealedMarkets } from '../support/sealed.ts';
 import { wholeArchive } from './killed-deletion.ts';
+import { recordsOf, versionOf, writeEarlier } from './sealed-archive.ts';
 
 setDefaultTimeout(3_600_000);
 
@@ -17,16 +17,6 @@ const KILLS = Number(process.env.KILLS ?? 40);
 const SEED = Number(process.env.SEED ?? 20_261_126);
 const VERIFY_EVERY = 5;
 const LATE_MARKETS = 60;
-
-/** The records of an archive without the ids that it gave them: an import that is killed gives others. */
-async function recordsOf(archive: Archive): Promise<string[]> {
-  const { bytes } = await exported(archive, 'ndjson');
-  return bytes
-    .toString()
-    .replaceAll(/"id":"\d+",?/g, '')
-    .split('\n')
-    .sort();
-}
 
 async function expectSound(data: string): Promise<void> {
   const { problems } = await verifyDirectory(data, { clock: () => NOW_MS });
@@ -43,29 +33,35 @@ async function killed(args: readonly string[], ms: number): Promise<boolean> {
   return wasRunning;
 }
 
-test('After kill -9 of seal, import, backup and delete each record is there once, and the next run finishes. (KILLS, SEED)', async () => {
+test('After kill -9 of seal, import, backup, delete, upgrade, restore and verify each record is there once, and the next run finishes. (KILLS, SEED)', async () => {
   using whole = await wholeArchive();
   using directory = temporaryDirectory();
-  const [data, backup, late] = ['data', 'backup', 'late.ndjson'].map((name) => join(directory.path, name)) as [
-    string,
-    string,
-    string,
+  const place = (name: string) => join(directory.path, name);
+  const [data, backup, complete, earlier, late] = [
+    place('data'),
+    place('backup'),
+    place('whole-backup'),
+    place('earlier'),
+    place('late.ndjson'),
   ];
   cpSync(whole.data, data, { recursive: true });
+  mkdirSync(earlier, { mode: 0o700 });
+  writeEarlier(data, place('earlier.db'));
   const random = randomsOf(SEED);
   const markets = whole.lines.filter((line) => line.type === 'market');
   const archive = openArchive(data, NOW_MS, { create: false });
-  const tally = { kills: 0, sealed: 0, brought: 0 };
+  const tally = { kills: 0, sealed: 0, brought: 0, upgraded: 0, notUpgraded: 0, restored: 0, continued: 0 };
   try {
     let expected = await recordsOf(archive);
+    const original = expected;
     for (let round = 0; tally.kills < KILLS; round += 1) {
       const before = sealedMarkets(archive).length;
       const ms = 60 + random() * 900;
-      if (round % 4 === 0 || before === 0) {
+      if (round % 7 === 0 || before === 0) {
         if (await killed(['seal', '--data', data], ms)) tally.kills += 1;
         assert.deepEqual(await recordsOf(archive), expected);
         tally.sealed += sealedMarkets(archive).length - before;
-      } else if (round % 4 === 1) {
+      } else if (round % 7 === 1) {
         const left = markets.filter(({ conditionId }) => archive.markets.findByConditionId(conditionId) !== undefined);
         const chosen = Array.from({ length: LATE_MARKETS }, () => left[Math.floor(random() * left.length)]!);
         const lines = chosen.map(({ conditionId, startTime }) => ({
@@ -86,12 +82,39 @@ test('After kill -9 of seal, import, backup and delete each record is there once
           [],
         );
         expected = now;
-      } else if (round % 4 === 2) {
+      } else if (round % 7 === 2) {
         if (await killed(['backup', backup, '--force', '--data', data], ms)) tally.kills += 1;
         assert.deepEqual(await recordsOf(archive), expected);
         if (existsSync(backup)) await expectSound(backup);
         for (const name of readdirSync(directory.path))
           if (/partial|replaced/.test(name)) rmSync(join(directory.path, name), { recursive: true });
+      } else if (round % 7 === 3) {
+        cpSync(place('earlier.db'), join(earlier, 'bookreel.db'));
+        if (await killed(['seal', '--data', earlier], 60 + random() * 1000)) tally.kills += 1;
+        tally[versionOf(join(earlier, 'bookreel.db')) === 7 ? 'notUpgraded' : 'upgraded'] += 1;
+        const upgraded = openArchive(earlier, NOW_MS, { create: false });
+        assert.deepEqual(await recordsOf(upgraded), original);
+        upgraded.database.close();
+        await expectSound(earlier);
+        for (const name of readdirSync(earlier)) rmSync(join(earlier, name), { recursive: true });
+      } else if (round % 7 === 4) {
+        const { code, stderr } = await runExecutable(['backup', complete, '--force', '--data', data]);
+        assert.equal(code, 0, stderr);
+        const market = archive.database.read(() => archive.markets.afterKey(Math.floor(random() * markets.length)));
+        const day = ['--day', '2026-04-16'];
+        const chosen = random() < 0.5 || market === undefined ? day : ['--market', market.conditionId];
+        if (await killed(['restore', complete, ...chosen, '--force', '--data', data], ms)) tally.kills += 1;
+        const now = await recordsOf(archive);
+        assert.deepEqual(now, expected);
+        tally.restored += 1;
+        for (const name of readdirSync(data))
+          if (/^restore\.partial/.test(name)) rmSync(join(data, name), { recursive: true });
+      } else if (round % 7 === 5) {
+        if (await killed(['verify', '--jobs', '2', '--data', data], 200 + random() * 1500)) tally.kills += 1;
+        const { code, stderr } = await runExecutable(['verify', '--data', data]);
+        assert.equal(code, 0, stderr);
+        if (stderr.includes('continues a run')) tally.continued += 1;
+        assert.ok(!readdirSync(data).some((name) => name.startsWith('verify-progress')));
       } else {
         const market = archive.database.read(() => archive.markets.afterKey(Math.floor(random() * markets.length)));
         if (market === undefined) continue;
@@ -112,5 +135,5 @@ test('After kill -9 of seal, import, backup and delete each record is there once
   }
   console.log(tally);
   expect(tally.kills).toBeGreaterThanOrEqual(KILLS);
-  expect(Math.min(tally.sealed, tally.brought)).toBeGreaterThan(0);
+  expect(Math.min(tally.sealed, tally.brought, tally.upgraded, tally.restored)).toBeGreaterThan(0);
 });

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Importer, type ImportOptions } from '../../src/import/importer.ts';
@@ -28,8 +28,10 @@ export interface TemporaryArchive extends Disposable {
   readonly path: string;
 }
 
-export function temporaryArchive(): TemporaryArchive {
+/** `from`: the recordings of another data directory, of which this one is a copy. */
+export function temporaryArchive(from?: string): TemporaryArchive {
   const directory = temporaryDirectory();
+  if (from !== undefined) copyFileSync(join(from, 'bookreel.db'), join(directory.path, 'bookreel.db'));
   const archive = openArchive(directory.path, NOW_MS, { create: true });
   let registry: Registry | undefined;
   let activity: Activity | undefined;
