@@ -1,5 +1,5 @@
 import { createKey } from '../../../src/account/account-keys.ts';
-import { createApp } from '../../../src/http/app.ts';
+import { type AppDeps, createApp } from '../../../src/http/app.ts';
 import type { Edge } from '../../../src/http/plugins/arrivals.ts';
 import { Sockets } from '../../../src/http/replay/socket.ts';
 import type { ReplayOptions } from '../../../src/replay/replay.ts';
@@ -28,12 +28,13 @@ export interface ReplayingOptions {
   readonly needsKeys?: boolean;
   readonly edge?: Edge;
   readonly socketsMax?: number;
+  readonly pages?: AppDeps['pages'];
 }
 
 /** Starts it over an archive that `fill` fills. It has no replay until a test creates one. */
 export async function startReplaying(
   fill: (archive: Archive) => Promise<unknown>,
-  { needsKeys = false, edge = {}, socketsMax = 16 }: ReplayingOptions = {},
+  { needsKeys = false, edge = {}, socketsMax = 16, pages }: ReplayingOptions = {},
 ) {
   const held = temporaryArchive();
   const { archive, registry } = held;
@@ -53,6 +54,7 @@ export async function startReplaying(
     isDraining: () => false,
     logError: (line) => log.push(line),
     edge,
+    ...(pages && { pages }),
     replay: { replays, desks, sockets, needsKeys },
   });
   app.listen({ hostname: '127.0.0.1', port: 0, reusePort: false });

@@ -25,6 +25,8 @@ interface PanelSettings {
 }
 
 const PIXELS_PER_PRICE = 42;
+/** Around their point, in CSS pixels. */
+const MARKS = { buy: 'M0 -7l6 11h-12z', sell: 'M0 7l6 -11h-12z', open: 'M0 -7l6 7l-6 7l-6 -7z' };
 const BUBBLE_RADIUS = { least: 2.5, unknown: 4, most: 12 };
 
 /** A band with the books of an outcome. The cells of its heat map are drawn below it. */
@@ -67,16 +69,19 @@ export class BookPanel {
   }
 
   /** A triangle for each own fill, upwards for one that buys, and a diamond for each open order where it last changed. */
-  #drawOwn({ ctx, bbox, valToPos }: uPlot, outcome: Outcome, { bid, ask }: PageColours): void {
+  #drawOwn({ ctx, bbox, valToPos }: uPlot, outcome: Outcome, { bid, ask, surface }: PageColours): void {
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
-    for (const order of this.#lines?.own ?? []) {
-      if (order.outcome !== outcome) continue;
-      const [colour, mark] = order.side === 'buy' ? [bid, '▲'] : [ask, '▼'];
-      ctx.fillStyle = colour;
-      ctx.fillText(order.isOpen ? '◆' : mark, valToPos(order.atMs, 'x', true), valToPos(order.price, 'price', true));
+    ctx.strokeStyle = surface;
+    for (const { side, isOpen = false, atMs, price } of this.#lines?.own.filter((own) => own.outcome === outcome) ??
+      []) {
+      const mark = new Path2D(MARKS[isOpen ? 'open' : side]);
+      ctx.setTransform(uPlot.pxRatio, 0, 0, uPlot.pxRatio, valToPos(atMs, 'x', true), valToPos(price, 'price', true));
+      ctx.fillStyle = side === 'buy' ? bid : ask;
+      ctx.fill(mark);
+      ctx.stroke(mark);
     }
     ctx.restore();
   }

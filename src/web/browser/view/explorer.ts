@@ -9,6 +9,7 @@ import { exportedRecording, LocalRecording } from './local-recording.ts';
 import { MarketReader, type Neighbours, type ReadMarket, recordedSpans } from './market-reader.ts';
 import type { MarketSource } from './market-source.ts';
 import { type OwnOrder, ownOrders } from './own-orders.ts';
+import { pause } from './pause.ts';
 import { Playback } from './playback.ts';
 import type { PlotEvent } from './plot-band.ts';
 import { ReferenceFeed, type ReferencePrices, shownReference } from './reference-prices.ts';
@@ -48,7 +49,7 @@ export interface MarketContent {
 const LADDERS_PAUSE_MS = 300;
 /** The time between two ladders while a market plays that is not in this browser. */
 const PLAYED_LADDERS_MS = 100;
-/** While the clock of a replay runs, the market is read again after this time. */
+/** While the clock of a replay moves, the market is read so often. */
 const MARKET_AGE_MS = 3000;
 const COLUMNS_MAX = 1500;
 const COLUMNS_AT_FIRST = 800;
@@ -76,6 +77,7 @@ export class Explorer {
   readonly #reference: ReferenceFeed;
   readonly #trades: HeatMapLoader;
   #work = new AbortController();
+  /** When the market of a replay was last read, or will be. */
   #readMs = -Infinity;
 
   constructor(settings: ExplorerSettings) {
@@ -174,6 +176,9 @@ export class Explorer {
     return this.#recording.source.value ?? this.#server.value;
   });
 
+  /** The same for all that is read of the market. */
+  readonly #state: ReadonlySignal<ViewState | undefined> = computed(() => this.#shown.value?.state);
+
   readonly #clockNow: ReadonlySignal<string | undefined> = computed(() => this.clock?.shown.value?.now);
 
   /** The key that requests are sent with. A renewed token changes nothing. */
@@ -189,6 +194,7 @@ export class Explorer {
         if (this.#access.value === undefined) return;
         this.#work.abort();
         this.#work = new AbortController();
+        this.#readMs = -Infinity;
         void untracked(() => this.#open(this.#work.signal)).catch(this.#explain);
       }),
       effect(() => this.#loadHeatMaps()),
@@ -307,20 +313,23 @@ export class Explorer {
 
   #followClock(): void {
     const now = this.#clockNow.value;
-    const [state, isFollowing] = [this.#shown.value?.state, this.isFollowing.value];
+    const [state, isFollowing] = [this.#state.value, this.isFollowing.value];
     if (now === undefined || state === undefined) return;
     untracked(() => {
       this.#forget();
       this.#epoch.value += 1;
       if (isFollowing) state.scrubTo(Date.parse(now));
-      if (performance.now() - this.#readMs < MARKET_AGE_MS) return;
-      this.#readMs = performance.now();
-      void this.#readMarketAgain(this.#work.signal).catch(this.#explain);
+      const nowMs = performance.now();
+      // The read that waits has what the clock shows by then.
+      if (this.#readMs > nowMs) return;
+      this.#readMs = Math.max(nowMs, this.#readMs + MARKET_AGE_MS);
+      void this.#readMarketIn(this.#readMs - nowMs, this.#work.signal).catch(this.#explain);
     });
   }
 
   /** At the clock of a replay the market changes too: its winner is known later. */
-  async #readMarketAgain(signal: AbortSignal): Promise<void> {
+  async #readMarketIn(waitMs: number, signal: AbortSignal): Promise<void> {
+    await pause(waitMs, signal);
     const read = await this.#reader.read(signal);
     const shown = this.#shown.value;
     if (shown !== undefined) this.#shown.value = { ...shown, ...read };

@@ -15,15 +15,29 @@ interface LadderContent {
 
 type Texts = Readonly<Record<'prices' | 'shares', Intl.NumberFormat>>;
 
-/** A book: asks above bids, the best prices in the middle. */
+/** A book, with the reason why it is not known, and the open orders of the outcome. */
 export function Ladder({ outcome, snapshot, unknown, own }: LadderContent) {
   const name = outcome === 'up' ? 'Up' : 'Down';
-  const reason = unknown !== undefined && (
-    <p class="quiet small">
-      {name}: {unknown}
-    </p>
+  const open = own.filter((order) => order.isOpen && order.outcome === outcome);
+  return (
+    <>
+      {snapshot !== undefined && <Levels outcome={outcome} name={name} snapshot={snapshot} />}
+      {unknown !== undefined && (
+        <p class="quiet small">
+          {name}: {unknown}
+        </p>
+      )}
+      {open.map(({ side, shares, price }) => (
+        <p class="small">{`${name}, open: ${side} ${shares} at ${price}`}</p>
+      ))}
+    </>
   );
-  if (snapshot === undefined) return reason;
+}
+
+type LevelsContent = Readonly<Record<'outcome' | 'name', string>> & { readonly snapshot: Snapshot };
+
+/** Asks above bids, the best prices in the middle. */
+function Levels({ outcome, name, snapshot }: LevelsContent) {
   const { bids, asks } = snapshot;
   const all = [...bids, ...asks];
   const texts = {
@@ -33,42 +47,35 @@ export function Ladder({ outcome, snapshot, unknown, own }: LadderContent) {
   const [bidSums, askSums] = [sumsOf(bids), sumsOf(asks)];
   const most = Math.max(bidSums.at(-1) ?? 0, askSums.at(-1) ?? 0);
   return (
-    <>
-      <table class="ladder" data-outcome={outcome}>
-        <caption>
-          {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
-        </caption>
-        <thead>
-          <tr>
-            <th scope="col">Price</th>
-            <th scope="col" class="number">
-              Shares
-            </th>
-            <th scope="col" class="number">
-              Sum
-            </th>
-          </tr>
-        </thead>
-        <tbody class="asks">
-          {asks.length === 0 && <NoLevels side="asks" />}
-          {asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed()}
-        </tbody>
-        <tbody class="middle">
-          <tr>
-            <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
-          </tr>
-        </tbody>
-        <tbody class="bids">
-          {bids.length === 0 && <NoLevels side="bids" />}
-          {bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most))}
-        </tbody>
-      </table>
-      {reason}
-      {own.map(
-        ({ outcome: of, side, shares, price, isOpen }) =>
-          isOpen && of === outcome && <p>{`Open: ${side} ${shares} at ${price}`}</p>,
-      )}
-    </>
+    <table class="ladder" data-outcome={outcome}>
+      <caption>
+        {name} <span class="quiet">book of {snapshot.timestamp.slice(11, 23)}</span>
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">Price</th>
+          <th scope="col" class="number">
+            Shares
+          </th>
+          <th scope="col" class="number">
+            Sum
+          </th>
+        </tr>
+      </thead>
+      <tbody class="asks">
+        {asks.length === 0 && <NoLevels side="asks" />}
+        {asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed()}
+      </tbody>
+      <tbody class="middle">
+        <tr>
+          <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
+        </tr>
+      </tbody>
+      <tbody class="bids">
+        {bids.length === 0 && <NoLevels side="bids" />}
+        {bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most))}
+      </tbody>
+    </table>
   );
 }
 
