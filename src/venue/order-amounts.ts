@@ -21,9 +21,9 @@ export function orderAmounts(
   { order, orderType }: Pick<OrderBody, 'order' | 'orderType'>,
   tickSize: string,
 ): OrderAmounts {
-  const { side, makerAmount, takerAmount } = order;
-  const isBuy = side === 'BUY';
-  const [dollars, shares] = isBuy ? [makerAmount, takerAmount] : [takerAmount, makerAmount];
+  const isBuy = order.side === 'BUY';
+  const [made, taken] = [BigInt(order.makerAmount), BigInt(order.takerAmount)];
+  const [dollars, shares] = isBuy ? [made, taken] : [taken, made];
   const tick = priceUnitsOf(tickSize);
   const priceUnits = (dollars * PRICE_SCALE) / shares;
   const isInDollars = isBuy && (orderType === 'FOK' || orderType === 'FAK');

@@ -1,110 +1,89 @@
-import { type Fields, isFields } from '../record/fields.ts';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { isFields } from '../record/fields.ts';
 
-/** A signed order as clients send it. Addresses, hashes and the signature are as sent, amounts in millionths of a dollar or a share. */
-export interface SignedOrder {
-  readonly version: 1 | 2;
-  readonly salt: bigint;
-  readonly maker: string;
-  readonly signer: string;
-  readonly tokenId: string;
-  readonly makerAmount: bigint;
-  readonly takerAmount: bigint;
-  readonly side: 'BUY' | 'SELL';
+const text = (pattern: string, otherwise?: string) =>
+  Type.String({ pattern: `^${pattern}$`, ...(otherwise !== undefined && { default: otherwise }) });
+const Whole = text('\\d{1,78}');
+/** At most 10^9 dollars or shares, in millionths: amounts are calculated in doubles. */
+const Amount = text('[1-9]\\d{0,14}');
+const ADDRESS = '0x[0-9a-fA-F]{40}';
+const Word = text('0x[0-9a-fA-F]{64}');
+
+/** The fields of a signed order in both versions (py-clob-client-v2, order_data_v1.py and order_data_v2.py), as clients send them. */
+const SIGNED = {
+  salt: Whole,
+  maker: text(ADDRESS),
+  signer: text(ADDRESS),
+  tokenId: Whole,
+  makerAmount: Amount,
+  takerAmount: Amount,
+  side: Type.Union([Type.Literal('BUY'), Type.Literal('SELL')]),
   /** Seconds; '0': none. It is signed in version 1 only. */
-  readonly expiration: string;
-  readonly signatureType: number;
-  /** Version 1 only. */
-  readonly taker: string;
-  readonly nonce: string;
-  readonly feeRateBps: string;
-  /** Version 2 only: milliseconds, and two words of 32 bytes. */
-  readonly timestamp: string;
-  readonly metadata: string;
-  readonly builder: string;
-}
+  expiration: text('\\d{1,12}', '0'),
+  /** That of a key has 65 bytes; that of a contract is wrapped in more. */
+  signature: text('0x(?:[0-9a-fA-F]{2}){65,2048}'),
+};
+const Version1 = Type.Object({
+  ...SIGNED,
+  taker: text(ADDRESS, `0x${'0'.repeat(40)}`),
+  nonce: Whole,
+  feeRateBps: Whole,
+  signatureType: Type.Integer({ minimum: 0, maximum: 2 }),
+  timestamp: Type.Optional(Type.Undefined()),
+});
+const Version2 = Type.Object({
+  ...SIGNED,
+  signatureType: Type.Integer({ minimum: 0, maximum: 3 }),
+  /** Milliseconds. */
+  timestamp: Whole,
+  metadata: Word,
+  builder: Word,
+});
+export type SignedOrder = Static<typeof Version1> | Static<typeof Version2>;
 
 const VENUE_ORDER_TYPES = ['GTC', 'GTD', 'FOK', 'FAK'] as const;
 export type VenueOrderType = (typeof VENUE_ORDER_TYPES)[number];
 
-/** An element of `POST /orders`, or the body of `POST /order` (py-clob-client-v2, order_data_v1.py and order_data_v2.py). */
-export interface OrderBody {
-  readonly order: SignedOrder;
+/** The rest of the body of `POST /order`, or of an element of `POST /orders`. */
+const Sent = Type.Object({
   /** The key of its sender. */
-  readonly owner: string;
-  readonly orderType: VenueOrderType;
-  readonly postOnly: boolean;
+  owner: Type.String(),
+  orderType: Type.Union(VENUE_ORDER_TYPES.map((type) => Type.Literal(type))),
+  postOnly: Type.Boolean({ default: false }),
+});
+export interface OrderBody extends Readonly<Static<typeof Sent>> {
+  readonly order: SignedOrder;
 }
 
 /** A word of the contract has 256 bits. */
-const WHOLE = /^\d{1,78}$/;
-/** At most 10^9 dollars or shares, in millionths; amounts are calculated in doubles. */
-const AMOUNT = /^[1-9]\d{0,14}$/;
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
-const WORD = /^0x[0-9a-f]{64}$/i;
-/** That of a key has 65 bytes; that of a contract is wrapped in more. */
-const SIGNATURE = /^0x(?:[0-9a-f]{2}){65,2048}$/i;
-const SECONDS = /^\d{1,12}$/;
-const SIGNATURE_TYPE_MAX: Readonly<Record<1 | 2, number>> = { 1: 2, 2: 3 };
-const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+const WORD_BITS = 256n;
 
 /** The value of a body; undefined if it is not JSON. A salt keeps all its digits, as a text. */
-export function orderJson(text: string): unknown {
+export function orderJson(json: string): unknown {
   const withSalt = (key: string, value: unknown, { source }: { source?: string } = {}) =>
     key === 'salt' && typeof value === 'number' ? source : value;
   try {
-    return JSON.parse(text, withSalt);
+    return JSON.parse(json, withSalt);
   } catch {
     // Not JSON: the caller refuses it.
     return undefined;
   }
 }
 
-/** Undefined if a field is missing or malformed. Further fields are ignored. */
+/** Undefined if a field is missing or malformed. Further fields are ignored. Version 2 has a time instead of a fee and a nonce. */
 export function orderBody(value: unknown): OrderBody | undefined {
   if (!isFields(value) || !isFields(value.order)) return undefined;
-  const { owner, postOnly } = value;
-  const order = signedOrder(value.order);
-  const orderType = VENUE_ORDER_TYPES.find((type) => type === value.orderType);
-  if (order === undefined || orderType === undefined || typeof owner !== 'string') return undefined;
-  if (postOnly !== undefined && typeof postOnly !== 'boolean') return undefined;
-  return { order, owner, orderType, postOnly: postOnly ?? false };
-}
-
-/** Version 2 has a time instead of a fee and a nonce. */
-function signedOrder(fields: Fields): SignedOrder | undefined {
-  const version = fields.timestamp === undefined ? 1 : 2;
-  const textIn = (name: string, pattern: RegExp, otherwise?: string) => {
-    const text = fields[name] ?? otherwise;
-    return typeof text === 'string' && pattern.test(text) ? text : undefined;
-  };
-  /** Fields of the other version are not read. */
-  const textOf = (own: 1 | 2, name: string, pattern: RegExp, otherwise?: string) =>
-    own === version ? textIn(name, pattern, otherwise) : '';
-  const { side, signatureType } = fields;
-  const texts = {
-    salt: textIn('salt', WHOLE),
-    maker: textIn('maker', ADDRESS),
-    signer: textIn('signer', ADDRESS),
-    tokenId: textIn('tokenId', WHOLE),
-    makerAmount: textIn('makerAmount', AMOUNT),
-    takerAmount: textIn('takerAmount', AMOUNT),
-    expiration: textIn('expiration', SECONDS, '0'),
-    signature: textIn('signature', SIGNATURE),
-    taker: textOf(1, 'taker', ADDRESS, ZERO_ADDRESS),
-    nonce: textOf(1, 'nonce', WHOLE),
-    feeRateBps: textOf(1, 'feeRateBps', WHOLE),
-    timestamp: textOf(2, 'timestamp', WHOLE),
-    metadata: textOf(2, 'metadata', WORD),
-    builder: textOf(2, 'builder', WORD),
-  };
-  if (side !== 'BUY' && side !== 'SELL') return undefined;
-  if (typeof signatureType !== 'number' || !Number.isInteger(signatureType)) return undefined;
-  if (signatureType < 0 || signatureType > SIGNATURE_TYPE_MAX[version] || !isComplete(texts)) return undefined;
-  const { salt, makerAmount, takerAmount, signature: _, ...others } = texts;
-  const amounts = { salt: BigInt(salt), makerAmount: BigInt(makerAmount), takerAmount: BigInt(takerAmount) };
-  return { version, side, signatureType, ...amounts, ...others };
-}
-
-function isComplete<T extends object>(texts: T): texts is { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.values(texts).every((text) => text !== undefined);
+  const sent = Value.Default(Sent, value);
+  const schema = value.order.timestamp === undefined ? Version1 : Version2;
+  const order = Value.Default(schema, value.order);
+  if (!Value.Check(Sent, sent) || !Value.Check(schema, order)) return undefined;
+  const numbers = [
+    order.salt,
+    order.tokenId,
+    ...(order.timestamp === undefined ? [order.nonce, order.feeRateBps] : [order.timestamp]),
+  ];
+  if (numbers.some((number) => BigInt(number) >> WORD_BITS > 0n)) return undefined;
+  const { owner, orderType, postOnly } = sent;
+  return { order, owner, orderType, postOnly };
 }

@@ -66,9 +66,8 @@ export function refusalOfAmounts(
   { id, tickSize, baseFee }: { readonly id: string; readonly tickSize: string; readonly baseFee: number },
 ): string | undefined {
   const { order, orderType } = body;
-  const { version, feeRateBps } = order;
-  if (version === 1 && baseFee > 0 && BigInt(feeRateBps) !== BigInt(baseFee)) {
-    return `invalid fee rate (${feeRateBps}), current market's taker fee: ${baseFee}`;
+  if (order.timestamp === undefined && baseFee > 0 && BigInt(order.feeRateBps) !== BigInt(baseFee)) {
+    return `invalid fee rate (${order.feeRateBps}), current market's taker fee: ${baseFee}`;
   }
   const price = unitsText(priceUnits);
   if (!isOnTick) return `order ${id} is invalid. Price (${price}) breaks minimum tick size rule: ${tickSize}`;
@@ -101,6 +100,6 @@ function placesOf(tick: bigint): number {
 }
 
 /** True if millionths have at most so many decimals. */
-function hasPlaces(micros: bigint, places: number): boolean {
-  return micros % 10n ** BigInt(MICRO_PLACES - places) === 0n;
+function hasPlaces(micros: string, places: number): boolean {
+  return BigInt(micros) % 10n ** BigInt(MICRO_PLACES - places) === 0n;
 }

@@ -45,6 +45,11 @@ describe('refusals', () => {
       () => bot.body({ ...buy(0.5, 5).order, feeRateBps: '1000', signatureType: 3, timestamp: undefined }),
       'Invalid order payload',
     ],
+    [
+      'a number of more than 256 bits',
+      () => bot.body({ ...buy(0.5, 5).order, salt: '9'.repeat(78) }),
+      'Invalid order payload',
+    ],
     ['another owner', () => ({ ...buy(0.5, 5), owner: 'k' }), 'the order owner has to be the owner of the API KEY'],
     [
       'another signer',
