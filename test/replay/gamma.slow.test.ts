@@ -514,7 +514,7 @@ test('a cursor continues after a market that is no longer in the list', async ()
 test('a list is ordered by each name once, even if it is repeated', async () => {
   await using server = await sampleServer();
   const query = new URLSearchParams('order=endDate,id,end_date&order=id&order=nothing&order=eventStartTime,startTime');
-  const question = { replay: server.replay, nowMs: START_MS, query, params: {}, host: 'localhost' };
+  const question = { replay: server.replay, query };
   expect(catalogQuery(question, 'market').order).toEqual(['endDate', 'id', 'startTime']);
 });
 

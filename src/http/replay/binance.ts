@@ -12,7 +12,7 @@ import { searchOf } from '../request-target.ts';
 import { dayTickers, klines, prices, trades } from './binance-rest.ts';
 import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
 import { missingSocket, refusePlainGet, type SocketContext } from './socket.ts';
-import { answerAsVenue, answerInTurns, type VenueContext, type VenueQuestion } from './venue-answer.ts';
+import { type VenueDeps, venueAnswers } from './venue-answer.ts';
 
 /** The streams of one raw socket are in its path, those of a combined one in its query; further ones come in its frames. */
 const RAW_PATHS = ['/ws', '/ws/:stream'] as const;
@@ -31,8 +31,9 @@ const REST_MARKETS = [
  * Binance's market streams and REST interface (binance-spot-api-docs) on the recorded prices of coins: trades and candles.
  * Whatever was not recorded is refused, in Binance's words where it has some.
  */
-export function binanceController(deps: ReplaySocketDeps, archive: Archive) {
-  const { replays, queueOf } = deps;
+export function binanceController(deps: ReplaySocketDeps & VenueDeps, archive: Archive) {
+  const { replays } = deps;
+  const { now, inTurns } = venueAnswers(deps);
   const candles = new Candles(archive);
   const hooksOf = (isCombined: boolean) => {
     const hooks = replaySocketHooks(
@@ -50,23 +51,27 @@ export function binanceController(deps: ReplaySocketDeps, archive: Archive) {
   const app = new Elysia({ name: 'binance' });
   for (const path of RAW_PATHS) app.ws(path, hooksOf(false)).get(path, refusePlainGet);
   app.ws(COMBINED_PATH, hooksOf(true)).get(COMBINED_PATH, refusePlainGet);
-  const get = (path: string, answer: (question: VenueQuestion) => object) =>
-    app.get(path, (context: VenueContext) =>
-      answerAsVenue(replays, context, (question) => JSON.stringify(answer(question))),
-    );
-  const getInTurns = (path: string, answer: (question: VenueQuestion) => Generator<unknown, object>) =>
-    app.get(path, (context: VenueContext) =>
-      answerInTurns(replays, context, queueOf(context.request), function* (question) {
-        return JSON.stringify(yield* answer(question));
-      }),
-    );
   for (const { prefix, klinesMax, isTimed } of REST_MARKETS) {
-    get(`${prefix}/ping`, () => ({}));
-    get(`${prefix}/time`, ({ replay, nowMs }) => ({ serverTime: nowMs + replay.shiftMs }));
-    get(`${prefix}/aggTrades`, trades);
-    getInTurns(`${prefix}/ticker/price`, (question) => prices(question, isTimed));
-    getInTurns(`${prefix}/klines`, (question) => klines(question, candles, klinesMax));
-    getInTurns(`${prefix}/ticker/24hr`, (question) => dayTickers(question, candles));
+    const time = now(({ replay, nowMs }) => ({ serverTime: nowMs + replay.shiftMs }));
+    app
+      .get(
+        `${prefix}/ping`,
+        now(() => ({})),
+      )
+      .get(`${prefix}/time`, time)
+      .get(`${prefix}/aggTrades`, now(trades))
+      .get(
+        `${prefix}/ticker/price`,
+        inTurns((question) => prices(question, isTimed)),
+      )
+      .get(
+        `${prefix}/klines`,
+        inTurns((question) => klines(question, candles, klinesMax)),
+      )
+      .get(
+        `${prefix}/ticker/24hr`,
+        inTurns((question) => dayTickers(question, candles)),
+      );
   }
   return app;
 }

@@ -1,20 +1,11 @@
 import { Elysia } from 'elysia';
 import { smallestUnits, sumOfDecimals } from '../../domain/decimal.ts';
 import { parseTradeSide } from '../../domain/trade.ts';
-import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { type RecordedTrade, recordedTrades } from '../../replay/recorded-trades.ts';
 import type { VenueAccount } from '../../trading/venue-account.ts';
 import { dataApiTrade } from '../../venue/trade-writer.ts';
 import { listIn } from './gamma-query.ts';
-import {
-  answerAsVenue,
-  answerInTurns,
-  clobRefusal,
-  type VenueContext,
-  type VenueDeps,
-  type VenueQuestion,
-  type VenueRefusal,
-} from './venue-answer.ts';
+import { clobRefusal, type VenueDeps, type VenueQuestion, type VenueRefusal, venueAnswers } from './venue-answer.ts';
 import { listedTrades } from './venue-trades.ts';
 import { activityOf, positionsOf } from './wallet-lists.ts';
 
@@ -35,6 +26,8 @@ const FLAG = /^(?:true|false)$/i;
 /** `account` is that of the wallet on a replay that takes orders; undefined for any other, since no recording has wallets. */
 type AnswerOfWallet = (question: VenueQuestion, user: string, account: VenueAccount | undefined) => object[];
 
+type AccountOf = (question: VenueQuestion, user: string) => VenueAccount | undefined;
+
 /** Lists of a wallet. */
 const OF_WALLET: Readonly<Record<string, AnswerOfWallet>> = {
   '/positions': positions,
@@ -53,33 +46,28 @@ const POSITION_MIN = 1;
  * newest first. Each is the taker's, so `takerOnly` has no effect. No recorded trade has a known wallet: those of a `user` are the fills of
  * its account. Also the lists of a wallet. Unknown parameters are ignored.
  */
-export function dataApiController({ replays, catalog, queueOf, desks }: VenueDeps) {
+export function dataApiController(deps: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
-  const accountOf = ({ replay }: VenueQuestion, user: string) => desks.of(replay)?.find(user);
+  const { now, inTurns } = venueAnswers(deps);
+  const accountOf: AccountOf = ({ replay }, user) => deps.desks.of(replay)?.find(user);
   for (const prefix of PREFIXES) {
-    app.get(`${prefix}/trades`, (context: VenueContext) =>
-      answerInTurns(replays, context, queueOf(context.request), (question) =>
-        trades(question, catalog, (user) => accountOf(question, user)),
-      ),
+    app.get(
+      `${prefix}/trades`,
+      inTurns((question) => trades(question, accountOf)),
     );
     for (const [path, answer] of Object.entries(OF_WALLET)) {
-      app.get(`${prefix}${path}`, (context: VenueContext) =>
-        answerAsVenue(replays, context, (question) => {
-          const user = walletIn(question.query);
-          return JSON.stringify(answer(question, user, accountOf(question, user)));
-        }),
-      );
+      const ofWallet = (question: VenueQuestion) => {
+        const user = walletIn(question.query);
+        return answer(question, user, accountOf(question, user));
+      };
+      app.get(`${prefix}${path}`, now(ofWallet));
     }
   }
   return app;
 }
 
-function* trades(
-  question: VenueQuestion,
-  catalog: GammaCatalog,
-  accountOf: (user: string) => VenueAccount | undefined,
-): Generator<undefined, string> {
-  const { replay, nowMs, query } = question;
+function* trades(question: VenueQuestion, accountOf: AccountOf): Generator<undefined, object[]> {
+  const { replay, nowMs, query, catalog } = question;
   const { limit, offset } = partIn(query);
   const conditionIds = idsIn(query, 'market', CONDITION_ID);
   const eventIds = idsIn(query, 'eventId', NUMERIC_ID);
@@ -94,7 +82,7 @@ function* trades(
   const toMs = Math.min(nowMs, (seconds('end') ?? Infinity) + 999);
   textIn(query, 'takerOnly', FLAG);
   const user = textIn(query, 'user', WALLET);
-  if (user !== undefined) return JSON.stringify(activity(question, user, accountOf(user), 'TRADE'));
+  if (user !== undefined) return activity(question, user, accountOf(question, user), 'TRADE');
   const markets = catalog.select(replay, { conditionIds, eventIds }, nowMs);
   const found: RecordedTrade[] = [];
   let left = offset;
@@ -104,7 +92,7 @@ function* trades(
     if (left > 0) left -= 1;
     else if (found.push(trade) === limit) break;
   }
-  return JSON.stringify(listedTrades(question, found).map(dataApiTrade));
+  return listedTrades(question, found).map(dataApiTrade);
 }
 
 /** `type`: only this one. */

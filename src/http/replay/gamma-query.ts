@@ -12,7 +12,10 @@ const WHOLE = /^\d{1,9}$/;
  * The query of `/markets` and `/events`. Unknown parameters, and those about fields that no recording has, are ignored. Times
  * are in shifted time, see Replay.shiftMs.
  */
-export function catalogQuery({ query, replay }: VenueQuestion, idOf: 'market' | 'event'): CatalogQuery {
+export function catalogQuery(
+  { query, replay }: Pick<VenueQuestion, 'query' | 'replay'>,
+  idOf: 'market' | 'event',
+): CatalogQuery {
   // Every listed market is active and not archived.
   if (flagIn(query, 'active') === false || flagIn(query, 'archived') === true) return NOTHING;
   const instantIn = (name: string) => {

@@ -1,4 +1,4 @@
-import type { CatalogEntry, CatalogQuery, GammaCatalog } from '../../replay/gamma/catalog.ts';
+import type { CatalogEntry, CatalogQuery } from '../../replay/gamma/catalog.ts';
 import { listedMarket, listedObject } from '../../replay/listed-market.ts';
 import { gammaEventWithMarkets } from '../../venue/gamma-writer.ts';
 import { flagIn, invalid, listIn, ordersCalled, pageOf } from './gamma-query.ts';
@@ -18,21 +18,16 @@ const STATUSES = new Map([
  * a longer one. Without `sort` open ones come first, then those that were closed last. A replay has no tags and no profiles.
  */
 export class GammaSearch {
-  readonly #catalog: GammaCatalog;
   /** Words between spaces, with a space before each. An entry of the catalog is a new one if its texts have changed. */
   readonly #texts = new WeakMap<CatalogEntry, string>();
 
-  constructor(catalog: GammaCatalog) {
-    this.#catalog = catalog;
-  }
-
   /** In steps of one event each; the first search reads the texts of all. Call each step within Database.readShared. */
-  *answer(question: VenueQuestion): Generator<undefined, string> {
-    const { replay, nowMs, query } = question;
+  *answer(question: VenueQuestion): Generator<undefined, object> {
+    const { replay, nowMs, query, catalog } = question;
     const wanted = wordsOf(query.get('q') ?? '');
     if (wanted.length === 0) throw invalid('q is invalid');
     const found: CatalogEntry[] = [];
-    for (const entry of this.#catalog.select(replay, queryOf(query), nowMs)) {
+    for (const entry of catalog.select(replay, queryOf(query), nowMs)) {
       const text = this.#textOf(entry, question);
       if (wanted.every((word) => text.includes(` ${word}`))) found.push(entry);
       yield undefined;
@@ -45,7 +40,7 @@ export class GammaSearch {
       .flatMap(({ key }) => replay.marketByKey(key) ?? [])
       .map((market) => listedObject(replay, market, nowMs, gammaEventWithMarkets));
     const pagination = { hasMore: toIndex < events.length, totalResults: events.length };
-    return JSON.stringify({ events: objects, tags: [], profiles: [], pagination });
+    return { events: objects, tags: [], profiles: [], pagination };
   }
 
   #textOf(entry: CatalogEntry, { replay, nowMs }: VenueQuestion): string {

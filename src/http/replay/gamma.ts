@@ -1,18 +1,11 @@
 import { Elysia } from 'elysia';
-import { type CatalogEntry, type CatalogQuery, type GammaCatalog, seriesIn } from '../../replay/gamma/catalog.ts';
+import { type CatalogEntry, type CatalogQuery, seriesIn } from '../../replay/gamma/catalog.ts';
 import { listedMarket, listedObject } from '../../replay/listed-market.ts';
 import { seriesObject } from '../../venue/gamma-series.ts';
 import { gammaEvent, gammaEventWithMarkets, gammaMarketWithEvents } from '../../venue/gamma-writer.ts';
 import { catalogQuery, invalid, listIn, sliceOf } from './gamma-query.ts';
 import { GammaSearch } from './gamma-search.ts';
-import {
-  answerAsVenue,
-  answerInTurns,
-  type VenueContext,
-  type VenueDeps,
-  type VenueQuestion,
-  VenueRefusal,
-} from './venue-answer.ts';
+import { type VenueDeps, type VenueQuestion, VenueRefusal, venueAnswers } from './venue-answer.ts';
 import { marketsPage, oneMarket } from './venue-markets.ts';
 
 /** Gamma's own host has the paths at its root; here they also have a prefix, to separate them from the CLOB's. */
@@ -58,52 +51,41 @@ const NOUNS: readonly Noun[] = [
  *
  * The CLOB's `/markets` is at the root as well: its host selects it; at other hosts than Gamma's, a condition id or a `next_cursor`.
  */
-export function gammaController({ replays, catalog, queueOf }: VenueDeps) {
+export function gammaController(deps: VenueDeps) {
   const app = new Elysia({ name: 'gamma' });
-  const search = new GammaSearch(catalog);
-  const get = (path: string, answer: (question: VenueQuestion) => string) =>
-    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
-  const getInTurns = (path: string, answer: (question: VenueQuestion) => Iterator<unknown, string>) =>
-    app.get(path, (context: VenueContext) => answerInTurns(replays, context, queueOf(context.request), answer));
+  const search = new GammaSearch();
+  const { now, inTurns } = venueAnswers(deps);
+  const get = (path: string, answer: Parameters<typeof now>[0]) => app.get(path, now(answer));
   for (const prefix of PREFIXES) {
     for (const noun of NOUNS) {
       const base = `${prefix}/${noun.name}s`;
       get(base, (question) => {
         if (base === '/markets' && isOfClob(question, question.query.has('next_cursor')))
-          return marketsPage(question, catalog, '');
-        const found = catalog.select(question.replay, queryOf(question, noun), question.nowMs);
-        return JSON.stringify(objectsOf(question, noun, sliceOf(found, question)));
+          return marketsPage(question, '');
+        const found = question.catalog.select(question.replay, queryOf(question, noun), question.nowMs);
+        return objectsOf(question, noun, sliceOf(found, question));
       });
-      get(`${base}/keyset`, (question) => keyset(question, catalog, noun));
-      get(`${base}/slug/:slug`, (question) => {
-        return one(question, catalog, noun, 'slug', { slugs: [question.params.slug ?? ''] });
-      });
+      get(`${base}/keyset`, (question) => keyset(question, noun));
+      get(`${base}/slug/:slug`, (question) => one(question, noun, 'slug', { slugs: [question.params.slug ?? ''] }));
       get(`${base}/:id`, (question) => {
         const id = question.params.id ?? '';
         if (base === '/markets' && isOfClob(question, CONDITION_ID.test(id))) return oneMarket(question, id);
         checkId(question.params);
-        return one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [id] });
+        return one(question, noun, 'id', { [`${noun.name}Ids`]: [id] });
       });
       get(`${base}/:id/tags`, (question) => {
         checkId(question.params);
-        one(question, catalog, noun, 'id', { [`${noun.name}Ids`]: [question.params.id ?? ''] });
+        one(question, noun, 'id', { [`${noun.name}Ids`]: [question.params.id ?? ''] });
         // Recordings are imported without tags.
-        return '[]';
+        return [];
       });
     }
-    getInTurns(`${prefix}/series`, function* (question) {
-      const slugs = listIn(question.query, 'slug');
-      const found = listedSeries(question, catalog).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
-      const texts: string[] = [];
-      for (const series of sliceOf(found, question)) texts.push(yield* seriesText(question, series));
-      return `[${texts.join(',')}]`;
-    });
-    getInTurns(`${prefix}/series/:id`, (question) => {
-      const found = listedSeries(question, catalog).find(({ id }) => id === question.params.id);
-      if (found === undefined) throw notFound('id');
-      return seriesText(question, found);
-    });
-    getInTurns(`${prefix}/public-search`, (question) => search.answer(question));
+    app.get(`${prefix}/series`, inTurns(allSeries));
+    app.get(`${prefix}/series/:id`, inTurns(oneSeries));
+    app.get(
+      `${prefix}/public-search`,
+      inTurns((question) => search.answer(question)),
+    );
     for (const [path, answer] of EMPTY) {
       get(`${prefix}${path}`, ({ params }) => {
         checkId(params);
@@ -130,15 +112,29 @@ function checkId({ id = '0' }: VenueQuestion['params']): void {
   if (!NUMERIC_ID.test(id)) throw invalid('id is invalid');
 }
 
-function listedSeries({ replay, nowMs }: VenueQuestion, catalog: GammaCatalog) {
+function* allSeries(question: VenueQuestion): Generator<undefined, object> {
+  const slugs = listIn(question.query, 'slug');
+  const found = listedSeries(question).filter(({ slug }) => slugs.length === 0 || slugs.includes(slug));
+  const objects: object[] = [];
+  for (const series of sliceOf(found, question)) objects.push(yield* seriesWithEvents(question, series));
+  return objects;
+}
+
+function oneSeries(question: VenueQuestion): Generator<undefined, object> {
+  const found = listedSeries(question).find(({ id }) => id === question.params.id);
+  if (found === undefined) throw notFound('id');
+  return seriesWithEvents(question, found);
+}
+
+function listedSeries({ replay, nowMs, catalog }: VenueQuestion) {
   return seriesIn(catalog.select(replay, {}, nowMs));
 }
 
-/** A series with its events as JSON, in steps of one event each. */
-function* seriesText(
+/** In steps of one event each. */
+function* seriesWithEvents(
   { replay, nowMs }: VenueQuestion,
   { events, ...series }: ReturnType<typeof seriesIn>[number],
-): Generator<undefined, string> {
+): Generator<undefined, object> {
   const objects: object[] = [];
   for (const { key } of events) {
     const market = replay.marketByKey(key);
@@ -146,7 +142,7 @@ function* seriesText(
     if (market !== undefined) objects.push(gammaEvent(listedMarket(replay, market, nowMs)));
     yield undefined;
   }
-  return JSON.stringify({ ...seriesObject(series), events: objects });
+  return { ...seriesObject(series), events: objects };
 }
 
 function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
@@ -155,9 +151,9 @@ function queryOf(question: VenueQuestion, noun: Noun): CatalogQuery {
 }
 
 /** A page of a list, after the market of `after_cursor`: no market is missed or repeated while others are added or closed. */
-function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): string {
+function keyset(question: VenueQuestion, noun: Noun): object {
   if (question.query.has('offset')) throw invalid('offset is not allowed on keyset endpoints');
-  const { replay, nowMs } = question;
+  const { replay, nowMs, catalog } = question;
   const query = queryOf(question, noun);
   const cursor = question.query.get('after_cursor') ?? '';
   const digits = Buffer.from(cursor, 'base64url').toString();
@@ -168,13 +164,13 @@ function keyset(question: VenueQuestion, catalog: GammaCatalog, noun: Noun): str
   const last = entries.at(-1);
   const hasMore = last !== undefined && entries.length < rest.length;
   const next_cursor = hasMore ? Buffer.from(String(last.key)).toString('base64url') : undefined;
-  return JSON.stringify({ [`${noun.name}s`]: objectsOf(question, noun, entries), next_cursor });
+  return { [`${noun.name}s`]: objectsOf(question, noun, entries), next_cursor };
 }
 
-function one(question: VenueQuestion, catalog: GammaCatalog, noun: Noun, by: string, query: CatalogQuery): string {
-  const entry = catalog.latest(question.replay, query, question.nowMs);
+function one(question: VenueQuestion, noun: Noun, by: string, query: CatalogQuery): object {
+  const entry = question.catalog.latest(question.replay, query, question.nowMs);
   if (entry === undefined) throw notFound(by);
-  return JSON.stringify(objectsOf(question, noun, [entry])[0]);
+  return objectsOf(question, noun, [entry])[0]!;
 }
 
 function objectsOf({ replay, nowMs }: VenueQuestion, { objectOf }: Noun, entries: readonly CatalogEntry[]): object[] {

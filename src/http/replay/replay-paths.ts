@@ -70,7 +70,7 @@ export function replayPaths(deps: ReplayPathsDeps) {
       refuseWithoutAccess(caller, scopeOf(replays.findFor(replayIn(params), keyIdOf(request)))),
     )
     .use(venueSocketController(socketDeps, venueDesks))
-    .use(binanceController(socketDeps, archive))
+    .use(binanceController({ ...socketDeps, ...venueDeps }, archive))
     .use(venueRestController(venueDeps))
     .use(venueOrdersController(venueDeps))
     .use(gammaController(venueDeps))

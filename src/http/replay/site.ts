@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { formatInstant, type InstantMs, parseIso } from '../../domain/instant.ts';
 import { TIMEFRAMES, type Timeframe } from '../../domain/timeframe.ts';
-import type { CatalogQuery, GammaCatalog } from '../../replay/gamma/catalog.ts';
+import type { CatalogQuery } from '../../replay/gamma/catalog.ts';
 import { listedObject } from '../../replay/listed-market.ts';
 import { windowPrices } from '../../replay/window-prices.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -11,7 +11,7 @@ import { WINDOW_MS } from '../../venue/slug.ts';
 import { venueTime } from '../../venue/time.ts';
 import { publicPageHeaders } from '../pages/page-headers.ts';
 import { NO_STORE } from '../response/response.ts';
-import { answerAsVenue, clobRefusal, type VenueContext, type VenueDeps, type VenueQuestion } from './venue-answer.ts';
+import { clobRefusal, type VenueDeps, type VenueQuestion, venueAnswers } from './venue-answer.ts';
 
 /** The names of timeframes in the site's addresses; it writes the first one itself. */
 const VARIANTS: Readonly<Record<Timeframe, readonly string[]>> = {
@@ -35,52 +35,40 @@ const PAST_MAX = 50;
  * (`/api/crypto/crypto-price`), those of earlier windows (`/api/past-results`), and both in the page of an event, whose data is the JSON
  * of its script `__NEXT_DATA__`. A price that no recording states is null, see `windowPrices`.
  */
-export function siteController({ replays, catalog }: VenueDeps) {
-  const get = (
-    path: string,
-    answer: (question: VenueQuestion, catalog: GammaCatalog) => string,
-    headers?: Record<string, string>,
-  ) =>
-    app.get(path, (context: VenueContext) =>
-      answerAsVenue(replays, context, (question) => answer(question, catalog), headers),
-    );
-  const app = new Elysia({ name: 'site' });
-  get('/api/crypto/crypto-price', cryptoPrice);
-  get('/api/past-results', pastResults);
-  get('/event/:slug', eventPage, { ...publicPageHeaders(), ...NO_STORE });
-  return app;
+export function siteController(deps: VenueDeps) {
+  const { now } = venueAnswers(deps);
+  return new Elysia({ name: 'site' })
+    .get('/api/crypto/crypto-price', now(cryptoPrice))
+    .get('/api/past-results', now(pastResults))
+    .get('/event/:slug', now(eventPage, { ...publicPageHeaders(), ...NO_STORE }));
 }
 
 /** The prices of the window of `symbol` that begins at `eventStartTime` and ends at `endDate`, or is as long as `variant` says. */
-function cryptoPrice(question: VenueQuestion, catalog: GammaCatalog): string {
+function cryptoPrice(question: VenueQuestion): object {
   const { replay, nowMs } = question;
   const startMs = recordedInstantIn(question, 'eventStartTime');
   const timeframe = timeframeIn(question, startMs);
-  const [market] = marketsOf(
-    question,
-    catalog,
-    { coin: coinIn(question), timeframe },
-    { minMs: startMs, maxMs: startMs },
-  );
+  const series = { coin: coinIn(question), timeframe };
+  const [market] = marketsOf(question, series, { minMs: startMs, maxMs: startMs });
   const prices = market && windowPrices(replay, market, nowMs);
   const { openPrice = null, closePrice = null } = prices ?? {};
   const completed = prices?.isResolved === true && closePrice !== null;
   const timestamp = nowMs + replay.shiftMs;
-  return JSON.stringify({ openPrice, closePrice, timestamp, completed, incomplete: openPrice === null, cached: false });
+  return { openPrice, closePrice, timestamp, completed, incomplete: openPrice === null, cached: false };
 }
 
 /** The last `count` resolved windows that ended by `currentEventStartTime`, the oldest first. */
-function pastResults(question: VenueQuestion, catalog: GammaCatalog): string {
+function pastResults(question: VenueQuestion): object {
   const startMs = recordedInstantIn(question, 'currentEventStartTime');
   const count = Number(question.query.get('count') ?? PAST_DEFAULT);
   if (!Number.isInteger(count) || count < 1) throw clobRefusal(400, 'invalid count');
   const series = { coin: coinIn(question), timeframe: timeframeIn(question, startMs) };
-  const results = resultsBefore(question, catalog, series, startMs, Math.min(count, PAST_MAX));
-  return JSON.stringify({ status: 'success', data: { results } });
+  const results = resultsBefore(question, series, startMs, Math.min(count, PAST_MAX));
+  return { status: 'success', data: { results } };
 }
 
-function eventPage(question: VenueQuestion, catalog: GammaCatalog): string {
-  const { replay, nowMs, params } = question;
+function eventPage(question: VenueQuestion): string {
+  const { replay, nowMs, params, catalog } = question;
   const slug = params.slug ?? '';
   const entry = catalog.latest(replay, { slugs: [slug] }, nowMs);
   const market = entry && replay.marketByKey(entry.key);
@@ -92,7 +80,7 @@ function eventPage(question: VenueQuestion, catalog: GammaCatalog): string {
   const [variant] = VARIANTS[timeframe];
   const coin = symbol.toUpperCase();
   const priceKey = ['crypto-prices', 'price', coin, timeOf(startMs), variant, timeOf(endMs)];
-  const results = resultsBefore(question, catalog, { coin: symbol, timeframe }, startMs, PAST_DEFAULT);
+  const results = resultsBefore(question, { coin: symbol, timeframe }, startMs, PAST_DEFAULT);
   const queries = [
     { state: { data: event }, queryKey: ['/api/event/slug', slug] },
     { state: { data: { openPrice, closePrice } }, queryKey: priceKey },
@@ -105,16 +93,10 @@ function eventPage(question: VenueQuestion, catalog: GammaCatalog): string {
 }
 
 /** Both prices of the last `count` resolved windows that ended by `untilMs`, the oldest first. Windows without one are left out. */
-function resultsBefore(
-  question: VenueQuestion,
-  catalog: GammaCatalog,
-  series: Series,
-  untilMs: InstantMs,
-  count: number,
-): object[] {
+function resultsBefore(question: VenueQuestion, series: Series, untilMs: InstantMs, count: number): object[] {
   const { replay, nowMs } = question;
   const minMs = untilMs - count * WINDOW_MS[series.timeframe];
-  const markets = marketsOf(question, catalog, series, { minMs, maxMs: untilMs - 1 });
+  const markets = marketsOf(question, series, { minMs, maxMs: untilMs - 1 });
   return markets.flatMap((market) => {
     const { openPrice, closePrice, isResolved } = windowPrices(replay, market, nowMs);
     if (!isResolved || openPrice === undefined || closePrice === undefined) return [];
@@ -125,8 +107,7 @@ function resultsBefore(
 
 /** The listed markets of a series whose windows start then, by start. */
 function marketsOf(
-  { replay, nowMs }: VenueQuestion,
-  catalog: GammaCatalog,
+  { replay, nowMs, catalog }: VenueQuestion,
   { coin, timeframe }: Series,
   startTime: NonNullable<CatalogQuery['startTime']>,
 ): StoredMarket[] {

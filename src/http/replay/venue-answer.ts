@@ -34,6 +34,8 @@ export interface VenueQuestion {
   readonly nowMs: InstantMs;
   readonly query: URLSearchParams;
   readonly params: PathParams;
+  /** The markets of each replay, cached. */
+  readonly catalog: GammaCatalog;
   /** The name of the host that the client asks, in lower case: paths of several hosts of the venue are at one root here. */
   readonly host: string;
 }
@@ -54,66 +56,69 @@ export function clobRefusal(status: number, error: string): VenueRefusal {
   return new VenueRefusal(status, { error });
 }
 
-/**
- * Answers with the JSON text of `answer`, or one that `headers` describe, from one state of the archive, or with the VenueRefusal that it
- * throws. Throws 'not-found' if there is no such replay.
- */
-export function answerAsVenue(
-  replays: Replays,
-  context: VenueContext,
-  answer: (question: VenueQuestion) => string,
-  headers: Readonly<Record<string, string>> = HEADERS,
-): Response {
-  const question = questionOf(replays, context);
-  const { database } = question.replay.archive;
-  try {
-    const text = database.readShared(() => answer(question));
-    return respond(context.set, text, headers);
-  } catch (error) {
-    return refused(context, error);
-  }
-}
+/** An object, or the JSON text of a value. */
+export type VenueAnswer = object | string;
 
-/**
- * The same for an answer that may take long: its steps are made in `queue`, a few milliseconds at a time, each time from the
- * state that the archive has then. It ends when the client has left.
- */
-export async function answerInTurns(
-  replays: Replays,
-  context: VenueContext,
-  queue: WorkQueue,
-  answer: (question: VenueQuestion) => Iterator<unknown, string>,
-): Promise<Response> {
-  const question = questionOf(replays, context);
-  const { database } = question.replay.archive;
-  try {
-    const steps = database.readShared(() => answer(question));
-    for (;;) {
-      const text = database.readShared(() => textWithin(steps, TASK_MS));
-      if (text !== undefined) return sent(context, text);
-      if (context.request.signal.aborted) return sent(context, '');
-      await queue.next();
-    }
-  } catch (error) {
-    return refused(context, error);
-  }
-}
-
-/** The same for an answer that waits for the replay; it reads the archive by itself. */
-export async function answerLater(
-  replays: Replays,
-  context: VenueContext,
-  answer: (question: VenueQuestion) => Promise<string>,
-): Promise<Response> {
-  try {
-    return sent(context, await answer(questionOf(replays, context)));
-  } catch (error) {
-    return refused(context, error);
-  }
+/** Handlers that answer as the venue does: with what `answer` returns, or with the VenueRefusal that it throws. They throw 'not-found' if there is no such replay. */
+export function venueAnswers({ replays, catalog, queueOf }: Pick<VenueDeps, 'replays' | 'catalog' | 'queueOf'>) {
+  const questionOf = ({ request, params = {} }: VenueContext): VenueQuestion => {
+    const replay = replays.find(replayIn(params));
+    const query = new URLSearchParams(searchOf(request));
+    return { replay, nowMs: replay.clock.nowMs, query, params, catalog, host: hostNameOf(request.headers) };
+  };
+  return {
+    /** From one state of the archive. `headers` describe a text that is not JSON. */
+    now:
+      (answer: (question: VenueQuestion) => VenueAnswer, headers: Readonly<Record<string, string>> = HEADERS) =>
+      (context: VenueContext): Response => {
+        const question = questionOf(context);
+        try {
+          return sent(
+            context,
+            question.replay.archive.database.readShared(() => answer(question)),
+            headers,
+          );
+        } catch (error) {
+          return refused(context, error);
+        }
+      },
+    /**
+     * What may take long: its steps are made a few milliseconds at a time, each time from the state that the archive has then. It ends when
+     * the client has left.
+     */
+    inTurns:
+      (answer: (question: VenueQuestion) => Iterator<unknown, VenueAnswer>) =>
+      async (context: VenueContext): Promise<Response> => {
+        const question = questionOf(context);
+        const { database } = question.replay.archive;
+        const queue = queueOf(context.request);
+        try {
+          const steps = database.readShared(() => answer(question));
+          for (;;) {
+            const found = database.readShared(() => resultWithin(steps, TASK_MS));
+            if (found !== undefined) return sent(context, found);
+            if (context.request.signal.aborted) return sent(context, '');
+            await queue.next();
+          }
+        } catch (error) {
+          return refused(context, error);
+        }
+      },
+    /** What waits for the replay, and reads the archive by itself. */
+    later:
+      (answer: (question: VenueQuestion, request: Request) => Promise<VenueAnswer>) =>
+      async (context: VenueContext): Promise<Response> => {
+        try {
+          return sent(context, await answer(questionOf(context), context.request));
+        } catch (error) {
+          return refused(context, error);
+        }
+      },
+  };
 }
 
 /** The result of `steps`; undefined if they take longer than `budgetMs`. */
-function textWithin(steps: Iterator<unknown, string>, budgetMs: number): string | undefined {
+function resultWithin<T>(steps: Iterator<unknown, T>, budgetMs: number): T | undefined {
   const endMs = performance.now() + budgetMs;
   do {
     const step = steps.next();
@@ -122,14 +127,8 @@ function textWithin(steps: Iterator<unknown, string>, budgetMs: number): string 
   return undefined;
 }
 
-function questionOf(replays: Replays, { request, params = {} }: VenueContext): VenueQuestion {
-  const replay = replays.find(replayIn(params));
-  const host = hostNameOf(request.headers);
-  return { replay, nowMs: replay.clock.nowMs, query: new URLSearchParams(searchOf(request)), params, host };
-}
-
-function sent({ set }: VenueContext, text: string): Response {
-  return respond(set, text, HEADERS);
+function sent({ set }: VenueContext, answer: VenueAnswer, headers = HEADERS): Response {
+  return respond(set, typeof answer === 'string' ? answer : JSON.stringify(answer), headers);
 }
 
 function refused({ set }: VenueContext, error: unknown): Response {
@@ -137,4 +136,4 @@ function refused({ set }: VenueContext, error: unknown): Response {
   throw error;
 }
 
-const HEADERS = { 'content-type': 'application/json; charset=utf-8', ...NO_STORE };
+const HEADERS: Readonly<Record<string, string>> = { 'content-type': 'application/json; charset=utf-8', ...NO_STORE };

@@ -1,4 +1,3 @@
-import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import { isAcceptingOrders, listedObject } from '../../replay/listed-market.ts';
 import type { StoredMarket } from '../../store/markets.ts';
 import { clobMarketInfo, simplifiedMarket, venueMarket } from '../../venue/clob-market-writer.ts';
@@ -14,43 +13,41 @@ const CURSOR_DIGITS = /^\d{1,9}$/;
 export type MarketList = '' | 'simplified-' | 'sampling-' | 'sampling-simplified-';
 
 /** A page of `/markets` or a similar list; `next_cursor` selects the next page. */
-export function marketsPage({ replay, nowMs, query }: VenueQuestion, catalog: GammaCatalog, list: MarketList): string {
+export function marketsPage({ replay, nowMs, query, catalog }: VenueQuestion, list: MarketList): object {
   const listed = catalog.select(replay, {}, nowMs);
   const wanted = list.startsWith('sampling-') ? listed.filter((market) => isAcceptingOrders(market, nowMs)) : listed;
   const objectOf = list.endsWith('simplified-') ? simplifiedMarket : venueMarket;
-  const page = pageAt(query, wanted);
-  const data = page.data.map(({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
-  return JSON.stringify({ ...page, data });
+  return pageAt(query, wanted, ({ key }) => listedObject(replay, replay.marketByKey(key)!, nowMs, objectOf));
 }
 
 /** The page of a list that `next_cursor` selects, in the CLOB's form. */
-export function pageAt<T>(query: URLSearchParams, list: readonly T[]) {
+export function pageAt<T>(query: URLSearchParams, list: readonly T[], objectOf: (item: T) => object): object {
   const from = offsetIn(query.get('next_cursor'));
-  const data = list.slice(from, from + PAGE_ITEMS);
+  const data = list.slice(from, from + PAGE_ITEMS).map(objectOf);
   const next = from + data.length;
   const next_cursor = next < list.length ? Buffer.from(String(next)).toString('base64') : LAST_CURSOR;
   return { limit: PAGE_ITEMS, count: data.length, next_cursor, data };
 }
 
 /** `/markets/{condition_id}`. */
-export function oneMarket(question: VenueQuestion, conditionId: string): string {
+export function oneMarket(question: VenueQuestion, conditionId: string): object {
   const { replay, nowMs } = question;
-  return JSON.stringify(listedObject(replay, marketOf(question, conditionId), nowMs, venueMarket));
+  return listedObject(replay, marketOf(question, conditionId), nowMs, venueMarket);
 }
 
 /** `/clob-markets/{condition_id}`: the parameters of trading in a market. */
-export function clobMarket(question: VenueQuestion, conditionId: string): string {
+export function clobMarket(question: VenueQuestion, conditionId: string): object {
   const { replay, nowMs } = question;
-  return JSON.stringify(listedObject(replay, marketOf(question, conditionId), nowMs, clobMarketInfo));
+  return listedObject(replay, marketOf(question, conditionId), nowMs, clobMarketInfo);
 }
 
 /** `/markets-by-token/{token_id}`: the market of an asset. */
-export function marketByToken({ replay, nowMs }: VenueQuestion, assetId: string): string {
+export function marketByToken({ replay, nowMs }: VenueQuestion, assetId: string): object {
   const found = replay.findByAsset(assetId, nowMs);
   if (found === undefined) throw notFound();
   const { conditionId, clobTokenIds } = found.market;
   const [primary_token_id, secondary_token_id] = clobTokenIds;
-  return JSON.stringify({ condition_id: conditionId, primary_token_id, secondary_token_id });
+  return { condition_id: conditionId, primary_token_id, secondary_token_id };
 }
 
 /** The listed market with this condition id. */

@@ -18,12 +18,12 @@ import {
 import { bodyOf } from '../request-body.ts';
 import { pathOf } from '../request-target.ts';
 import {
-  answerLater,
   clobRefusal,
-  type VenueContext,
+  type VenueAnswer,
   type VenueDeps,
   type VenueQuestion,
   VenueRefusal,
+  venueAnswers,
 } from './venue-answer.ts';
 import { pageAt } from './venue-markets.ts';
 
@@ -36,7 +36,7 @@ interface AccountQuestion extends VenueQuestion {
   readonly orders: readonly OrderBody[];
 }
 
-type Answer = (question: AccountQuestion) => object | string | Promise<object | string>;
+type Answer = (question: AccountQuestion) => VenueAnswer | Promise<VenueAnswer>;
 
 /** A batch of the largest orders, with signatures of contracts. */
 const BODY_BYTES_MAX = 256 * 1024;
@@ -50,37 +50,38 @@ const ORDER_ID = /^0x[0-9a-f]{64}$/i;
 /** The largest number of the contracts: without a limit. */
 const ALLOWANCE = String(2n ** 256n - 1n);
 const SIGNATURE_TYPE = /^[0-3]$/;
+const OK = JSON.stringify('OK');
 
 /**
  * The venue's REST interface for orders and accounts (docs.polymarket.com, CLOB) on a replay that takes orders, as clob-client and
  * py-clob-client use it; any other replay does not have these paths.
  */
-export function venueOrdersController({ replays, desks }: VenueDeps) {
+export function venueOrdersController(deps: VenueDeps) {
   const app = new Elysia({ name: 'venue-orders' });
-  const later = (
-    context: VenueContext,
-    answer: (question: VenueQuestion, desk: VenueDesk) => Promise<object | string>,
-  ) =>
-    answerLater(replays, context, async (question) =>
-      JSON.stringify(await answer(question, desks.existing(question.replay))),
-    );
-  const withKey = (name: string, answer: Answer) => (context: VenueContext) =>
-    later(context, async (question, desk) => {
-      const body = (await bodyOf(context.request, BODY_BYTES_MAX))?.toString();
+  const { later } = venueAnswers(deps);
+  const deskOf = ({ replay }: VenueQuestion) => deps.desks.existing(replay);
+  const withKey = (name: string, answer: Answer) =>
+    later(async (question, request) => {
+      const desk = deskOf(question);
+      const body = (await bodyOf(request, BODY_BYTES_MAX))?.toString();
       if (body === undefined) refusePayload();
       const orders = ORDERS_IN[name]?.(orderJson(body)).map((order) => orderBody(order) ?? refusePayload()) ?? [];
-      const sender = senderOf(desk, context.request, body);
+      const sender = senderOf(desk, request, body);
       await desk.catchUp();
       return await answer({ ...question, desk, sender, body, orders });
     });
-  const withWallet = (context: VenueContext) =>
-    later(context, async (_, desk) => {
-      const credentials = desk.keys.derive(...(await walletOf(context.request)));
-      if (credentials === undefined) throw clobRefusal(400, 'Could not create api key');
-      return credentials;
-    });
+  const withWallet = later(async (question, request) => {
+    const desk = deskOf(question);
+    const credentials = desk.keys.derive(...(await walletOf(request)));
+    if (credentials === undefined) throw clobRefusal(400, 'Could not create api key');
+    return credentials;
+  });
+  const version = later(async (question) => {
+    deskOf(question);
+    return { version: 2 };
+  });
   for (const prefix of PREFIXES) {
-    app.get(`${prefix}/version`, (context: VenueContext) => later(context, async () => ({ version: 2 })));
+    app.get(`${prefix}/version`, version);
     app.post(`${prefix}/auth/api-key`, withWallet, { parse: 'none' });
     app.get(`${prefix}/auth/derive-api-key`, withWallet);
     for (const [name, answer] of Object.entries(ANSWERS)) {
@@ -100,7 +101,7 @@ const ORDERS_IN: Readonly<Record<string, (body: unknown) => readonly unknown[]>>
 const ANSWERS: Readonly<Record<string, Answer>> = {
   'DELETE /auth/api-key': ({ desk, sender }) => {
     desk.keys.delete(sender.apiKey);
-    return 'OK';
+    return OK;
   },
   'GET /auth/api-keys': ({ desk, sender }) => ({ apiKeys: desk.keys.of(sender.address) }),
   'GET /auth/ban-status/closed-only': () => ({ closed_only: false }),
@@ -127,18 +128,15 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   'DELETE /cancel-all': (question) => cancelOpen(question, () => true),
   'DELETE /cancel-market-orders': (question) => {
     const { market, asset_id } = question.body === '' ? {} : fieldsOf(question.body);
-    return cancelOpen(question, ofMarket(textOf(market), textOf(asset_id)));
+    return cancelOpen(question, ofMarket(market, asset_id));
   },
   'GET /data/orders': (question) => {
     const { query } = question;
     const isWanted = ofMarket(query.get('market'), query.get('asset_id'));
     const id = query.get('id');
     const open = read(question, (account) => account.openOrders());
-    const page = pageAt(
-      query,
-      open.filter((order) => isWanted(order) && (id ?? order.id) === order.id),
-    );
-    return { ...page, data: page.data.map(openOrder) };
+    const wanted = open.filter((order) => isWanted(order) && (id ?? order.id) === order.id);
+    return pageAt(query, wanted, openOrder);
   },
   'GET /data/order/:orderId': (question) => {
     const id = idIn(question.params.orderId);
@@ -150,11 +148,8 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     const { query } = question;
     const isWanted = ofMarket(query.get('market'), query.get('asset_id'));
     const maker = query.get('maker_address')?.toLowerCase();
-    const [id, before = Infinity, after = -Infinity] = [
-      query.get('id'),
-      secondsIn(query, 'before'),
-      secondsIn(query, 'after'),
-    ];
+    const id = query.get('id');
+    const [before = Infinity, after = -Infinity] = [secondsIn(query, 'before'), secondsIn(query, 'after')];
     return read(question, (account) => {
       const fills = account.fills().filter((event) => {
         const order = account.placed(event);
@@ -164,8 +159,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
         const isAsked = isOwn && isWanted(order) && seconds < before && seconds >= after;
         return isAsked && (id === null || id === account.tradeId(event));
       });
-      const page = pageAt(query, fills);
-      return { ...page, data: page.data.map((event) => tradeReport(account.trade(event)!)) };
+      return pageAt(query, fills, (event) => tradeReport(account.trade(event)!));
     });
   },
   'GET /balance-allowance': balance,
@@ -182,7 +176,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     return { status: 'ok' };
   },
   'GET /notifications': () => [],
-  'DELETE /notifications': () => 'OK',
+  'DELETE /notifications': () => OK,
   'GET /order-scoring': () => ({ scoring: false }),
   'POST /orders-scoring': ({ body }) => {
     const ids = parsedJson(body);
@@ -233,42 +227,44 @@ function read<T>({ desk, sender, replay }: AccountQuestion, from: (account: Venu
   return replay.archive.database.readShared(() => from(desk.look(sender.address)));
 }
 
-function ofMarket(market: string | null, assetId: string | null): (order: VenueOrder) => boolean {
+/** Empty texts, and what is none, choose all. */
+function ofMarket(market: unknown, assetId: unknown): (order: VenueOrder) => boolean {
+  const [wanted, wantedAsset] = [market, assetId].map((text) =>
+    typeof text === 'string' && text !== '' ? text : undefined,
+  );
   return ({ asset }) =>
-    (market === null || market === '' || market.toLowerCase() === asset.conditionId.toLowerCase()) &&
-    (assetId === null || assetId === '' || assetId === assetIdOf(asset));
+    (wanted ?? asset.conditionId).toLowerCase() === asset.conditionId.toLowerCase() &&
+    (wantedAsset ?? assetIdOf(asset)) === assetIdOf(asset);
 }
 
 /** The account of a request with a key. */
 function senderOf(desk: VenueDesk, request: Request, body: string): Sender {
-  const [address, apiKey, passphrase, signature, timestamp] = headersOf(
-    request,
-    ...['POLY_ADDRESS', 'POLY_API_KEY', 'POLY_PASSPHRASE', 'POLY_SIGNATURE', 'POLY_TIMESTAMP'],
-  ) as [string, string, string, string, string];
-  const isComplete =
-    ADDRESS.test(address) && apiKey !== '' && passphrase !== '' && signature !== '' && WHOLE.test(timestamp);
+  const header = headersOf(request);
+  const headers = {
+    ...{ address: header('ADDRESS').toLowerCase(), apiKey: header('API_KEY'), passphrase: header('PASSPHRASE') },
+    ...{ signature: header('SIGNATURE'), timestamp: header('TIMESTAMP') },
+  };
+  const isComplete = Object.values(headers).every((text) => text !== '');
+  const isFormed = isComplete && ADDRESS.test(headers.address) && WHOLE.test(headers.timestamp);
   const signed = `${request.method}${pathOf(request).replace(UNSIGNED, '')}${body}`;
-  const headers = { address: address.toLowerCase(), apiKey, passphrase, signature, timestamp, signed };
-  const sender = isComplete ? desk.keys.sender(headers) : undefined;
+  const sender = isFormed ? desk.keys.sender({ ...headers, signed }) : undefined;
   if (sender === undefined) throw clobRefusal(401, REFUSALS.credentials);
   return sender;
 }
 
 /** The address and nonce of a request that a wallet signed. */
 async function walletOf(request: Request): Promise<[address: string, nonce: string]> {
-  const [address, signature, timestamp, nonce] = headersOf(
-    request,
-    ...['POLY_ADDRESS', 'POLY_SIGNATURE', 'POLY_TIMESTAMP', 'POLY_NONCE'],
-  ) as [string, string, string, string];
-  const headers = { address, signature, timestamp, nonce: nonce === '' ? '0' : nonce };
-  const isComplete = ADDRESS.test(address) && WHOLE.test(timestamp) && WHOLE.test(headers.nonce);
-  if (!isComplete || !(await isSignedByWallet(headers))) throw clobRefusal(401, REFUSALS.wallet);
-  return [address, headers.nonce];
+  const header = headersOf(request);
+  const [address, signature, timestamp] = [header('ADDRESS'), header('SIGNATURE'), header('TIMESTAMP')];
+  const nonce = header('NONCE') || '0';
+  const isFormed = ADDRESS.test(address) && WHOLE.test(timestamp) && WHOLE.test(nonce);
+  if (isFormed && (await isSignedByWallet({ address, signature, timestamp, nonce }))) return [address, nonce];
+  throw clobRefusal(401, REFUSALS.wallet);
 }
 
-/** '' for those that are missing. */
-function headersOf({ headers }: Request, ...names: readonly string[]): string[] {
-  return names.map((name) => headers.get(name) ?? '');
+/** Reads the venue's headers; '' for those that are missing. */
+function headersOf({ headers }: Request): (name: string) => string {
+  return (name) => headers.get(`POLY_${name}`) ?? '';
 }
 
 function idIn(id: unknown): string {
@@ -284,10 +280,6 @@ function fieldsOf(body: string) {
 
 function refusePayload(): never {
   throw clobRefusal(400, REFUSALS.payload);
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
 }
 
 function secondsIn(query: URLSearchParams, name: string): number | undefined {

@@ -2,21 +2,22 @@ import { Elysia } from 'elysia';
 import { priceHistory } from '../../replay/clob/price-history.ts';
 import { VenueQuotes } from '../../replay/clob/venue-quotes.ts';
 import {
-  answerAsVenue,
   clobRefusal,
+  type VenueAnswer,
   type VenueContext,
   type VenueDeps,
   type VenueQuestion,
   type VenueRefusal,
+  venueAnswers,
 } from './venue-answer.ts';
 import { historyWindow } from './venue-history.ts';
 import { itemsInBody, itemsInQuery, type RequestedAsset, sideIn } from './venue-items.ts';
 import { clobMarket, marketByToken, marketsPage, oneMarket } from './venue-markets.ts';
 import { liveActivity } from './venue-trades.ts';
 
-type Answer = (question: VenueQuestion) => string;
+type Answer = (question: VenueQuestion) => VenueAnswer;
 type AnswerOfAsset = (quotes: VenueQuotes, assetId: string, question: VenueQuestion) => object;
-type AnswerOfMany = (quotes: VenueQuotes, items: readonly RequestedAsset[]) => string;
+type AnswerOfMany = (quotes: VenueQuotes, items: readonly RequestedAsset[]) => VenueAnswer;
 
 /** The CLOB's own host has the paths at its root; here they also have a prefix, to separate them from Gamma's. */
 const PREFIXES = ['', '/clob'] as const;
@@ -28,10 +29,10 @@ const PREFIXES = ['', '/clob'] as const;
  *
  * `/markets` and `/markets/{condition_id}` are under /clob; at the root Gamma has paths of that name, and answers both.
  */
-export function venueRestController({ replays, catalog }: VenueDeps) {
+export function venueRestController(deps: VenueDeps) {
   const app = new Elysia({ name: 'venue-rest' });
-  const get = (path: string, answer: Answer) =>
-    app.get(path, (context: VenueContext) => answerAsVenue(replays, context, answer));
+  const { now } = venueAnswers(deps);
+  const get = (path: string, answer: Answer) => app.get(path, now(answer));
   for (const prefix of PREFIXES) {
     get(`${prefix}/ok`, () => JSON.stringify('OK'));
     get(`${prefix}/time`, ({ replay, nowMs }) => String(Math.floor((nowMs + replay.shiftMs) / 1000)));
@@ -53,7 +54,7 @@ export function venueRestController({ replays, catalog }: VenueDeps) {
         `${prefix}${path}`,
         async (context: VenueContext) => {
           const itemsIn = await itemsInBody(context.request);
-          return answerAsVenue(replays, context, (question) => answer(quotesOf(question), itemsIn()));
+          return now((question) => answer(quotesOf(question), itemsIn()))(context);
         },
         // The venue accepts any content type.
         { parse: 'none' },
@@ -61,7 +62,7 @@ export function venueRestController({ replays, catalog }: VenueDeps) {
     }
     for (const list of ['', 'simplified-', 'sampling-', 'sampling-simplified-'] as const) {
       if (list === '' && prefix === '') continue;
-      get(`${prefix}/${list}markets`, (question) => marketsPage(question, catalog, list));
+      get(`${prefix}/${list}markets`, (question) => marketsPage(question, list));
     }
   }
   get('/clob', () => JSON.stringify('OK'));
@@ -70,14 +71,14 @@ export function venueRestController({ replays, catalog }: VenueDeps) {
 }
 
 function ofAsset(answer: AnswerOfAsset): Answer {
-  return (question) => JSON.stringify(answer(quotesOf(question), assetIn(question), question));
+  return (question) => answer(quotesOf(question), assetIn(question), question);
 }
 
-function history(question: VenueQuestion): string {
+function history(question: VenueQuestion): object {
   const assetId = question.query.get('market') ?? '';
   if (assetId === '') throw invalidAsset();
   const window = historyWindow(question);
-  return JSON.stringify({ history: priceHistory(question.replay, assetId, window, question.nowMs) });
+  return { history: priceHistory(question.replay, assetId, window, question.nowMs) };
 }
 
 const OF_ASSET: Readonly<Record<string, AnswerOfAsset>> = {
@@ -118,19 +119,18 @@ const OF_MANY: Readonly<Record<string, AnswerOfMany>> = {
       const price = quotes.price(assetId, side);
       if (price !== undefined) prices[assetId] = { ...prices[assetId], [side]: price };
     }
-    return JSON.stringify(prices);
+    return prices;
   },
   '/last-trades-prices': (quotes, items) => {
-    const trades = items.flatMap(({ assetId }) => {
+    return items.flatMap(({ assetId }) => {
       const trade = quotes.lastTrade(assetId);
       return trade === undefined ? [] : { token_id: assetId, price: trade.price, side: trade.side ?? '' };
     });
-    return JSON.stringify(trades);
   },
 };
 
-function byAsset(items: readonly RequestedAsset[], answerOf: (item: RequestedAsset) => string | undefined): string {
-  return JSON.stringify(Object.fromEntries(items.map((item) => [item.assetId, answerOf(item)])));
+function byAsset(items: readonly RequestedAsset[], answerOf: (item: RequestedAsset) => string | undefined): object {
+  return Object.fromEntries(items.map((item) => [item.assetId, answerOf(item)]));
 }
 
 function tickSizeOf(quotes: VenueQuotes, assetId: string): string {

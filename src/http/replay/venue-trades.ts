@@ -8,11 +8,11 @@ import { marketOf } from './venue-markets.ts';
 const EVENTS_MAX = 100;
 
 /** `/live-activity/events/{condition_id}`: the last trades of a market, the newest first. */
-export function liveActivity(question: VenueQuestion, conditionId: string): string {
+export function liveActivity(question: VenueQuestion, conditionId: string): object[] {
   const { replay, nowMs } = question;
   const steps = recordedTrades(replay, [marketOf(question, conditionId)], 0, nowMs);
   const found = steps.filter((trade) => trade !== undefined).take(EVENTS_MAX);
-  return JSON.stringify(listedTrades(question, found.toArray()).map(tradeEvent));
+  return listedTrades(question, found.toArray()).map(tradeEvent);
 }
 
 /** Trades with their markets, as the clients of a replay see them; without those of markets that were deleted meanwhile. */
