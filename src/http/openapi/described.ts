@@ -114,6 +114,13 @@ export function listOf(resource: TSchema, maxItems: number) {
   return Type.Array(resource, { maxItems, description: 'The records, in the requested order.' });
 }
 
-export function orNull(schema: TSchema, description: string) {
+export function orNull<T extends TSchema>(schema: T, description: string) {
   return Type.Union([schema, Type.Null()], { description });
+}
+
+export function oneOf<T extends string>(words: readonly T[], description: string) {
+  return Type.Union(
+    words.map((word) => Type.Literal(word)),
+    { description },
+  );
 }

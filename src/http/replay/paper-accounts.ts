@@ -1,14 +1,14 @@
 import { Elysia, t } from 'elysia';
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../domain/errors.ts';
-import { firstIndex } from '../../domain/first-index.ts';
 import { PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { MICROS, microsOf } from '../../paper/micros.ts';
 import type { PaperAccount } from '../../paper/paper-account.ts';
 import type { Replay } from '../../replay/replay.ts';
-import { EventResource, eventResource, type MarketNames } from '../../trading/event-resource.ts';
+import type { StoredMarket } from '../../store/markets.ts';
+import { EventResource, eventResource } from '../../trading/event-resource.ts';
 import { ACCOUNTS_MAX, type PaperDesk } from '../../trading/paper-desk.ts';
-import { dataOf, described, listOf, orNull } from '../openapi/described.ts';
+import { type Description, dataOf, described, listOf, orNull } from '../openapi/described.ts';
 import type { RefusalName } from '../openapi/refusals.ts';
 import { optional, parameter, parameters, queryIn } from '../parameters/parameter.ts';
 import { PATH } from '../parameters/path.ts';
@@ -22,12 +22,16 @@ import { bodyOf } from './replay-resource.ts';
 
 const ACCOUNTS = '/v1/replays/:replay/accounts';
 const ACCOUNT = `${ACCOUNTS}/:address`;
-const REPLAY_PATH = t.Object({ replay: PATH.replay });
-const ACCOUNT_PATH = t.Object({ replay: PATH.replay, address: PATH.address });
 const REFUSALS: readonly RefusalName[] = [
-  ...(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound'] as const),
+  ...(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound', 'Conflict'] as const),
   ...(['TooManyRequests', 'InternalError', 'ServiceUnavailable'] as const),
 ];
+const AccountList = dataOf(
+  'PaperAccountList',
+  'Accounts.',
+  Type.Array(AccountSummary, { maxItems: ACCOUNTS_MAX, description: 'The accounts.' }),
+);
+const AccountAnswer = dataOf('PaperAccountAnswer', 'One account.', AccountResource);
 const EventPage = Type.Object(
   {
     data: listOf(EventResource, PAGE_LIMIT_MAX),
@@ -44,23 +48,19 @@ const Merge = Type.Object(
 );
 
 const NUMBER = integer(0, Number.MAX_SAFE_INTEGER);
+const name = (pattern: string) => ({ read: (text: string) => text, refusal: '', schema: { type: 'string', pattern } });
 const EVENTS_QUERY = {
   after: parameter(NUMBER, 'Only events with a larger id.', { default: 0 }),
   limit: QUERY.limit,
-  from: QUERY.from,
-  to: QUERY.to,
   market: optional(
-    { read: (text) => text, refusal: '', schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,200}$' } },
+    name('^[A-Za-z0-9._-]{1,200}$'),
     'Only events of this market, by conditionId or slug.',
     'btc-updown-5m-1776808200',
   ),
-  order: optional(
-    { read: (text) => text, refusal: '', schema: { type: 'string', pattern: '^.{1,200}$' } },
-    'Only events of the order with this id.',
-    `0x${'ab'.repeat(32)}`,
-  ),
+  order: optional(name('^.{1,200}$'), 'Only events of the order with this id.', `0x${'ab'.repeat(32)}`),
   fill: optional(NUMBER, 'Only the fill with this number.', 1),
 };
+const EventsAsked = parameters(EVENTS_QUERY);
 
 interface AccountsDeps {
   /** The replay of a request, which its key may access. Throws 'not-found' or 'forbidden'. */
@@ -72,8 +72,8 @@ interface AccountsDeps {
 
 /** The accounts of the replays of this process. All answers are as of the clock's instant. */
 export function paperAccountsController({ found, owned, deskOf }: AccountsDeps, authentication: CallerPlugin) {
-  const caughtUp = async (replay: Replay) => {
-    const desk = deskOf(replay);
+  const seen = async (caller: Caller, id: string) => {
+    const desk = deskOf(found(caller, id));
     await desk.catchUp();
     return desk;
   };
@@ -84,20 +84,16 @@ export function paperAccountsController({ found, owned, deskOf }: AccountsDeps, 
     .get(
       ACCOUNTS,
       async ({ caller, params, set }) => {
-        const desk = await caughtUp(found(caller, params.replay));
+        const desk = await seen(caller, params.replay);
         return respondJson(set, { data: desk.accounts().map(accountSummary) }, NO_STORE);
       },
       {
-        params: REPLAY_PATH,
+        params: t.Object({ replay: PATH.replay }),
         detail: described('listAccounts', {
           summary: 'Accounts of a replay',
           description:
             'The accounts that were used since the replay began or went back, in the order of their first use.',
-          answer: dataOf(
-            'PaperAccountList',
-            'Accounts.',
-            Type.Array(AccountSummary, { maxItems: ACCOUNTS_MAX, description: 'The accounts.' }),
-          ),
+          answer: AccountList,
           refusals: REFUSALS,
         }),
       },
@@ -105,92 +101,78 @@ export function paperAccountsController({ found, owned, deskOf }: AccountsDeps, 
     .get(
       ACCOUNT,
       async ({ caller, params, set }) => {
-        const desk = await caughtUp(found(caller, params.replay));
+        const desk = await seen(caller, params.replay);
         return answer(set, desk, used(desk, params.address));
       },
-      {
-        params: ACCOUNT_PATH,
-        detail: described('showAccount', {
-          summary: 'One account',
-          description: 'Its dollars, shares and open orders, and the rules of its markets with their sources.',
-          answer: dataOf('PaperAccountAnswer', 'One account.', AccountResource),
-          refusals: REFUSALS,
-        }),
-      },
+      ofAccount('showAccount', {
+        summary: 'One account',
+        description: 'Its dollars, shares and open orders, and the rules of its markets with their sources.',
+        answer: AccountAnswer,
+      }),
     )
     .get(
       `${ACCOUNT}/events`,
       async ({ caller, params, query, set }) => {
-        const desk = await caughtUp(found(caller, params.replay));
-        const account = used(desk, params.address);
-        return respondJson(set, eventPage(desk, account, query), NO_STORE);
+        const desk = await seen(caller, params.replay);
+        return respondJson(set, eventPage(desk, used(desk, params.address), query), NO_STORE);
       },
       {
-        params: ACCOUNT_PATH,
-        query: parameters(EVENTS_QUERY),
+        ...ofAccount('accountEvents', {
+          summary: 'History of an account',
+          description:
+            'Everything that happened to the account, ascending, each fill with the record that caused it. To get the next page, repeat the request with after = nextAfter.',
+          answer: EventPage,
+        }),
+        query: EventsAsked,
         transform: (context) => {
           Object.assign(context.query, queryIn(searchOf(context.request), EVENTS_QUERY));
         },
-        detail: described('accountEvents', {
-          summary: 'History of an account',
-          description:
-            'Everything that happened to the account, ascending, each fill with the record that caused it. from and to are inclusive. To get the next page, repeat the request with after = nextAfter.',
-          answer: EventPage,
-          refusals: REFUSALS,
-        }),
       },
     )
     .post(
       `${ACCOUNT}/merge`,
       async ({ caller, params, request, set }) => {
-        const { market: name, shares } = bodyOf(Merge, await request.text());
+        const { market, shares } = bodyOf(Merge, await request.text());
         const desk = deskOf(owned(caller, params.replay));
-        if (microsOf(shares) === 0 || microsOf(shares) / MICROS !== shares)
+        const pairs = microsOf(shares);
+        if (pairs === 0 || pairs / MICROS !== shares)
           throw new DomainError('malformed-request', 'the number of pairs must be above 0, with at most 6 decimals');
         const account = used(desk, params.address);
-        const { database, markets } = desk.replay.archive;
-        const market = database
-          .read(() => markets.named(name))
-          .find((one) => desk.replay.hasListed(one, desk.replay.clock.nowMs));
-        if (market === undefined)
-          throw new DomainError(
-            'not-found',
-            'this replay has no such market: give the conditionId or slug of one that is listed',
-          );
-        await desk.merge(account, market, microsOf(shares));
+        await desk.merge(account, listed(desk.replay, market), pairs);
         return answer(set, desk, account);
       },
       {
-        params: ACCOUNT_PATH,
-        parse: 'none',
-        detail: described('mergeShares', {
+        ...ofAccount('mergeShares', {
           summary: 'Merge pairs of shares',
           description:
             'Makes a dollar of each pair of up and down, at once, as the venue’s contract does. 409: the account has fewer pairs that no order sells.',
           body: { required: true, schema: Merge },
-          answer: dataOf('PaperMergeAnswer', 'The account after the merge.', AccountResource),
-          refusals: ['Conflict', ...REFUSALS],
+          answer: AccountAnswer,
         }),
+        parse: 'none',
       },
     )
     .delete(
       ACCOUNT,
       ({ caller, params, set }) => {
         const desk = deskOf(owned(caller, params.replay));
-        used(desk, params.address);
-        desk.reset(params.address);
+        desk.reset(used(desk, params.address).address);
         return respond(set, null, {}, 204);
       },
-      {
-        params: ACCOUNT_PATH,
-        detail: described('resetAccount', {
-          summary: 'Reset an account',
-          description: 'Forgets its orders and history; at its next use it has the first cash again.',
-          answers: { 204: 'The account is reset.' },
-          refusals: REFUSALS,
-        }),
-      },
+      ofAccount('resetAccount', {
+        summary: 'Reset an account',
+        description: 'Forgets its orders and history; at its next use it has the first cash again.',
+        answers: { 204: 'The account is reset.' },
+      }),
     );
+}
+
+/** The settings of a route about an account. */
+function ofAccount(operation: string, description: Description) {
+  return {
+    params: t.Object({ replay: PATH.replay, address: PATH.address }),
+    detail: described(operation, { ...description, refusals: REFUSALS }),
+  };
 }
 
 function used(desk: PaperDesk, address: string): PaperAccount {
@@ -202,33 +184,34 @@ function used(desk: PaperDesk, address: string): PaperAccount {
   );
 }
 
-interface EventsAsked {
-  readonly after: number;
-  readonly limit: number;
-  readonly from?: number;
-  readonly to?: number;
-  readonly market?: string;
-  readonly order?: string;
-  readonly fill?: number;
+/** A market that is listed at the clock's instant, by conditionId or slug. Throws 'not-found'. */
+function listed(replay: Replay, name: string): StoredMarket {
+  const { database, markets } = replay.archive;
+  const market = database.read(() => markets.named(name)).find((one) => replay.hasListed(one, replay.clock.nowMs));
+  if (market !== undefined) return market;
+  throw new DomainError(
+    'not-found',
+    'this replay has no such market: give the conditionId or slug of one that is listed',
+  );
 }
 
-/** The events ascend by time. */
-function eventPage(desk: PaperDesk, { events }: PaperAccount, asked: EventsAsked): Static<typeof EventPage> {
-  const { from = 0, to = Infinity, market, order, fill } = asked;
+function eventPage(
+  desk: PaperDesk,
+  { events }: PaperAccount,
+  { after, limit, market, order, fill }: Static<typeof EventsAsked>,
+): Static<typeof EventPage> {
   const namesOf = (key: number) => desk.traded(key)!.market;
-  const first = firstIndex(events.length, (index) => events[index]!.atMs >= from);
   const data: EventResource[] = [];
-  for (let at = Math.max(first, asked.after); at < events.length && events[at]!.atMs <= to; at += 1) {
-    const event = events[at]!;
+  for (let index = after; index < events.length; index += 1) {
+    const event = events[index]!;
     if (order !== undefined && !('order' in event && event.order.id === order)) continue;
     if (fill !== undefined && !(event.kind === 'fill' && event.fill.number === fill)) continue;
-    if (market !== undefined && !('marketKey' in event && isNamed(namesOf(event.marketKey), market))) continue;
-    if (data.length === asked.limit) return { data, nextAfter: data.at(-1)!.id };
-    data.push(eventResource(event, at + 1, namesOf));
+    if (market !== undefined) {
+      const { conditionId, slug } = 'marketKey' in event ? namesOf(event.marketKey) : {};
+      if (conditionId !== market.toLowerCase() && slug !== market) continue;
+    }
+    if (data.length === limit) return { data, nextAfter: data.at(-1)!.id };
+    data.push(eventResource(event, index + 1, namesOf));
   }
   return { data, nextAfter: null };
-}
-
-function isNamed({ conditionId, slug }: MarketNames, name: string): boolean {
-  return conditionId === name.toLowerCase() || slug === name;
 }

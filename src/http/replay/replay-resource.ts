@@ -4,7 +4,7 @@ import { canonicalCoin } from '../../domain/coin.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { formatInstant, type InstantMs, instantText, isInstant, parseInstant } from '../../domain/instant.ts';
 import { TimeframeName } from '../../domain/timeframe.ts';
-import { MICROS, microsOf, microsText } from '../../paper/micros.ts';
+import { MICROS, microsOf } from '../../paper/micros.ts';
 import { QUEUES } from '../../paper/paper-market.ts';
 import { parsedJson } from '../../record/fields.ts';
 import { MIRROR_MODES } from '../../replay/market-state.ts';
@@ -14,72 +14,66 @@ import type { Replays } from '../../replay/replays.ts';
 import type { PaperDesk } from '../../trading/paper-desk.ts';
 import type { PaperDesks } from '../../trading/paper-desks.ts';
 import { DEFAULT_RULES, DELAY_MS_MAX, type PaperRules } from '../../trading/paper-rules.ts';
+import { oneOf, orNull } from '../openapi/described.ts';
 import { INSTANT_PATTERN } from '../parameters/instant-pattern.ts';
 
 const NAMES_MAX = 1000;
 const CASH_MAX = 1_000_000_000;
 
-const Speed = Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
-  description: 'Playback speed, 0.1 to 1000: 1 is real time; max: as fast as its clients read.',
-});
-const Gaps = Type.Union(
-  GAP_MODES.map((mode) => Type.Literal(mode)),
-  { description: 'disconnect: a gap in the recording closes the sockets of its market; ignore: they stay open.' },
-);
-const Mirror = Type.Union(
-  MIRROR_MODES.map((mode) => Type.Literal(mode)),
-  {
+/** The settings of a clock, as they are asked for and shown. */
+const CLOCK = {
+  speed: Type.Union([Type.Number({ minimum: SPEED_MIN, maximum: SPEED_MAX }), Type.Literal('max')], {
+    description: 'Playback speed, 0.1 to 1000: 1 is real time; max: as fast as its clients read.',
+  }),
+  gaps: oneOf(
+    GAP_MODES,
+    'disconnect: a gap in the recording closes the sockets of its market; ignore: they stay open.',
+  ),
+  mirror: oneOf(
+    MIRROR_MODES,
+    'fresh: each outcome has the later one of its own book and the mirror of the other outcome’s; recorded: its own book, once it has one.',
+  ),
+  arrival: Type.Boolean({
     description:
-      'fresh: each outcome has the later one of its own book and the mirror of the other outcome’s; recorded: its own book, once it has one.',
-  },
-);
-const Arrival = Type.Boolean({
-  description:
-    'true: the venue’s sockets and books have each record when its recorder had received it and all before it; false: at the venue’s time.',
-});
-const Strict = Type.Boolean({
-  description:
-    'true: its sockets refuse what the venue refuses: a second opening frame, and PING before a subscription; false: they serve such clients.',
-});
-const Rebase = Type.Union([Type.Literal('now'), Type.Null()], {
-  description:
-    'now: moves times, slugs and titles so that the market of the present is open when the replay starts; null: they are the recorded ones.',
-});
-const Loop = Type.Boolean({
-  description: 'true: a rebased replay begins again with the next window when it ends; false: it stays at its end.',
-});
+      'true: the venue’s sockets and books have each record when its recorder had received it and all before it; false: at the venue’s time.',
+  }),
+  strict: Type.Boolean({
+    description:
+      'true: its sockets refuse what the venue refuses: a second opening frame, and PING before a subscription; false: they serve such clients.',
+  }),
+  rebase: Type.Union([Type.Literal('now'), Type.Null()], {
+    description:
+      'now: moves times, slugs and titles so that the market of the present is open when the replay starts; null: they are the recorded ones.',
+  }),
+  loop: Type.Boolean({
+    description: 'true: a rebased replay begins again with the next window when it ends; false: it stays at its end.',
+  }),
+};
 
-const Cash = Type.Number({
-  minimum: 0,
-  maximum: CASH_MAX,
-  description: `The dollars of each account at first, up to ${CASH_MAX} with up to 6 decimals.`,
-});
 const Delay = (description: string) => Type.Integer({ minimum: 0, maximum: DELAY_MS_MAX, description });
-const Latency = Delay('Milliseconds from sending an order or a cancel to its arrival at the venue.');
-const TakerDelay = Type.Union([Type.Literal('venue'), Delay('Milliseconds.')], {
-  description:
-    'The milliseconds for which orders that would match are held; venue: as long as at the venue when the window of the market began.',
-});
-const Fees = Type.Union([Type.Literal('venue'), Type.Literal('none')], {
-  description: 'venue: takers pay the recorded fees, else those that the venue published for that day; none: no fees.',
-});
-const QueueRule = Type.Union(
-  QUEUES.map((queue) => Type.Literal(queue)),
-  {
+/** The same of accounts. */
+const ACCOUNTS = {
+  cash: Type.Number({
+    minimum: 0,
+    maximum: CASH_MAX,
+    description: `The dollars of each account at first, up to ${CASH_MAX} with up to 6 decimals.`,
+  }),
+  latency: Delay('Milliseconds from sending an order or a cancel to its arrival at the venue.'),
+  takerDelay: Type.Union([Type.Literal('venue'), Delay('Milliseconds.')], {
     description:
-      'The recorded shares at its price that are ahead of an order when it begins to rest: behind all of them, mid: half of them, front: none.',
-  },
-);
-
+      'The milliseconds for which orders that would match are held; venue: as long as at the venue when the window of the market began.',
+  }),
+  fees: oneOf(
+    ['venue', 'none'],
+    'venue: takers pay the recorded fees, else those that the venue published for that day; none: no fees.',
+  ),
+  queue: oneOf(
+    QUEUES,
+    'The recorded shares at its price that are ahead of an order when it begins to rest: behind all of them, mid: half of them, front: none.',
+  ),
+};
 const PaperResource = Type.Object(
-  {
-    cash: Type.String({ description: 'The dollars of each account at first.' }),
-    latency: Latency,
-    takerDelay: TakerDelay,
-    fees: Fees,
-    queue: QueueRule,
-    accounts: Type.Integer({ minimum: 0, description: 'The number of its accounts.' }),
-  },
+  { ...ACCOUNTS, accounts: Type.Integer({ minimum: 0, description: 'The number of its accounts.' }) },
   { $id: 'PaperSettings', description: 'The settings of the accounts of a replay.' },
 );
 
@@ -87,19 +81,11 @@ export const ReplayResource = Type.Object(
   {
     id: Type.String({ pattern: '^[0-9a-f]{12}$', description: 'Its name in paths.' }),
     isFirst: Type.Boolean({ description: 'Whether paths without a replay are about this one.' }),
-    state: Type.Union([Type.Literal('running'), Type.Literal('paused'), Type.Literal('ended')], {
-      description: 'ended: its clock has reached its end.',
-    }),
+    state: oneOf(['running', 'paused', 'ended'], 'ended: its clock has reached its end.'),
     now: instantText('The instant of its clock: nothing later is sent.'),
     from: instantText('Its beginning.'),
     to: instantText('Its end, inclusive.'),
-    speed: Speed,
-    gaps: Gaps,
-    mirror: Mirror,
-    arrival: Arrival,
-    strict: Strict,
-    rebase: Rebase,
-    loop: Loop,
+    ...CLOCK,
     coins: Type.Array(Type.String(), { description: 'The coins of its markets.' }),
     markets: Type.Integer({ minimum: 1, description: 'The number of its markets.' }),
     simulated: Type.Array(Type.String(), {
@@ -111,7 +97,7 @@ export const ReplayResource = Type.Object(
         'The number of its markets with asset ids that were not recorded. The venue’s interfaces have stand-ins for these, which begin with 1 and 16 zeros.',
     }),
     clients: Type.Integer({ minimum: 0, description: 'The number of sockets that are connected to it.' }),
-    paper: Type.Union([PaperResource, Type.Null()], { description: 'Its accounts; null if it takes no orders.' }),
+    paper: orNull(PaperResource, 'Its accounts; null if it takes no orders.'),
     paths: Type.Object(
       {
         rest: Type.String({ description: 'The venue’s REST interface.' }),
@@ -145,22 +131,12 @@ export const ReplayRequest = Type.Partial(
       'Its beginning. By default the first book of its markets, or their first record if no book is recorded.',
     ),
     to: Instant('Its end, inclusive. By default the last record, end of a window or resolution.'),
-    speed: Speed,
-    gaps: Gaps,
-    mirror: Mirror,
-    arrival: Arrival,
-    strict: Strict,
-    rebase: Rebase,
-    loop: Loop,
+    ...CLOCK,
     paused: Type.Boolean({ description: 'Whether its clock is paused at first.' }),
     paper: Type.Boolean({
       description: 'true: it takes orders; the five fields that follow are about their accounts.',
     }),
-    cash: Cash,
-    latency: Latency,
-    takerDelay: TakerDelay,
-    fees: Fees,
-    queue: QueueRule,
+    ...ACCOUNTS,
   }),
   { $id: 'ReplayRequest', additionalProperties: false, description: 'The selection and the clock of a new replay.' },
 );
@@ -177,7 +153,7 @@ export const ReplayChange = Type.Partial(
     now: Instant(
       'Jumps there, forwards or back: its clients start again with the books of that instant. A rebased replay jumps to the first instant from there on that has the present’s place in its window.',
     ),
-    speed: Speed,
+    speed: CLOCK.speed,
     paused: Type.Boolean({ description: 'true pauses its clock, false resumes it.' }),
     step: Type.Literal(true, { description: 'Goes to the next event, and pauses there.' }),
   }),
@@ -195,7 +171,8 @@ export interface ReplaysAndDesks {
 }
 
 export function replayResource({ replays, desks }: ReplaysAndDesks, replay: Replay): ReplayResource {
-  const { id, clock, options, coins, marketCount, simulatedCoins, standIns } = replay;
+  const { id, clock, coins, marketCount, simulatedCoins, standIns, clients } = replay;
+  const { gaps, mirror, arrival, strict, rebase, loop } = replay.options;
   return {
     id,
     isFirst: replays.list()[0] === replay,
@@ -203,18 +180,8 @@ export function replayResource({ replays, desks }: ReplaysAndDesks, replay: Repl
     now: formatInstant(clock.nowMs),
     from: formatInstant(clock.span.fromMs),
     to: formatInstant(clock.span.toMs),
-    speed: clock.speed,
-    gaps: options.gaps,
-    mirror: options.mirror,
-    arrival: options.arrival,
-    strict: options.strict,
-    rebase: options.rebase ? 'now' : null,
-    loop: options.loop,
-    coins: [...coins],
-    markets: marketCount,
-    simulated: [...simulatedCoins],
-    standIns,
-    clients: replay.clients,
+    ...{ speed: clock.speed, gaps, mirror, arrival, strict, rebase: rebase ? 'now' : null, loop },
+    ...{ coins: [...coins], markets: marketCount, simulated: [...simulatedCoins], standIns, clients },
     paper: paperResource(desks.of(replay)),
     paths: {
       rest: `/replays/${id}`,
@@ -229,8 +196,8 @@ export function replayResource({ replays, desks }: ReplaysAndDesks, replay: Repl
 function paperResource(desk: PaperDesk | undefined): ReplayResource['paper'] {
   if (desk === undefined) return null;
   const { cash, latencyMs, takerDelayMs, fees, queue } = desk.rules;
-  const settings = { cash: microsText(cash), latency: latencyMs, takerDelay: takerDelayMs, fees, queue };
-  return { ...settings, accounts: desk.accounts().length };
+  const accounts = desk.accounts().length;
+  return { cash: cash / MICROS, latency: latencyMs, takerDelay: takerDelayMs, fees, queue, accounts };
 }
 
 /** A body that creates a replay. */
@@ -248,45 +215,34 @@ export function replayRequestIn(text: string): ReplayAsked {
 }
 
 /** The settings of a replay's accounts; undefined if it takes no orders. Throws 'invalid-parameter'. */
-export function paperRulesOf({ paper, cash, latency, takerDelay, fees, queue }: AskedReplay): PaperRules | undefined {
-  const given = Object.entries({ cash, latency, takerDelay, fees, queue }).filter(([, value]) => value !== undefined);
+export function paperRulesOf({ paper, ...asked }: AskedReplay): PaperRules | undefined {
   if (paper !== true) {
+    const given = (Object.keys(ACCOUNTS) as (keyof typeof ACCOUNTS)[]).filter((name) => asked[name] !== undefined);
     if (given.length === 0) return undefined;
-    const names = given.map(([name]) => (name === 'takerDelay' ? 'taker delay' : name)).join(', ');
+    const names = given.map((name) => (name === 'takerDelay' ? 'taker delay' : name)).join(', ');
     throw new DomainError('invalid-parameter', `only accounts have these settings: ${names}: add paper`);
   }
-  const dollars = cash === undefined ? DEFAULT_RULES.cash : microsOf(cash);
-  if (cash !== undefined && (dollars <= 0 || dollars / MICROS !== cash))
+  const { cash: dollars = DEFAULT_RULES.cash / MICROS, fees = DEFAULT_RULES.fees, queue = DEFAULT_RULES.queue } = asked;
+  const { latency: latencyMs = DEFAULT_RULES.latencyMs, takerDelay: takerDelayMs = DEFAULT_RULES.takerDelayMs } = asked;
+  const cash = microsOf(dollars);
+  if (cash <= 0 || cash / MICROS !== dollars)
     throw new DomainError('invalid-parameter', 'the cash must be more than 0 dollars, with at most 6 decimals');
-  return {
-    cash: dollars,
-    latencyMs: latency ?? DEFAULT_RULES.latencyMs,
-    takerDelayMs: takerDelay ?? DEFAULT_RULES.takerDelayMs,
-    fees: fees ?? DEFAULT_RULES.fees,
-    queue: queue ?? DEFAULT_RULES.queue,
-  };
+  return { cash, latencyMs, takerDelayMs, fees, queue };
 }
 
 /** A replay's options. Throws 'invalid-parameter'. */
 export function replayOptionsOf({ markets = [], coins = [], timeframes = [], ...asked }: AskedReplay): ReplayOptions {
-  if (asked.loop === true && asked.rebase !== 'now') {
+  const { speed = 1, gaps = 'disconnect', mirror = 'fresh', arrival = false, strict = false, loop = false } = asked;
+  const rebase = asked.rebase === 'now';
+  if (loop && !rebase) {
     throw new DomainError(
       'invalid-parameter',
       'a replay that begins again must be in the present: use loop with rebase now',
     );
   }
-  return {
-    selection: { names: markets, coins: coins.map(canonicalCoin), timeframes },
-    fromMs: instantIn('from', asked.from),
-    toMs: instantIn('to', asked.to),
-    speed: asked.speed ?? 1,
-    gaps: asked.gaps ?? 'disconnect',
-    mirror: asked.mirror ?? 'fresh',
-    arrival: asked.arrival ?? false,
-    strict: asked.strict ?? false,
-    rebase: asked.rebase === 'now',
-    loop: asked.loop ?? false,
-  };
+  const selection = { names: markets, coins: coins.map(canonicalCoin), timeframes };
+  const span = { fromMs: instantIn('from', asked.from), toMs: instantIn('to', asked.to) };
+  return { selection, ...span, speed, gaps, mirror, arrival, strict, rebase, loop };
 }
 
 /** A change of a clock, with its instant as a number. */

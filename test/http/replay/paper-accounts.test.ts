@@ -61,7 +61,7 @@ test.each([
 
 test('A replay states the settings of its accounts; one without --paper has no accounts, and says how to get some.', async () => {
   await using one = await started({ paper: true, cash: 12.5, takerDelay: 250, fees: 'none', queue: 'front' });
-  const paper = { cash: '12.5', latency: 40, takerDelay: 250, fees: 'none', queue: 'front', accounts: 0 };
+  const paper = { cash: 12.5, latency: 40, takerDelay: 250, fees: 'none', queue: 'front', accounts: 0 };
   expect(one.created.paper).toEqual(paper);
   one.desk.account(ADDRESS);
   const [shown] = ((await (await one.replaying.get(REPLAYS)).json()) as { data: { paper: object }[] }).data;
@@ -123,8 +123,6 @@ test('An account shows its dollars, shares, open orders, the rules of its market
     ['?fill=2', []],
     [`?market=${sampleMarket().slug}`, [2, 3, 4, 5]],
     ['?market=other', []],
-    ['?to=2026-04-16T07:10:04.122Z', []],
-    ['?from=2026-04-16T07:10:04.124Z', []],
   ] as const) {
     const page = (await one.get(`/${ADDRESS}/events${query}`)) as unknown as {
       data: { id: number }[];
@@ -133,7 +131,7 @@ test('An account shows its dollars, shares, open orders, the rules of its market
     expect([query, page.data.map(({ id }) => id)]).toEqual([query, [...ids]]);
     expect(page.nextAfter as unknown).toBe(query.startsWith('?limit=2') ? ids.at(-1)! : null);
   }
-  for (const query of ['?limit=0', '?after=x', '?nothing=1', '?fill=-1'])
+  for (const query of ['?limit=0', '?after=x', '?from=1', '?fill=-1'])
     expect([query, (await one.get(`/${ADDRESS}/events${query}`)).status]).toEqual([query, 400]);
 });
 
