@@ -8,25 +8,29 @@ import { parseDuration } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
 import { INSTANT_MAX_MS } from '../domain/instant.ts';
 import { NewFile } from '../export/new-file.ts';
-import { type AskedReplay, paperRulesOf, replayOptionsOf } from '../http/replay/replay-resource.ts';
+import { paperRulesOf, replayOptionsOf } from '../http/replay/replay-resource.ts';
 import { QUEUES } from '../paper/paper-market.ts';
 import { Replay } from '../replay/replay.ts';
 import type { Archive } from '../store/archive.ts';
 import { type Part, type PartMessage, type PartProcess, runBacktest, runPart, STUCK_MS } from '../trading/backtest.ts';
-
 import { type Report, reportOf } from '../trading/report.ts';
 import { reportCsv } from '../trading/report-csv.ts';
 import { RecordedWorld } from '../trading/strategy-file.ts';
 import { StrayErrors } from '../trading/stray-errors.ts';
 import { EXAMPLE_NAMES, exampleText } from './backtest-examples.ts';
+<<<<<<< HEAD
 import { backtestText } from './backtest-text.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { ownCommand } from './own-command.ts';
+=======
+import { backtestText } from './backtest-report.ts';
+import { EXIT } from './exit.ts';
+>>>>>>> 619ed680 (cli: describe the report of a backtest once, for the terminal and the page)
 import { type OptionsOf, programCommand } from './program-command.ts';
-import { addAccountFlags, addMarketFlags } from './replay-selection.ts';
+import { addAccountFlags, addMarketFlags, requestOf } from './replay-selection.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { json, printError, type Terminal } from './terminal.ts';
+import { json, type Terminal } from './terminal.ts';
 import { LOOK, withArchive } from './with-archive.ts';
 
 type BacktestOptions = OptionsOf<typeof declared>;
@@ -98,7 +102,7 @@ async function runStrategy(terminal: Terminal, file: string, options: BacktestOp
   await withArchive(terminal, options, LOOK, async (archive) => {
     const { keys, fromMs, toMs } = selected(archive, options);
     const queues = options.queue === 'all' ? QUEUES : [options.queue];
-    const rules = paperRulesOf({ ...requestOf(options), queue: queues[0] })!;
+    const rules = paperRulesOf(requestOf({ ...options, paper: true, queue: queues[0] }))!;
     const input = { strategy, rules, queues, fromMs, toMs, hasHistory: options.json === true };
     const show = progressOn(terminal);
     const processes = new Set<PartProcess>();
@@ -112,24 +116,11 @@ async function runStrategy(terminal: Terminal, file: string, options: BacktestOp
         jobs: options.jobs ?? availableParallelism(),
         stuckMs: options.stuckAfter ?? STUCK_MS,
         onProgress: (done, records, all) =>
-          show(
-            (elapsedMs) =>
-              `${shareDone(done / all, countText(all, 'market'), elapsedMs)}: ${countText(records, 'record')}`,
-          ),
-      });
-      eraseLine(terminal);
+          show((ms) => `${shareDone(done / all, countText(all, 'market'), ms)}: ${countText(records, 'record')}`),
+      }).finally(() => eraseLine(terminal));
       const reported = { name: basename(file), rules, queues, isOneAccount: false, fromMs, toMs };
-      const report = reportOf(
-        reported,
-        results,
-        results.flatMap(({ history }) => history ?? []),
-      );
-      await files.write(terminal, archive, report);
-    } catch (error) {
-      eraseLine(terminal);
-      if (!(error instanceof DomainError) || error.kind !== 'conflict') throw error;
-      printError(terminal, error.message, 'failed');
-      throw new ExitWith(EXIT.failure);
+      const histories = results.flatMap(({ history }) => history ?? []);
+      await files.write(terminal, archive, reportOf(reported, results, histories));
     } finally {
       release();
     }
@@ -141,74 +132,57 @@ async function runAnyProgram(terminal: Terminal, words: readonly string[], optio
   await withArchive(terminal, options, { create: false }, async (archive) => {
     const { runProgram } = await import('./backtest-program.ts');
     const queue = options.queue === 'all' ? undefined : options.queue;
-    const { report, exitCode } = await runProgram(terminal, archive, options.data, words, {
-      ...requestOf(options),
-      queue,
-    });
+    const asked = requestOf({ ...options, paper: true, queue });
+    const { report, exitCode } = await runProgram(terminal, archive, options.data, words, asked);
     await files.write(terminal, archive, report);
     if (exitCode === undefined || exitCode === 0) return;
-    printError(
-      terminal,
+    throw new DomainError(
+      'conflict',
       `the program ended with exit code ${exitCode}: the report has what it did until then`,
-      'failed',
     );
-    throw new ExitWith(EXIT.failure);
   });
 }
 
 /** The markets of the selection, by the start of their windows, and its time. */
 function selected(archive: Archive, options: BacktestOptions) {
   const clocks = { monotonicMs: () => performance.now(), wallMs: () => 0 };
-  const replay = new Replay(archive, replayOptionsOf(requestOf(options)), clocks);
-  const { fromMs, toMs } = replay.clock.span;
-  return { keys: replay.windowsStarting(-1, INSTANT_MAX_MS).map(({ key }) => key), fromMs, toMs };
+  const asked = requestOf({ ...options, queue: undefined });
+  const replay = new Replay(archive, replayOptionsOf(asked), clocks);
+  return { keys: replay.windowsStarting(-1, INSTANT_MAX_MS).map(({ key }) => key), ...replay.clock.span };
 }
 
-/** As replays are asked for. */
-function requestOf({
-  market,
-  coin,
-  tf,
-  from,
-  to,
-  speed,
-  cash,
-  latency,
-  takerDelay,
-  fees,
-}: BacktestOptions): AskedReplay {
-  const selection = { markets: market, coins: coin, timeframes: tf, from, to };
-  return { ...selection, speed, paper: true, cash, latency, takerDelay, fees };
-}
+type TextOf = (archive: Archive, report: Report) => string | Promise<string>;
+
+const csvOf: TextOf = (_, report) => reportCsv(report);
+const pageOf: TextOf = async (archive, report) => (await import('./backtest-page.tsx')).backtestPage(archive, report);
 
 /** The files of the report, which are refused before the work if they exist. */
 class ReportFiles implements Disposable {
-  readonly #options: BacktestOptions;
-  readonly #csv: NewFile | undefined;
-  readonly #html: NewFile | undefined;
+  readonly #isJson: boolean;
+  readonly #files: readonly { readonly file: NewFile; readonly textOf: TextOf }[];
 
-  constructor(options: BacktestOptions) {
-    const { csv, html, force = false } = options;
-    this.#options = options;
-    this.#csv = csv === undefined ? undefined : new NewFile(csv, force);
-    this.#html = html === undefined ? undefined : new NewFile(html, force);
+  constructor({ csv, html, force, json: isJson }: BacktestOptions) {
+    this.#isJson = isJson === true;
+    const asked = [
+      { path: csv, textOf: csvOf },
+      { path: html, textOf: pageOf },
+    ];
+    this.#files = asked.flatMap(({ path, textOf }) =>
+      path === undefined ? [] : { file: new NewFile(path, force === true), textOf },
+    );
   }
 
   /** Writes the report to its files and to standard output. */
   async write(terminal: Terminal, archive: Archive, report: Report): Promise<void> {
-    this.#csv?.write(Buffer.from(reportCsv(report)));
-    if (this.#html !== undefined) {
-      const { backtestPage } = await import('./backtest-page.tsx');
-      this.#html.write(Buffer.from(backtestPage(archive, report)));
-    }
-    for (const file of [this.#csv, this.#html]) file?.commit();
-    const paths = [this.#csv, this.#html].flatMap((file) => file?.path ?? []);
-    const written = paths.length === 0 ? '' : `\nwritten to ${paths.map((path) => `'${path}'`).join(' and ')}\n`;
-    terminal.out(this.#options.json === true ? json(report) : `${backtestText(terminal, report)}${written}`);
+    for (const { file, textOf } of this.#files) file.write(Buffer.from(await textOf(archive, report)));
+    for (const { file } of this.#files) file.commit();
+    const paths = this.#files.map(({ file }) => `'${file.path}'`);
+    const written = paths.length === 0 ? '' : `\nwritten to ${paths.join(' and ')}\n`;
+    terminal.out(this.#isJson ? json(report) : `${backtestText(terminal, report)}${written}`);
   }
 
   [Symbol.dispose](): void {
-    for (const file of [this.#csv, this.#html]) file?.[Symbol.dispose]();
+    for (const { file } of this.#files) file[Symbol.dispose]();
   }
 }
 

@@ -29,7 +29,6 @@ interface AccountHistory {
 
 interface Asked extends Service {
   readonly replay?: string | undefined;
-  readonly account?: string | undefined;
 }
 
 /** Questions about the accounts of a replay or of a backtest. */
@@ -47,13 +46,12 @@ export function paperCommand(terminal: Terminal): CommandUnknownOpts {
     .option('--replay <id>', 'the replay; default: the first one')
     .option('--account <address>', 'only in this account; default: in all')
     .option('--report <file>', 'in the JSON report of a backtest')
-    .action(async (id, { report, ...options }, command) => {
+    .action(async (id, { report, account, ...options }, command) => {
       const { json: isJson } = command.optsWithGlobals() as GlobalOptions;
-      const histories = report === undefined ? await historiesOf(options, id) : reported(report);
-      const wanted = histories
-        .filter(({ address }) => options.account === undefined || address === options.account.toLowerCase())
-        .map(({ address, events }) => ({ address, events: events.filter((event) => isAbout(event, id)) }))
-        .filter(({ events }) => events.length > 0);
+      const histories = report === undefined ? await askedHistories(options, id) : reportedHistories(report, id);
+      const wanted = histories.filter(
+        ({ address, events }) => events.length > 0 && (account ?? address).toLowerCase() === address.toLowerCase(),
+      );
       if (wanted.length === 0)
         throw new DomainError(
           'not-found',
@@ -77,40 +75,25 @@ async function accountsOf(service: Service, path: string): Promise<AccountSummar
 }
 
 /** The events about an order or a fill, by account. */
-async function historiesOf(options: Asked, id: string): Promise<AccountHistory[]> {
+async function askedHistories(options: Asked, id: string): Promise<AccountHistory[]> {
   const path = await accountsPath(options);
+  const about = FILL.test(id) ? `fill=${id}` : `order=${encodeURIComponent(id)}`;
   const histories: AccountHistory[] = [];
   for (const { address } of await accountsOf(options, path)) {
     const events: EventResource[] = [];
-    const about = FILL.test(id) ? `fill=${id}` : `order=${encodeURIComponent(id)}`;
-    for (let after = 0; ; after = events.at(-1)!.id) {
+    for (let after = 0, isLast = false; !isLast; after = events.at(-1)?.id ?? 0) {
       const page = `${path}/${address}/events?limit=${PAGE_LIMIT_MAX}&after=${after}&${about}`;
       const more = await ask<EventResource[]>(options, 'GET', page);
       events.push(...more);
-      if (more.length < PAGE_LIMIT_MAX) break;
+      isLast = more.length < PAGE_LIMIT_MAX;
     }
     histories.push({ address, events });
   }
   return histories;
 }
 
-function isAbout({ order, fill }: EventResource, id: string): boolean {
-  return FILL.test(id) ? fill?.number === Number(id) : order?.id === id;
-}
-
-/** An object with the fields of an EventResource that are explained. */
-function isEvent(event: unknown): boolean {
-  if (!isFields(event) || typeof event.kind !== 'string' || typeof event.timestamp !== 'string') return false;
-  const { order = null, fill = null } = event;
-  return (order === null || isFields(order)) && (fill === null || (isFields(fill) && isFields(fill.evidence)));
-}
-
-function isHistory(account: unknown): boolean {
-  return isFields(account) && Array.isArray(account.events) && account.events.every(isEvent);
-}
-
-/** The accounts of a report, whose events are those of the interface. */
-function reported(path: string): AccountHistory[] {
+/** The same of a report, whose events are those of the interface. */
+function reportedHistories(path: string, id: string): AccountHistory[] {
   if (!existsSync(path)) throw new DomainError('unreadable', `there is no report '${path}': name a file that exists`);
   const document = parsedJson(readFileSync(path, 'utf8'));
   const accounts = isFields(document) ? document.accounts : undefined;
@@ -119,5 +102,16 @@ function reported(path: string): AccountHistory[] {
       'unreadable',
       `'${path}' is no report of a backtest: make one with 'bookreel backtest --json'`,
     );
-  return (accounts as AccountHistory[]).map(({ address, events }) => ({ address: String(address), events }));
+  const isAbout = ({ order, fill }: EventResource) => (FILL.test(id) ? fill?.number === Number(id) : order?.id === id);
+  return accounts.map(({ address, events }) => ({ address, events: events.filter(isAbout) }));
+}
+
+/** True for an address with events, as far as `explained` reads them. */
+function isHistory(account: unknown): account is AccountHistory {
+  if (!isFields(account) || typeof account.address !== 'string' || !Array.isArray(account.events)) return false;
+  return account.events.every((event: unknown) => {
+    if (!isFields(event) || typeof event.kind !== 'string') return false;
+    const { order = null, fill = null } = event;
+    return (order === null || isFields(order)) && (fill === null || (isFields(fill) && isFields(fill.evidence)));
+  });
 }

@@ -8,8 +8,9 @@ import { GAP_MODES } from '../replay/replay.ts';
 import { coins, market, timeframes } from './export.ts';
 import type { GlobalOptions, NoOptions } from './program-command.ts';
 
-/** The flags that select a replay's markets and set its clock. */
-export type SelectionFlags = ReturnType<ReturnType<typeof addSelectionFlags<NoOptions>>['opts']>;
+/** Some of the flags that select a replay's markets and set its clock. */
+type SelectionFlags = Flags<ReturnType<ReturnType<typeof addSelectionFlags<NoOptions>>['opts']>>;
+type Flags<All> = { readonly [Name in keyof All]?: All[Name] | undefined };
 
 /** Adds the flags that select a replay's markets. */
 export function addMarketFlags<Own extends OptionValues>(command: Command<[], Own, GlobalOptions>) {

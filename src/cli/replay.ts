@@ -175,7 +175,8 @@ function announce(
     terminal.out(json({ ...addresses, recipe, curl }));
     return;
   }
-  const { markets, coins, simulated, standIns, from, to, speed, state, now } = resource;
+  const { markets, coins, simulated, standIns, from, to, speed, state, now, paper } = resource;
+  const orders = paper === null ? '' : `Orders      ${origin}, ${sockets}/ws/user\n`;
   terminal.out(
     `bookreel ${VERSION} replays ${countText(markets, 'market')} of ${coins.join(', ')} from '${options.data}'
 from ${from} to ${to}, speed ${speed}${options.paused === true ? `, ${state} at ${now}` : ''}
@@ -183,7 +184,7 @@ WebSocket   ${socket}
 REST        ${origin}
 RTDS        ${rtds}
 Binance     ${binance}
-${recipeLines(recipe)}${simulatedLine(simulated)}${standInsLine(standIns)}${curl}
+${orders}${recipeLines(recipe)}${simulatedLine(simulated)}${standInsLine(standIns)}${curl}
 `,
   );
 }
