@@ -18,14 +18,9 @@ import { reportCsv } from '../trading/report-csv.ts';
 import { RecordedWorld } from '../trading/strategy-file.ts';
 import { StrayErrors } from '../trading/stray-errors.ts';
 import { EXAMPLE_NAMES, exampleText } from './backtest-examples.ts';
-<<<<<<< HEAD
-import { backtestText } from './backtest-text.ts';
-import { EXIT, ExitWith } from './exit.ts';
-import { ownCommand } from './own-command.ts';
-=======
 import { backtestText } from './backtest-report.ts';
 import { EXIT } from './exit.ts';
->>>>>>> 619ed680 (cli: describe the report of a backtest once, for the terminal and the page)
+import { ownCommand } from './own-command.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { addAccountFlags, addMarketFlags, requestOf } from './replay-selection.ts';
 import { eraseLine, progressOn, shareDone } from './status-line.ts';
