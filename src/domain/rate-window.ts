@@ -19,6 +19,16 @@ export interface Allowance {
   readonly retryAfterSeconds: number;
 }
 
+/** Fixed windows of one minute, one per subject, each starting with the subject's first request. */
+export interface Windows {
+  /** Counts one request of `subject`, unless its limit is reached: a refused request does not count. */
+  charge(subject: string, limit: number, now: ClockReading): Allowance;
+  /** The state of `subject`'s limit, without counting a request. */
+  peek(subject: string, limit: number, now: ClockReading): Allowance;
+  /** Number of windows, for the test of the bound. */
+  readonly size: number;
+}
+
 interface Window {
   startMs: number;
   used: number;
@@ -26,12 +36,11 @@ interface Window {
 }
 
 /**
- * Fixed windows of one minute, one per subject, each starting with the subject's first request; counters live in memory
- * only. At most `subjectsMax` (2 or more) windows are kept, and a new subject always gets one: if all are open, the least used
+ * Windows in the memory of this process. At most `subjectsMax` (2 or more) windows are kept, and a new subject always gets one: if all are open, the least used
  * quarter is dropped, and its subjects start again. A window with n requests is dropped only if three quarters of `subjectsMax`
  * others have n or more, so it takes many more requests to drop a window than its subject gains.
  */
-export class RateWindows {
+export class RateWindows implements Windows {
   readonly #subjectsMax: number;
   #windows = new Map<string, Window>();
 
@@ -39,21 +48,18 @@ export class RateWindows {
     this.#subjectsMax = subjectsMax;
   }
 
-  /** Counts one request of `subject`, unless its limit is reached: a refused request does not count. */
   charge(subject: string, limit: number, now: ClockReading): Allowance {
     const window = this.#openWindow(subject, now) ?? this.#startWindow(subject, now);
     const allowed = window.used < limit;
     if (allowed) window.used += 1;
-    return describe(window, limit, allowed, now);
+    return describeWindow(window, limit, allowed, now);
   }
 
-  /** The state of `subject`'s limit, without counting a request. */
   peek(subject: string, limit: number, now: ClockReading): Allowance {
     const window = this.#openWindow(subject, now) ?? newWindow(now);
-    return describe(window, limit, window.used < limit, now);
+    return describeWindow(window, limit, window.used < limit, now);
   }
 
-  /** Number of windows, for the test of the bound. */
   get size(): number {
     return this.#windows.size;
   }
@@ -98,7 +104,8 @@ function correctReset(window: Window, now: ClockReading): Window {
   return window;
 }
 
-function describe(window: Window, limit: number, allowed: boolean, now: ClockReading): Allowance {
+/** The limit of a subject with this window, for an answer. */
+export function describeWindow(window: Window, limit: number, allowed: boolean, now: ClockReading): Allowance {
   const leftMs = window.startMs + WINDOW_MS - now.monotonicMs;
   return {
     allowed,

@@ -10,7 +10,7 @@ import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { MarketPicture } from './docs/market-picture.ts';
 import { siteController } from './docs/site.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import { type Metrics, summed } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import { assetsController, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
 import { type AccessDeps, access } from './plugins/access.ts';
@@ -21,6 +21,7 @@ import { ClientAddresses } from './plugins/client-address.ts';
 import { causeOf, errorResponse } from './plugins/errors.ts';
 import { MountedPaths } from './plugins/mounted-paths.ts';
 import { RateLimit, type RequestContext } from './plugins/rate-limit.ts';
+import { COUNTS_IN_MEMORY, type RequestCounts } from './plugins/request-counts.ts';
 import { maskedTarget } from './plugins/secret-mask.ts';
 import type { ViewTokens } from './plugins/view-tokens.ts';
 import { refuseForeignOrigin } from './replay/foreign-origin.ts';
@@ -55,6 +56,10 @@ export interface AppDeps {
   readonly latestInstant?: () => InstantMs | undefined;
   /** The samples of pages with view tokens, and the picture at `/`. Left out: there are none. */
   readonly samples?: SampleMarkets | undefined;
+  /** Left out: in the memory of this process. */
+  readonly counts?: RequestCounts;
+  /** Memory for answers to repeated requests. */
+  readonly cacheBytesMax?: number;
   /** Left out: the service issues no view tokens. */
   readonly viewTokens?: ViewTokens | undefined;
   /** Pages that need no key, such as those of accounts. */
@@ -66,7 +71,7 @@ export interface AppDeps {
 }
 
 /** Memory for cached bodies. */
-const CACHE_BYTES_MAX = 32 * 1024 * 1024;
+export const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Monitoring must not be limited. */
 const UNCOUNTED: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
@@ -86,6 +91,8 @@ export function createApp(appDeps: AppDeps) {
     metrics,
     latestInstant = () => undefined,
     samples,
+    counts = COUNTS_IN_MEMORY,
+    cacheBytesMax = CACHE_BYTES_MAX,
     viewTokens,
     pages = () => new Elysia(),
     hasAccounts = false,
@@ -94,7 +101,7 @@ export function createApp(appDeps: AppDeps) {
   const isOpen = replay !== undefined && !replay.needsKeys;
   const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server);
   const wallMs = () => clocks().wallMs;
-  const rateLimit = new RateLimit(clocks, addresses, isOpen);
+  const rateLimit = new RateLimit(clocks, addresses, counts, isOpen);
   const paths = new MountedPaths(() => app.routes);
   const accessDeps: AccessDeps = {
     registry,
@@ -111,10 +118,10 @@ export function createApp(appDeps: AppDeps) {
   };
   const logCut = (what: string) => (error: unknown, request: Request) =>
     logError(`${what} ${maskedTarget(pathOf(request))} was cut off: ${causeOf(error)}`);
-  const cache = new ResponseCache(archive.database, CACHE_BYTES_MAX);
+  const cache = new ResponseCache(archive.database, cacheBytesMax);
   const responder = new Responder(archive.archiveId, version, cache);
   const requestMetrics = metrics && new RequestMetrics();
-  metrics?.add(...(requestMetrics?.metrics() ?? []), ...cacheMetrics(cache));
+  metrics?.add(...summed([...(requestMetrics?.metrics() ?? []), ...cacheMetrics(cache)]));
   const refuse = (request: Request) => {
     if (replay === undefined) return;
     refuseForeignOrigin(request, (origin) => edge.cors?.allows(origin) === true);
@@ -130,6 +137,7 @@ export function createApp(appDeps: AppDeps) {
     responder,
     server: () => app.server,
     nextTurn,
+    counts,
   };
   const v1 = v1Routes(deps, { registry, usage, billing, clocks, isDraining, logCut, paths });
   const answerOf = (error: unknown, { request, set }: RequestContext) =>

@@ -7,13 +7,27 @@ export interface Sample {
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
-/** A metric with all of its samples. Names and units follow the conventions of Prometheus. */
-export interface Metric {
+/** A metric. Names and units follow the conventions of Prometheus. */
+interface Described {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
+  /**
+   * What becomes of the samples of the processes of one server. `sum`: samples with the same labels are added. `each`: all are kept, with
+   * the label `process`. Left out: every process would say the same, and those of the first one that has any are kept.
+   */
+  readonly across?: 'sum' | 'each';
+}
+
+/** A metric with all of its samples. */
+export interface Metric extends Described {
   /** Called for each scrape. */
   readonly samples: () => Iterable<Sample>;
+}
+
+/** The samples of a metric at one moment. */
+export interface Reading extends Described {
+  readonly samples: readonly Sample[];
 }
 
 /** The media type of the text format of Prometheus. */
@@ -36,21 +50,39 @@ export class Metrics {
     this.#metrics.push(...metrics);
   }
 
-  text(): string {
-    return this.#metrics.map((metric) => this.#textOf(metric)).join('');
+  /** The samples of now. Metrics without any are left out. */
+  read(): Reading[] {
+    return this.#metrics.flatMap(({ samples, ...described }) => {
+      try {
+        const found = [...samples()];
+        return found.length === 0 ? [] : [{ ...described, samples: found }];
+      } catch (error) {
+        this.#onFailure(described.name, error);
+        return [];
+      }
+    });
   }
 
-  #textOf({ name, type, help, samples }: Metric): string {
-    try {
-      const lines = [...samples()].map(
+  text(): string {
+    return metricsText(this.read());
+  }
+}
+
+/** Readings in the text format. */
+export function metricsText(readings: readonly Reading[]): string {
+  return readings
+    .map(({ name, type, help, samples }) => {
+      const lines = samples.map(
         ({ value, labels, suffix = '' }) => `${name}${suffix}${labelsText(labels)} ${numberText(value)}\n`,
       );
-      return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
-    } catch (error) {
-      this.#onFailure(name, error);
-      return '';
-    }
-  }
+      return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
+    })
+    .join('');
+}
+
+/** Metrics whose samples are added up across processes. */
+export function summed(metrics: readonly Metric[]): Metric[] {
+  return metrics.map((metric) => ({ ...metric, across: 'sum' }));
 }
 
 /** A metric. `read` is called for each scrape, and returns its samples, or the value of the only one, which has no labels. */

@@ -1,4 +1,4 @@
-import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
+import { type Allowance, type ClockReading, RateWindows, type Windows } from '../../domain/rate-window.ts';
 import { ADDRESS_BITS, parseIpAddress } from './ip-address.ts';
 
 /** Allowed requests per minute of an IPv4 address, or of the /64 of an IPv6 address: a site can use all addresses of its /64. */
@@ -15,6 +15,11 @@ interface AddressAllowance extends Allowance {
   readonly isNetwork: boolean;
 }
 
+interface Tables {
+  readonly clients: Windows;
+  readonly networks: Windows;
+}
+
 /** The subjects of an address's two limits. */
 interface Subjects {
   readonly isIpv6: boolean;
@@ -28,8 +33,14 @@ interface Subjects {
  * cannot make it lose the window of that network.
  */
 export class AddressBudgets {
-  readonly #ipv4 = newTables();
-  readonly #ipv6 = newTables();
+  readonly #ipv4: Tables;
+  readonly #ipv6: Tables;
+
+  /** `windowsFor`: makes the windows of this number of subjects. */
+  constructor(windowsFor = (subjectsMax: number): Windows => new RateWindows(subjectsMax)) {
+    const tables = () => ({ clients: windowsFor(WINDOWS_MAX), networks: windowsFor(WINDOWS_MAX) });
+    [this.#ipv4, this.#ipv6] = [tables(), tables()];
+  }
 
   /** Counts one request. `address` has its canonical spelling. */
   charge(address: string, now: ClockReading): AddressAllowance {
@@ -57,10 +68,6 @@ export class AddressBudgets {
       ofClient.remaining - ofNetwork.remaining || ofNetwork.retryAfterSeconds - ofClient.retryAfterSeconds;
     return difference > 0 ? { ...ofNetwork, isNetwork: true } : { ...ofClient, isNetwork: false };
   }
-}
-
-function newTables() {
-  return { clients: new RateWindows(WINDOWS_MAX), networks: new RateWindows(WINDOWS_MAX) };
 }
 
 /** The names under which an address and its network are counted. `address` has its canonical spelling. */

@@ -1,11 +1,12 @@
 import type { ApiKey } from '../../domain/api-key.ts';
 import { DomainError } from '../../domain/errors.ts';
-import { type Allowance, type ClockReading, RateWindows } from '../../domain/rate-window.ts';
+import type { Allowance, ClockReading, Windows } from '../../domain/rate-window.ts';
 import type { Tier } from '../../domain/tier.ts';
 import type { ResponseHeaders, ResponseSettings } from '../response/response.ts';
 import { AddressBudgets } from './address-budgets.ts';
 import type { RequestHolder } from './authentication.ts';
 import type { ClientAddresses } from './client-address.ts';
+import type { RequestCounts } from './request-counts.ts';
 
 /** Maximum number of keys with windows. */
 const KEYS_MAX = 65_536;
@@ -29,16 +30,21 @@ export class RateLimit {
   readonly #clocks: () => ClockReading;
   readonly #addresses: ClientAddresses;
   readonly #isOff: boolean;
-  readonly #keyWindows = new RateWindows(KEYS_MAX);
-  readonly #viewerWindows = new RateWindows(KEYS_MAX);
-  readonly #addressBudgets = new AddressBudgets();
-  readonly #preflightBudgets = new AddressBudgets();
+  readonly #keyWindows: Windows;
+  readonly #viewerWindows: Windows;
+  readonly #addressBudgets: AddressBudgets;
+  readonly #preflightBudgets: AddressBudgets;
 
   /** `isOff`: no counts and no headers. */
-  constructor(clocks: () => ClockReading, addresses: ClientAddresses, isOff: boolean) {
+  constructor(clocks: () => ClockReading, addresses: ClientAddresses, { windows }: RequestCounts, isOff: boolean) {
     this.#clocks = clocks;
     this.#addresses = addresses;
     this.#isOff = isOff;
+    // The processes of a server make them in the same order, see SharedCounts.
+    this.#keyWindows = windows(KEYS_MAX);
+    this.#viewerWindows = windows(KEYS_MAX);
+    this.#addressBudgets = new AddressBudgets(windows);
+    this.#preflightBudgets = new AddressBudgets(windows);
   }
 
   /** Counts a request with a valid key; throws 'rate-limited' above the limit. */

@@ -9,6 +9,7 @@ import type { StoredMarket } from '../../store/markets.ts';
 import type { MarketSeries } from '../../store/series.ts';
 import { PATH } from '../parameters/path.ts';
 import { type Access, earlierLimit } from '../plugins/access.ts';
+import type { RequestCounts } from '../plugins/request-counts.ts';
 import type { Reader } from '../response/pulled-body.ts';
 import { type EntityTag, type Negotiated, negotiate, type Responder } from '../response/responder.ts';
 import type { Exchange } from '../response/response.ts';
@@ -26,6 +27,7 @@ export interface ControllerDeps {
   readonly server: () => Reader['server'];
   /** Settles after other requests had their turn. Each turn settles one waiting call; keys take turns (FairQueue). */
   readonly nextTurn: (keyId: string | undefined) => Promise<void>;
+  readonly counts: RequestCounts;
 }
 
 const { coin, conditionId } = PATH;

@@ -25,7 +25,11 @@ const CoverageAnswer = dataOf('CoverageAnswer', 'The coverage of a market.', Cov
 export function coverageController(deps: ControllerDeps, nowMs: () => InstantMs) {
   const { access, archive, lookup, responder, nextTurn } = deps;
   const coverages = new Coverages(archive.database.path, () => nextTurn(undefined));
-  const slots = new Slots('coverage requests', { max: COVERAGES_MAX, perKeyMax: COVERAGES_PER_KEY_MAX });
+  const slots = new Slots(
+    'coverage requests',
+    { max: COVERAGES_MAX, perKeyMax: COVERAGES_PER_KEY_MAX },
+    deps.counts.openRequests('coverage requests'),
+  );
   return new Elysia({ name: 'coverage' }).use(access).get(
     '/v1/:coin/markets/:conditionId/coverage',
     async ({ params, exchange, asOfMs }) => {

@@ -30,7 +30,11 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
   // A step is written and copied before the next one: one buffer serves all exports.
   const out = new ByteBuffer();
   const openings = exportOpenings();
-  const slots = new Slots('exports', { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX });
+  const slots = new Slots(
+    'exports',
+    { max: EXPORTS_MAX, perKeyMax: EXPORTS_PER_KEY_MAX },
+    deps.counts.openRequests('exports'),
+  );
   return new Elysia({ name: 'export' }).use(access).get(
     '/v1/:coin/markets/:conditionId/export',
     ({ params, query, exchange, accessCheck, asOfMs }) => {

@@ -33,7 +33,11 @@ const HeatMapAnswer = dataOf('HeatMapAnswer', 'The heat map of one outcome.', He
 /** The books of a market's outcome over time, for a picture. */
 export function heatmapController(deps: ControllerDeps) {
   const { access, archive, responder, nextTurn } = deps;
-  const slots = new Slots('heat maps', { max: HEAT_MAPS_MAX, perKeyMax: HEAT_MAPS_PER_KEY_MAX });
+  const slots = new Slots(
+    'heat maps',
+    { max: HEAT_MAPS_MAX, perKeyMax: HEAT_MAPS_PER_KEY_MAX },
+    deps.counts.openRequests('heat maps'),
+  );
 
   /** The bytes of the heat map, in a view of its own, with the market as it is there. */
   const madeInTurns = async ({ conditionId }: StoredMarket, query: HeatMapQuery, { format, keyId }: Negotiated) => {

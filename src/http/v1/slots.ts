@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { OpenInMemory, type OpenRequests } from '../plugins/request-counts.ts';
 import type { ResponseHeaders } from '../response/response.ts';
 
 /** The Retry-After of a key with too many open requests. */
@@ -9,17 +10,17 @@ interface SlotLimits {
   readonly perKeyMax: number;
 }
 
-/** Counts the open requests of one kind, in total and per key. */
+/** Limits the open requests of one kind, in total and per key. */
 export class Slots {
   readonly #kind: string;
   readonly #limits: SlotLimits;
-  readonly #openByKey = new Map<string | undefined, number>();
-  #open = 0;
+  readonly #open: OpenRequests;
 
-  /** `kind` is a plural, for messages. */
-  constructor(kind: string, limits: SlotLimits) {
+  /** `kind` is a plural, for messages. `open`: counts those of this kind. */
+  constructor(kind: string, limits: SlotLimits, open: OpenRequests = new OpenInMemory()) {
     this.#kind = kind;
     this.#limits = limits;
+    this.#open = open;
   }
 
   /**
@@ -29,23 +30,15 @@ export class Slots {
    */
   take(keyId: string | undefined, headers: ResponseHeaders): () => void {
     const { max, perKeyMax } = this.#limits;
-    const openWithKey = keyId === undefined ? 0 : (this.#openByKey.get(keyId) ?? 0);
-    if (openWithKey >= perKeyMax) {
-      headers['retry-after'] = String(RETRY_AFTER_SECONDS);
-      const what = `${perKeyMax} ${this.#kind} are open with this key`;
-      throw new DomainError('rate-limited', `${what}: close one of them and try again`);
-    }
-    if (openWithKey >= max - this.#open) {
-      throw new DomainError('busy', `${this.#open} ${this.#kind} are open already: try again later`);
-    }
-    this.#add(keyId, 1);
-    return () => this.#add(keyId, -1);
-  }
-
-  #add(keyId: string | undefined, count: 1 | -1): void {
-    this.#open += count;
-    const open = (this.#openByKey.get(keyId) ?? 0) + count;
-    if (open === 0) this.#openByKey.delete(keyId);
-    else this.#openByKey.set(keyId, open);
+    return this.#open.begin(keyId, (open, openWithKey) => {
+      if (openWithKey >= perKeyMax) {
+        headers['retry-after'] = String(RETRY_AFTER_SECONDS);
+        const what = `${perKeyMax} ${this.#kind} are open with this key`;
+        throw new DomainError('rate-limited', `${what}: close one of them and try again`);
+      }
+      if (openWithKey >= max - open) {
+        throw new DomainError('busy', `${open} ${this.#kind} are open already: try again later`);
+      }
+    });
   }
 }

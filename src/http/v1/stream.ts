@@ -48,7 +48,11 @@ export function streamController(deps: StreamDeps, logCut: (error: unknown, requ
   const { access, archive, lookup, responder } = deps;
   // A slice is written and copied before the next one: one writer serves all streams.
   const writer = new EventWriter();
-  const slots = new Slots('streams', { max: STREAMS_MAX, perKeyMax: STREAMS_PER_KEY_MAX });
+  const slots = new Slots(
+    'streams',
+    { max: STREAMS_MAX, perKeyMax: STREAMS_PER_KEY_MAX },
+    deps.counts.openRequests('streams'),
+  );
   return new Elysia({ name: 'stream' }).use(access).get(
     '/v1/:coin/markets/:conditionId/stream',
     ({ params, query, exchange, accessCheck, asOfMs }) => {
