@@ -21,6 +21,8 @@ export interface Setting {
   readonly flag: string;
   /** How the configuration file has it: by default a text; `boolean` is on or off; a `list` is an array of texts, or one text. */
   readonly type?: 'number' | 'boolean' | 'list';
+  /** The word that a number may also be. */
+  readonly word?: string;
   /** As a user would type it. */
   readonly fallback: string;
   /** A value for messages, if the default is none. */
@@ -85,6 +87,15 @@ export const SETTINGS = {
     read: notEmpty,
   },
   port: { ...PORT, fallback: '8080' },
+  /** A number, or 'auto'. */
+  processes: {
+    flag: '--processes <number>',
+    type: 'number',
+    word: 'auto',
+    fallback: '1',
+    about: 'processes that answer requests; auto: one for each core that this service may use',
+    read: (text) => (text === 'auto' ? text : integerFrom(1, 256)(text)),
+  },
   accessLog: {
     flag: '--access-log <state>',
     type: 'boolean',

@@ -106,8 +106,8 @@ export function createAccountService(settings: AccountSettings, deps: AccountSer
     linkedProviders,
     /** Tries mails again that the mail server did not take. */
     retryMails: async () => await outbox?.retry(),
-    /** Mails that wait for the mail server. */
-    waitingMails: () => outbox?.waiting ?? 0,
+    /** Mails that wait for the mail server; `withStored`: also those that any process of this service tries again. */
+    waitingMails: (withStored: boolean) => (withStored ? outbox?.waiting : outbox?.waitingHere) ?? 0,
     /** The numbers of mails since the start that were sent, failed, were refused or expired. */
     mailCounts: (): Readonly<Record<string, number>> => outbox?.counts ?? {},
     /** Settles when no mail waits any more. */

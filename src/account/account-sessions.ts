@@ -85,7 +85,7 @@ export class AccountSessions {
   }
 
   /** Returns false for a session that has ended. */
-  isOpen({ id, accountId }: Session): boolean {
+  isOpen({ id, accountId }: Pick<Session, 'id' | 'accountId'>): boolean {
     const { sessions, activityDatabase } = this.#stores;
     return activityDatabase.read(() => sessions.list(accountId, this.#clock())).some((open) => open.id === id);
   }

@@ -50,6 +50,7 @@ export async function* usageRows(
   keyIds: readonly string[],
   { fromMs, toMs, intervalMs }: SummedTime,
 ): AsyncGenerator<UsageRow[]> {
+  await usage.gather();
   for (let at = 0; at < keyIds.length; at += KEYS_A_TURN) {
     yield usage.list(keyIds.slice(at, at + KEYS_A_TURN), fromMs, toMs, intervalMs);
     await setImmediate();

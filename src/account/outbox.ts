@@ -86,7 +86,12 @@ export class Outbox {
 
   /** Mails that wait or are being sent. */
   get waiting(): number {
-    return this.#people + this.#strangersWaiting + this.#deps.stored.count;
+    return this.waitingHere + this.#deps.stored.count;
+  }
+
+  /** The same without stored mails, which any process of the service tries again. */
+  get waitingHere(): number {
+    return this.#people + this.#strangersWaiting;
   }
 
   /** Settles when no mail waits, except stored ones, and none of those is being tried. */

@@ -39,21 +39,21 @@ export function certificateFiles({ tlsCert, tlsKey }: TlsOptions): CertificateFi
 /** Reads both files. Throws 'invalid-parameter' if one of them cannot be read, is not PEM, or does not fit the other, and if others may read the key. */
 export function readCertificate({ certPath, keyPath }: CertificateFiles): Certificate {
   const cert = read(certPath);
-  const certificate = parsed(
-    () => new X509Certificate(cert),
+  const withoutKey = parsed(
+    () => certificateOf(cert, ''),
     `'${certPath}' has no certificate in PEM: name the file that begins with -----BEGIN CERTIFICATE-----`,
   );
   const key = readPrivateFile(keyPath);
-  if (!certificate.checkPrivateKey(privateKey(key, keyPath))) {
+  if (!withoutKey.x509.checkPrivateKey(privateKey(key, keyPath))) {
     throw unusable(`'${keyPath}' is not the key of the first certificate in '${certPath}': name two files of one pair`);
   }
-  return {
-    cert,
-    key,
-    x509: certificate,
-    validFromMs: Date.parse(certificate.validFrom),
-    expiresMs: Date.parse(certificate.validTo),
-  };
+  return { ...withoutKey, key };
+}
+
+/** A certificate and its key, in PEM, that fit. Throws for what is not a certificate. */
+export function certificateOf(cert: string, key: string): Certificate {
+  const x509 = new X509Certificate(cert);
+  return { cert, key, x509, validFromMs: Date.parse(x509.validFrom), expiresMs: Date.parse(x509.validTo) };
 }
 
 /** Why clients refuse the certificate at this time; undefined if they accept it. `host`: the name that they use, undefined if not known. */

@@ -69,16 +69,19 @@ function adviceFor(key: string): string {
 }
 
 /** The value as a flag would have it, undefined if it has another type. */
-function textOf({ type }: Setting, value: unknown): string | undefined {
-  if (type === 'number') return typeof value === 'number' ? String(value) : undefined;
+function textOf({ type, word }: Setting, value: unknown): string | undefined {
+  if (type === 'number')
+    return typeof value === 'number' || (typeof value === 'string' && value === word) ? String(value) : undefined;
   if (type === 'boolean') return typeof value === 'boolean' ? (value ? 'on' : 'off') : undefined;
   if (typeof value === 'string') return value;
   const isList = type === 'list' && Array.isArray(value) && value.every((item) => typeof item === 'string');
   return isList ? value.join(',') : undefined;
 }
 
-function expected(key: string, { type, fallback, example = fallback }: Setting): string {
-  if (type === 'number') return `it must be a number, without quotes, like ${key} = ${example}`;
+function expected(key: string, { type, word, fallback, example = fallback }: Setting): string {
+  if (type === 'number') {
+    return `it must be a number, without quotes, like ${key} = ${example}${word === undefined ? '' : `, or "${word}"`}`;
+  }
   if (type === 'boolean') return 'it must be true or false, without quotes';
   return `it must be a text in quotes${type === 'list' ? ', or a list of them, like ["a", "b"]' : ''}`;
 }

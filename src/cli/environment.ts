@@ -3,9 +3,13 @@ import { nearestWord } from '../domain/nearest-word.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Names a process that a server has started, for itself. */
+export const PROCESS_VARIABLE = 'BOOKREEL_PROCESS';
+
 const VARIABLES = ALL_SETTINGS.map(([name]) => variableOf(name));
-/** Variables of the clients in the manual and of this project's tests: a shell may have them for other commands. */
+/** Variables of processes that a server starts, of the clients in the manual and of this project's tests: a shell may have them for other commands. */
 const OTHER_VARIABLES = [
+  PROCESS_VARIABLE,
   ...['BOOKREEL_KEY', 'BOOKREEL_URL'],
   ...['BOOKREEL_BEFORE', 'BOOKREEL_BINARY', 'BOOKREEL_FAULT_RESULTS', 'BOOKREEL_RECORDINGS'],
 ];

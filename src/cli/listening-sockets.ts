@@ -1,12 +1,20 @@
 import { dlopen, ptr } from 'bun:ffi';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Constants of Linux: asm-generic/socket.h, linux/bpf_common.h. */
+/** Constants of Linux: asm-generic/socket.h, linux/bpf_common.h, linux/filter.h. */
 const SOL_SOCKET = 1;
 const SO_ACCEPTCONN = 30;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
-const BPF_RET = 0x06;
+const BPF = { load: 0x20, modulo: 0x94, jumpIfAtLeast: 0x35, add: 0x04, returnConstant: 0x06, returnResult: 0x16 };
+/** The address of a random number: SKF_AD_OFF + SKF_AD_RANDOM. */
+const RANDOM = 0xffff_f038;
+/** No index of a socket: the kernel divides connections by their addresses. */
+const NO_INDEX = 0xffff_ffff;
 const INT_BYTES = 4;
+/** The state of a socket that listens, in /proc. */
+const LISTENS = '0A';
+/** struct sock_filter { u16 code; u8 jt, jf; u32 k; } */
+type Instruction = readonly [code: number, k: number, jt?: number, jf?: number];
 
 /**
  * The sockets of this process that listen on one address with SO_REUSEPORT. The newest gets all new connections: by itself the
@@ -52,16 +60,41 @@ export class ListeningSockets<Owner> {
   #chooseNewest(): void {
     const newest = this.#newest;
     if (newest === undefined) return;
-    const isDone = withLibc((libc) => {
-      // struct sock_filter { u16 code; u8 jt, jf; u32 k; }: return the index of the socket in the kernel's list.
-      const filter = new Uint32Array([BPF_RET, this.#owners.indexOf(newest.owner)]);
-      // struct sock_fprog { u16 len; struct sock_filter *filter; }
-      const program = new BigUint64Array([1n, BigInt(ptr(filter))]);
-      const { byteLength } = program;
-      return libc.setsockopt(newest.descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(program), byteLength) === 0;
-    });
+    const program: Instruction[] = [[BPF.returnConstant, this.#owners.indexOf(newest.owner)]];
+    const isDone = withLibc((libc) => choose(libc, newest.descriptor, program));
     if (isDone !== true) this.#newest = undefined;
   }
+}
+
+/**
+ * Divides new connections of a port that processes share at random, except for the socket with this place in the kernel's list; undefined:
+ * as the kernel does. This process has one of the sockets. Returns false where that cannot be done.
+ */
+export function spareSocket(place: { readonly index: number; readonly count: number } | undefined): boolean {
+  const program: Instruction[] =
+    place === undefined
+      ? [[BPF.returnConstant, NO_INDEX]]
+      : [
+          [BPF.load, RANDOM],
+          [BPF.modulo, place.count - 1],
+          [BPF.jumpIfAtLeast, place.index, 0, 1],
+          [BPF.add, 1],
+          [BPF.returnResult, 0],
+        ];
+  return (
+    withLibc((libc) => {
+      const own = [...socketsOfProcess().keys()].find((descriptor) => isListening(libc, descriptor));
+      return own !== undefined && choose(libc, own, program);
+    }) === true
+  );
+}
+
+/** Lets a program choose the socket of each new connection: it returns the index in the kernel's list. */
+function choose(libc: Libc, descriptor: number, program: readonly Instruction[]): boolean {
+  const filter = new Uint32Array(program.flatMap(([code, k, jt = 0, jf = 0]) => [code | (jt << 16) | (jf << 24), k]));
+  // struct sock_fprog { u16 len; struct sock_filter *filter; }
+  const given = new BigUint64Array([BigInt(program.length), BigInt(ptr(filter))]);
+  return libc.setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(given), given.byteLength) === 0;
 }
 
 /** The sockets of this process by descriptor, with their inodes. Empty on systems without /proc. */
@@ -76,6 +109,29 @@ function socketsOfProcess(): ReadonlyMap<number, string> {
     // There is no /proc.
   }
   return sockets;
+}
+
+/** The connections of this process to a port of its own, those that it has not accepted yet too; 0 on systems without /proc. */
+export function connectionsTo(port: number): number {
+  const own = new Set(socketsOfProcess().values());
+  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  // proc_pid_net(5): number, local address, remote address, state, queues, timer, retransmissions, user, time-out, inode.
+  const lines = ['/proc/self/net/tcp', '/proc/self/net/tcp6'].flatMap((path) => textOf(path).split('\n'));
+  return lines.reduce((sum, line) => {
+    const [, address = '', , state, queues = '', , , , , inode] = line.trim().split(/\s+/);
+    if (!address.endsWith(local) || !own.has(`socket:[${inode}]`)) return sum;
+    // The second queue of a socket that listens has the connections to be accepted.
+    return sum + (state === LISTENS ? Number.parseInt(queues.split(':')[1] ?? '0', 16) : 1);
+  }, 0);
+}
+
+/** Empty for a file that cannot be read. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** The target of a descriptor's link; empty if the descriptor was closed meanwhile. */

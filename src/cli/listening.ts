@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { DomainError } from '../domain/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import type { Certificate } from './certificate.ts';
-import { ListeningSockets } from './listening-sockets.ts';
+import { connectionsTo, ListeningSockets } from './listening-sockets.ts';
 
 export interface ListenOptions {
   readonly host: string;
@@ -12,6 +12,10 @@ export interface ListenOptions {
   readonly bodyBytesMax?: number;
   /** Left out: plain HTTP. */
   readonly certificate?: Certificate | undefined;
+  /** True: other processes of this server listen on the port too. */
+  readonly isShared?: boolean;
+  /** Called when it begins and ends to accept connections. */
+  readonly onChange?: ((isListening: boolean) => void) | undefined;
   readonly log: Pick<Log, 'error' | 'warn'>;
 }
 
@@ -21,6 +25,9 @@ const BODY_BYTES_MAX = 256 * 1024;
 const SPARE_FILES = 8;
 /** Time between two checks for free files, while connections are accepted and while they are refused. A check takes 25 µs. */
 const LOOK_MS = { listening: 250, refusing: 1000 };
+
+/** Time between two looks whether connections are open; those that were being opened are open by the first. */
+const RETIRE_LOOK_MS = 500;
 
 /** A client may send a last request this long after an answer that took as long as connections may be idle. */
 const LAST_REQUEST_SECONDS = 5;
@@ -96,14 +103,25 @@ export class Listener {
       this.#certificate = earlier;
       throw error;
     }
-    const { idleSeconds } = this.#options;
-    replaced.reload({ ...this.#bounds(), routes: {}, fetch: (request) => this.#lastAnswer(request) });
+    this.#answerLast(replaced);
     const stop = () => this.#stopReplaced(replaced);
     // By then connections are closed that were idle, and those with a request had their last answer.
-    this.#replaced.set(replaced, setTimeout(stop, (idleSeconds + LAST_REQUEST_SECONDS) * 1000));
+    this.#replaced.set(replaced, setTimeout(stop, this.#lastMs()));
     if (this.#sockets.isNewestChosen) return;
     this.#options.log.warn('connections that were opened at this moment may be lost: the system cannot hand them over');
     stop();
+  }
+
+  /**
+   * Asks the client of each open connection to open another, with the answer to its next request. New ones must go to other processes.
+   * Settles when no connection is open, or each was idle for too long.
+   */
+  async retire(): Promise<void> {
+    if (this.#listening === undefined) return;
+    this.#answerLast(this.#listening);
+    const untilMs = performance.now() + this.#lastMs();
+    do await Bun.sleep(RETIRE_LOOK_MS);
+    while (performance.now() < untilMs && connectionsTo(this.port) > 0);
   }
 
   /** Accepts no more connections. Settles when the requests under way are answered. */
@@ -121,24 +139,34 @@ export class Listener {
     for (const server of this.#leaving.keys()) void server.stop(true);
   }
 
+  #answerLast(server: Server): void {
+    server.reload({ ...this.#bounds(), routes: {}, fetch: (request) => this.#lastAnswer(request) });
+  }
+
+  /** How long a client may need for its last request. */
+  #lastMs(): number {
+    return (this.#options.idleSeconds + LAST_REQUEST_SECONDS) * 1000;
+  }
+
   #bounds() {
     const { idleSeconds, bodyBytesMax = BODY_BYTES_MAX } = this.#options;
     return { idleTimeout: idleSeconds, maxRequestBodySize: bodyBytesMax };
   }
 
   #listen(port: number): Server {
-    const { host } = this.#options;
+    const { host, isShared = false, onChange } = this.#options;
     const tls = this.#certificate;
     const hooks = process.listenerCount('beforeExit');
     const listen = (at: number) => {
-      // A second server on this port would take half of the requests, and each would count them on its own.
-      const reusePort = tls !== undefined;
+      // Another server on this port would take half of the requests, and each would count them on its own.
+      const reusePort = isShared || tls !== undefined;
       const secure = tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } };
       this.#app.listen({ hostname: host, port: at, reusePort, ...this.#bounds(), ...secure });
+      onChange?.(true);
       return this.#app.server!;
     };
     try {
-      if (tls === undefined) return listen(port);
+      if (isShared || tls === undefined) return listen(port);
       // Servers with different certificates share the port: refused here, another program does not share it too.
       const free = this.#listening === undefined ? freePort(host, port) : port;
       return this.#sockets.open(() => listen(free));
@@ -171,7 +199,8 @@ export class Listener {
     const server = this.#listening;
     if (server === undefined) return;
     this.#listening = undefined;
-    if (this.#certificate === undefined) this.#leave(server);
+    this.#options.onChange?.(false);
+    if (this.#options.isShared === true || this.#certificate === undefined) this.#leave(server);
     else this.#sockets.close(server, () => this.#leave(server));
   }
 
@@ -222,7 +251,7 @@ export function originOf(host: string, port: number, isSecure = false): string {
 }
 
 /** The port, or a free one for 0. Throws if another program listens on it, also if that would share it. */
-function freePort(hostname: string, port: number): number {
+export function freePort(hostname: string, port: number): number {
   const listener = Bun.listen({ hostname, port, socket: { data: () => undefined } });
   const free = listener.port;
   listener.stop(true);

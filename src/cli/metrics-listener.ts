@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
-import { METRICS_TYPE, type Metrics } from '../http/metrics/metrics.ts';
+import { METRICS_TYPE } from '../http/metrics/metrics.ts';
 import { LOOPBACK_HOSTS } from '../http/plugins/request-checks.ts';
 import { cannotListen, originOf } from './listening.ts';
 
@@ -38,15 +38,15 @@ export class MetricsListener implements Disposable {
   readonly #server: Bun.Server<undefined>;
   readonly #host: string;
 
-  /** Throws as `cannotListen` says. */
-  constructor(metrics: Metrics, { metricsHost: host, metricsPort: port = 0 }: MetricsOptions) {
+  /** `text`: the metrics of now. Throws as `cannotListen` says. */
+  constructor(text: () => string | Promise<string>, { metricsHost: host, metricsPort: port = 0 }: MetricsOptions) {
     this.#host = host;
     try {
       this.#server = Bun.serve({
         hostname: host,
         port,
         reusePort: false,
-        fetch: (request) => (isForeign(request, host) ? refuseHost() : answer(request, metrics)),
+        fetch: (request) => (isForeign(request, host) ? refuseHost() : answer(request, text)),
       });
     } catch (error) {
       throw cannotListen(error, { host, port, flags: '--metrics-port or --metrics-host' });
@@ -75,11 +75,11 @@ function refuseHost(): Response {
   return new Response('this address is served as localhost, 127.0.0.1 or [::1] only\n', { status: 400 });
 }
 
-function answer({ url, method }: Request, metrics: Metrics): Response {
+async function answer({ url, method }: Request, text: () => string | Promise<string>): Promise<Response> {
   const { pathname } = URL.parse(url) ?? { pathname: '' };
   if (pathname !== PATH) return new Response(`only ${PATH} is served here\n`, { status: 404 });
   if (method !== 'GET' && method !== 'HEAD') {
     return new Response('only GET and HEAD are allowed\n', { status: 405, headers: { allow: 'GET, HEAD' } });
   }
-  return new Response(metrics.text(), { headers: { 'content-type': METRICS_TYPE } });
+  return new Response(await text(), { headers: { 'content-type': METRICS_TYPE } });
 }

@@ -6,14 +6,13 @@ import { DeletedAccounts } from '../account/account-deletion.ts';
 import { addSettings } from '../config.ts';
 import { DomainError } from '../domain/errors.ts';
 import { isLoopback } from '../domain/loopback.ts';
-import { createApp } from '../http/app.ts';
+import { CACHE_BYTES_MAX, createApp } from '../http/app.ts';
 import { AccessLog } from '../http/plugins/access-log.ts';
 import type { Edge } from '../http/plugins/arrivals.ts';
 import { Cors } from '../http/plugins/cors.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { IpNetwork } from '../http/plugins/ip-address.ts';
 import type { Log } from '../http/plugins/log.ts';
-import { ViewTokens } from '../http/plugins/view-tokens.ts';
 import { openServedActivity } from '../store/activity.ts';
 import type { Archive } from '../store/archive.ts';
 import { isReadOnly, isUnwritable } from '../store/data-directory.ts';
@@ -28,6 +27,7 @@ import { accountsOff } from '../web/accounts-off.tsx';
 import { auditSentence } from '../web/audit-sentence.ts';
 import { pricingSite } from '../web/pricing.tsx';
 import { viewSite } from '../web/view/view-site.ts';
+import { viewTokensOf } from '../web/view/view-token.ts';
 import { accountSettings } from './account-settings.ts';
 import { type AccountSite, openAccountSite, type Served } from './account-site.ts';
 import { refuseEarlyClock } from './build-time.ts';
@@ -36,10 +36,15 @@ import { demoAdmin, demoKey, demoSettings } from './demo.ts';
 import { keepWatched, untilSpace } from './disk-watch.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { Listener, originOf } from './listening.ts';
+import { spareSocket } from './listening-sockets.ts';
 import { MetricsListener, refuseEqualPorts } from './metrics-listener.ts';
 import { keepReconciled, openBilling } from './payments.ts';
+import { processCount } from './process-count.ts';
+import { ProcessLink, whileLeading } from './process-link.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { seed } from './seed.ts';
+import { serveInProcesses } from './serve-in-processes.ts';
+import type { ServerProcesses } from './server-processes.ts';
 import { openLog } from './service-log.ts';
 import { measure } from './service-metrics.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -70,6 +75,7 @@ function declared() {
       'diskFloor',
       'host',
       'port',
+      'processes',
       'tlsCert',
       'tlsKey',
       'accessLog',
@@ -90,7 +96,8 @@ function declared() {
       `
 SIGTERM or SIGINT: the server answers the requests under way, then stops. A
 second signal stops it at once. SIGHUP: it reads the files of --tls-cert and
---tls-key again. All other commands work while it is running.
+--tls-key again; with several processes also other settings. All other commands
+work while it is running.
 
 Clients on other machines need TLS, here or at a proxy: see 'bookreel manual
 public'. 'bookreel manual operations' is about the log and metrics.
@@ -104,7 +111,10 @@ Examples:
 
 export function serveCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (_, command) => {
-    await serve(terminal, command.optsWithGlobals());
+    const options = command.optsWithGlobals();
+    const link = await ProcessLink.open();
+    if (link === undefined) await serve(terminal, options, undefined);
+    else await serve({ ...terminal, errIsTerminal: link.start.errIsTerminal }, options, link);
   });
 }
 
@@ -120,8 +130,9 @@ const DELETIONS_MAX = 100;
 const WITHOUT_SPACE =
   "nothing is written, and accounts and payments are off, until 'bookreel delete' or somebody else frees some space";
 
-/** Serves until a stop signal. Everything is wired together here. */
-async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
+/** Serves until a stop signal. Everything is wired together here. `link`: that of a process of a server of several. */
+async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink | undefined): Promise<void> {
+  const options = { ...given, ...link?.start.settings };
   // Settings that do not fit together are refused before anything is created.
   refuseEarlyClock(terminal.clock());
   let listening: Listener | undefined;
@@ -131,15 +142,19 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
   const local = isLocalDemo ? demoSettings(options, () => originAt(listening?.port ?? options.port)) : undefined;
   const settings = accountSettings(options, local);
   refuseEqualPorts(options);
-  const files = certificateFiles(options);
+  const count = link === undefined ? processCount(options) : 1;
+  const files = link === undefined ? certificateFiles(options) : undefined;
   const certificate =
     files && new ServedCertificate(files, terminal, certifiedHost(options.publicUrl, options.trustedProxies));
   await using log = openLog(terminal, options.logLevel);
+  for (const key of link?.unusedChanges(given) ?? []) log.warn(`start the server again to change ${key}`);
+  let processes: ServerProcesses | undefined;
   // Registered this early: a service manager may send the signal during a long start, for example for an upgrade.
-  using _hangup = renewOnHangup(certificate, () => listening, terminal, log);
+  using _hangup =
+    link === undefined ? renewOnHangup(certificate, () => processes ?? listening, terminal, log) : undefined;
   // Nothing can be written to a read-only directory, so several servers may use it.
   const isShared = explained(options.data, () => isReadOnly(options.data), 'invalid-parameter');
-  const lock = isShared ? undefined : ServeLock.take(options.data);
+  const lock = isShared || link !== undefined ? undefined : ServeLock.take(options.data);
   try {
     const needsAccounts = settings !== undefined || options.payments !== undefined;
     if (needsAccounts && isUnwritable(options.data, ACCOUNTS.name)) {
@@ -153,24 +168,27 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
       if (options.demo === true) await seed(terminal, options, archive);
       const admin = isLocalDemo ? demoAdmin(registry, terminal.clock()) : undefined;
       const key = options.demo === true ? demoKey(registry, terminal.clock()) : undefined;
-      using activity = openServedActivity(options.data, { readOnly });
+      using activity = openServedActivity(options.data, { readOnly, gather: link?.gatherUsage });
       for (const { database } of [registry, activity]) mentionUpgrade(log.warn, database);
       const deps = { clock: terminal.clock, logError: log.error };
-      warnOfUnwritable(log, options);
-      using _disk = keepWatched(log, options);
-      const billing = readOnly ? undefined : await openBilling(deps, options, registry, { isServer: true });
-      using _ = billing && keepReconciled(deps, billing);
+      if (link === undefined) warnOfUnwritable(log, options);
+      if (count > 1) return false;
+      using _disk = whileLeading(link, () => keepWatched(log, options));
+      const billing = readOnly
+        ? undefined
+        : await openBilling(deps, options, registry, { isServer: link?.isLeading ?? true });
+      using _ = billing && whileLeading(link, () => keepReconciled(deps, billing));
       const served = { archive, registry, activity, billing, contact: options.contact };
       const site = readOnly ? undefined : settings && (await openAccountSite(deps, settings, served));
       const demoKeyId = isLocalDemo && !mayBeProxied(options) ? key?.apiKey.id : undefined;
       using full = readOnly ? untilSpace(options) : undefined;
-      signals ??= stopSignals();
-      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed, signals };
-      const port = listening?.port ?? options.port;
+      signals ??= link?.signals ?? stopSignals();
+      const opened = { served, site, demoKeyId, log, certificate, freed: full?.freed, signals, link };
+      const port = link?.start.port ?? listening?.port ?? options.port;
       const hasSpace = await listenUntilStopped(terminal, { ...options, port }, opened, (listener) => {
         const isFirst = listening === undefined;
         listening = listener;
-        if (isFirst)
+        if (isFirst && link === undefined)
           announce(terminal, options, originAt(listener.port), key?.key, admin && site?.createLink(admin, terminal));
       });
       await site?.close();
@@ -189,6 +207,14 @@ async function serve(terminal: Terminal, options: ServeOptions): Promise<void> {
         log.warn,
       );
     }
+    if (count === 1) return;
+    warnOfSettings(log, options, certificate);
+    await serveInProcesses({ terminal, options, count, log, certificate }, (started, port) => {
+      processes = started;
+      const origin = originAt(port);
+      announce(terminal, options, origin);
+      if (!terminal.errIsTerminal) log.info(`${startSentence(options, origin)} with ${count} processes`);
+    });
   } finally {
     lock?.release();
   }
@@ -206,6 +232,7 @@ interface Opened {
   readonly freed: Promise<void> | undefined;
   /** The same for every round of a server: one that comes between two ends the next. */
   readonly signals: ReturnType<typeof stopSignals>;
+  readonly link: ProcessLink | undefined;
 }
 
 /** Returns true when it has stopped because the disk has space again. */
@@ -215,17 +242,20 @@ async function listenUntilStopped(
   opened: Opened,
   onListening: (listener: Listener) => void,
 ): Promise<boolean> {
-  const { served, site, demoKeyId, log, certificate, freed, signals } = opened;
+  const { served, site, demoKeyId, log, freed, signals, link } = opened;
+  const certificate = link === undefined ? opened.certificate : link.certificate;
   const { first, second } = signals;
   let draining = false;
-  const clocks = () => ({ monotonicMs: performance.now(), wallMs: terminal.clock() });
-  const viewTokens = site && new ViewTokens();
+  // The clock of a process begins with it: processes that count together need that of the machine.
+  const monotonicMs = link === undefined ? () => performance.now() : machineMs;
+  const clocks = () => ({ monotonicMs: monotonicMs(), wallMs: terminal.clock() });
+  const viewTokens = site && viewTokensOf(site.service, demoKeyId, link?.tokenSecret);
   const samples = new SampleMarkets(served.archive);
   const accessLog = options.accessLog ? new AccessLog(log) : undefined;
   using measured =
     options.metricsPort === undefined
       ? undefined
-      : measure({ ...opened, listener: () => listening, clock: terminal.clock });
+      : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
   const app = createApp({
     ...served,
     usage: served.activity.usage,
@@ -237,6 +267,7 @@ async function listenUntilStopped(
     metrics: measured?.metrics,
     samples,
     viewTokens,
+    ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
     pages: (addresses, rateLimit) => {
       const { registry } = served;
       const tokens = site &&
@@ -259,36 +290,42 @@ async function listenUntilStopped(
   });
   const deleted = new DeletedAccounts(served.registry, served.activity);
   const deletions = new LoggedDeletions(served.registry, log);
+  const flushUsage = () => served.activity.usage.flush(terminal.clock());
   const flush = () => {
     try {
-      served.activity.usage.flush(terminal.clock());
-      deleteOldAttempts(served.activity.database, terminal.clock());
+      flushUsage();
       deleted.forget(terminal.clock());
+      const isLeading = link?.isLeading ?? true;
+      deletions.log(isLeading);
+      if (!isLeading) return;
+      deleteOldAttempts(served.activity.database, terminal.clock());
       site?.service.mailBuyers();
       site?.service
         .retryMails()
         .catch((error) => log.error(`mails wait, because they cannot be read: ${causeOf(error)}`));
-      deletions.log();
     } catch (error) {
       // The counts are kept: the next flush stores them.
       log.error(`usage and mails wait, because a database was not written: ${causeOf(error)}`);
     }
   };
   flush();
-  using scraped = measured && new MetricsListener(measured.metrics, options);
-  const listening = new Listener(app, { ...options, certificate: certificate?.current, log });
-  warnOfPlainText(log, options.host, certificate, options.trustedProxies);
-  warnOfSharedLimits(log, options);
-  certificate?.check(log);
+  using scraped =
+    link === undefined && measured ? new MetricsListener(() => measured.metrics.text(), options) : undefined;
+  await using _link = link?.serve({ flushUsage, readings: () => measured?.metrics.read() ?? [], spare: spareSocket });
+  const shared = link && { isShared: true, onChange: link.listens };
+  const listening = new Listener(app, { ...options, ...shared, certificate: certificate?.current, log });
+  if (link === undefined) warnOfSettings(log, options, opened.certificate);
   onListening(listening);
   // On a terminal, stdout has shown the same sentence.
   const origin = originOf(options.host, listening.port, certificate !== undefined);
-  if (!terminal.errIsTerminal) log.info(startSentence(options, origin));
+  if (!terminal.errIsTerminal && link === undefined) log.info(startSentence(options, origin));
   if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
   const flushing = setInterval(flush, FLUSH_MS);
   let hasSpace = false;
   try {
-    hasSpace = await Promise.race([first.then(() => false), ...(freed === undefined ? [] : [freed.then(() => true)])]);
+    const ends = [first, link?.retired].flatMap((end) => end?.then(() => false) ?? []);
+    hasSpace = await Promise.race([...ends, ...(freed === undefined ? [] : [freed.then(() => true)])]);
+    if (link?.isRetired === true) await Promise.race([listening.retire(), first]);
     if (hasSpace) log.info('the disk has space again: the databases are opened to write');
     draining = true;
     await stop(log, listening, options.drainSeconds, second);
@@ -328,12 +365,12 @@ class LoggedDeletions {
     this.#lastId = this.#entries(1)[0]?.id ?? 0;
   }
 
-  /** Those since the last call. */
-  log(): void {
+  /** Those since the last call. `isWritten`: false if another process writes them. */
+  log(isWritten: boolean): void {
     for (const entry of this.#entries(DELETIONS_MAX).reverse()) {
       if (entry.id <= this.#lastId) continue;
       this.#lastId = entry.id;
-      this.#log.warn(`${entry.operatingUser}: ${auditSentence(entry)}`);
+      if (isWritten) this.#log.warn(`${entry.operatingUser}: ${auditSentence(entry)}`);
     }
   }
 
@@ -347,6 +384,13 @@ function warnOfUnwritable(log: Log, { data }: Pick<ServeOptions, 'data'>): void 
   for (const [{ name }, effect] of UNWRITABLE) {
     if (isUnwritable(data, name)) log.warn(`'${join(data, name)}' cannot be written: ${effect}`);
   }
+}
+
+/** Warns of settings that are allowed, and suggest a mistake. */
+function warnOfSettings(log: Log, options: ServeOptions, certificate: ServedCertificate | undefined): void {
+  warnOfPlainText(log, options.host, certificate, options.trustedProxies);
+  warnOfSharedLimits(log, options);
+  certificate?.check(log);
 }
 
 /** Returns true if settings say that clients of other machines connect through a proxy. */
@@ -386,8 +430,8 @@ function announce(
   { out }: Terminal,
   { data, json: isJson }: ServeOptions,
   origin: string,
-  key: string | undefined,
-  link: string | undefined,
+  key?: string,
+  link?: string,
 ): void {
   const curl = key && `curl -H 'Authorization: Bearer ${key}' '${origin}/v1/btc/markets?limit=2'`;
   if (isJson === true) {
@@ -397,6 +441,12 @@ function announce(
   const served = `${startSentence({ data }, origin)} (reference: ${origin}/docs)`;
   const signIn = link && `sign in, once and within 15 minutes: ${link}`;
   out([served, curl, signIn].flatMap((line) => (line === undefined ? [] : `${line}\n`)).join(''));
+}
+
+/** Milliseconds of the clock that all processes of a machine have; never decreases. */
+function machineMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
 }
 
 function startSentence({ data }: Pick<ServeOptions, 'data'>, origin: string): string {

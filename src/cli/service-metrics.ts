@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Histogram } from '../http/metrics/histogram.ts';
-import { type Metric, Metrics, metric, type Sample } from '../http/metrics/metrics.ts';
+import { type Metric, Metrics, metric, type Sample, summed } from '../http/metrics/metrics.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { archiveSizes } from '../store/archive-sizes.ts';
@@ -10,6 +10,7 @@ import { readLastBackup } from '../store/last-backup.ts';
 import { RecorderFile } from '../store/recorder-file.ts';
 import type { AccountSite, Served } from './account-site.ts';
 import type { Listener } from './listening.ts';
+import type { ProcessLink } from './process-link.ts';
 import { recorderMetrics } from './recorder-metrics.ts';
 import type { ServedCertificate } from './tls.ts';
 import { VERSION } from './version.ts';
@@ -19,9 +20,11 @@ export interface Measured {
   readonly served: Served;
   readonly site: AccountSite | undefined;
   readonly log: Log;
-  readonly certificate: ServedCertificate | undefined;
+  readonly certificate: Pick<ServedCertificate, 'current'> | undefined;
   readonly listener: () => Listener;
   readonly clock: () => number;
+  /** Undefined: the server is one process. */
+  readonly link: ProcessLink | undefined;
 }
 
 const DELAY_LOOK_MS = 100;
@@ -61,7 +64,7 @@ export function measure(measured: Measured): Disposable & { readonly metrics: Me
 }
 
 function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[] {
-  const { served, site, log, certificate, listener, clock } = measured;
+  const { served, site, log, certificate, listener, clock, link } = measured;
   const { archive, registry, activity, billing } = served;
   const databases = [archive.database, registry.database, activity.database];
   const coinSamples = (read: (coin: Coin) => number | undefined): Iterable<Sample> =>
@@ -81,12 +84,36 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
       { labels: { version: VERSION, bun: Bun.version, sqlite: sqliteVersion() }, value: 1 },
     ]),
     ...processMetrics(),
-    metric('histogram', 'bookreel_event_loop_delay_seconds', 'How late a timer fired, ten times a second.', () =>
-      eventLoop.samples(),
-    ),
-    metric('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
-      return listener().pendingRequests;
-    }),
+    ...summed([
+      metric('histogram', 'bookreel_event_loop_delay_seconds', 'How late a timer fired, ten times a second.', () =>
+        eventLoop.samples(),
+      ),
+      metric('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
+        return listener().pendingRequests;
+      }),
+      metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
+        Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
+      ),
+      metric('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
+        return log.dropped;
+      }),
+      metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
+        site?.sendsMail === true ? [{ value: site.service.waitingMails(link?.isLeading ?? true) }] : [],
+      ),
+      metric(
+        'counter',
+        'bookreel_mails_total',
+        'Mails that were sent, refused or given up, and tries that failed.',
+        () =>
+          Object.entries(site?.service.mailCounts() ?? {}).map(([result, value]) => ({ labels: { result }, value })),
+      ),
+      metric(
+        'counter',
+        'bookreel_limit_overflows_total',
+        'Requests that only one process counted, because the table of limits was full.',
+        () => link?.counts.overflows ?? 0,
+      ),
+    ]),
     metric('gauge', 'bookreel_database_bytes', 'Size of a database file.', () =>
       databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(path) })),
     ),
@@ -124,20 +151,8 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
       coinSamples(({ lastMs }) => (lastMs === undefined ? undefined : lastMs / 1000)),
     ),
     ...recorderMetrics(() => recorder.reading(clock())),
-    metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
-      Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
-    ),
-    metric('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
-      return log.dropped;
-    }),
     metric('gauge', 'bookreel_tls_certificate_expiry_timestamp_seconds', 'When the certificate expires.', () =>
       certificate === undefined ? [] : [{ value: certificate.current.expiresMs / 1000 }],
-    ),
-    metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
-      site?.sendsMail === true ? [{ value: site.service.waitingMails() }] : [],
-    ),
-    metric('counter', 'bookreel_mails_total', 'Mails that were sent, refused or given up, and tries that failed.', () =>
-      Object.entries(site?.service.mailCounts() ?? {}).map(([result, value]) => ({ labels: { result }, value })),
     ),
     metric('gauge', 'bookreel_payments_pending', 'Payments that their chain has not confirmed yet.', () =>
       billing === undefined ? [] : [{ value: registry.database.readShared(() => registry.payments.pendingCount()) }],
@@ -159,8 +174,8 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
 type Coin = ReturnType<Served['archive']['recordedCoins']['all']>[number];
 
 /** The names that Prometheus gives to these metrics of any process. */
-function processMetrics(): Metric[] {
-  return [
+export function processMetrics(): Metric[] {
+  const metrics = [
     metric('counter', 'process_cpu_seconds_total', 'CPU time of the process.', () => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
@@ -174,6 +189,7 @@ function processMetrics(): Metric[] {
       procSample(() => Number(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])),
     ),
   ];
+  return metrics.map((each) => ({ ...each, across: 'each' }));
 }
 
 /** No sample on systems without /proc. */

@@ -42,7 +42,7 @@ export class ServedCertificate {
    * Reads the files again, and presents their certificate from then on, unless clients would refuse it and accept the earlier one.
    * The log says so, or why the earlier one stays. `listener`: undefined if the service does not listen yet.
    */
-  renew(listener: Listener | undefined, log: Log): void {
+  renew(listener: Pick<Listener, 'renew'> | undefined, log: Log): void {
     try {
       const certificate = readCertificate(this.#files);
       const [fault, present] = [certificate, this.#current].map((one) =>
@@ -63,18 +63,23 @@ export class ServedCertificate {
   }
 }
 
-/** Reads the certificate again with each SIGHUP, until `Symbol.dispose`. */
+/**
+ * Reads the certificate again with each SIGHUP, until `Symbol.dispose`. `listener`: undefined if the service does not listen yet; one with
+ * `replace` begins again in new processes, which read all settings again.
+ */
 export function renewOnHangup(
   served: ServedCertificate | undefined,
-  listener: () => Listener | undefined,
+  listener: () => (Pick<Listener, 'renew'> & { readonly replace?: () => void }) | undefined,
   { errIsTerminal }: Terminal,
   log: Log,
 ): Disposable {
   // A terminal that is closed ends what runs on it. Elsewhere the signal comes from a service manager.
   if (served === undefined && errIsTerminal) return { [Symbol.dispose]: () => undefined };
   const onHangup = () => {
-    if (served === undefined) log.info('SIGHUP: there is no certificate to read again');
-    else served.renew(listener(), log);
+    const found = listener();
+    if (served !== undefined) served.renew(found, log);
+    else if (found?.replace !== undefined) found.replace();
+    else log.info('SIGHUP: there is no certificate to read again');
   };
   process.on('SIGHUP', onHangup);
   return { [Symbol.dispose]: () => void process.off('SIGHUP', onHangup) };

@@ -24,9 +24,17 @@ export function openActivity(directory: string, { readOnly = false }: { readonly
   return activity;
 }
 
-/** Opens the activity.db for a server: one in memory if it cannot be written, or must not be, since the server counts usage. */
-export function openServedActivity(directory: string, { readOnly }: { readonly readOnly: boolean }): Activity {
-  return readOnly || isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
+/**
+ * Opens the activity.db for a server: one in memory if it cannot be written, or must not be, since the server counts usage. `gather`: see
+ * Usage.
+ */
+export function openServedActivity(
+  directory: string,
+  { readOnly, gather }: { readonly readOnly: boolean; readonly gather?: (() => Promise<void>) | undefined },
+): Activity {
+  const activity = readOnly || isUnwritable(directory, ACTIVITY.name) ? inMemory(directory) : openActivity(directory);
+  if (gather !== undefined) activity.usage.gather = gather;
+  return activity;
 }
 
 /** Ends all sessions and sign-ins that were begun, and forgets the browsers that signed in, and the mails that wait. */

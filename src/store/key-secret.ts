@@ -46,6 +46,11 @@ export class KeySecret {
     return new KeySecret(randomBytes(SECRET_BYTES));
   }
 
+  /** A secret of 32 bytes that another process of the same server has made. */
+  static of(secret: Uint8Array): KeySecret {
+    return new KeySecret(secret);
+  }
+
   /** HMAC-SHA-256 of a key. */
   digest(key: string): Uint8Array {
     return this.#hasher.copy().update(key).digest();

@@ -47,6 +47,8 @@ export class Usage {
   #steadyMs = 0;
   /** Rows of earlier hours that are not stored yet. */
   #earlier: Counting[] = [];
+  /** Settles when the other processes of the server have stored their counts: before all of them are read. */
+  gather: () => Promise<void> = async () => undefined;
 
   constructor(database: Database) {
     this.#database = database;

@@ -15,6 +15,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   backupTo: ['kept', 's3://bucket', 's3://bucket/a folder'],
   host: ['0.0.0.0', '::1', 'localhost'],
   port: ['0', '1', '65535'],
+  processes: ['2', 'auto', '256'],
   accessLog: ['on', 'off', 'on'],
   logLevel: ['warn', 'error', 'info'],
   tlsCert: ['a.pem', '/b.pem', 'c d.pem'],
@@ -72,9 +73,9 @@ interface Shown {
 }
 
 /** A value as the configuration file has it. */
-function inToml({ type }: Setting, text: string): string {
+function inToml({ type, word }: Setting, text: string): string {
   if (type === 'boolean') return text === 'on' ? 'true' : 'false';
-  if (type === 'number') return text;
+  if (type === 'number') return text === word ? `"${text}"` : text;
   return type === 'list' && text.includes(',') ? JSON.stringify(text.split(',')) : JSON.stringify(text);
 }
 

@@ -2,12 +2,12 @@ import { Elysia } from 'elysia';
 import type { AccountSettings } from '../../src/account/account-service.ts';
 import type { Billing } from '../../src/billing/billing.ts';
 import { createApp } from '../../src/http/app.ts';
-import { ViewTokens } from '../../src/http/plugins/view-tokens.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { SampleMarkets } from '../../src/store/sample-markets.ts';
 import { pricingSite } from '../../src/web/pricing.tsx';
 import { accountSite } from '../../src/web/site.tsx';
 import { viewSite } from '../../src/web/view/view-site.ts';
+import { viewTokensOf } from '../../src/web/view/view-token.ts';
 import { type People, people } from '../account/accounts.ts';
 import { PlainBrowser } from './browser.ts';
 
@@ -31,8 +31,8 @@ export function startSite(
   const opened = people({ publicUrl: () => origin, ...settings });
   const { registry, service, nowMs } = opened;
   const billing = paymentsFor?.(opened);
-  const viewTokens = new ViewTokens();
   const demoKeyId = demoKeyOf?.(opened);
+  const viewTokens = viewTokensOf(service, demoKeyId);
   const archive = openArchive(opened.directory, nowMs(), { create: true });
   const samples = new SampleMarkets(archive);
   // Each reading is a second later: no request exceeds a limit of addresses.

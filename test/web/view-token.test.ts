@@ -3,6 +3,7 @@ import { changeKey, createKey, type KeyRequest } from '../../src/account/account
 import { disableAccount, grantTier } from '../../src/account/administration.ts';
 import { maskedTarget, maskedText } from '../../src/http/plugins/secret-mask.ts';
 import { VIEW_TOKEN_MS, ViewTokens } from '../../src/http/plugins/view-tokens.ts';
+import { KeySecret } from '../../src/store/key-secret.ts';
 import { SampleMarkets } from '../../src/store/sample-markets.ts';
 import { importRecords, NOW_MS } from '../support/archive.ts';
 import { CONDITION_ID, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
@@ -422,23 +423,48 @@ describe('a demo', () => {
   });
 });
 
-test('A session has at most 8 tokens and an account 32: its oldest end, and never those of another account.', () => {
-  const tokens = new ViewTokens();
-  const issue = (account: number, session = 'only', nowMs = 0) =>
-    tokens.issue({ keyId: 'key', account, session: `${account} ${session}`, isOpen: () => true }, nowMs).token;
-  const valid = (given: readonly string[], nowMs = 1) =>
-    given.map((token) => tokens.find(token, nowMs)?.keyId === 'key');
-  const own = Array.from({ length: 9 }, () => issue(1));
-  expect(valid(own)).toEqual([false, ...Array(8).fill(true)]);
-  const others = Array.from({ length: 5000 }, (_, index) => issue(2, `${index % 20}`));
-  expect(valid(others).filter(Boolean)).toHaveLength(32);
-  expect(valid(others.slice(-32))).toEqual(Array(32).fill(true));
-  const many = Array.from({ length: 5000 }, (_, index) => issue(3 + index));
-  expect(valid(own)).toEqual([false, ...Array(8).fill(true)]);
-  expect(valid(many, VIEW_TOKEN_MS - 1)).toEqual(Array(5000).fill(true));
-  expect(valid([...own, ...many], VIEW_TOKEN_MS)).not.toContain(true);
-  // Tokens that have ended take no place.
-  expect(valid([issue(1, 'only', VIEW_TOKEN_MS)], VIEW_TOKEN_MS)).toEqual([true]);
+describe('a token that is checked with the secret of the server', () => {
+  const grant = { keyId: 'key_abc', session: 'ses_1', account: 7 };
+  const secret = KeySecret.random();
+  const open = new ViewTokens(() => true, secret);
+
+  test('A token is valid in every process of a server until its end, while its session is open.', () => {
+    const asked: unknown[] = [];
+    let isOpen = true;
+    const other = new ViewTokens((session, account) => {
+      asked.push([session, account]);
+      return isOpen;
+    }, secret);
+    const { token, endsMs } = open.issue(grant, 1000);
+    expect(endsMs).toBe(1000 + VIEW_TOKEN_MS);
+    expect(other.find(token, endsMs - 1)).toEqual({ keyId: 'key_abc', account: 7 });
+    expect(other.find(token, endsMs)).toBeUndefined();
+    isOpen = false;
+    expect(other.find(token, 1000)).toBeUndefined();
+    expect(asked).toEqual([
+      ['ses_1', 7],
+      ['ses_1', 7],
+    ]);
+  });
+
+  test('A token of which any character was changed, left out or added is refused.', () => {
+    const { token } = open.issue(grant, 0);
+    expect(open.find(token, 1)).toBeDefined();
+    for (let at = 0; at < token.length; at += 1) {
+      const changed = `${token.slice(0, at)}${token[at] === '0' ? '1' : '0'}${token.slice(at + 1)}`;
+      expect(open.find(changed, 1)).toBeUndefined();
+      expect(open.find(token.slice(0, at) + token.slice(at + 1), 1)).toBeUndefined();
+    }
+    for (const other of ['', 'br_view_', `${token}00`, `${token} `, token.toUpperCase(), `br_view_${'0'.repeat(64)}`]) {
+      expect(open.find(other, 1)).toBeUndefined();
+    }
+    expect(new ViewTokens(() => true).find(token, 1)).toBeUndefined();
+  });
+
+  test('the log masks all of it', () => {
+    const { token } = open.issue(grant, 0);
+    expect(maskedText(`a ${token} b`, 1000)).toBe('a … b');
+  });
 });
 
 test('the log has no token, wherever a client writes one', () => {

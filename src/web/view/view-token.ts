@@ -4,10 +4,11 @@ import { formatInstant, type InstantMs, instantOrNull } from '../../domain/insta
 import { grantsRoute, tierResource } from '../../domain/tier.ts';
 import type { ClientAddresses } from '../../http/plugins/client-address.ts';
 import type { RequestContext } from '../../http/plugins/rate-limit.ts';
-import { VIEW_TOKEN_MS, type ViewTokenGrant, type ViewTokens } from '../../http/plugins/view-tokens.ts';
+import { VIEW_TOKEN_MS, type ViewTokenGrant, ViewTokens } from '../../http/plugins/view-tokens.ts';
 import { bodyOf } from '../../http/request-body.ts';
 import { NO_STORE, respondJson } from '../../http/response/response.ts';
 import type { KeyHolder } from '../../store/key-directory.ts';
+import type { KeySecret } from '../../store/key-secret.ts';
 import type { Registry } from '../../store/registry.ts';
 import type { SampleMarkets } from '../../store/sample-markets.ts';
 import { cookiesOf } from '../cookies.ts';
@@ -24,9 +25,20 @@ export interface ViewTokenDeps {
   readonly demoKeyId: string | undefined;
 }
 
-/** Stands for the session and the account of the tokens that are issued without a session. */
+/** The session and the account of the tokens that are issued without a session. */
 const DEMO = { session: 'demo', account: 0 };
 const BODY_BYTES_MAX = 1024;
+
+/** The tokens of a service. `secret`: that of all its processes; left out: a new one. */
+export function viewTokensOf(
+  { sessions }: Pick<AccountService, 'sessions'>,
+  demoKeyId: string | undefined,
+  secret?: KeySecret,
+): ViewTokens {
+  const isOpen = (id: string, accountId: number) =>
+    id === DEMO.session ? demoKeyId !== undefined : sessions.isOpen({ id, accountId });
+  return new ViewTokens(isOpen, secret);
+}
 
 /**
  * POST /view/token: a token for one key of the signed-in person; the body `{"keyId"}` names it, else it is the one with the widest access. Throws
@@ -80,13 +92,12 @@ function ownerOf(deps: ViewTokenDeps, context: RequestContext) {
     return {
       session: session.id,
       account: session.accountId,
-      isOpen: () => service.sessions.isOpen(session),
       keys,
     } satisfies Owner;
   }
   if (deps.demoKeyId !== undefined && isOfThisMachine(deps, context)) {
     const { demoKeyId } = deps;
-    return { ...DEMO, isOpen: () => true, keys: validKeys(registry, [{ id: demoKeyId }], nowMs()) } satisfies Owner;
+    return { ...DEMO, keys: validKeys(registry, [{ id: demoKeyId }], nowMs()) } satisfies Owner;
   }
   throw new DomainError('unauthenticated', 'you are not signed in: sign in at /sign-in, or enter a key');
 }

@@ -1,0 +1,68 @@
+/** What two processes send each other: a question, or the answer to one. */
+export type Message =
+  | { readonly question: string; readonly id: number; readonly value: unknown }
+  | { readonly answerTo: number; readonly value: unknown };
+
+/** Answers a question, at once or later. */
+export type Answers = Readonly<Record<string, (value: never) => unknown>>;
+
+/** An answer that takes longer is not waited for. */
+const ANSWER_MS_MAX = 5000;
+
+/** Questions and answers over a connection of two processes. The other side has the same. */
+export class Conversation {
+  readonly #send: (message: Message) => void;
+  readonly #answers: Answers;
+  readonly #waiting = new Map<number, (value: unknown) => void>();
+  #lastId = 0;
+  #isClosed = false;
+
+  /** `send` may throw when the connection is closed: then nobody answers. */
+  constructor(send: (message: Message) => void, answers: Answers) {
+    this.#send = send;
+    this.#answers = answers;
+  }
+
+  /** Settles with the answer; with undefined if there is none, or none in time. */
+  async ask<Answer = unknown>(question: string, value?: unknown, waitMs = ANSWER_MS_MAX): Promise<Answer | undefined> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, resolve);
+    const timer = setTimeout(() => resolve(undefined), waitMs);
+    if (this.#isClosed || !this.#sent({ question, id, value })) resolve(undefined);
+    try {
+      return (await promise) as Answer | undefined;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(id);
+    }
+  }
+
+  /** Takes a message of the other side. */
+  receive(message: Message): void {
+    if ('answerTo' in message) this.#waiting.get(message.answerTo)?.(message.value);
+    else void this.#answer(message.question, message.id, message.value);
+  }
+
+  /** Nobody answers any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const resolve of this.#waiting.values()) resolve(undefined);
+  }
+
+  async #answer(question: string, id: number, value: unknown): Promise<void> {
+    const answer = await this.#answers[question]?.(value as never);
+    this.#sent({ answerTo: id, value: answer });
+  }
+
+  #sent(message: Message): boolean {
+    try {
+      this.#send(message);
+      return true;
+    } catch {
+      // The other process has ended.
+      return false;
+    }
+  }
+}

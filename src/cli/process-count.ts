@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DomainError } from '../domain/errors.ts';
+
+/** The memory that a process may need under load. */
+const PROCESS_BYTES = 150e6;
+const GROUPS = '/sys/fs/cgroup';
+
+export interface ProcessOptions {
+  readonly processes: number | 'auto';
+  readonly demo?: boolean | undefined;
+}
+
+/**
+ * The number of processes for these settings. `auto`: the processor time that the control group of this process allows, in whole cores, or
+ * else the number of cores; but not more than fit in the memory. Throws 'invalid-parameter' for several processes where one port cannot be
+ * divided between them, and for a demo.
+ */
+export function processCount({ processes, demo = false }: ProcessOptions, platform = process.platform): number {
+  const isOne = platform !== 'linux' || demo;
+  if (processes === 'auto') return isOne ? 1 : processesFor(resources());
+  if (processes === 1 || !isOne) return processes;
+  throw new DomainError(
+    'invalid-parameter',
+    platform === 'linux'
+      ? `--demo is served by one process: leave --processes ${processes} out`
+      : `--processes ${processes} needs Linux, which divides the connections of a port: leave it out, and one process answers all requests`,
+  );
+}
+
+interface Resources {
+  readonly cores: number;
+  /** In cores; undefined: no limit. */
+  readonly quota: number | undefined;
+  readonly memoryBytes: number;
+}
+
+export function processesFor({ cores, quota = cores, memoryBytes }: Resources): number {
+  return Math.max(1, Math.min(Math.floor(quota), cores, Math.floor(memoryBytes / PROCESS_BYTES)));
+}
+
+/** What this process may use: limits of its control group, and of those above it, count. */
+export function resources(root = GROUPS, own = '/proc/self/cgroup'): Resources {
+  const group = /^0::(\/.*)$/m.exec(textOf(own))?.[1] ?? '/';
+  const groups: string[] = [];
+  for (let path = group; ; path = dirname(path)) {
+    groups.push(join(root, path));
+    if (path === '/') break;
+  }
+  const quotas = groups.flatMap((path) => {
+    const [, quota, period] = /^(\d+) (\d+)$/m.exec(textOf(join(path, 'cpu.max'))) ?? [];
+    return quota === undefined ? [] : [Number(quota) / Number(period)];
+  });
+  const limits = groups.flatMap((path) => {
+    const [limit] = /^\d+$/m.exec(textOf(join(path, 'memory.max'))) ?? [];
+    return limit === undefined ? [] : [Number(limit)];
+  });
+  return {
+    cores: availableParallelism(),
+    quota: quotas.length === 0 ? undefined : Math.min(...quotas),
+    memoryBytes: Math.min(totalmem(), ...limits),
+  };
+}
+
+/** Empty for a file that cannot be read. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,317 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { endedReadings, mergedReadings } from '../http/metrics/merged-readings.ts';
+import type { Metrics, Reading } from '../http/metrics/metrics.ts';
+import type { Log } from '../http/plugins/log.ts';
+import { SHARED_BYTES, SharedCounts } from '../http/plugins/shared-counts.ts';
+import { Conversation, type Message } from './conversation.ts';
+import { PROCESS_VARIABLE } from './environment.ts';
+import { EXIT, type ExitCode, ExitWith } from './exit.ts';
+import type { ProcessStart, SocketPlace } from './process-link.ts';
+import { ProcessLog } from './process-log.ts';
+import { SharedMemory } from './shared-memory.ts';
+
+/** The pause before a process is started again; each further one doubles it while processes end within QUICK_MS of their start. */
+const PAUSE_MS = { min: 100, max: 5000 };
+const QUICK_MS = 1000;
+/** A process that ends so often in this time ends the server. */
+const ENDS_MAX = 5;
+const ENDS_MS = 10_000;
+/** A scrape does not wait longer for a process; its last counts are shown. */
+const READINGS_MS_MAX = 1000;
+const USAGE_MS_MAX = 3000;
+/** In addition to what a process may take to answer the requests under way. */
+const LAST_MS = 10_000;
+
+/** A running process of a server. */
+interface Running {
+  readonly number: number;
+  readonly pid: number;
+  readonly startedMs: number;
+  readonly talk: Conversation;
+  readonly listened: Promise<void>;
+  readonly exited: Promise<ExitCode>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** True: it ends as intended. */
+  isLeaving: boolean;
+  /** The last ones. */
+  readings: readonly Reading[];
+}
+
+/** The same for all processes, but for the one that leads. `certificate`: that of now. */
+export type SharedStart = Omit<ProcessStart, 'seed' | 'secret' | 'isLeading' | 'certificate'> & {
+  readonly certificate: () => ProcessStart['certificate'];
+  /** How long a connection may be idle, and an answer take after a stop signal. */
+  readonly idleSeconds: number;
+  readonly drainSeconds: number;
+};
+
+/**
+ * The processes that answer the requests of a server, started by one that answers none. One that ends is started again, and one leads, see
+ * ProcessLink. Everything that they count together is in memory that they share.
+ */
+export class ServerProcesses implements Disposable {
+  readonly #start: SharedStart;
+  readonly #log: Log;
+  /** Those of this process. */
+  readonly #metrics: Metrics;
+  readonly #memory = new SharedMemory(SHARED_BYTES);
+  readonly #seed = randomBytes(8).readBigUInt64LE();
+  readonly #secret = randomBytes(32).toString('hex');
+  readonly #counts = new SharedCounts(this.#memory.bytes, this.#seed, process.pid);
+  /** By number. */
+  readonly #running = new Map<number, Running>();
+  /** Also those that another one has replaced. */
+  readonly #all = new Set<Running>();
+  /** Those that listen, in the order of the kernel's list of their sockets. */
+  readonly #listening: Running[] = [];
+  readonly #endsMs = new Map<number, number[]>();
+  readonly #given = Promise.withResolvers<never>();
+  /** The counts of processes that have ended. */
+  #ended: Reading[] = [];
+  #leading: Running | undefined;
+  #hasBegun = false;
+  #isStopping = false;
+  #isReplacing = false;
+  #mustReplace = false;
+
+  constructor(start: SharedStart, log: Log, metrics: Metrics) {
+    this.#start = start;
+    this.#log = log;
+    this.#metrics = metrics;
+    // It is waited for later.
+    this.#given.promise.catch(() => undefined);
+  }
+
+  /** Rejects when a process ends again and again. */
+  get gaveUp(): Promise<never> {
+    return this.#given.promise;
+  }
+
+  /** Settles when all accept connections. Rejects with the exit code of one that cannot start, which has said why. */
+  async begin(): Promise<void> {
+    const { processes } = this.#start;
+    // The first one alone: all others would say the same.
+    await this.#begun(this.#spawn(1, true));
+    const others = Array.from({ length: processes - 1 }, (_, index) => this.#spawn(index + 2, false));
+    await Promise.all(others.map((running) => this.#begun(running)));
+    this.#hasBegun = true;
+  }
+
+  /**
+   * Replaces all processes, one after another, by new ones, which read their settings again; then once more if it was asked for meanwhile.
+   * Connections of one that is replaced get the answer to their next request. A process that cannot start replaces none.
+   */
+  readonly replace = async (): Promise<void> => {
+    this.#mustReplace = true;
+    if (this.#isReplacing) return;
+    this.#isReplacing = true;
+    try {
+      while (this.#mustReplace && !this.#isStopping) {
+        this.#mustReplace = false;
+        if (await this.#replaceEach()) this.#log.info('all processes were replaced');
+      }
+    } finally {
+      this.#isReplacing = false;
+    }
+  };
+
+  /** New connections get the certificate of now. */
+  readonly renew = (): void => {
+    // The certificate is that of now as soon as this returns.
+    queueMicrotask(() => void this.replace());
+  };
+
+  /** Stops all processes; settles when they have answered the requests under way. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const lastMs = this.#start.drainSeconds * 1000 + LAST_MS;
+    await Promise.all(
+      [...this.#all].map(async (running) => {
+        running.isLeaving = true;
+        void running.talk.ask('stop');
+        await this.#exitOf(running, lastMs);
+      }),
+    );
+  }
+
+  /** Closes all connections, those with requests under way too. */
+  stopNow(): void {
+    for (const { talk } of this.#all) void talk.ask('stopNow');
+  }
+
+  /** The metrics of all processes. */
+  async readings(): Promise<Reading[]> {
+    const others = [...this.#all].sort((a, b) => Number(b === this.#leading) - Number(a === this.#leading));
+    await Promise.all(
+      others.map(async (running) => {
+        running.readings = (await running.talk.ask('readings', undefined, READINGS_MS_MAX)) ?? running.readings;
+      }),
+    );
+    return mergedReadings([
+      ...others.map((running) => [nameOf(running, this.#running), running.readings] as const),
+      ['ended', this.#ended],
+      ['parent', this.#metrics.read()],
+    ]);
+  }
+
+  [Symbol.dispose](): void {
+    for (const { kill } of this.#all) kill('SIGKILL');
+    this.#memory[Symbol.dispose]();
+  }
+
+  #spawn(number: number, isLeading: boolean): Running {
+    const { promise: listened, resolve: onListening } = Promise.withResolvers<void>();
+    const talk: Conversation = new Conversation((message) => void child.send(message), {
+      listening: () => {
+        this.#listening.push(running);
+        onListening();
+      },
+      refusing: () => this.#forget(running),
+      gather: () => this.#flushUsage(running),
+      ended: (readings: readonly Reading[]) => {
+        running.readings = readings;
+      },
+    });
+    // The executable is its own main file; from sources Bun runs it.
+    const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
+    const child = Bun.spawn([process.execPath, ...program, ...process.argv.slice(2)], {
+      env: { ...process.env, [PROCESS_VARIABLE]: String(number) },
+      stdio: ['ignore', 'ignore', 'pipe', this.#memory.descriptor],
+      ipc: (message: Message) => talk.receive(message),
+    });
+    const log = new ProcessLog(this.#log, number, () => !this.#hasBegun);
+    const logged = log.follow(child.stderr);
+    const running: Running = {
+      number,
+      pid: child.pid,
+      startedMs: performance.now(),
+      talk,
+      listened,
+      exited: child.exited.then(async () => {
+        talk.close();
+        await logged;
+        this.#end(running, `${child.signalCode ?? `exit code ${child.exitCode}`}`);
+        return (child.exitCode ?? EXIT.failure) as ExitCode;
+      }),
+      kill: (signal) => child.kill(signal),
+      isLeaving: false,
+      readings: [],
+    };
+    this.#all.add(running);
+    if (isLeading) this.#leading = running;
+    const { certificate, settings, port, processes, errIsTerminal } = this.#start;
+    const secrets = { seed: String(this.#seed), secret: this.#secret };
+    const same = { settings, port, processes, errIsTerminal, ...secrets };
+    void talk.ask('start', { ...same, certificate: certificate(), isLeading } satisfies ProcessStart);
+    return running;
+  }
+
+  /** Settles when the process accepts connections; throws its exit code if it does not. From then on it is one of the running ones. */
+  async #begun(running: Running): Promise<Running> {
+    const { listened, exited, number } = running;
+    const code = await Promise.race([listened.then(() => undefined), exited]);
+    if (code !== undefined) throw new ExitWith(code === EXIT.ok ? EXIT.failure : code);
+    this.#running.set(number, running);
+    return running;
+  }
+
+  async #replaceEach(): Promise<boolean> {
+    for (const former of [...this.#running.values()]) {
+      if (this.#isStopping || former.isLeaving) continue;
+      let next: Running;
+      try {
+        next = await this.#begun(this.#spawn(former.number, false));
+      } catch (error) {
+        if (!(error instanceof ExitWith)) throw error;
+        this.#log.error(
+          `process ${former.number} was not replaced, because the new one ended: the earlier one goes on`,
+        );
+        return false;
+      }
+      const place = { index: this.#listening.indexOf(former), count: this.#listening.length } satisfies SocketPlace;
+      const isSpared = place.index >= 0 && (await next.talk.ask<boolean>('spare', place));
+      if (isSpared !== true) {
+        this.#log.warn('connections that are opened at this moment may be lost: the system cannot hand them over');
+      }
+      former.isLeaving = true;
+      await former.talk.ask('retire');
+      this.#lead(former, next);
+      const { idleSeconds, drainSeconds } = this.#start;
+      await this.#exitOf(former, (idleSeconds + drainSeconds) * 1000 + LAST_MS);
+      await next.talk.ask('spare');
+    }
+    return true;
+  }
+
+  async #exitOf({ exited, kill }: Running, lastMs: number): Promise<void> {
+    const timer = setTimeout(() => kill('SIGKILL'), lastMs);
+    await exited;
+    clearTimeout(timer);
+  }
+
+  #end(running: Running, how: string): void {
+    const { number, pid } = running;
+    this.#counts.release(pid);
+    this.#forget(running);
+    this.#all.delete(running);
+    this.#ended = mergedReadings([
+      ['', this.#ended],
+      ['', endedReadings(running.readings)],
+    ]);
+    const wasRunning = this.#running.get(number) === running;
+    if (wasRunning) this.#running.delete(number);
+    if (this.#isStopping) return;
+    this.#lead(running, [...this.#running.values()][0]);
+    if (running.isLeaving || !wasRunning) return;
+    this.#log.error(`process ${number} ended (${how}), with the requests under way in it: it is started again`);
+    void this.#startAgain(running);
+  }
+
+  async #startAgain({ number, startedMs }: Running): Promise<void> {
+    let quick = performance.now() - startedMs < QUICK_MS ? 1 : 0;
+    for (;;) {
+      const nowMs = performance.now();
+      const endsMs = (this.#endsMs.get(number) ?? []).filter((ms) => nowMs - ms < ENDS_MS);
+      this.#endsMs.set(number, [...endsMs, nowMs]);
+      if (endsMs.length + 1 >= ENDS_MAX) {
+        this.#log.error(`process ${number} ended ${ENDS_MAX} times in ${ENDS_MS / 1000} s: the server stops`);
+        this.#given.reject(new ExitWith(EXIT.failure));
+        return;
+      }
+      await Bun.sleep(Math.min(PAUSE_MS.max, PAUSE_MS.min * 2 ** Math.max(0, quick - 1)));
+      if (this.#isStopping) return;
+      try {
+        await this.#begun(this.#spawn(number, this.#leading === undefined));
+        return;
+      } catch (error) {
+        if (!(error instanceof ExitWith)) throw error;
+        quick += 1;
+      }
+    }
+  }
+
+  /** `next` leads if `former` did. */
+  #lead(former: Running, next: Running | undefined): void {
+    if (this.#leading !== former) return;
+    this.#leading = next;
+    void next?.talk.ask('lead');
+  }
+
+  /** The socket of a process is closed: the kernel fills the gap in its list with the last one. */
+  #forget(running: Running): void {
+    const index = this.#listening.indexOf(running);
+    if (index < 0) return;
+    const last = this.#listening.pop()!;
+    if (index < this.#listening.length) this.#listening[index] = last;
+  }
+
+  async #flushUsage(asking: Running): Promise<void> {
+    const others = [...this.#all].filter((running) => running !== asking);
+    await Promise.all(others.map(({ talk }) => talk.ask('flush', undefined, USAGE_MS_MAX)));
+  }
+}
+
+function nameOf(running: Running, present: ReadonlyMap<number, Running>): string {
+  return present.get(running.number) === running ? `${running.number}` : `${running.number} (replaced)`;
+}

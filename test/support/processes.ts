@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { until } from '../fault/served.ts';
+import { startChild } from './child.ts';
+import { EXECUTABLE } from './executable.ts';
+import { messagesIn } from './logged.ts';
+
+/** A server of several processes. */
+export interface ProcessServer extends AsyncDisposable {
+  readonly origin: string;
+  readonly pid: number;
+  /** Undefined without metrics. */
+  readonly metricsUrl: string | undefined;
+  readonly exited: Promise<number>;
+  /** The processes that answer requests, those that are replaced too. */
+  readonly pids: () => number[];
+  readonly messages: () => ReturnType<typeof messagesIn>;
+  readonly stderr: () => string;
+  readonly kill: (signal: NodeJS.Signals) => void;
+  /** Settles when this number of processes listen again after one was killed. */
+  readonly restarted: (pids: readonly number[]) => Promise<void>;
+}
+
+export async function serveInProcesses(
+  data: string,
+  processes: number,
+  ...args: readonly string[]
+): Promise<ProcessServer> {
+  const settings = ['--data', data, '--port', '0', '--processes', String(processes), ...args];
+  const child = startChild([EXECUTABLE, 'serve', '--json', ...settings]);
+  const [, origin] = await child.said(/"address": ?"(https?:\/\/[^"]+)"/);
+  const { pid } = child;
+  const messages = () => messagesIn(child.stderr());
+  const metrics = () =>
+    messages()
+      .find(({ message }) => message.startsWith('metrics are at '))
+      ?.message.slice(15);
+  if (args.includes('--metrics-port'))
+    await until('it names the address of the metrics', () => metrics() !== undefined);
+  const pids = () => childrenOf(pid);
+  return {
+    origin: origin!,
+    pid,
+    metricsUrl: metrics(),
+    exited: child.exited,
+    pids,
+    messages,
+    stderr: child.stderr,
+    kill: child.kill,
+    restarted: (before) =>
+      until('the processes are complete again', async () => {
+        const now = pids();
+        if (now.length < processes || before.some((each) => !now.includes(each))) return false;
+        return now.every((each) => listens(each, Number(new URL(origin!).port)));
+      }),
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** Returns true if a process listens on a port of this machine. */
+function listens(pid: number, port: number): boolean {
+  const wanted = port.toString(16).toUpperCase().padStart(4, '0');
+  const inodes = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .flatMap(([, local, , state, , , , , , inode]) =>
+      state === '0A' && local?.endsWith(`:${wanted}`) === true ? [`socket:[${inode}]`] : [],
+    );
+  try {
+    const directory = `/proc/${pid}/fd`;
+    return readdirSync(directory).some((name) => inodes.includes(readlinkSync(`${directory}/${name}`)));
+  } catch {
+    // It has ended, or has closed the file meanwhile.
+    return false;
+  }
+}
+
+/** The files without a name that processes share, as their paths were. */
+export function sharedFilesOf(pid: number): string[] {
+  const maps = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n');
+  return maps.flatMap((line) => / (\/\S*bookreel-[0-9a-f]{16}) \(deleted\)$/.exec(line)?.[1] ?? []);
+}
+
+/** The status of one request on a connection of its own. */
+export async function statusOf(url: string, key?: string): Promise<number> {
+  const headers = { connection: 'close', ...(key === undefined ? {} : { authorization: `Bearer ${key}` }) };
+  const answer = await fetch(url, { headers, keepalive: false, tls: { rejectUnauthorized: false } });
+  await answer.arrayBuffer();
+  return answer.status;
+}
