@@ -1,4 +1,3 @@
-import { Agenda, type Upcoming } from '../domain/agenda.ts';
 import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import type { AccountEvent } from '../paper/account-event.ts';
@@ -9,6 +8,7 @@ import { QueuedTask, TASK_MS, type WorkQueue } from '../replay/fair-queue.ts';
 import type { Replay } from '../replay/replay.ts';
 import type { Follower } from '../replay/replay-clock.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import { DueMarkets } from './due-markets.ts';
 import type { PaperRules } from './paper-rules.ts';
 import { TradedMarket } from './traded-market.ts';
 
@@ -17,7 +17,6 @@ export const ACCOUNTS_MAX = 1000;
 const ORDERS_MAX = 100_000;
 /** A clock at 'max' is moved by its followers, and says nothing: the desk looks at it this often while it has markets. */
 const LOOK_MS = 2;
-const STEPS_UNTIMED = 16;
 const RESET = 'this account was reset before its order arrived: the replay went back, or somebody reset it';
 
 /** The turns in which a desk works. */
@@ -32,12 +31,6 @@ export interface DeskListener {
   event?(event: AccountEvent, account: PaperAccount): void;
   /** The account of an address, in lower case, begins anew; undefined: all of them. */
   reset?(address: string | undefined): void;
-}
-
-/** A market with something to process. */
-interface DueMarket extends Upcoming {
-  atMs: InstantMs;
-  readonly traded: TradedMarket;
 }
 
 /** An order or a cancel that is on its way. */
@@ -58,14 +51,15 @@ export class PaperDesk {
   readonly #work: DeskWork;
   readonly #task: QueuedTask;
   readonly #accounts = new Map<string, PaperAccount>();
-  /** By key, since the last reset; those with something to process are also in `#due`. */
-  readonly #markets = new Map<number, DueMarket>();
-  #due = new Agenda<DueMarket>();
+  /** Since the last reset. */
+  #markets = new DueMarkets();
   readonly #waiting = new Set<Waiting>();
   /** The arrival of the cancel of an order: it gets no second one. */
   readonly #cancels = new WeakMap<PaperOrder, Promise<void>>();
   readonly #listeners = new Set<DeskListener>();
   #follower: Follower | undefined;
+  /** The latest arrival of those that wait. */
+  #arrivalMs: InstantMs = -Infinity;
   /** The latest instant of which something is processed. */
   #reachedMs: InstantMs;
   #shiftMs: number;
@@ -121,11 +115,10 @@ export class PaperDesk {
     const address = given?.toLowerCase();
     if (address === undefined) {
       this.#accounts.clear();
-      this.#markets.clear();
-      this.#due = new Agenda();
+      this.#markets = new DueMarkets();
     } else {
       const account = this.#accounts.get(address);
-      if (account !== undefined) for (const { traded } of this.#markets.values()) traded.paper.forget(account);
+      if (account !== undefined) for (const { paper } of this.#markets.all()) paper.forget(account);
       this.#accounts.delete(address);
     }
     for (const waiting of [...this.#waiting])
@@ -141,12 +134,12 @@ export class PaperDesk {
 
   /** A market that had orders since the last reset. */
   traded(key: number): TradedMarket | undefined {
-    return this.#markets.get(key)?.traded;
+    return this.#markets.get(key);
   }
 
   /** All of them. */
   markets(): readonly TradedMarket[] {
-    return [...this.#markets.values()].map(({ traded }) => traded);
+    return this.#markets.all();
   }
 
   /** Settles when all that is due at the clock's instant is processed. A jump meanwhile ends the wait. */
@@ -164,13 +157,13 @@ export class PaperDesk {
     return await this.#atClock(account, async (nowMs) => {
       if (account.orders.size >= ORDERS_MAX)
         throw new DomainError('conflict', `this account has sent ${ORDERS_MAX} orders: reset it to go on`);
-      const arrivalMs = this.#arrivalMs(nowMs);
-      const { rules, paper } = this.#traded(market.key, nowMs);
-      const order = paper.send(account, terms, nowMs);
-      this.#place(market.key);
+      const arrivalMs = this.#arrivalOf(nowMs);
+      const traded = this.#traded(market.key, nowMs);
+      const order = traded.paper.send(account, terms, nowMs);
+      this.#markets.update(traded);
       await this.#arrived(account, arrivalMs);
       // Its delay passes too, though nobody waits for it; a reset ends it.
-      const delayEndMs = Math.min(arrivalMs + rules.takerDelayMs, this.replay.clock.span.toMs);
+      const delayEndMs = Math.min(arrivalMs + traded.rules.takerDelayMs, this.replay.clock.span.toMs);
       if (order.state === 'delayed') this.#arrived(account, delayEndMs).catch(() => undefined);
       return order;
     });
@@ -184,10 +177,11 @@ export class PaperDesk {
       if (open.length === 0) return orders;
       const fresh = open.filter((order) => !this.#cancels.has(order));
       if (fresh.length > 0) {
-        const arrivalMs = this.#arrivalMs(nowMs);
+        const arrivalMs = this.#arrivalOf(nowMs);
         for (const { marketKey, terms } of fresh) {
-          this.#traded(marketKey, nowMs).paper.cancel(account, terms.id, nowMs);
-          this.#place(marketKey);
+          const traded = this.#traded(marketKey, nowMs);
+          traded.paper.cancel(account, terms.id, nowMs);
+          this.#markets.update(traded);
         }
         const arrived = this.#arrived(account, arrivalMs);
         for (const order of fresh) this.#cancels.set(order, arrived);
@@ -218,7 +212,7 @@ export class PaperDesk {
     }
   }
 
-  #arrivalMs(nowMs: InstantMs): InstantMs {
+  #arrivalOf(nowMs: InstantMs): InstantMs {
     const arrivalMs = nowMs + this.rules.latencyMs;
     if (arrivalMs <= this.replay.clock.span.toMs) return arrivalMs;
     throw new DomainError('conflict', 'the replay ends before this arrives: go back with a seek, or start another one');
@@ -229,6 +223,7 @@ export class PaperDesk {
     return new Promise((resolve, reject) => {
       const settle = (error?: Error) => (error === undefined ? resolve() : reject(error));
       this.#waiting.add({ account, arrivalMs, settle });
+      this.#arrivalMs = Math.max(this.#arrivalMs, arrivalMs);
       this.#follow();
       this.#schedule();
     });
@@ -239,11 +234,12 @@ export class PaperDesk {
     if (this.#waiting.size === 0) {
       this.#follower?.leave();
       this.#follower = undefined;
+      this.#arrivalMs = -Infinity;
       return;
     }
     const { clock } = this.replay;
     this.#follower ??= clock.follow(clock.nowMs);
-    this.#follower.reached(Math.max(...[...this.#waiting].map(({ arrivalMs }) => arrivalMs)));
+    this.#follower.reached(this.#arrivalMs);
   }
 
   /** The market with a key, which is read from `nowMs` on if it has had no order. */
@@ -255,23 +251,8 @@ export class PaperDesk {
       if (market === undefined) throw new DomainError('not-found', 'this market was deleted');
       return new TradedMarket(this.replay.archive, market, this.rules, nowMs);
     });
-    const due = { traded, atMs: Infinity, rank: this.#markets.size };
-    this.#markets.set(key, due);
-    this.#add(due);
+    this.#markets.add(traded);
     return traded;
-  }
-
-  /** Puts a market where its next instant is, after an order or a cancel was sent to it. */
-  #place(key: number): void {
-    const due = this.#markets.get(key)!;
-    if (due.atMs === due.traded.nextMs) return;
-    this.#due.remove((each) => each === due);
-    this.#add(due);
-  }
-
-  #add(due: DueMarket): void {
-    due.atMs = due.traded.nextMs;
-    if (due.atMs !== Infinity) this.#due.add(due);
   }
 
   #heard(event: AccountEvent, account: PaperAccount): void {
@@ -296,7 +277,7 @@ export class PaperDesk {
   }
 
   #schedule(): void {
-    if (this.#due.nextMs < Infinity) this.#task.run();
+    if (this.#markets.nextMs < Infinity) this.#task.run();
     else this.#task.cancel();
   }
 
@@ -306,36 +287,25 @@ export class PaperDesk {
       this.#task.run();
       return;
     }
-    const { nextMs } = this.#due;
+    const { nextMs } = this.#markets;
     const isMoved = clock.speed === 'max' && clock.state === 'running' && nextMs < Infinity;
     const waitMs = isMoved ? LOOK_MS : clock.realMsUntil(nextMs);
     if (waitMs !== undefined) this.#task.runIn(waitMs);
   }
 
-  /** Processes what is due at an instant, in order of time across markets, for at most TASK_MS; false if something is left. */
+  /** Processes what is due at an instant, for at most TASK_MS; false if something is left. */
   #advance(dueMs: InstantMs): boolean {
-    if (this.#due.nextMs <= dueMs) this.replay.archive.database.read(() => this.#stepUntil(dueMs));
-    const { nextMs } = this.#due;
-    const passedMs = Math.min(dueMs, nextMs - 1);
+    const markets = this.#markets;
+    if (markets.nextMs <= dueMs) {
+      const { monotonicMs } = this.#work;
+      const stopMs = monotonicMs() + TASK_MS;
+      const step = () => markets.step(dueMs, () => monotonicMs() >= stopMs);
+      this.#reachedMs = Math.max(this.#reachedMs, this.replay.archive.database.read(step));
+    }
+    const passedMs = Math.min(dueMs, markets.nextMs - 1);
     this.#reachedMs = Math.max(this.#reachedMs, passedMs);
     for (const waiting of [...this.#waiting]) if (waiting.arrivalMs <= passedMs) this.#settle(waiting);
-    return nextMs > dueMs;
-  }
-
-  #stepUntil(dueMs: InstantMs): void {
-    const { monotonicMs } = this.#work;
-    const stopMs = monotonicMs() + TASK_MS;
-    for (let steps = 1; this.#due.nextMs <= dueMs; steps += 1) {
-      const due = this.#due.take();
-      this.#reachedMs = due.atMs;
-      try {
-        due.traded.step();
-      } finally {
-        this.#add(due);
-      }
-      // Reading the time takes as long as a step without records.
-      if (steps % STEPS_UNTIMED === 0 && monotonicMs() >= stopMs) return;
-    }
+    return markets.nextMs > dueMs;
   }
 
   #settle(waiting: Waiting, error?: Error): void {
