@@ -297,17 +297,19 @@ export class BookReader {
   }
 }
 
-/** The current book of a reader, in exact decimals. */
-export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader): OrderBook {
+/** The current book of a reader, in exact decimals; at most the best `depth` levels of a side. */
+export function bookOf({ bids, asks, priceScale, sizeScale }: BookReader, depth = Infinity): OrderBook {
   return {
-    bidPrices: column(bids, 0, priceScale),
-    bidSizes: column(bids, 1, sizeScale),
-    askPrices: column(asks, 0, priceScale),
-    askSizes: column(asks, 1, sizeScale),
+    bidPrices: column(bids, 0, priceScale, depth),
+    bidSizes: column(bids, 1, sizeScale, depth),
+    askPrices: column(asks, 0, priceScale, depth),
+    askSizes: column(asks, 1, sizeScale, depth),
   };
 }
 
-function column({ values, length }: Ladder, offset: 0 | 1, scale: number): number[] {
+function column(side: Ladder, offset: 0 | 1, scale: number, depth: number): number[] {
+  const { values } = side;
+  const length = Math.min(side.length, depth);
   const divisor = divisorOf(scale);
   const out = new Array<number>(length);
   for (let i = 0; i < length; i += 1) out[i] = values[2 * i + offset]! / divisor;

@@ -9,7 +9,7 @@ import { damaged, VarintReader, VarintWriter } from './varint.ts';
 
 /**
  * A mirror: a shorter payload for a segment of one outcome's books that mirror the books of the other outcome. It is written only to files
- * that have both and are never changed. Readers get the payload that it was made from, byte by byte, see `expandMirror`.
+ * that have both and are never changed. Readers get the payload that it was made from, byte by byte: that of its `recordsOfMirror`.
  *
  *   version     unsigned, 4
  *   count       unsigned, 1 … SEGMENT_RECORDS_MAX
@@ -42,10 +42,10 @@ export function isMirror(payload: Uint8Array): boolean {
 }
 
 /**
- * Returns the payload that a mirror was made from. `mirroredAt` returns the `mirroredRecords` of the segment in a row. Throws DomainError
- * 'unavailable' for a damaged mirror; if it does not, the payload must still be compared with its digest.
+ * Returns the records of the segment that a mirror was made from. `mirroredAt` returns the `mirroredRecords` of the segment in a row. Throws
+ * DomainError 'unavailable' for a damaged mirror; if it does not, their payload must still be compared with its digest.
  */
-export function expandMirror(mirror: Uint8Array, mirroredAt: (row: number) => readonly BookRecord[]): Uint8Array {
+export function recordsOfMirror(mirror: Uint8Array, mirroredAt: (row: number) => readonly BookRecord[]): BookRecord[] {
   const reader = new VarintReader(mirror);
   if (reader.unsigned() !== VERSION) throw damaged();
   const count = reader.unsigned();
@@ -64,7 +64,7 @@ export function expandMirror(mirror: Uint8Array, mirroredAt: (row: number) => re
   if (own.length === 0) reader.mustBeAtEnd();
   if (mirrored.length + own.length !== count) throw damaged();
   let next = 0;
-  const records = Array.from(numbers, (number, i): BookRecord => {
+  return Array.from(numbers, (number, i): BookRecord => {
     if (number === 0) return own[i - next]!;
     const { timestampMs, id, receivedMs = timestampMs, book } = mirrored[next]!;
     const [time, idStep, arrival] = [times[next]!, ids[next]!, arrivals[next]!];
@@ -73,9 +73,6 @@ export function expandMirror(mirror: Uint8Array, mirroredAt: (row: number) => re
     const arrived = Number.isNaN(arrival) ? undefined : receivedMs + arrival;
     return { timestampMs: timestampMs + time, id: id + idStep, receivedMs: arrived, book };
   });
-  const segment = bookCodec.encode(records, 0, count);
-  if (segment.count !== count) throw damaged();
-  return segment.payload;
 }
 
 /**
@@ -123,8 +120,8 @@ export function mirrorOfSegment(payload: Uint8Array, others: readonly MirroredSe
   }
   if (writer.length > LENGTH_SHARE_MAX * payload.length) return undefined;
   const mirror = writer.view().slice();
-  const expanded = expandMirror(mirror, (at) => others[first + at - row]!.records);
-  return Buffer.from(expanded).equals(payload) ? mirror : undefined;
+  const found = recordsOfMirror(mirror, (at) => others[first + at - row]!.records);
+  return Buffer.from(bookCodec.encode(found, 0, found.length).payload).equals(payload) ? mirror : undefined;
 }
 
 /** The index in `books` of each record's book; undefined if none of those near its time is the same. */

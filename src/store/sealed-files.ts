@@ -6,9 +6,9 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { explained, isDamageError, MissingFile } from './database-errors.ts';
 import { sizeAndDigest } from './file-digest.ts';
-import { ExpandedMirrors, Mirrors } from './mirrors.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { SegmentQueries } from './segment-queries.ts';
+import { ShortPayloads, WholePayloads } from './short-payloads.ts';
 
 /** The folder of the sealed markets in a data directory. */
 export const BOOKS = 'books';
@@ -82,7 +82,7 @@ export class SealedFiles {
   /** By market, the last used one last. */
   readonly #open = new Map<number, OpenFile>();
   readonly #bySeries = new Map<number, OpenFile>();
-  readonly #expanded = new ExpandedMirrors();
+  readonly #wholes = new WholePayloads();
 
   /** `path`: that of bookreel.db. */
   constructor(database: Queries, path: string) {
@@ -218,8 +218,8 @@ export class SealedFiles {
     const place = this.placeOf(market);
     const sqlite = openSealed(place, market);
     const queries = queriesOf(sqlite);
-    const mirrors = new Mirrors(queries, this.#expanded);
-    return { ...market, place, sqlite, segments: new SegmentQueries(queries, (row) => mirrors.whole(row)) };
+    const payloads = new ShortPayloads(queries, this.#wholes);
+    return { ...market, place, sqlite, segments: new SegmentQueries(queries, (row) => payloads.whole(row)) };
   }
 }
 

@@ -6,8 +6,8 @@ CREATE TABLE sealed (
   seal TEXT NOT NULL
 ) STRICT;
 
--- As in bookreel.db, with the same series. The payloads of books that mirror those of the other outcome are written shorter
--- (segment/mirror-segment.ts); the digest is that of the payload in bookreel.db.
+-- As in bookreel.db, with the same series. Payloads that can be made from others in this file are written shorter
+-- (store/short-payloads.ts); the digest is that of the payload in bookreel.db.
 CREATE TABLE segments (
   segment_id INTEGER PRIMARY KEY,
   series_id INTEGER NOT NULL,

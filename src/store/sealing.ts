@@ -11,13 +11,13 @@ import { explained, isDamageError } from './database-errors.ts';
 import { DELETE_MARKET_SEGMENTS } from './deletion.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import type { StoredMarket } from './markets.ts';
-import { Mirrors } from './mirrors.ts';
 import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
 import sealedSchema from './sealed.sql' with { type: 'text' };
 import { BOOKS } from './sealed-files.ts';
 import { SegmentQueries, type SegmentRow } from './segment-queries.ts';
 import type { MarketSeries } from './series.ts';
+import { ShortPayloads } from './short-payloads.ts';
 
 /** A market that ended this long ago is sealed even if no recording states its winner. */
 const UNSETTLED_MS = 7 * 86_400_000;
@@ -208,14 +208,12 @@ export class Sealing {
           .query<never, [string, string]>('INSERT INTO sealed (condition_id, seal) VALUES (?, ?)')
           .run(conditionId, seal);
         const [from, to] = [new SegmentQueries(database), new SegmentQueries(queriesOf(file))];
-        const mirrors = new Mirrors(queriesOf(file));
+        const payloads = new ShortPayloads(queriesOf(file));
         const series = this.#sql.series.all(key);
-        const [up, down] = OUTCOMES.map((of) => series.find(({ outcome, kind }) => outcome === of && kind === 'book'));
-        const stored = (row: SegmentRow) =>
-          up !== undefined && row.seriesId === down?.seriesId ? mirrors.shortest(row, up.seriesId) : row.payload;
-        // What books of down may mirror comes first.
-        const ordered = up === undefined ? series : [up, ...series.filter((one) => one !== up)];
-        return ordered.flatMap(({ seriesId }) => copySeries(seriesId, from, to, stored));
+        const books = OUTCOMES.flatMap((of) => series.filter(({ outcome, kind }) => outcome === of && kind === 'book'));
+        return [...books, ...series.filter(({ kind }) => kind !== 'book')].flatMap((one) =>
+          copySeries(one.seriesId, from, to, (row) => payloads.shortest(row, one, books)),
+        );
       });
       return copy();
     });

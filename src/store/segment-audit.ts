@@ -5,12 +5,12 @@ import { comparePositions, type Position } from '../domain/page.ts';
 import { arrivalsIn, type OpenSegment, readSegmentHeader, type SegmentHeader } from '../segment/segment-header.ts';
 import type { Database } from './database.ts';
 import { type IdRange, RANGE_AT_OR_BEFORE } from './ids.ts';
-import { Mirrors } from './mirrors.ts';
 import type { Queries } from './queries.ts';
 import type { SealedFiles } from './sealed-files.ts';
 import { isIntact, type StoredPayload } from './segment-queries.ts';
 import type { MarketSeriesKind } from './series.ts';
 import { positionAt } from './series-walk.ts';
+import { ShortPayloads } from './short-payloads.ts';
 
 export interface AuditedSeries {
   readonly seriesId: number;
@@ -119,7 +119,7 @@ export class SegmentAudit {
     let indexed: Position = { timestampMs: -1, id: -1 };
     let before: Position | undefined;
     const sealed = this.#sealed?.queriesOf(seriesId);
-    const mirrors = sealed === undefined ? undefined : new Mirrors(sealed);
+    const payloads = sealed === undefined ? undefined : new ShortPayloads(sealed);
     const statements = segmentStatements(sealed ?? this.#database);
     for (;;) {
       const rows = statements.positions.all(seriesId, indexed.timestampMs, indexed.id);
@@ -129,7 +129,7 @@ export class SegmentAudit {
         if (comparePositions({ timestampMs, id }, indexed) <= 0) return;
         indexed = { timestampMs, id };
         const row = statements.segment.get(segmentId);
-        const segment = audited(row, seriesId, segmentId, indexed, before, mirrors);
+        const segment = audited(row, seriesId, segmentId, indexed, before, payloads);
         if (segment.fault === undefined) before = positionAt(segment, segment.head.count - 1);
         yield segment;
       }
@@ -187,7 +187,7 @@ function audited(
   segmentId: number,
   indexed: Position,
   before: Position | undefined,
-  mirrors: Mirrors | undefined,
+  payloads: ShortPayloads | undefined,
 ): AuditedSegment {
   const firstMs = instantOr(row?.first_ms);
   const lastMs = instantOr(row?.last_ms);
@@ -197,8 +197,8 @@ function audited(
   if (!(stored instanceof Uint8Array)) return faulty('has no payload');
   const otherDigest = 'does not match its digest: its payload or its digest was changed after it was written';
   if (!(digest instanceof Uint8Array)) return faulty(otherDigest);
-  const payload = wholePayload({ digest, payload: stored }, mirrors);
-  if (payload === undefined) return faulty('mirrors other books, and it or they are damaged or missing');
+  const payload = wholePayload({ digest, payload: stored }, payloads);
+  if (payload === undefined) return faulty('is made from other segments, and it or one of them is damaged or missing');
   if (!isIntact({ payload, digest })) return faulty(otherDigest);
   const head = headOf(payload);
   if (head === undefined) return faulty('cannot be decoded, though its payload matches its digest');
@@ -233,9 +233,9 @@ function toSeries(row: DoubtfulRow<string>): AuditedSeries {
   };
 }
 
-function wholePayload(stored: StoredPayload, mirrors: Mirrors | undefined): Uint8Array | undefined {
+function wholePayload(stored: StoredPayload, payloads: ShortPayloads | undefined): Uint8Array | undefined {
   try {
-    return mirrors === undefined ? stored.payload : mirrors.whole(stored).payload;
+    return payloads === undefined ? stored.payload : payloads.whole(stored).payload;
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     return undefined;

@@ -47,7 +47,7 @@ export class SegmentQueries {
   /** Prepared at their first use: most files are only read. */
   #insert: ReturnType<typeof insertInto> | undefined;
 
-  /** `whole`: for a file that may have mirrors, see Mirrors. */
+  /** `whole`: for the file of a sealed market, see ShortPayloads. */
   constructor(database: Queries, whole = <Row extends StoredPayload>(row: Row): Row => row) {
     this.#whole = whole;
     this.#next = database.query<StoredPayload, [number, number, number]>(NEXT_SEGMENT);

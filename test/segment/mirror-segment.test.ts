@@ -5,11 +5,11 @@ import { mirrorOf } from '../../src/domain/mirrored-book.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
 import type { BookRecord } from '../../src/segment/book-format.ts';
 import {
-  expandMirror,
   isMirror,
   MIRRORED_SEGMENTS_MAX,
   mirroredRecords,
   mirrorOfSegment,
+  recordsOfMirror,
 } from '../../src/segment/mirror-segment.ts';
 import { readSegmentHeader, SEGMENT_RECORDS_MAX } from '../../src/segment/segment-header.ts';
 import { type BookStyle, randomBooks, randomsOf } from '../support/random-books.ts';
@@ -17,6 +17,12 @@ import { encodeAll } from './round-trip.ts';
 
 const RUNS = { seed: 20260416, numRuns: 60 };
 const FIRST_ROW = 7;
+
+/** The payload that a mirror was made from. */
+function expandMirror(mirror: Uint8Array, mirroredAt: (row: number) => readonly BookRecord[]): Uint8Array {
+  const records = recordsOfMirror(mirror, mirroredAt);
+  return bookCodec.encode(records, 0, records.length).payload;
+}
 
 const style: fc.Arbitrary<BookStyle> = fc.record({
   priceScale: fc.constantFrom(0, 1, 2, 3, 4, 12),

@@ -9,7 +9,6 @@ import { LIST_IDENTITIES } from '../../src/store/identities.ts';
 import { RANGE_AFTER, RANGE_AT_OR_BEFORE } from '../../src/store/ids.ts';
 import { FIND_INVOICE, NAME_BUYER } from '../../src/store/invoices.ts';
 import * as markets from '../../src/store/markets.ts';
-import { ROWS_TOUCHING, SEGMENT_IN_ROW } from '../../src/store/mirrors.ts';
 import { FIND_PASSKEY, LIST_PASSKEYS } from '../../src/store/passkeys.ts';
 import { LIST_DUE_ENDS, LIST_DUE_RECEIPTS } from '../../src/store/payment-mails.ts';
 import { LIST_OWN_TRANSACTIONS, LIST_TRANSACTIONS_OF_PAYMENT } from '../../src/store/payment-sends.ts';
@@ -30,6 +29,7 @@ import {
 import { DELETE_SEGMENT } from '../../src/store/segments.ts';
 import { FIND_COIN_SERIES, FIND_SERIES } from '../../src/store/series.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import { ROWS_TOUCHING, SEGMENT_IN_ROW } from '../../src/store/short-payloads.ts';
 import * as attempts from '../../src/store/sign-in-attempts.ts';
 import {
   COIN_TOTAL,

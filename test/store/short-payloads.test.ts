@@ -7,11 +7,12 @@ import { OUTCOMES } from '../../src/domain/outcome.ts';
 import type { NearestMode } from '../../src/domain/page.ts';
 import { EXPORT_FORMATS } from '../../src/export/format.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
+import { isDerived } from '../../src/segment/derived-segment.ts';
 import { isMirror } from '../../src/segment/mirror-segment.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { sizeAndDigest } from '../../src/store/file-digest.ts';
-import { ExpandedMirrors } from '../../src/store/mirrors.ts';
 import { BOOKS } from '../../src/store/sealed-files.ts';
+import { WholePayloads } from '../../src/store/short-payloads.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { exported } from '../export/exported.ts';
 import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
@@ -21,7 +22,9 @@ import { sealAll, sealedMarkets } from '../support/sealed.ts';
 
 const STYLE = { priceScale: 2, sizes: 'cents', levelsMax: 30, changesMax: 3 } as const;
 const MODES: readonly NearestMode[] = ['nearest', 'before', 'after'];
-const NAMED = 'mirrors other books, and it or they are damaged or missing';
+const NAMED = 'is made from other segments, and it or one of them is damaged or missing';
+/** The version of payloads of derived quotes. */
+const QUOTES = 5;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** Books of a market at irregular times: those of down mirror those of up, or are left out (with `outcomes` 1), or a few are others. */
@@ -62,8 +65,8 @@ function placeOf({ archive, path }: TemporaryArchive): string {
   return join(path, BOOKS, sealedMarkets(archive)[0]!.path);
 }
 
-/** The payloads of all books, as they are stored in `sqlite`. */
-function storedBooks(sqlite: Sqlite, seriesIds: readonly number[]): Uint8Array[] {
+/** The payloads of series, as they are stored in `sqlite`. */
+function storedPayloads(sqlite: Sqlite, seriesIds: readonly number[]): Uint8Array[] {
   const sql = 'SELECT payload FROM segments WHERE series_id = ? ORDER BY last_ms, last_id';
   return seriesIds.flatMap((id) =>
     sqlite
@@ -73,8 +76,8 @@ function storedBooks(sqlite: Sqlite, seriesIds: readonly number[]): Uint8Array[]
   );
 }
 
-function bookSeries({ database }: Archive): number[] {
-  const sql = "SELECT series_id AS id FROM series WHERE kind = 'book' ORDER BY outcome DESC";
+function allSeries({ database }: Archive): number[] {
+  const sql = 'SELECT series_id AS id FROM series WHERE market_key IS NOT NULL ORDER BY kind, outcome DESC';
   return database.read(() =>
     database
       .query<{ id: number }, []>(sql)
@@ -93,15 +96,16 @@ describe.each(RECORDINGS)('A market with %s', (_, recording) => {
       );
     const stored = () => {
       using main = new Sqlite(archive.database.path, { readonly: true });
-      return storedBooks(main, bookSeries(archive));
+      return storedPayloads(main, allSeries(archive));
     };
     const [before, payloads] = [await bytesOf(), stored()];
     sealAll(archive);
     using file = new Sqlite(placeOf(place), { readonly: true });
-    const sealed = storedBooks(file, bookSeries(archive));
-    expect(sealed.filter(isMirror).length).toBeGreaterThan(payloads.length * 0.4);
-    // An independent oracle: a payload that is no mirror is the one of before.
-    for (const [i, payload] of sealed.entries()) if (!isMirror(payload)) expect(payload).toEqual(payloads[i]!);
+    const sealed = storedPayloads(file, allSeries(archive));
+    expect(sealed.filter(isMirror).length).toBeGreaterThan(4);
+    expect(sealed.filter(isDerived).length).toBeGreaterThan(4);
+    const isShort = (payload: Uint8Array) => isMirror(payload) || isDerived(payload);
+    for (const [i, payload] of sealed.entries()) if (!isShort(payload)) expect(payload).toEqual(payloads[i]!);
     for (const [i, [format, bytes]] of (await bytesOf()).entries()) {
       // A database has the time at which it was made.
       if (format !== 'sqlite') expect(bytes.equals(before[i]![1])).toBe(true);
@@ -110,8 +114,8 @@ describe.each(RECORDINGS)('A market with %s', (_, recording) => {
     await importRecords(archive, [sampleSnapshot({ timestamp: iso(START_MS - 60_000) })]);
     expect(sealedMarkets(archive)).toEqual([]);
     const again = stored();
-    expect(again.some(isMirror)).toBe(false);
-    // The late book changed up's first segment, and down's if its books are made of up's.
+    expect(again.some(isShort)).toBe(false);
+    // The late book changed the first segment of some series.
     const unchanged = again.filter((payload) => payloads.some((one) => Buffer.from(one).equals(payload)));
     expect(unchanged.length).toBeGreaterThan(payloads.length * 0.7);
     sealAll(archive);
@@ -144,6 +148,7 @@ describe.each(RECORDINGS)('A market with %s', (_, recording) => {
         ...(receivedByMs === undefined ? {} : { receivedByMs }),
       };
       same(({ markets, snapshots }) => snapshots.page(markets.afterKey(-1)!, ['up', 'down'], query));
+      same(({ markets, quotes }) => quotes.page(quotes.sources(markets.afterKey(-1)!, ['down', 'up']), query));
     }
   });
 });
@@ -195,6 +200,18 @@ describe('A sealed market with mirrors', () => {
       'does not match its digest',
     ],
     [
+      'derived quotes that begin with another book',
+      (sqlite) => {
+        const rows = sqlite.query<{ id: number; payload: Uint8Array }, []>(
+          'SELECT segment_id AS id, payload FROM segments',
+        );
+        const { id, payload } = rows.all().find(({ payload: [version] }) => version === QUOTES)!;
+        const other = payload.with(payload.length - 1, payload.at(-1)! + 1);
+        sqlite.run('UPDATE segments SET payload = ? WHERE segment_id = ?', [other, id]);
+      },
+      'does not match its digest',
+    ],
+    [
       'a mirror of a mirror',
       (sqlite) => {
         const [, second] = mirrored(sqlite);
@@ -224,7 +241,12 @@ describe('A sealed market with mirrors', () => {
     const again = openArchive(path, NOW_MS, { create: false });
     const read = () =>
       again.database.read(() =>
-        OUTCOMES.flatMap((outcome) => [...again.snapshots.slices(again.markets.afterKey(-1)!, outcome, 0, Infinity)]),
+        OUTCOMES.map((outcome) => {
+          const market = again.markets.afterKey(-1)!;
+          const query = { fromMs: 0, toMs: Infinity, order: 'asc', after: undefined, limit: 1000 } as const;
+          again.quotes.page(again.quotes.sources(market, [outcome]), query);
+          return [...again.snapshots.slices(market, outcome, 0, Infinity)].length;
+        }),
       );
     expect(read).toThrow('restore the data directory from a backup');
     again.database.close();
@@ -244,8 +266,8 @@ describe('A sealed market with mirrors', () => {
   });
 });
 
-test('The payloads of mirrors are kept up to a number of bytes, those with another digest not at all.', () => {
-  const kept = new ExpandedMirrors();
+test('Whole payloads are kept up to a number of bytes, those with another digest not at all.', () => {
+  const kept = new WholePayloads();
   const payloads = Array.from({ length: 40 }, (_, i) => new Uint8Array(500_000).fill(i));
   const digests = payloads.map((payload) => new Uint8Array(Bun.SHA256.hash(payload).buffer));
   let made = 0;
