@@ -112,13 +112,8 @@ function spawned(words: readonly string[], env: NodeJS.ProcessEnv) {
     // In a process group of its own: a shell does not pass signals on.
     return Bun.spawn([...words], { env, stdio: ['ignore', 2, 2], detached: true });
   } catch (error) {
-    throw new DomainError(
-      'invalid-parameter',
-      `'${words[0]}' cannot be run: name a program, or a strategy's file .ts`,
-      {
-        cause: error,
-      },
-    );
+    const sentence = `'${words[0]}' cannot be run: name a program, or a strategy's file .ts`;
+    throw new DomainError('invalid-parameter', sentence, { cause: error });
   }
 }
 
@@ -150,14 +145,8 @@ function reportFor(desk: PaperDesk, words: readonly string[], toMs: number): Rep
   const accounts = desk.accounts();
   const results = accountResults(desk, toMs);
   const { fromMs } = desk.replay.clock.span;
-  const reported = {
-    name: words.join(' '),
-    rules: desk.rules,
-    queues: [desk.rules.queue],
-    isOneAccount: true,
-    fromMs,
-    toMs,
-  };
+  const { rules } = desk;
+  const reported = { name: words.join(' '), rules, queues: [rules.queue], isOneAccount: true, fromMs, toMs };
   const unknown = { conditionId: '', slug: '' };
   const namesOf = (key: number) => desk.replay.marketByKey(key) ?? unknown;
   const histories = desk.replay.archive.database.read(() => accounts.map((account) => filledHistory(account, namesOf)));

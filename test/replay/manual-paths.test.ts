@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { siteController } from '../../src/http/replay/site.ts';
-import { VenueDesks } from '../../src/http/replay/venue-desks.ts';
 import { venueOrdersController } from '../../src/http/replay/venue-orders.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import { manualPages } from '../../src/manual/manual.ts';
@@ -17,8 +16,7 @@ const PREFIX = /^\/(?:clob|gamma|data-api)(?=\/|$)/;
 test('The manual lists every path of the venue that a replay answers, by its host, and no other.', () => {
   using held = temporaryArchive();
   const replays = new Replays(held.archive, { monotonicMs: () => 0, wallMs: () => 0 });
-  const desks = new VenueDesks({ of: () => undefined }, () => {});
-  const deps = { replays, catalog: new GammaCatalog(), queueOf: () => replays.queue, desks };
+  const deps = { replays, catalog: new GammaCatalog(), queueOf: () => replays.queue, deskOf: () => undefined };
   for (const [host, { routes }, others] of [
     ['clob', venueRestController(deps), ['/markets', '/markets/{}']],
     ['gamma-api', gammaController(deps), []],
@@ -37,12 +35,11 @@ test('The manual lists every path of the venue that a replay answers, by its hos
 test('The manual lists every path of the order side, and no other.', () => {
   using held = temporaryArchive();
   const replays = new Replays(held.archive, { monotonicMs: () => 0, wallMs: () => 0 });
-  const desks = new VenueDesks({ of: () => undefined }, () => {});
   const { routes } = venueOrdersController({
     replays,
     catalog: new GammaCatalog(),
     queueOf: () => replays.queue,
-    desks,
+    deskOf: () => undefined,
   });
   const page = manualPages({ formats: '', mappings: '', shipped: '' }).find(({ name }) => name === 'paper')!;
   const section = page.text.split("## The venue's paths")[1]!.split('\n## ')[0]!;

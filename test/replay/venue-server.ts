@@ -2,7 +2,6 @@ import { Elysia } from 'elysia';
 import { dataApiController } from '../../src/http/replay/data-api.ts';
 import { gammaController } from '../../src/http/replay/gamma.ts';
 import { siteController } from '../../src/http/replay/site.ts';
-import { VenueDesks } from '../../src/http/replay/venue-desks.ts';
 import { venueRestController } from '../../src/http/replay/venue-rest.ts';
 import type { WorkQueue } from '../../src/replay/fair-queue.ts';
 import { GammaCatalog } from '../../src/replay/gamma/catalog.ts';
@@ -26,8 +25,7 @@ export function venueServer(
 ) {
   const replays = new Replays(archive, { monotonicMs: () => 0, wallMs });
   const replay = replays.create({ ...OPTIONS, ...options });
-  const desks = new VenueDesks({ of: () => undefined }, () => {});
-  const deps = { replays, catalog: new GammaCatalog(), queueOf: () => queue ?? replays.queue, desks };
+  const deps = { replays, catalog: new GammaCatalog(), queueOf: () => queue ?? replays.queue, deskOf: () => undefined };
   const venue = () =>
     new Elysia()
       .use(venueRestController(deps))

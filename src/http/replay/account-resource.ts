@@ -5,7 +5,6 @@ import type { Holding, PaperAccount } from '../../paper/paper-account.ts';
 import type { PaperOrder } from '../../paper/paper-order.ts';
 import { Amount, OrderResource, orderResource } from '../../trading/event-resource.ts';
 import type { PaperDesk } from '../../trading/paper-desk.ts';
-import type { TradedMarket } from '../../trading/traded-market.ts';
 import { orNull } from '../openapi/described.ts';
 
 const OPEN_MAX = 100_000;
@@ -82,18 +81,22 @@ export function accountSummary(account: PaperAccount): AccountSummary {
 }
 
 export function accountResource(desk: PaperDesk, account: PaperAccount): AccountResource {
+  const namesOf = (key: number) => {
+    const { conditionId, slug } = desk.traded(key)!.market;
+    return { conditionId, slug };
+  };
   const keys = new Set([...account.orders.values()].map(({ marketKey }) => marketKey));
   const markets = [...keys].map((key) => {
-    const traded = desk.traded(key)!;
-    const { fees, feesSource, takerDelayMs, takerDelaySource } = traded.rules;
+    const { fees, feesSource, takerDelayMs, takerDelaySource } = desk.traded(key)!.rules;
+    const [up, down] = [holdingResource(account.holding(key, 'up')), holdingResource(account.holding(key, 'down'))];
     const fee = { feeRate: fees.rate, feeExponent: fees.exponent, feeSource: feesSource };
-    const shares = {
-      up: holdingResource(account.holding(key, 'up')),
-      down: holdingResource(account.holding(key, 'down')),
-    };
-    return { ...namesOf(traded), ...shares, ...fee, takerDelay: takerDelayMs, takerDelaySource };
+    return { ...namesOf(key), up, down, ...fee, takerDelay: takerDelayMs, takerDelaySource };
   });
-  const open = openOrders(account).map((order) => openOrder(order, desk.traded(order.marketKey)!));
+  const open = openOrders(account).map(({ terms, marketKey, state, left, filled, cost, fee, sentMs, arrivedMs }) => ({
+    ...{ ...orderResource(terms), ...namesOf(marketKey), state },
+    ...{ left: microsText(left), filled: microsText(filled), cost: microsText(cost), fee: microsText(fee) },
+    ...{ sentAt: formatInstant(sentMs), arrivedAt: arrivedMs === undefined ? null : formatInstant(arrivedMs) },
+  }));
   return { ...accountSummary(account), markets, open };
 }
 
@@ -101,19 +104,6 @@ function openOrders({ orders }: PaperAccount): PaperOrder[] {
   return [...orders.values()].filter(({ endedMs }) => endedMs === undefined);
 }
 
-function openOrder(order: PaperOrder, traded: TradedMarket): Static<typeof OpenOrder> {
-  const { terms, state, left, filled, cost, fee, sentMs, arrivedMs } = order;
-  return {
-    ...{ ...orderResource(terms), ...namesOf(traded), state },
-    ...{ left: microsText(left), filled: microsText(filled), cost: microsText(cost), fee: microsText(fee) },
-    ...{ sentAt: formatInstant(sentMs), arrivedAt: arrivedMs === undefined ? null : formatInstant(arrivedMs) },
-  };
-}
-
 function holdingResource({ shares, reserved, cost }: Holding): Static<ReturnType<typeof HoldingResource>> {
   return { shares: microsText(shares), reserved: microsText(reserved), cost: microsText(cost) };
-}
-
-function namesOf({ market: { conditionId, slug } }: TradedMarket) {
-  return { conditionId, slug };
 }

@@ -49,7 +49,7 @@ const POSITION_MIN = 1;
 export function dataApiController(deps: VenueDeps) {
   const app = new Elysia({ name: 'data-api' });
   const { now, inTurns } = venueAnswers(deps);
-  const accountOf: AccountOf = ({ replay }, user) => deps.desks.of(replay)?.find(user);
+  const accountOf: AccountOf = ({ replay }, user) => deps.deskOf(replay)?.find(user);
   for (const prefix of PREFIXES) {
     app.get(
       `${prefix}/trades`,

@@ -1,9 +1,12 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { ClockReading } from '../../domain/rate-window.ts';
 import { GammaCatalog } from '../../replay/gamma/catalog.ts';
+import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
 import type { Archive } from '../../store/archive.ts';
+import type { PaperDesk } from '../../trading/paper-desk.ts';
 import type { PaperDesks } from '../../trading/paper-desks.ts';
+import { VenueDesk } from '../../trading/venue-desk.ts';
 import { type AccessDeps, replayIn } from '../plugins/access.ts';
 import { binanceController } from './binance.ts';
 import { dataApiController } from './data-api.ts';
@@ -15,7 +18,6 @@ import { siteController } from './site.ts';
 import { lowerUpgrade, type SocketContext, type Sockets } from './socket.ts';
 import { tardisController } from './tardis.ts';
 import type { VenueDeps } from './venue-answer.ts';
-import { VenueDesks } from './venue-desks.ts';
 import { venueOrdersController } from './venue-orders.ts';
 import { venueRestController } from './venue-rest.ts';
 import { venueSocketController } from './venue-socket.ts';
@@ -62,14 +64,18 @@ export function replayPaths(deps: ReplayPathsDeps) {
     ...{ replays, sockets, monotonicMs, queueOf, keyIdOf },
     mayListen: (request, replay) => mayListen(request, scopeOf(replay)),
   };
-  const venueDesks = new VenueDesks(desks, sockets.failed);
-  const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf, desks: venueDesks };
+  const orderSides = new WeakMap<PaperDesk, VenueDesk>();
+  const deskOf = (replay: Replay) => {
+    const desk = desks.of(replay);
+    return desk && orderSides.getOrInsertComputed(desk, () => new VenueDesk(desk, sockets.failed));
+  };
+  const venueDeps: VenueDeps = { replays, catalog: new GammaCatalog(), queueOf, deskOf };
   const ofReplay = new Elysia({ name: 'of-replay', detail: { hide: true } })
     .use(plugin)
     .onBeforeHandle(({ caller, params, request }) =>
       refuseWithoutAccess(caller, scopeOf(replays.findFor(replayIn(params), keyIdOf(request)))),
     )
-    .use(venueSocketController(socketDeps, venueDesks))
+    .use(venueSocketController(socketDeps, deskOf))
     .use(binanceController({ ...socketDeps, ...venueDeps }, archive))
     .use(venueRestController(venueDeps))
     .use(venueOrdersController(venueDeps))

@@ -3,11 +3,11 @@ import { TASK_MS, type WorkQueue } from '../../replay/fair-queue.ts';
 import type { GammaCatalog } from '../../replay/gamma/catalog.ts';
 import type { Replay } from '../../replay/replay.ts';
 import type { Replays } from '../../replay/replays.ts';
+import type { VenueDesk } from '../../trading/venue-desk.ts';
 import { replayIn } from '../plugins/access.ts';
 import { hostNameOf } from '../plugins/request-checks.ts';
 import { searchOf } from '../request-target.ts';
 import { NO_STORE, type ResponseSettings, respond } from '../response/response.ts';
-import type { VenueDesks } from './venue-desks.ts';
 
 /** The dependencies of every answer in the venue's format. */
 export interface VenueDeps {
@@ -16,7 +16,8 @@ export interface VenueDeps {
   readonly catalog: GammaCatalog;
   /** The queue in which the work of a request waits for its turn. */
   readonly queueOf: (request: Request) => WorkQueue;
-  readonly desks: VenueDesks;
+  /** The order side of a replay; undefined if it takes no orders. */
+  readonly deskOf: (replay: Replay) => VenueDesk | undefined;
 }
 
 export interface VenueContext {

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { DomainError } from '../../domain/errors.ts';
 import { isFields, parsedJson } from '../../record/fields.ts';
 import type { Sender } from '../../trading/api-keys.ts';
 import { amountsOf, type VenueAccount } from '../../trading/venue-account.ts';
@@ -59,7 +60,14 @@ const OK = JSON.stringify('OK');
 export function venueOrdersController(deps: VenueDeps) {
   const app = new Elysia({ name: 'venue-orders' });
   const { later } = venueAnswers(deps);
-  const deskOf = ({ replay }: VenueQuestion) => deps.desks.existing(replay);
+  const deskOf = ({ replay }: VenueQuestion) => {
+    const desk = deps.deskOf(replay);
+    if (desk !== undefined) return desk;
+    throw new DomainError(
+      'not-found',
+      'this replay takes no orders: start it with --paper, or create one with paper true',
+    );
+  };
   const withKey = (name: string, answer: Answer) =>
     later(async (question, request) => {
       const desk = deskOf(question);

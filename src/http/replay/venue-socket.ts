@@ -5,7 +5,7 @@ import { RtdsSession } from '../../replay/rtds/rtds-session.ts';
 import { UserSession } from '../../trading/user-session.ts';
 import { type ReplaySocketDeps, replaySocketHooks } from './replay-socket.ts';
 import { refusePlainGet, type SocketSession } from './socket.ts';
-import type { VenueDesks } from './venue-desks.ts';
+import type { VenueDeps } from './venue-answer.ts';
 
 const MARKET_PATH = '/ws/market';
 const USER_PATH = '/ws/user';
@@ -17,10 +17,10 @@ const ROOT = '/';
  * The venue's market channel, its user channel and RTDS: each socket is a session of the replay that its path names. On a replay that takes
  * no orders the user channel has no messages; it answers a PING.
  */
-export function venueSocketController(deps: ReplaySocketDeps, desks: VenueDesks) {
+export function venueSocketController(deps: ReplaySocketDeps, deskOf: VenueDeps['deskOf']) {
   const market = replaySocketHooks(deps, (session) => new VenueSession(session));
   const user = replaySocketHooks(deps, (session) => {
-    const desk = desks.of(session.replay);
+    const desk = deskOf(session.replay);
     return desk === undefined ? silent(session) : new UserSession(session, desk);
   });
   const rtds = replaySocketHooks(deps, (session) => new RtdsSession(session));
