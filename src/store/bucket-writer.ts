@@ -13,7 +13,7 @@ const LEASE_MS = 120_000;
 export class BucketWriter implements AsyncDisposable {
   readonly #bucket: Bucket;
   readonly #timer: NodeJS.Timeout;
-  #text: Uint8Array;
+  readonly #text: Uint8Array;
   #writing: Promise<boolean> = Promise.resolve(true);
 
   private constructor(bucket: Bucket, text: Uint8Array, leaseMs: number) {
@@ -51,18 +51,14 @@ export class BucketWriter implements AsyncDisposable {
   }
 
   /** One at a time. False: the object is another one's. */
-  #renew(text: Uint8Array = claim()): Promise<boolean> {
-    const renewed = this.#writing
+  #renew(text = this.#text): Promise<boolean> {
+    this.#writing = this.#writing
       .catch(() => true)
       .then(async () => {
         const found = await this.#bucket.get(LOCK);
-        if (found?.bytes.equals(this.#text) !== true) return false;
-        if (!(await this.#bucket.replace(LOCK, text, found.tag))) return false;
-        this.#text = text;
-        return true;
+        return found?.bytes.equals(this.#text) === true && (await this.#bucket.replace(LOCK, text, found.tag));
       });
-    this.#writing = renewed;
-    return renewed;
+    return this.#writing;
   }
 }
 

@@ -80,8 +80,8 @@ export function bucketAccess(address: string, environment: Readonly<Record<strin
     throw new DomainError('invalid-parameter', `'${address}' is no bucket: write it like s3://bucket/folder`);
   }
   const path = environment.AWS_SHARED_CREDENTIALS_FILE ?? join(environment.HOME ?? '', '.aws/credentials');
-  const isNamed = environment.AWS_SHARED_CREDENTIALS_FILE !== undefined;
-  const profile = isNamed || existsSync(path) ? profileIn(path, environment.AWS_PROFILE ?? 'default') : {};
+  const mustExist = environment.AWS_SHARED_CREDENTIALS_FILE !== undefined && !environment.AWS_ACCESS_KEY_ID;
+  const profile = mustExist || existsSync(path) ? profileIn(path, environment.AWS_PROFILE ?? 'default') : {};
   const [keyId, secret, token] = (['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'] as const).map(
     // A key of the variables never goes with a secret of the file.
     (name) => (environment.AWS_ACCESS_KEY_ID ? environment[`AWS_${name}`] : profile[`aws_${name.toLowerCase()}`]),

@@ -127,12 +127,14 @@ describe('backups in a bucket', () => {
     const uploads: number[] = [];
     for (let day = 0; day < 4; day += 1) {
       if (day > 0) await place.grow(100 * day, 1);
+      // Late records: the file that the backup before names is another one.
+      if (day === 3) await place.grow(1, 1, 90);
       place.server.takeUploaded();
       const backup = await place.back({ keep: 2 });
       uploads.push(place.server.takeUploaded());
       const name = backup.directory.replace('s3://books/a/b/', '');
       contents.set(name, contentDigest(place.data));
-      expect(backup.sealed).toMatchObject({ files: [10, 12, 13, 14][day], newFiles: [10, 2, 1, 1][day] });
+      expect(backup.sealed).toMatchObject({ files: [10, 12, 13, 14][day], newFiles: [10, 2, 1, 2][day] });
       expect(backup.deleted).toEqual([...contents.keys()].slice(Math.max(0, day - 2), Math.max(0, day - 1)));
       expect(await place.strays()).toEqual(NOTHING);
     }
@@ -367,6 +369,9 @@ describe('a bucket', () => {
       'https://s3.eu-west-3.amazonaws.com/my.books/',
     );
     expect(() => bucketAccess('s3://books', { ...named, AWS_ACCESS_KEY_ID: 'x' })).toThrow('there are no credentials');
+    const missing = { AWS_SHARED_CREDENTIALS_FILE: join(directory.path, 'none') };
+    expect(() => bucketAccess('s3://books', missing)).toThrow("none' cannot be read: check its path and permissions");
+    expect(bucketAccess('s3://books', { ...missing, ...server.environment }).bucket).toBe('books');
     expect(() => bucketAccess('s3://books', { HOME: directory.path })).toThrow(
       /^there are no credentials for 's3:\/\/books': set AWS_/,
     );

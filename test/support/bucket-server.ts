@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that the server may answer wrongly; `name` is empty for a list. */
@@ -21,13 +21,13 @@ export type BucketFault =
   | 'flip'
   | { status: number; code: string; headers?: Record<string, string> };
 
-const BUCKET_KEYS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG' };
+export const BUCKET_KEYS = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG' };
 /** Pages of lists are short, so that there are several. */
 const LIST_MAX = 7;
 
 /**
  * A storage in memory with the bucket `books`, which judges signatures (after AWS's description of Signature Version 4), digests and conditions;
- * test/store/bucket-backups.campaign.test.ts compares it with Ceph's.
+ * test/store/bucket-ceph.campaign.test.ts compares it with Ceph's.
  */
 export class BucketServer implements AsyncDisposable {
   readonly objects = new Map<string, { bytes: Buffer; modifiedMs: number }>();
@@ -35,6 +35,8 @@ export class BucketServer implements AsyncDisposable {
   fault: (request: BucketRequest) => BucketFault | undefined = () => undefined;
   /** False: it ignores If-None-Match and If-Match, as some storages do. */
   hasConditions = true;
+  /** Another storage that carries out the requests in place of this one. */
+  upstream: string | undefined;
   /** What it adds to the time. */
   aheadMs = 0;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -84,18 +86,17 @@ export class BucketServer implements AsyncDisposable {
     if (fault === 'hang') return;
     if (fault === 'drop') return void request.socket.destroy();
     if (typeof fault === 'object') return refuse(response, fault.status, fault.code, fault.headers);
+    if (this.upstream !== undefined) {
+      const answer = await forwarded(this.upstream, request, body);
+      return give(request, response, answer, fault);
+    }
     const nowMs = Date.now() + this.aheadMs;
     response.setHeader('date', new Date(nowMs).toUTCString());
     const refusal = this.#refusal(request, url, body, nowMs);
     if (refusal !== undefined) return refuse(response, refusal === 'NoSuchBucket' ? 404 : 403, refusal);
     const answer = this.#carryOut(request, url, asked, nowMs);
-    if (fault === 'lose') return void request.socket.destroy();
-    if (answer.code !== undefined) return refuse(response, answer.status, answer.code);
-    const bytes = Buffer.from(answer.bytes ?? '');
-    if (fault === 'flip' && bytes.length > 0) bytes[bytes.length >> 1]! ^= 1;
-    response.writeHead(answer.status, { ...answer.headers, 'content-length': bytes.length });
-    if (fault !== 'cut') return void response.end(bytes);
-    response.write(bytes.subarray(0, bytes.length >> 1), () => request.socket.destroy());
+    if (answer.code !== undefined && fault !== 'lose') return refuse(response, answer.status, answer.code);
+    give(request, response, { ...answer, bytes: Buffer.from(answer.bytes ?? '') }, fault);
   }
 
   #refusal(request: IncomingMessage, url: URL, body: Buffer, nowMs: number): string | undefined {
@@ -170,4 +171,34 @@ function refuse(response: ServerResponse, status: number, code: string, headers:
   response
     .writeHead(status, headers)
     .end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`);
+}
+
+interface Given {
+  readonly status: number;
+  readonly bytes: Buffer;
+  readonly headers?: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** Gives an answer, in the way of a fault. */
+function give(request: IncomingMessage, response: ServerResponse, answer: Given, fault: BucketFault | undefined): void {
+  if (fault === 'lose') return void request.socket.destroy();
+  const { status, bytes, headers } = answer;
+  if (fault === 'flip' && bytes.length > 0) bytes[bytes.length >> 1]! ^= 1;
+  response.writeHead(status, { ...headers, ...(status === 204 ? {} : { 'content-length': bytes.length }) });
+  if (fault !== 'cut') return void response.end(bytes);
+  response.write(bytes.subarray(0, bytes.length >> 1), () => request.socket.destroy());
+}
+
+/** Asks another storage with the same headers: they are signed. */
+async function forwarded(origin: string, { method, url, headers }: IncomingMessage, body: Buffer): Promise<Given> {
+  return await new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(origin);
+    const asking = send({ hostname, port, method: method!, path: url!, headers }, async (answer) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of answer) chunks.push(chunk as Buffer);
+      const { 'transfer-encoding': _, connection: __, ...rest } = answer.headers;
+      resolve({ status: answer.statusCode!, bytes: Buffer.concat(chunks), headers: rest });
+    });
+    asking.on('error', reject).end(body);
+  });
 }
