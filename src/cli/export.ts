@@ -14,6 +14,7 @@ import { EXPORT_FORMATS, isText, samplingRefusal } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
 import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts';
+import { SHAPES, TABLE_TYPES, tableRefusal, tableShapeOf } from '../export/table-shape.ts';
 import type { Archive } from '../store/archive.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
@@ -46,6 +47,8 @@ function declared() {
         EXPORT_FORMATS,
       ),
     )
+    .addOption(new Option('--shape <name>', 'of snapshots in Parquet: a table of them only').choices(SHAPES))
+    .addOption(new Option('--type <name>', 'in Parquet: a table of this type of records only').choices(TABLE_TYPES))
     .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
     .option('--gzip', 'compress with gzip')
@@ -57,7 +60,10 @@ The file's name selects format and compression: .ndjson, .msgpack, .csv,
 .parquet, .segments, .sqlite or .db; with .zst or .gz after it, compressed.
 
   ndjson, msgpack  can be imported again without loss
-  csv, parquet     one flat table, for pandas or DuckDB
+  csv, parquet     one flat table of all records; with --shape or --type,
+                   Parquet has a table of one type: books (a row for each, with
+                   lists of levels), wide (a column for each level), levels (a
+                   row for each), quotes, prices (midpoints), trades
   sqlite           a database of plain tables
   segments         the archive's own format: the smallest, and the fastest to
                    write; can be imported again, or read with the TypeScript
@@ -80,6 +86,7 @@ Examples:
   $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 -o btc.parquet
   $ bookreel export --market btc-updown-5m-1776323400 -o btc.segments
   $ bookreel export --coin btc --outcome up --interval 1s --depth 10 -o btc.csv
+  $ bookreel export --coin btc --tf 5m --shape wide --depth 5 -o best.parquet
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
     );
 }
@@ -97,6 +104,8 @@ export function exportCommand(terminal: Terminal): CommandUnknownOpts {
     const { format, compression } = content;
     const refusal = samplingRefusal(format, samplingOf(options));
     if (refusal !== undefined) throw new DomainError('invalid-parameter', `--format ${refusal}`);
+    const ofTable = tableRefusal(format, options);
+    if (ofTable !== undefined) throw new DomainError('invalid-parameter', `--${ofTable.join(' ')}`);
     if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
       const what = compression === undefined ? format : `${format} compressed with ${compression}`;
       throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
@@ -161,8 +170,9 @@ async function exportInto(
   }
 }
 
-function samplingOf({ outcome, interval: intervalMs, depth }: ExportOptions): Sampling {
-  return { outcome, intervalMs, depth };
+function samplingOf(options: ExportOptions): Sampling {
+  const { outcome, interval: intervalMs, depth } = options;
+  return { outcome, intervalMs, depth, table: tableShapeOf(options) };
 }
 
 /** The most important figures come first: a narrow terminal cuts the end off. */
@@ -185,7 +195,8 @@ function recordsIn({ market: _, ...records }: Manifest['counts']): number {
 function summaryOf({ counts, bytes }: Manifest): string {
   const { market: markets, snapshot } = counts;
   const records = recordsIn(counts);
-  return `${countText(markets, 'market')} with ${countText(records, 'record')} (${countText(snapshot, 'snapshot')}), ${countText(bytes, 'byte')},`;
+  const ofMarkets = markets === 0 ? '' : `${countText(markets, 'market')} with `;
+  return `${ofMarkets}${countText(records, 'record')} (${countText(snapshot, 'snapshot')}), ${countText(bytes, 'byte')},`;
 }
 
 export const coins = listOf(parseCoin, 'It must be a list of coin codes like btc,eth.');

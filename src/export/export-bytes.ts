@@ -33,7 +33,12 @@ export async function* exportedBytes(
   const { depth } = selection.sampling;
   if (format !== 'sqlite') {
     const out = new ByteBuffer();
-    for (const _ of exportSteps(archive, selection, writerOf(format, out, exportOpenings(), depth), tally)) {
+    for (const _ of exportSteps(
+      archive,
+      selection,
+      writerOf(format, out, exportOpenings(), selection.sampling),
+      tally,
+    )) {
       onStep?.();
       if (out.length > 0) yield out.view();
       out.clear();

@@ -1,6 +1,7 @@
 import type { InstantMs } from '../domain/instant.ts';
 import { marketAsOf } from '../domain/market-as-of.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
+import type { PriceKind } from '../domain/price.ts';
 import { NO_RECORDS, type RecordType } from '../record/record.ts';
 import { firstAfter, type SegmentSlice } from '../segment/segment-header.ts';
 import type { Archive } from '../store/archive.ts';
@@ -28,7 +29,7 @@ export class ExportTally {
 /**
  * Writes an export. Every export has the same order: coins by name; for each coin its reference prices, then its markets by
  * (startMs, conditionId); for each market its market record, its gaps, then its records of all kinds by (timestamp, id).
- * Derived quotes and mids are left out: an import derives them again.
+ * Derived quotes and mids are left out, since an import derives them again, unless the writer writes one type of records.
  *
  * Yields when `writer.out` has `writer.stepBytes` or more, after STEP_CALLS calls of the writer at the latest, and once at the
  * end. The caller takes the content of `out`, which may be empty, and clears it before the next step. The archive is read
@@ -91,13 +92,14 @@ function* marketSteps(
   const series = marketSeries(archive, selection, writer, market);
   // A market that the user named is exported even if it has no records in the window.
   const isWanted = !selection.skipsEmptyMarkets || selection.markets !== undefined;
-  if (!isWanted && gap.done === true && series.length === 0) return;
+  const hasGap = gap.done !== true && takes(writer, { type: 'gap' });
+  if (!isWanted && !hasGap && series.length === 0) return;
   // The archive does not know when details were first stated.
   if (asOfMs === undefined) writer.market(market, archive.markets.details.of(market.key));
   else writer.market(marketAsOf(market, asOfMs), {});
-  tally.counts.market += 1;
+  if (takes(writer, { type: 'market' })) tally.counts.market += 1;
   yield* steps.afterCall();
-  for (; gap.done !== true; gap = gaps.next()) {
+  for (; gap.done !== true && takes(writer, { type: 'gap' }); gap = gaps.next()) {
     writer.gap(market, gap.value);
     tally.counts.gap += 1;
     yield* steps.afterCall();
@@ -129,10 +131,11 @@ function coinSeries(
 
 function marketSeries(
   { snapshots, quotes, prices }: Archive,
-  { fromMs, toMs, sampling }: ExportSelection,
+  { fromMs, toMs, asOfMs, sampling }: ExportSelection,
   writer: ExportWriter,
   market: StoredMarket,
 ): Series[] {
+  const isOfOneType = writer.takes !== undefined;
   const { outcome: only } = sampling;
   return OUTCOMES.filter((outcome) => only === undefined || outcome === only).flatMap((outcome) => {
     const labels = { conditionId: market.conditionId, outcome };
@@ -144,13 +147,27 @@ function marketSeries(
     return [
       ...openedSeries(writer, { type: 'snapshot', ...labels, mirrored: true }, mirrored),
       ...openedSeries(writer, { type: 'snapshot', ...labels }, booksFrom(Math.max(fromMs, recordedFromMs))),
-      ...values({ type: 'quote', ...labels }, quotes.slices(market, outcome, fromMs, toMs)),
+      ...values(
+        { type: 'quote', ...labels },
+        isOfOneType
+          ? quotes.shownSlices(market, outcome, fromMs, toMs, asOfMs)
+          : quotes.slices(market, outcome, fromMs, toMs),
+      ),
       ...(['mid', 'trade'] as const).flatMap((kind) =>
-        values({ type: 'price', ...labels, kind }, prices.slices(market, outcome, kind, fromMs, toMs)),
+        values(
+          { type: 'price', ...labels, kind },
+          isOfOneType && kind === 'mid'
+            ? prices.shownMids(market, outcome, fromMs, toMs, asOfMs)
+            : prices.slices(market, outcome, kind, fromMs, toMs),
+        ),
       ),
       ...values({ type: 'lastTradePrice', ...labels }, prices.slices(market, outcome, 'last-trade', fromMs, toMs)),
     ];
   });
+}
+
+function takes(writer: ExportWriter, labels: { readonly type: RecordType; readonly kind?: PriceKind }): boolean {
+  return writer.takes?.(labels) ?? true;
 }
 
 function sampled(slices: Iterable<SegmentSlice>, { intervalMs }: Sampling): Iterable<SegmentSlice> {
@@ -168,6 +185,7 @@ function* endingBefore(slices: Iterable<SegmentSlice>, endMs: InstantMs): Genera
 
 /** One series at its first record; none if the series has no records. */
 function openedSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
+  if (!takes(writer, labels)) return [];
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();
   if (first.done === true) return [];

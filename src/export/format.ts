@@ -8,6 +8,7 @@ import type { ExportWriter } from './writers/export-writer.ts';
 import { msgpackWriter, ndjsonWriter } from './writers/ndjson-msgpack.ts';
 import { ParquetRowsWriter } from './writers/parquet.ts';
 import { SegmentsWriter } from './writers/segments.ts';
+import { TableWriter } from './writers/table.ts';
 
 /** Formats that are written from front to back, with their media types and file suffixes. */
 const STREAMED = {
@@ -50,17 +51,20 @@ export function exportOpenings(): ExportOpenings {
 }
 
 /** Why a format cannot be sampled (stored segments have all levels), to end a sentence; undefined if it can. */
-export function samplingRefusal(format: ExportFormat, { intervalMs, depth }: Sampling): string | undefined {
+export function samplingRefusal(
+  format: ExportFormat,
+  { intervalMs, depth }: Omit<Sampling, 'table'>,
+): string | undefined {
   if (format !== 'segments' || (intervalMs === undefined && depth === undefined)) return undefined;
   return 'must not be segments with interval or depth: stored segments have all records and all levels';
 }
 
-/** Other writers may use `out` and `openings` between two steps; see `exportSteps`. For `depth` see Sampling. */
+/** Other writers may use `out` and `openings` between two steps; see `exportSteps`. */
 export function writerOf(
   format: StreamedFormat,
   out: ByteBuffer,
   openings: ExportOpenings,
-  depth: number | undefined,
+  { depth, table }: Pick<Sampling, 'depth' | 'table'>,
 ): ExportWriter {
   switch (format) {
     case 'ndjson':
@@ -70,7 +74,7 @@ export function writerOf(
     case 'csv':
       return new CsvWriter(out, depth);
     case 'parquet':
-      return new ParquetRowsWriter(out, depth);
+      return table === undefined ? new ParquetRowsWriter(out, depth) : new TableWriter(out, table, depth);
     case 'segments':
       return new SegmentsWriter(out);
   }

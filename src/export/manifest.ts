@@ -5,6 +5,7 @@ import type { ExportTally } from './export.ts';
 import type { WrittenBytes } from './export-bytes.ts';
 import type { ExportFormat } from './format.ts';
 import type { Sampling } from './selection.ts';
+import type { TableShape } from './table-shape.ts';
 
 /** Describes an export, so that it can be checked later. The same data always gives the same manifest. */
 export interface Manifest {
@@ -16,6 +17,8 @@ export interface Manifest {
   readonly intervalMs: number | null;
   /** Maximum number of levels per side; null: all. */
   readonly depth: number | null;
+  /** The table of Parquet, see TableShape; null: that of all records. */
+  readonly table: TableShape | null;
   /** Version of the program that wrote the export. */
   readonly bookreel: string;
   /** The number of records by type; a format may write a record as several rows. */
@@ -34,7 +37,7 @@ export interface Manifest {
 export function manifestOf(
   format: ExportFormat,
   compression: Compression | undefined,
-  { outcome, intervalMs, depth }: Sampling,
+  { outcome, intervalMs, depth, table }: Sampling,
   version: string,
   { counts, firstMs, lastMs }: ExportTally,
   { content, written }: WrittenBytes,
@@ -45,6 +48,7 @@ export function manifestOf(
     outcome: outcome ?? null,
     intervalMs: intervalMs ?? null,
     depth: depth ?? null,
+    table: table ?? null,
     bookreel: version,
     counts: { ...counts },
     first: firstMs === undefined ? null : formatInstant(firstMs),

@@ -5,6 +5,7 @@ import type { Outcome } from '../domain/outcome.ts';
 import type { Timeframe } from '../domain/timeframe.ts';
 import type { Archive } from '../store/archive.ts';
 import type { StoredMarket } from '../store/markets.ts';
+import type { TableShape } from './table-shape.ts';
 
 /** The filters of an export. An undefined filter selects everything. */
 export interface ExportRequest {
@@ -27,6 +28,8 @@ export interface Sampling {
   readonly intervalMs: number | undefined;
   /** Maximum number of levels per side of a snapshot, the best first. */
   readonly depth: number | undefined;
+  /** The table that Parquet has, instead of that of all records. */
+  readonly table: TableShape | undefined;
 }
 
 /** The records of an export. Every coin and market in it exists in the archive. */

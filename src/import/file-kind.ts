@@ -46,10 +46,15 @@ const ZIP_KINDS: readonly (readonly [string, (names: readonly string[]) => boole
 /** The columns that every table of a catalog of NautilusTrader has (https://nautilustrader.io/docs/latest/concepts/data/). */
 const NAUTILUS_COLUMNS = ['ts_event', 'ts_init'];
 
-/** The program that a Parquet file with these columns is of, and what to do with the file; undefined if it is none that is known. */
+/** The columns of a table of one type (export/table-shape.ts), which the table of all records has too, with `type`. */
+const TABLE_COLUMNS = ['timeframe', 'slug', 'conditionId', 'outcome', 'timestamp', 'receivedAt', 'id'];
+
+/** The kind of a Parquet file with these columns, and what to do with it; undefined if it is none that is known. */
 export function parquetKind(columns: ReadonlySet<string> | undefined): string | undefined {
-  const isOfNautilus = NAUTILUS_COLUMNS.every((name) => columns?.has(name) === true);
-  return isOfNautilus ? `part of a catalog of NautilusTrader, whose prices are binary: ${CONVERT}` : undefined;
+  const has = (names: readonly string[]) => names.every((name) => columns?.has(name) === true);
+  if (has(TABLE_COLUMNS))
+    return 'a table of one type of records, without their markets: export it without --shape and --type';
+  return has(NAUTILUS_COLUMNS) ? `part of a catalog of NautilusTrader, whose prices are binary: ${CONVERT}` : undefined;
 }
 
 /** The container format of a file with these first bytes, decompressed; undefined if it has none. */

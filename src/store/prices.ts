@@ -84,6 +84,18 @@ export class Prices {
     return this.#segments.slices(this.#series.find(market.key, outcome, kind), fromMs, toMs);
   }
 
+  /** The midpoints that pages have of an outcome: recorded ones or, if it has none, derived ones. For `asOfMs` see `sources`. */
+  shownMids(
+    market: StoredMarket,
+    outcome: Outcome,
+    fromMs: number,
+    toMs: number,
+    asOfMs?: number,
+  ): Iterable<SegmentSlice> {
+    const [mids] = this.#series.firstOf(market.key, outcome, ['mid', 'derived-mid'], this.#segments.knownBy(asOfMs));
+    return this.#segments.slices(mids?.seriesId, fromMs, toMs);
+  }
+
   /** The last recorded price of one kind of an outcome that is not later than `timestampMs`. */
   latest(
     market: StoredMarket,

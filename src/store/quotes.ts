@@ -46,6 +46,17 @@ export class Quotes {
     return this.#segments.slices(this.#series.find(market.key, outcome, 'quote'), fromMs, toMs);
   }
 
+  /** The quotes that pages have of an outcome: recorded ones or, if it has none, derived ones. For `asOfMs` see `sources`. */
+  shownSlices(
+    market: StoredMarket,
+    outcome: Outcome,
+    fromMs: number,
+    toMs: number,
+    asOfMs?: number,
+  ): Iterable<SegmentSlice> {
+    return this.#segments.slices(this.sources(market, [outcome], asOfMs)[0]?.seriesId, fromMs, toMs);
+  }
+
   page(sources: readonly MarketSeries[], query: PageQuery): RecordPage<OutcomeQuote> {
     return recordPage(this.#segments, sources, query, quoteCodec, (record, { outcome }) => ({ ...record, outcome }));
   }

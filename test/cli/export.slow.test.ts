@@ -117,7 +117,7 @@ describe('to standard output', () => {
     expect(stderr.split('\n').length).toBe(2);
     expect(JSON.parse(stderr) as Manifest).toEqual({
       format: 'ndjson',
-      ...{ compression: null, outcome: null, intervalMs: null, depth: null },
+      ...{ compression: null, outcome: null, intervalMs: null, depth: null, table: null },
       bookreel: JSON.parse(readFileSync(join(import.meta.dir, '..', '..', 'package.json'), 'utf8')).version,
       counts: { market: 2, gap: 1, snapshot: SNAPSHOTS, quote: 0, price: 0, lastTradePrice: 0, coinPrice: 3 },
       first: new Date(LIGHT_START_MS).toISOString(),

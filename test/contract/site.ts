@@ -33,6 +33,8 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   outcome: 'down',
   order: 'desc',
   format: 'csv',
+  shape: 'wide',
+  type: 'trade',
   interval: '1s',
   depth: '3',
   mode: 'after',
@@ -224,7 +226,9 @@ export function siteTests(suite: Suite): void {
         const hasArrivals = parameters.some((one) => one.name === 'asOfReceived') || path === ROUTES.stream!.path;
         const own: Record<string, string> = hasArrivals ? { include: 'receivedAt' } : {};
         const text = path === ROUTES.usage!.path && name === 'interval' ? 'day' : (own[name] ?? QUERY_VALUES[name]);
-        const question = `${plain}${name}=${text ?? ''}`;
+        // Only Parquet has tables of one type.
+        const format = name === 'shape' || name === 'type' ? 'format=parquet&' : '';
+        const question = `${plain}${format}${name}=${text ?? ''}`;
         // A cursor needs an earlier request.
         const value = name === 'cursor' ? await cursorFor(filled(path)) : '';
         expect((await suite.client(`${question}${value}`)).status, question).toBe(200);

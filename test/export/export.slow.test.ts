@@ -202,6 +202,7 @@ describe('narrowed exports', () => {
       outcome: fc.constantFrom(undefined, 'up' as const),
       intervalMs: fc.constantFrom(500, 5000, 60_000),
       depth: fc.constantFrom(undefined, 1, 3),
+      table: fc.constant(undefined),
     });
     await fc.assert(
       fc.asyncProperty(seeds, sampling, async (seed, sampling) => {

@@ -5,7 +5,7 @@ import { type ExportRequest, type Sampling, selectionOf } from '../../src/export
 import type { Archive } from '../../src/store/archive.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 
-export const NOT_SAMPLED: Sampling = { outcome: undefined, intervalMs: undefined, depth: undefined };
+export const NOT_SAMPLED: Sampling = { outcome: undefined, intervalMs: undefined, depth: undefined, table: undefined };
 
 /** The bytes of an export, the bytes per step, and its counts. */
 export async function exported(

@@ -48,6 +48,26 @@ describe('a file that is not text is refused by its format, and not searched for
         ),
       'it is part of a catalog of NautilusTrader, whose prices are binary: convert it to Parquet, CSV or lines of JSON',
     ],
+    [
+      'books.parquet',
+      () => {
+        const names = [
+          'symbol',
+          'timeframe',
+          'slug',
+          'conditionId',
+          'outcome',
+          'timestamp',
+          'receivedAt',
+          'id',
+          'price',
+        ];
+        return new Uint8Array(
+          parquetWriteBuffer({ columnData: names.map((name) => ({ name, data: [1n], type: 'INT64' })) }),
+        );
+      },
+      'it is a table of one type of records, without their markets: export it without --shape and --type',
+    ],
     ['frames.npy', () => Buffer.from('\u0093NUMPY\u0001\0', 'latin1'), 'it is a NumPy array'],
   ];
 

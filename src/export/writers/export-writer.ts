@@ -3,6 +3,7 @@ import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { MarketDetails } from '../../domain/market-details.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { PriceKind } from '../../domain/price.ts';
+import type { RecordType } from '../../record/record.ts';
 import { BookReader } from '../../segment/book-decoder.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { Ladder } from '../../segment/ladder.ts';
@@ -41,6 +42,8 @@ export interface ExportWriter {
   readonly out: ByteBuffer;
   /** A step ends when `out` has this number of bytes. */
   readonly stepBytes: number;
+  /** Returns true for the records that this writes; all, if it is not there. Derived quotes and midpoints are written only with it. */
+  takes?(labels: { readonly type: RecordType; readonly kind?: PriceKind }): boolean;
   /** Writes a market record; formats of tables leave out its details. */
   market(market: MarketAsOf, details: MarketDetails): void;
   gap(market: StoredMarket, gap: Gap): void;

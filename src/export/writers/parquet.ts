@@ -1,36 +1,16 @@
 import type { SchemaElement } from 'hyparquet';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { FLAT_COLUMNS, type FlatRow, type FlatType } from '../../record/flat-columns.ts';
+import { FLAT_COLUMNS, type FlatRow } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
-import { type ReadBook, STEP_BYTES } from './export-writer.ts';
+import type { ReadBook } from './export-writer.ts';
 import { FlatWriter } from './flat-writer.ts';
-import { ParquetFooter } from './parquet-footer.ts';
+import { type Cell, ELEMENTS, ParquetGroups } from './parquet-groups.ts';
 
 /** Rows of one group, which are in memory until it is written. */
 const GROUP_ROWS = 16_384;
 /** The first groups are smaller and grow by GROUP_GROWTH, because code is slow until it is compiled. */
 const FIRST_GROUP_ROWS = 1024;
 const GROUP_GROWTH = 2;
-/** Columns that are encoded in one step. */
-const COLUMNS_AT_ONCE = 4;
-const ZSTD_LEVEL = 3;
-const CREATED_BY = 'bookreel';
-
-type Cell = string | number | bigint | boolean | undefined;
-
-const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
-  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
-  whole: { type: 'INT64' },
-  small: { type: 'INT32' },
-  decimal: { type: 'DOUBLE' },
-  flag: { type: 'BOOLEAN' },
-  instant: {
-    type: 'INT64',
-    converted_type: 'TIMESTAMP_MILLIS',
-    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-  },
-};
 
 const SCHEMA: readonly SchemaElement[] = [
   { name: 'root', num_children: FLAT_COLUMNS.length },
@@ -46,15 +26,7 @@ export class ParquetRowsWriter extends FlatWriter {
   readonly out: ByteBuffer;
   /** Every write of a few columns takes long enough to be a step. */
   readonly stepBytes = 1;
-  readonly #bytes = new ByteWriter();
-  readonly #writer = new ParquetWriter({
-    writer: this.#bytes,
-    schema: [...SCHEMA],
-    codec: 'ZSTD',
-    compressors: { ZSTD: (page) => Bun.zstdCompressSync(Uint8Array.from(page), { level: ZSTD_LEVEL }) },
-    createdBy: CREATED_BY,
-  });
-  readonly #footer = new ParquetFooter([...SCHEMA], CREATED_BY);
+  readonly #groups: ParquetGroups;
   /** The cells of the current group, by column. The first group is small, so that an export that is abandoned early takes little memory. */
   #columns = emptyColumns(FIRST_GROUP_ROWS);
   readonly #used = new Set<number>();
@@ -63,14 +35,15 @@ export class ParquetRowsWriter extends FlatWriter {
   /** The group's earliest and latest timestamp, Unix milliseconds. */
   #firstMs = Number.POSITIVE_INFINITY;
   #lastMs = Number.NEGATIVE_INFINITY;
-  /** The next column to encode once the group is complete. */
-  #column: number | undefined;
-  #closed = false;
-  #ending: Generator<Uint8Array> | undefined;
+  /** True while a complete group is encoded. */
+  #isEncoding = false;
+  #isClosed = false;
+  #isEnding = false;
 
   constructor(out: ByteBuffer, depth: number | undefined) {
     super(depth);
     this.out = out;
+    this.#groups = new ParquetGroups(out, SCHEMA);
   }
 
   protected row(row: FlatRow): void {
@@ -97,15 +70,17 @@ export class ParquetRowsWriter extends FlatWriter {
   }
 
   close(): void {
-    this.#closed = true;
-    // The first bytes of a file without rows.
-    this.#takeBytes();
-    if (this.#rows > 0) this.#column = 0;
+    if (this.#rows > 0) this.#encode();
+    this.#isClosed = true;
   }
 
   override continueWriting(): boolean {
-    if (this.#column === undefined) return this.#closed ? this.#end() : super.continueWriting();
-    this.#encode(this.#column);
+    if (this.#groups.continueWriting()) return true;
+    if (this.#isEncoding) this.#startGroup();
+    if (!this.#isClosed) return super.continueWriting();
+    if (this.#isEnding) return false;
+    this.#isEnding = true;
+    this.#groups.end();
     return true;
   }
 
@@ -118,7 +93,7 @@ export class ParquetRowsWriter extends FlatWriter {
   #put(cells: readonly PlacedCell[]): void {
     for (const { column, value } of cells) this.#set(column, value);
     this.#rows += 1;
-    if (this.#rows === this.#groupRows) this.#column = 0;
+    if (this.#rows === this.#groupRows) this.#encode();
   }
 
   #set(column: number, value: Cell): void {
@@ -126,44 +101,15 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#used.add(column);
   }
 
-  /** Encodes COLUMNS_AT_ONCE columns of the group, starting at `from`. The library treats them as a group. */
-  #encode(from: number): void {
-    const to = Math.min(from + COLUMNS_AT_ONCE, FLAT_COLUMNS.length);
-    const columnData = FLAT_COLUMNS.slice(from, to).map(({ name }, index) => {
-      const data = this.#columns[from + index]!;
-      return { name, data: this.#rows === data.length ? data : data.slice(0, this.#rows), statistics: false };
-    });
-    // A group is one page of each column.
-    this.#writer.write({ columnData, rowGroupSize: GROUP_ROWS, pageSize: 0 });
-    this.#column = to;
-    if (to === FLAT_COLUMNS.length) this.#endGroup();
-    this.#takeBytes();
+  #encode(): void {
+    this.#isEncoding = true;
+    const isFull = this.#rows === this.#groupRows;
+    const columns = this.#columns.map((cells) => ({ values: isFull ? cells : cells.slice(0, this.#rows) }));
+    this.#groups.add(this.#rows, columns, { column: TIMESTAMP, firstMs: this.#firstMs, lastMs: this.#lastMs });
   }
 
-  /** Moves what the library has written; it keeps its own count of the file's bytes. */
-  #takeBytes(): void {
-    this.out.append(this.#bytes.getBytes());
-    this.#bytes.index = 0;
-  }
-
-  #endGroup(): void {
-    const written = this.#writer.row_groups.splice(0);
-    this.#writer.pendingIndexes.length = 0;
-    const columns = written.flatMap((part) => part.columns);
-    const sum = (part: 'total_byte_size' | 'total_compressed_size') =>
-      written.reduce((total, group) => total + (group[part] ?? 0n), 0n);
-    // Readers use it to skip groups. Statistics of all columns would take longer than everything else.
-    columns[TIMESTAMP]!.meta_data!.statistics = {
-      min_value: BigInt(this.#firstMs),
-      max_value: BigInt(this.#lastMs),
-      null_count: 0n,
-    };
-    this.#footer.add({
-      columns,
-      total_byte_size: sum('total_byte_size'),
-      num_rows: BigInt(this.#rows),
-      total_compressed_size: sum('total_compressed_size'),
-    });
+  #startGroup(): void {
+    this.#isEncoding = false;
     const grown = Math.min(GROUP_ROWS, this.#groupRows * GROUP_GROWTH);
     if (grown > this.#groupRows) this.#columns = emptyColumns(grown);
     else for (const column of this.#used) this.#columns[column]!.fill(undefined);
@@ -172,19 +118,6 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#rows = 0;
     this.#firstMs = Number.POSITIVE_INFINITY;
     this.#lastMs = Number.NEGATIVE_INFINITY;
-    this.#column = undefined;
-  }
-
-  /** Writes one step of the footer; false if nothing was left. */
-  #end(): boolean {
-    this.#ending ??= this.#footer.pieces();
-    const before = this.out.length;
-    // Not a for loop: leaving one early would end the generator.
-    for (let piece = this.#ending.next(); piece.done !== true; piece = this.#ending.next()) {
-      this.out.append(piece.value);
-      if (this.out.length >= STEP_BYTES) break;
-    }
-    return this.out.length > before;
   }
 }
 

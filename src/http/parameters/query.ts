@@ -8,6 +8,7 @@ import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import { NEAREST_MODES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS } from '../../export/format.ts';
+import { SHAPES, TABLE_TYPES } from '../../export/table-shape.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern } from './duration.ts';
 import { DATE_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
@@ -219,6 +220,16 @@ export const QUERY = {
     `1 to ${INSTANTS_MAX} instants, separated by commas. Each is ${TIME_FORMATS}.`,
   ),
   format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
+  shape: optional(
+    word(SHAPES),
+    'With the format parquet: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or left out with type: one table of all records.',
+    'books',
+  ),
+  type: optional(
+    word(TABLE_TYPES),
+    'With the format parquet: a table of the records of this type only, with its columns. Quotes and prices (midpoints) are those of the pages.',
+    'quote',
+  ),
 } as const;
 
 /** Parameters of the series of a market whose records have arrivals. `include` is not that of markets. */

@@ -4,6 +4,7 @@ import { compressed } from '../../export/compression.ts';
 import { ExportTally, exportSteps } from '../../export/export.ts';
 import { exportOpenings, fileKindOf, STREAMED_FORMATS, samplingRefusal, writerOf } from '../../export/format.ts';
 import { selectionOfMarket } from '../../export/selection.ts';
+import { tableRefusal, tableShapeOf } from '../../export/table-shape.ts';
 import { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { Archive } from '../../store/archive.ts';
 import type { StoredMarket } from '../../store/markets.ts';
@@ -16,7 +17,7 @@ import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controlle
 import { refused, windowOf } from './pagination.ts';
 import { Slots } from './slots.ts';
 
-const { format, from, to, outcome, interval, depth, asOf } = QUERY;
+const { format, shape, type, from, to, outcome, interval, depth, asOf } = QUERY;
 
 const GRANT = 'export';
 /** Maximum number of open exports. Each needs memory for the bytes of a step, and a few MB if it is compressed. */
@@ -43,9 +44,12 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
       if (asOfMs !== undefined && format === 'segments') {
         throw refused('format', 'must not be segments with asOf: stored segments have later records too');
       }
-      const sampling = { outcome: query.outcome, intervalMs: query.interval, depth: query.depth };
+      const { outcome, interval: intervalMs, depth } = query;
+      const sampling = { outcome, intervalMs, depth, table: tableShapeOf(query) };
       const refusal = samplingRefusal(format, sampling);
       if (refusal !== undefined) throw refused('format', refusal);
+      const ofTable = tableRefusal(format, query);
+      if (ofTable !== undefined) throw refused(...ofTable);
       const { fromMs, ...window } = windowOf(query);
       const toMs = Math.min(window.toMs, asOfMs ?? window.toMs);
       return answerAboutMarket(deps, exchange, params, asOfMs, (market) => ({ negotiated: { encoding }, etag }) => {
@@ -61,7 +65,7 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
         const selection = selectionOfMarket(market, fromMs, toMs, sampling, asOfMs);
         const stepsOf = () =>
-          exportSteps(archive, selection, writerOf(format, out, openings, sampling.depth), new ExportTally());
+          exportSteps(archive, selection, writerOf(format, out, openings, sampling), new ExportTally());
         const chunks = (left: AbortSignal) => {
           const turn = async () => {
             await nextTurn(exchange.keyId);
@@ -83,10 +87,10 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
     {
       grant: GRANT,
       params: MARKET_PATH,
-      query: parameters({ format, from, to, outcome, interval, depth, asOf }),
+      query: parameters({ format, shape, type, from, to, outcome, interval, depth, asOf }),
       detail: described('export', {
         summary: 'A market as a recording',
-        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. With outcome, interval and depth, the records are those of the pages with the same parameters; not with segments, except outcome. If a recording of the market is imported during the export, or the market is deleted, the connection is closed: repeat the request. The connection is closed too when the key may no longer read this path. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
+        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). Parquet has one table of all records or, with shape or type, one of the records of a type: books, quotes, prices or trades. The [manual](/docs/recordings) lists the columns of each. After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. With outcome, interval and depth, the records are those of the pages with the same parameters; not with segments, except outcome. If a recording of the market is imported during the export, or the market is deleted, the connection is closed: repeat the request. The connection is closed too when the key may no longer read this path. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
         content: Object.fromEntries(
           STREAMED_FORMATS.map((name) => [mediaTypeOf(name), name === 'ndjson' || name === 'csv' ? Text : undefined]),
         ),

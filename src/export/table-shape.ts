@@ -1,0 +1,56 @@
+/** How snapshots are laid out in a table, see `TableShape`; `rows` is the table of all records (record/flat-columns.ts). */
+export const SHAPES = ['rows', 'books', 'wide', 'levels'] as const;
+type ShapeName = (typeof SHAPES)[number];
+
+/** The records that a table may have: one type in each. */
+export const TABLE_TYPES = ['snapshot', 'quote', 'price', 'trade'] as const;
+export type TableType = (typeof TABLE_TYPES)[number];
+
+/** The levels of each side in a wide table, if no depth is given. */
+export const WIDE_DEPTH = 10;
+
+/**
+ * A table with the records of one type, and only the columns of the type.
+ *
+ * Every table has `symbol`, `timeframe`, `slug`, `conditionId`, `outcome`, `timestamp`, `receivedAt` and `id`. Then
+ *
+ * - snapshot as books: `mirrored`, and `bids` and `asks`, each a list of levels with `price` and `size`, the best first.
+ * - snapshot wide: `mirrored`, then `bid_price_1`, `bid_size_1`, …, `ask_price_1`, `ask_size_1`, …, null beyond the last level.
+ * - snapshot by levels: `mirrored`, `side`, `level`, `price`, `size`: a row per level, and one without side for an empty book.
+ * - quote: `bidPrice`, `bidSize`, `askPrice`, `askSize`. Recorded ones or, where an outcome has none, those of its snapshots.
+ * - price: `price`. Midpoints: recorded ones or, where an outcome has none, those of its snapshots.
+ * - trade: `price`, `size`, `side`, `feeRateBps`, `transactionHash`.
+ */
+export interface TableShape {
+  readonly type: TableType;
+  /** Of snapshots. */
+  readonly shape: Exclude<ShapeName, 'rows'>;
+}
+
+/** What an export requests of tables; undefined is not stated. */
+export interface TableRequest {
+  readonly shape?: ShapeName | undefined;
+  readonly type?: TableType | undefined;
+}
+
+/** The requested table; undefined for the table of all records. A type alone means snapshots as books. Call it after `tableRefusal`. */
+export function tableShapeOf({ shape, type }: TableRequest): TableShape | undefined {
+  if (shape === 'rows' || (shape === undefined && type === undefined)) return undefined;
+  return { type: type ?? 'snapshot', shape: shape ?? 'books' };
+}
+
+/** The parameter that is refused, and why, to follow its name; undefined if the request fits the format. */
+export function tableRefusal(
+  format: string,
+  { shape, type }: TableRequest,
+): readonly ['shape' | 'type', string] | undefined {
+  const given = shape === undefined ? 'type' : 'shape';
+  if ((shape ?? type) === undefined) return undefined;
+  if (format !== 'parquet') return [given, `is for the format parquet, not ${format}`];
+  if (type !== undefined && shape === 'rows')
+    return ['type', 'must not be given with the shape rows, which has all types'];
+  if (type !== undefined && type !== 'snapshot' && shape !== undefined) {
+    return ['shape', `is for snapshots: a ${type} has one row`];
+  }
+  return undefined;
+}

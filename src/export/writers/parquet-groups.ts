@@ -1,0 +1,183 @@
+import { type ColumnChunk, parquetSchema, type SchemaElement, type SchemaTree } from 'hyparquet';
+import { ByteWriter } from 'hyparquet-writer';
+import { writeColumn } from 'hyparquet-writer/src/column.js';
+import type { FlatType } from '../../record/flat-columns.ts';
+import type { ByteBuffer } from '../../segment/byte-buffer.ts';
+import { STEP_BYTES } from './export-writer.ts';
+import { ParquetFooter } from './parquet-footer.ts';
+
+/** Columns, and values of them, that are encoded in one step: at least one column. */
+const [COLUMNS_AT_ONCE, VALUES_AT_ONCE] = [4, 65_536];
+const ZSTD_LEVEL = 3;
+const CREATED_BY = 'bookreel';
+const MAGIC = new TextEncoder().encode('PAR1');
+const ZSTD = 'ZSTD';
+const COMPRESSORS = {
+  [ZSTD]: (page: Uint8Array) => Bun.zstdCompressSync(Uint8Array.from(page), { level: ZSTD_LEVEL }),
+};
+
+export type Cell = string | number | bigint | boolean | undefined;
+
+/** The values of a column in a group of rows. 64-bit integers are bigints. */
+export interface ColumnValues {
+  /** One for each row; undefined is null. With `counts`, one for each item of the lists. */
+  readonly values: readonly Cell[];
+  /** For a column in a list: the number of items of each row. */
+  readonly counts?: readonly number[];
+}
+
+export const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
+  text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  whole: { type: 'INT64' },
+  small: { type: 'INT32' },
+  decimal: { type: 'DOUBLE' },
+  flag: { type: 'BOOLEAN' },
+  instant: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MILLIS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+  },
+};
+
+/**
+ * Writes a Parquet file group by group, each a few columns in a step: pages of version 2, compressed with zstd, one for each column of a
+ * group. Columns are flat, or required leaves in a required list. Only timestamps have statistics, by which readers skip groups: those of
+ * all columns would take longer than everything else.
+ */
+export class ParquetGroups {
+  readonly #out: ByteBuffer;
+  readonly #bytes = new ByteWriter();
+  readonly #footer: ParquetFooter;
+  /** From the root to each leaf, in the order of the schema. */
+  readonly #leaves: readonly (readonly SchemaElement[])[];
+  #steps: (() => void)[] = [];
+  #ending: Generator<Uint8Array> | undefined;
+
+  constructor(out: ByteBuffer, schema: readonly SchemaElement[]) {
+    this.#out = out;
+    this.#footer = new ParquetFooter([...schema], CREATED_BY);
+    this.#leaves = leavesOf(schema);
+    // Not to `out` yet, which may be cleared before the first step.
+    this.#bytes.appendBytes(MAGIC);
+  }
+
+  /** Adds a group: the columns of the leaves, in their order. The caller keeps the values until `continueWriting` returns false. */
+  add(
+    rows: number,
+    columns: readonly ColumnValues[],
+    timestamps: { readonly column: number; firstMs: number; lastMs: number },
+  ): void {
+    const written: ColumnChunk[] = [];
+    let taken: number[] = [];
+    let values = 0;
+    for (const [index, column] of columns.entries()) {
+      taken.push(index);
+      values += column.values.length;
+      const isFull = taken.length === COLUMNS_AT_ONCE || values >= VALUES_AT_ONCE;
+      if (!isFull && index < columns.length - 1) continue;
+      const indexes = taken;
+      this.#steps.push(() => {
+        for (const one of indexes) written.push(this.#encoded(this.#leaves[one]!, columns[one]!));
+      });
+      [taken, values] = [[], 0];
+    }
+    this.#steps.push(() => {
+      const { column, firstMs, lastMs } = timestamps;
+      written[column]!.meta_data!.statistics = {
+        min_value: BigInt(firstMs),
+        max_value: BigInt(lastMs),
+        null_count: 0n,
+      };
+      const sum = (part: 'total_uncompressed_size' | 'total_compressed_size') =>
+        written.reduce((total, { meta_data: chunk }) => total + chunk![part], 0n);
+      this.#footer.add({
+        columns: written,
+        total_byte_size: sum('total_uncompressed_size'),
+        num_rows: BigInt(rows),
+        total_compressed_size: sum('total_compressed_size'),
+      });
+    });
+  }
+
+  /** Call it after the last group. */
+  end(): void {
+    this.#takeBytes();
+    this.#ending = this.#footer.pieces();
+  }
+
+  /** Writes the next columns, or the next piece of the footer; false if nothing was left. */
+  continueWriting(): boolean {
+    const step = this.#steps.shift();
+    if (step !== undefined) {
+      step();
+      this.#takeBytes();
+      return true;
+    }
+    if (this.#ending === undefined) return false;
+    const before = this.#out.length;
+    // Not a for loop: leaving one early would end the generator.
+    for (let piece = this.#ending.next(); piece.done !== true; piece = this.#ending.next()) {
+      this.#out.append(piece.value);
+      if (this.#out.length >= STEP_BYTES) break;
+    }
+    return this.#out.length > before;
+  }
+
+  #encoded(path: readonly SchemaElement[], { values, counts }: ColumnValues): ColumnChunk {
+    const element = path.at(-1)!;
+    const isOptional = element.repetition_type === 'OPTIONAL';
+    const { chunk } = writeColumn({
+      writer: this.#bytes,
+      column: {
+        columnName: element.name,
+        element,
+        schemaPath: [...path],
+        codec: ZSTD,
+        compressors: COMPRESSORS,
+        stats: false,
+        pageSize: 0,
+        columnIndex: false,
+        offsetIndex: true,
+      },
+      pageData: counts === undefined ? flatPage(values, isOptional) : listPage(values, counts),
+    });
+    return chunk;
+  }
+
+  /** Moves what the library has written; it keeps its own count of the file's bytes. */
+  #takeBytes(): void {
+    this.#out.append(this.#bytes.getBytes());
+    this.#bytes.index = 0;
+  }
+}
+
+function flatPage(values: readonly Cell[], isOptional: boolean) {
+  const definitionLevels = isOptional ? values.map((value) => (value === undefined ? 0 : 1)) : [];
+  return { values: [...values], definitionLevels, repetitionLevels: [], maxDefinitionLevel: isOptional ? 1 : 0 };
+}
+
+/** Items of required lists: an empty one is a level without a value (Dremel encoding, apache/parquet-format, Encodings.md). */
+function listPage(items: readonly Cell[], counts: readonly number[]) {
+  const [values, repetitionLevels, definitionLevels]: [Cell[], number[], number[]] = [[], [], []];
+  let next = 0;
+  for (const count of counts) {
+    for (let nth = 0; nth < Math.max(1, count); nth += 1) {
+      repetitionLevels.push(nth === 0 ? 0 : 1);
+      definitionLevels.push(count === 0 ? 0 : 1);
+      values.push(count === 0 ? undefined : items[next]);
+      if (count > 0) next += 1;
+    }
+  }
+  return { values, definitionLevels, repetitionLevels, maxDefinitionLevel: 1 };
+}
+
+function leavesOf(schema: readonly SchemaElement[]): (readonly SchemaElement[])[] {
+  const leaves: (readonly SchemaElement[])[] = [];
+  const visit = ({ element, children }: SchemaTree, above: readonly SchemaElement[]) => {
+    const path = [...above, element];
+    if (children.length === 0) leaves.push(path);
+    for (const child of children) visit(child, path);
+  };
+  visit(parquetSchema({ schema: [...schema] }), []);
+  return leaves;
+}
