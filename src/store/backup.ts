@@ -207,8 +207,12 @@ function refuseOther(target: string): void {
 
 /** Returns true if a folder of sealed markets has only files that `seal` names. */
 function hasOnlySealed(folder: string): boolean {
-  return explained(folder, () => readdirSync(folder, { recursive: true, withFileTypes: true })).every((entry) =>
-    entry.isDirectory() ? DAY.test(entry.name) : entry.isFile() && SEALED_FILE.test(entry.name),
+  const entriesIn = (path: string) => explained(path, () => readdirSync(path, { withFileTypes: true }));
+  return entriesIn(folder).every(
+    (day) =>
+      day.isDirectory() &&
+      DAY.test(day.name) &&
+      entriesIn(join(folder, day.name)).every((file) => file.isFile() && SEALED_FILE.test(file.name)),
   );
 }
 

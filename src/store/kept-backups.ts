@@ -43,7 +43,7 @@ export async function backUpAndKeep(
   explained(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   explained(directory, () => deleteUnfinished(directory, clock()));
   const name = backupName(clock());
-  const earlier = backupsIn(directory).at(-1);
+  const earlier = namesIn(directory).findLast((each) => isBackup(join(directory, each)));
   const backup = await backUp(data, join(directory, name), clock, {
     ...options,
     ...{ force: false, copies: 2, earlier: earlier && join(directory, earlier) },
@@ -80,8 +80,12 @@ function deleteOldest(directory: string, newest: string, keep: number): string[]
 
 /** The names of the backups in a directory, the oldest first. */
 function backupsIn(directory: string): string[] {
+  return namesIn(directory).filter((name) => isBackup(join(directory, name)));
+}
+
+function namesIn(directory: string): string[] {
   return readdirSync(directory)
-    .filter((name) => BACKUP_NAME.test(name) && isBackup(join(directory, name)))
+    .filter((name) => BACKUP_NAME.test(name))
     .sort();
 }
 

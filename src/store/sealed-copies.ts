@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 import { explained, isSystemError } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { sizeAndDigest } from './file-digest.ts';
-import { discard, draftOf, flush, writeNew } from './on-disk.ts';
+import { discard, draftOf, flush, flushAll, writeNew } from './on-disk.ts';
 import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
 
 /** Where the files of sealed markets are taken from: data directories or backups. */
@@ -33,6 +33,7 @@ export interface SealedCopies {
 export function copySealedFiles(target: string, { earlier, directory, links }: SealedSources): SealedCopies {
   let [files, newFiles, bytesWritten] = [0, 0, 0];
   const folders = new Set<string>();
+  const copied: string[] = [];
   for (const market of sealedMarketsOf(target)) {
     const to = join(target, BOOKS, market.path);
     const known = earlier === undefined ? undefined : join(earlier, BOOKS, market.path);
@@ -44,15 +45,18 @@ export function copySealedFiles(target: string, { earlier, directory, links }: S
         'run this again if its market was just deleted; else restore it from a backup, or delete its market';
       throw new DomainError('unavailable', `'${from}' of a sealed market is missing: ${remedy}`);
     }
-    explained(to, () => mkdirSync(dirname(to), { recursive: true, mode: 0o700 }));
-    folders.add(dirname(to));
+    const folder = dirname(to);
+    if (!folders.has(folder)) explained(to, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+    folders.add(folder);
     files += 1;
     if (isNew) newFiles += 1;
     if (!links || !linked(from, to)) {
       copyChecked(from, to, market);
+      copied.push(to);
       bytesWritten += market.bytes;
     }
   }
+  flushAll(target, copied);
   for (const folder of folders) flush(folder);
   if (files > 0) flush(join(target, BOOKS));
   return { files, newFiles, bytesWritten };
@@ -123,7 +127,6 @@ function copyChecked(from: string, to: string, { digest }: SealedMarket): void {
   explained(to, () => {
     copyFileSync(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     chmodSync(to, 0o600);
-    flush(to);
   });
   if (sizeAndDigest(to).sha256 === Buffer.from(digest).toString('hex')) return;
   throw new DomainError('unreadable', `'${from}' is damaged: restore an earlier backup`);

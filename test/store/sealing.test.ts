@@ -240,7 +240,7 @@ test('A deletion deletes the file of a sealed market, and counts its bytes.', as
   expect(problems.filter(({ kind }) => kind === 'sealed' || kind === 'database' || kind === 'reference')).toEqual([]);
 });
 
-test('More sealed markets than may be open are read in turns.', async () => {
+test('More sealed markets than may be open are read in turns, backed up and restored.', async () => {
   const ids = Array.from({ length: 150 }, (_, i) => `0x${(i + 1).toString(16).padStart(64, '0')}`);
   using place = await archiveOf(
     ids.flatMap((conditionId, i) => [sampleMarket({ conditionId, slug: `m-${i}` }), sampleSnapshot({ conditionId })]),
@@ -256,6 +256,15 @@ test('More sealed markets than may be open are read in turns.', async () => {
       expect(found).toBeDefined();
     }
   }
+  // So many files are synced to disk together.
+  using directory = temporaryDirectory();
+  const [backup, restored] = [join(directory.path, 'backup'), join(directory.path, 'restored')];
+  const options = { force: false, check: async () => undefined };
+  await backUp(place.path, backup, () => NOW_MS, options);
+  const { sealed } = await restore(backup, restored, options);
+  const bytes = sealedMarkets(archive).reduce((sum, file) => sum + file.bytes, 0);
+  expect(sealed).toEqual({ files: 150, newFiles: 150, bytesWritten: bytes });
+  expect(filesIn(restored).sort()).toEqual(filesIn(place.path).sort());
 });
 
 test.each([
