@@ -55,6 +55,7 @@ export class Database {
   #isShared = false;
   #sharedSinceMs = 0;
   #state = 0;
+  #views = 0;
   #seenVersion = 0;
   /** The identity of the files when they were opened, to compare with the present ones; undefined when only read. */
   readonly #opened: string | undefined;
@@ -108,6 +109,11 @@ export class Database {
     sqlite.run('PRAGMA foreign_keys = ON');
     createSchema(sqlite, file.name, file);
     return new Database(sqlite, join(directory, file.name), file);
+  }
+
+  /** Keeps this much of the file in memory at most, instead of 32 MB. */
+  limitCache(bytes: number): void {
+    this.#sqlite.run(`PRAGMA cache_size = -${Math.ceil(bytes / 1024)}`);
   }
 
   /** Writes throw DomainError 'unavailable' from now on. */
@@ -208,6 +214,11 @@ export class Database {
     return this.#state;
   }
 
+  /** The number of the view or transaction that is open; undefined outside of them. */
+  get view(): number | undefined {
+    return this.#sqlite.inTransaction ? this.#views : undefined;
+  }
+
   /**
    * A dry run: until `Symbol.dispose` the archive is written and read as usual, then all writes are rolled back. Other
    * processes cannot write during this time.
@@ -233,6 +244,7 @@ export class Database {
     this.#endShared();
     explained(this.path, () => {
       this.#begin.run();
+      this.#views += 1;
       // The first statement that reads takes the view, not BEGIN.
       this.#sqlite.query('SELECT COUNT(*) FROM sqlite_schema').get();
     });
@@ -336,6 +348,7 @@ export class Database {
       this.#comparedMs = nowMs;
     }
     this.#begin.run();
+    this.#views += 1;
     let version: number;
     try {
       // The first statement that reads takes the view: this one.
@@ -377,6 +390,7 @@ export class Database {
       : [begin, 'COMMIT', 'ROLLBACK'];
     return explained(this.path, () => {
       this.#sqlite.run(open);
+      this.#views += 1;
       try {
         const result = work();
         this.#sqlite.run(keep);
@@ -384,6 +398,9 @@ export class Database {
       } catch (error) {
         this.#rollBack(undo);
         throw error;
+      } finally {
+        // A dry run stays open.
+        this.#views += 1;
       }
     });
   }

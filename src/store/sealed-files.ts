@@ -38,11 +38,19 @@ export interface SealedSeries {
   readonly records: number;
 }
 
+/** A database that numbers its views. */
+interface Viewed extends Queries {
+  /** Undefined outside of views and transactions. */
+  readonly view: number | undefined;
+}
+
 /** An open file of a sealed market. */
 interface OpenFile extends SealedMarket {
   readonly place: string;
   readonly sqlite: Sqlite;
   readonly segments: SegmentQueries;
+  /** The view in which the catalog named it last. */
+  view: number | undefined;
 }
 
 const COLUMNS = 'sealed_markets.market_key AS key, path, seal, bytes, digest';
@@ -77,6 +85,7 @@ const OPEN_MAX = 64;
  */
 export class SealedFiles {
   readonly #folder: string;
+  readonly #database: Viewed;
   readonly #main: SegmentQueries;
   readonly #sql;
   /** By market, the last used one last. */
@@ -85,7 +94,8 @@ export class SealedFiles {
   readonly #wholes = new WholePayloads();
 
   /** `path`: that of bookreel.db. */
-  constructor(database: Queries, path: string) {
+  constructor(database: Viewed, path: string) {
+    this.#database = database;
     this.#folder = join(dirname(path), BOOKS);
     this.#main = new SegmentQueries(database);
     this.#sql = {
@@ -139,10 +149,19 @@ export class SealedFiles {
   /** The same as `read` if the file of the series is open already, so that bookreel.db need not be asked first; else undefined. */
   readOpen<T>(seriesId: number, work: (segments: SegmentQueries) => T): T | undefined {
     const file = this.#bySeries.size === 0 ? undefined : this.#bySeries.get(seriesId);
-    if (file === undefined || this.#sql.isSealed.get(file.key, file.seal) === null) return undefined;
+    if (file === undefined || !this.#isNamed(file)) return undefined;
     this.#open.delete(file.key);
     this.#open.set(file.key, file);
     return explained(file.place, () => work(file.segments));
+  }
+
+  /** Asks the catalog once in each view: `forget` closes files. */
+  #isNamed(file: OpenFile): boolean {
+    const { view } = this.#database;
+    if (view !== undefined && file.view === view) return true;
+    if (this.#sql.isSealed.get(file.key, file.seal) === null) return false;
+    file.view = view;
+    return true;
   }
 
   /** Reads segments of a series in the file of its market; undefined if that is not sealed. Throws 'unavailable' as `open` does. */
@@ -185,6 +204,10 @@ export class SealedFiles {
   /** Deletes a market from the catalog of sealed ones. Within a write transaction. */
   forget(marketKey: number): void {
     for (const statement of this.#sql.forget) statement.run(marketKey);
+    const file = this.#open.get(marketKey);
+    if (file === undefined) return;
+    this.#open.delete(marketKey);
+    this.#close(file);
   }
 
   [Symbol.dispose](): void {
@@ -217,9 +240,12 @@ export class SealedFiles {
   #connect(market: SealedMarket): OpenFile {
     const place = this.placeOf(market);
     const sqlite = openSealed(place, market);
+    // Until it is closed: the file never changes, and a transaction of each statement's own takes time.
+    sqlite.run('BEGIN');
     const queries = queriesOf(sqlite);
     const payloads = new ShortPayloads(queries, this.#wholes);
-    return { ...market, place, sqlite, segments: new SegmentQueries(queries, (row) => payloads.whole(row)) };
+    const segments = new SegmentQueries(queries, (row) => payloads.whole(row));
+    return { ...market, place, sqlite, segments, view: undefined };
   }
 }
 
