@@ -40,6 +40,8 @@ const VENUE = {
 const STATUS_MS = 1000;
 const RETAIN_LOOK_MS = 60_000;
 const SOCKETS_MAX = 8;
+/** Of the process that stores: it writes to the ends of a few series. */
+const CACHE_BYTES = 4 * 1024 * 1024;
 const SEAL_MS = 2 * UNIT_MS.d!;
 
 type RecordOptions = OptionsOf<typeof declared>;
@@ -129,6 +131,7 @@ function storeCommand(terminal: Terminal): CommandUnknownOpts {
       () => undefined,
     );
     await withArchive(terminal, { data }, { create: true }, async (archive) => {
+      archive.database.limitCache(CACHE_BYTES);
       const follower = new JournalFollower(data, importLines(archive, terminal.clock));
       const notes: string[] = [];
       using upkeep = upkeepOf(terminal, options, archive, (line) => void notes.push(line));

@@ -11,7 +11,7 @@ export type ImportLines = (text: string, name: string) => Promise<Omit<StoredCou
 
 const POSITION_FILE = 'stored.json';
 /** Maximum number of compressed bytes that are imported at once, unless one frame is longer. */
-const PART_BYTES_MAX = 512 * 1024;
+const PART_BYTES_MAX = 128 * 1024;
 /** A line waits no longer, in case its time is wrong and no other line reaches it. */
 const WAITED_US_MAX = 2_000_000;
 /** The arrival in a line, and the venue's time, if its frame, which is JSON within JSON, states one. */
