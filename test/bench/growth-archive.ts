@@ -57,7 +57,8 @@ function make(data: string, markets: number): void {
   renameSync(making, data);
 }
 
-function addMarkets({ givenIds, markets, snapshots, prices, gaps }: Archive, from: number, to: number): void {
+/** Adds the markets from this number to before the other one. Within a write transaction. */
+export function addMarkets({ givenIds, markets, snapshots, prices, gaps }: Archive, from: number, to: number): void {
   givenIds.load();
   const id = () => givenIds.take(undefined);
   const ticks = new Map(COINS.map((coin): [string, PriceRecord[]] => [coin, []]));

@@ -20,6 +20,7 @@ import { measurePages, pagesSection } from './pages.ts';
 import { LeftOut } from './program.ts';
 import { type Goal, goalsSection, type Section, verdict } from './report.ts';
 import { ROUNDS } from './rounds.ts';
+import { measureSealed, sealedSection } from './sealed.ts';
 import { measureSegmentsFormat, segmentsFormatSection } from './segments-format.ts';
 import { measureStorage, storageSection } from './storage.ts';
 import { measureTransfer, transferSection } from './transfer.ts';
@@ -59,6 +60,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<Section>>> = {
   transfer: async ({ httpCorpus }) => transferSection(await measureTransfer(await httpCorpus(), say)),
   large: async ({ corpus }) => largeSection(await measureLarge((await corpus()).place.archive, say)),
   growth: async () => growthSection(await measureGrowth(say)),
+  sealed: async () => sealedSection(await measureSealed(say)),
   heatmaps: async () => heatMapSection(await measureHeatMaps(say)),
   accounts: async ({ httpCorpus }) => accountsSection(await measureAccounts(await httpCorpus(), say)),
   observation: async () => observationSection(await measureObservation()),
