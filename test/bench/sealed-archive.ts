@@ -45,7 +45,7 @@ interface TemplateSeries {
 /**
  * A data directory of this number of sealed markets, those of growth-archive.ts with the same books in each. The first one is recorded and sealed
  * by the stores; the files and rows of the others are copies of its with other ids, times, digests and seals, since sealing 300,000 markets
- * takes an hour. `verify` finds nothing in it. It is kept outside the project for the next run.
+ * takes long. `verify` finds nothing in it. It is kept outside the project for the next run.
  */
 export function sealedArchive(markets: number): string {
   const digest = createHash('sha256')
