@@ -5,10 +5,13 @@ import { KeySecret } from '../store/key-secret.ts';
 import { type Certificate, certificateOf } from './certificate.ts';
 import { Conversation, type Message } from './conversation.ts';
 import { PROCESS_VARIABLE } from './environment.ts';
+import { machineClock } from './machine-clock.ts';
 import { mappedMemory } from './shared-memory.ts';
 
 /** The descriptor of the shared memory in such a process. */
 const MEMORY_DESCRIPTOR = 3;
+
+const OFFSET_READINGS = 20;
 
 /** The settings that a server keeps until it is started again: the process that starts the others uses them. */
 const FIXED = [
@@ -63,14 +66,16 @@ export class ProcessLink {
   /** Settles when another process takes the place of this one. */
   readonly retired: Promise<void>;
   readonly signals: { readonly first: Promise<void>; readonly second: Promise<void> };
+  /** The same clock in all processes of a machine. */
+  readonly monotonicMs = machineClock();
   readonly #parent: Conversation;
   readonly #duties = new Set<Duty>();
   #isLeading: boolean;
   #isRetired = false;
   private served: Served | undefined;
 
-  /** The link of this process; undefined if no server has started it. */
-  static async open(): Promise<ProcessLink | undefined> {
+  /** `clock`: the wall clock. The link of this process; undefined if no server has started it. */
+  static async open(clock: () => number): Promise<ProcessLink | undefined> {
     if (process.env[PROCESS_VARIABLE] === undefined || process.send === undefined) return undefined;
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
     const { promise: started, resolve } = Promise.withResolvers<ProcessStart>();
@@ -94,7 +99,8 @@ export class ProcessLink {
       parent.close();
       first!.resolve();
     });
-    link = new ProcessLink(parent, await started, retired!.promise, { first: first!.promise, second: second!.promise });
+    const signals = { first: first!.promise, second: second!.promise };
+    link = new ProcessLink(parent, await started, retired!.promise, signals, clock);
     return link;
   }
 
@@ -103,12 +109,15 @@ export class ProcessLink {
     start: ProcessStart,
     retired: Promise<void>,
     signals: ProcessLink['signals'],
+    clock: () => number,
   ) {
     this.#parent = parent;
     this.start = start;
     this.retired = retired;
     this.signals = signals;
-    this.counts = new SharedCounts(mappedMemory(MEMORY_DESCRIPTOR), BigInt(start.seed), process.pid);
+    this.counts = new SharedCounts(mappedMemory(MEMORY_DESCRIPTOR), BigInt(start.seed), process.pid, () =>
+      offsetMs(clock, this.monotonicMs),
+    );
     this.tokenSecret = KeySecret.of(Buffer.from(start.secret, 'hex'));
     const { certificate } = start;
     this.certificate = certificate && { current: certificateOf(certificate.cert, certificate.key) };
@@ -175,6 +184,18 @@ export class ProcessLink {
   readonly gatherUsage = async (): Promise<void> => {
     await this.#parent.ask('gather');
   };
+}
+
+/** A clock minus that of the machine. A process that is interrupted between its two readings finds too much. */
+function offsetMs(clock: () => number, machineMs: () => number): number {
+  return Math.round(
+    Math.min(
+      ...Array.from({ length: OFFSET_READINGS }, () => {
+        const monotonicMs = machineMs();
+        return clock() - monotonicMs;
+      }),
+    ),
+  );
 }
 
 /** Begins what only one process of a server does; a server that is one process does it. */

@@ -112,7 +112,7 @@ Examples:
 export function serveCommand(terminal: Terminal): CommandUnknownOpts {
   return declared().action(async (_, command) => {
     const options = command.optsWithGlobals();
-    const link = await ProcessLink.open();
+    const link = await ProcessLink.open(terminal.clock);
     if (link === undefined) await serve(terminal, options, undefined);
     else await serve({ ...terminal, errIsTerminal: link.start.errIsTerminal }, options, link);
   });
@@ -247,7 +247,7 @@ async function listenUntilStopped(
   const { first, second } = signals;
   let draining = false;
   // The clock of a process begins with it: processes that count together need that of the machine.
-  const monotonicMs = link === undefined ? () => performance.now() : machineMs;
+  const monotonicMs = link?.monotonicMs ?? (() => performance.now());
   const clocks = () => ({ monotonicMs: monotonicMs(), wallMs: terminal.clock() });
   const viewTokens = site && viewTokensOf(site.service, demoKeyId, link?.tokenSecret);
   const samples = new SampleMarkets(served.archive);
@@ -441,12 +441,6 @@ function announce(
   const served = `${startSentence({ data }, origin)} (reference: ${origin}/docs)`;
   const signIn = link && `sign in, once and within 15 minutes: ${link}`;
   out([served, curl, signIn].flatMap((line) => (line === undefined ? [] : `${line}\n`)).join(''));
-}
-
-/** Milliseconds of the clock that all processes of a machine have; never decreases. */
-function machineMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1000 + nanoseconds / 1e6;
 }
 
 function startSentence({ data }: Pick<ServeOptions, 'data'>, origin: string): string {

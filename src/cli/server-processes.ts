@@ -58,7 +58,7 @@ export class ServerProcesses implements Disposable {
   readonly #memory = new SharedMemory(SHARED_BYTES);
   readonly #seed = randomBytes(8).readBigUInt64LE();
   readonly #secret = randomBytes(32).toString('hex');
-  readonly #counts = new SharedCounts(this.#memory.bytes, this.#seed, process.pid);
+  readonly #counts = new SharedCounts(this.#memory.bytes, this.#seed, process.pid, () => 0);
   /** By number. */
   readonly #running = new Map<number, Running>();
   /** Also those that another one has replaced. */

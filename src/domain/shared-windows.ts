@@ -15,7 +15,7 @@ const USED_BITS = 24n;
 const USED_MASK = (1n << USED_BITS) - 1n;
 /** Slots that are looked at for a subject. */
 const PROBES_MAX = 64;
-/** The wall clock was set if it differs by more. */
+/** The wall clock may have been set if it differs by more. */
 const OFFSET_MS_MAX = 500;
 
 /** The words of a table for this number of subjects. */
@@ -43,10 +43,15 @@ export class SharedWindows implements Windows {
   readonly #seed: bigint;
   readonly #slots: number;
   readonly #own: RateWindows;
+  readonly #measuredMs: (now: ClockReading) => number;
   #overflows = 0;
 
-  /** `words`: `windowWords(subjectsMax)`, zeros at first. `seed`: a secret of all processes, so that nobody can fill the slots of another. */
-  constructor(words: BigInt64Array, seed: bigint, subjectsMax: number) {
+  /**
+   * `words`: `windowWords(subjectsMax)`, zeros at first. `seed`: a secret of all processes, so that nobody can fill the slots of another.
+   * `offsetMs`: measures the wall clock minus the monotonic one; the reading of a request may be late by the time that its process waited.
+   */
+  constructor(words: BigInt64Array, seed: bigint, subjectsMax: number, offsetMs: (now: ClockReading) => number) {
+    this.#measuredMs = offsetMs;
     this.#words = words;
     this.#seed = seed;
     this.#slots = subjectsMax;
@@ -128,14 +133,16 @@ export class SharedWindows implements Windows {
 
   #describe(startMs: number, used: number, limit: number, allowed: boolean, now: ClockReading): Allowance {
     const resetEpochSeconds = Math.ceil((startMs + WINDOW_MS + this.#offsetMs(now)) / 1000);
-    return describeWindow({ startMs, used, resetEpochSeconds }, limit, allowed, now);
+    // Another process may have begun the window after this one has read its clock.
+    const since = now.monotonicMs < startMs ? { ...now, monotonicMs: startMs } : now;
+    return describeWindow({ startMs, used, resetEpochSeconds }, limit, allowed, since);
   }
 
   /** The wall clock minus the monotonic one: the same for all requests of a window, unless the wall clock was set. */
-  #offsetMs({ wallMs, monotonicMs }: ClockReading): number {
+  #offsetMs(now: ClockReading): number {
     const known = Number(Atomics.load(this.#words, 0));
-    const present = Math.round(wallMs - monotonicMs);
-    if (Math.abs(present - known) <= OFFSET_MS_MAX) return known;
+    if (Math.abs(now.wallMs - now.monotonicMs - known) <= OFFSET_MS_MAX) return known;
+    const present = Math.round(this.#measuredMs(now));
     Atomics.store(this.#words, 0, BigInt(present));
     return present;
   }

@@ -74,7 +74,8 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     await until('its streams have ended', () => ended.length > 0);
     const again = await Promise.all(Array.from({ length: STREAMS_PER_KEY_MAX }, open));
     const free = again.filter(({ status }) => status === 200);
-    expect(free).toHaveLength(ended.length);
+    await until('as many are free as have ended', () => free.length === ended.length);
+    expect(free.length).toBeLessThan(STREAMS_PER_KEY_MAX);
     for (const { body } of [...free]) await body?.cancel();
   });
 

@@ -19,7 +19,7 @@ const request = fc.record({
 
 const SEED = 20260416n;
 const shared = (subjectsMax: number, words = new BigInt64Array(windowWords(subjectsMax))) =>
-  new SharedWindows(words, SEED, subjectsMax);
+  new SharedWindows(words, SEED, subjectsMax, ({ wallMs, monotonicMs }) => wallMs - monotonicMs);
 
 describe.each<[string, (subjectsMax: number) => Windows]>([
   ['one process', (subjectsMax) => new RateWindows(subjectsMax)],
@@ -204,6 +204,22 @@ describe('windows that processes share', () => {
     for (const each of [a, b]) expect(each.charge('key', 3, at(30)).allowed).toBe(false);
     expect(b.charge('key', 3, at(WINDOW_MS))).toMatchObject({ allowed: true, remaining: 2 });
     expect(a.peek('key', 3, at(WINDOW_MS))).toMatchObject({ remaining: 2 });
+  });
+
+  test('A reading that came late does not move the reset of a window.', () => {
+    const words = new BigInt64Array(windowWords(8));
+    const { monotonicMs, wallMs } = at(0);
+    const windows = new SharedWindows(words, SEED, 8, () => wallMs - monotonicMs);
+    for (const lateMs of [450, 700, 5000]) {
+      const late = windows.charge('key', 3, { monotonicMs, wallMs: wallMs + lateMs });
+      expect(late.resetEpochSeconds).toBe(Math.ceil((EPOCH_MS + WINDOW_MS) / 1000));
+    }
+  });
+
+  test('A window that another process began a moment later than now ends in 60 s, not more.', () => {
+    const [a, b] = two();
+    a.charge('key', 1, at(300));
+    expect(b.charge('key', 1, at(0))).toMatchObject({ allowed: false, retryAfterSeconds: 60 });
   });
 
   test('A slot whose window is over is taken by another subject, which gets nothing of the earlier count.', () => {

@@ -17,7 +17,7 @@ const SEED = 7n;
 
 describe.each([
   ['one process', () => new OpenInMemory()],
-  ['several', () => new SharedCounts(new Uint8Array(SHARED_BYTES), SEED, 1).openRequests('exports')],
+  ['several', () => new SharedCounts(new Uint8Array(SHARED_BYTES), SEED, 1, () => 0).openRequests('exports')],
 ])('open requests of %s', (_, open) => {
   test('a key gets as many slots as are free, and at most its own maximum', () => {
     const slots = new Slots('exports', { max: 64, perKeyMax: 16 }, open());
@@ -59,7 +59,7 @@ describe.each([
 describe('open requests of processes', () => {
   const LIMITS = { max: 64, perKeyMax: 16 };
   const processesOf = (memory = new Uint8Array(SHARED_BYTES)) => {
-    const counts = [11, 12].map((id) => new SharedCounts(memory, SEED, id));
+    const counts = [11, 12].map((id) => new SharedCounts(memory, SEED, id, () => 0));
     const slots = counts.map((each) => new Slots('exports', LIMITS, each.openRequests('exports')));
     return { counts, slots: slots as [Slots, Slots], memory };
   };

@@ -22,11 +22,13 @@ export class SharedCounts implements RequestCounts {
   readonly #entries: Int32Array;
   readonly #seed: bigint;
   readonly #process: number;
+  readonly #offsetMs: () => number;
   readonly #windows: SharedWindows[] = [];
   #nextByte = WINDOWS_AT;
 
-  /** `memory`: SHARED_BYTES, zeros at first. `seed`: see SharedWindows. `processId`: that of this process, not 0. */
-  constructor(memory: Uint8Array, seed: bigint, processId: number) {
+  /** `memory`: SHARED_BYTES, zeros at first. `seed`, `offsetMs`: see SharedWindows. `processId`: that of this process, not 0. */
+  constructor(memory: Uint8Array, seed: bigint, processId: number, offsetMs: () => number) {
+    this.#offsetMs = offsetMs;
     this.#memory = memory;
     this.#entries = new Int32Array(memory.buffer, memory.byteOffset, WINDOWS_AT / Int32Array.BYTES_PER_ELEMENT);
     this.#seed = seed;
@@ -38,7 +40,7 @@ export class SharedCounts implements RequestCounts {
     const length = windowWords(subjectsMax);
     const words = new BigInt64Array(this.#memory.buffer, this.#memory.byteOffset + this.#nextByte, length);
     this.#nextByte += words.byteLength;
-    const windows = new SharedWindows(words, this.#seed, subjectsMax);
+    const windows = new SharedWindows(words, this.#seed, subjectsMax, this.#offsetMs);
     this.#windows.push(windows);
     return windows;
   };
