@@ -8,6 +8,8 @@ export type TableType = (typeof TABLE_TYPES)[number];
 
 /** The levels of each side in a wide table, if no depth is given. */
 export const WIDE_DEPTH = 10;
+/** Maximum depth of a wide table: each level has four columns. */
+const WIDE_DEPTH_MAX = 100;
 
 /**
  * A table with the records of one type, and only the columns of the type.
@@ -23,27 +25,29 @@ export const WIDE_DEPTH = 10;
  */
 export interface TableShape {
   readonly type: TableType;
-  /** Of snapshots. */
-  readonly shape: Exclude<ShapeName, 'rows'>;
+  /** Of snapshots; undefined for other types. */
+  readonly shape: Exclude<ShapeName, 'rows'> | undefined;
 }
 
 /** What an export requests of tables; undefined is not stated. */
 export interface TableRequest {
   readonly shape?: ShapeName | undefined;
   readonly type?: TableType | undefined;
+  readonly depth?: number | undefined;
 }
 
 /** The requested table; undefined for the table of all records. A type alone means snapshots as books. Call it after `tableRefusal`. */
 export function tableShapeOf({ shape, type }: TableRequest): TableShape | undefined {
   if (shape === 'rows' || (shape === undefined && type === undefined)) return undefined;
-  return { type: type ?? 'snapshot', shape: shape ?? 'books' };
+  const isOfSnapshots = type === undefined || type === 'snapshot';
+  return { type: type ?? 'snapshot', shape: isOfSnapshots ? (shape ?? 'books') : undefined };
 }
 
 /** The parameter that is refused, and why, to follow its name; undefined if the request fits the format. */
 export function tableRefusal(
   format: string,
-  { shape, type }: TableRequest,
-): readonly ['shape' | 'type', string] | undefined {
+  { shape, type, depth }: TableRequest,
+): readonly ['shape' | 'type' | 'depth', string] | undefined {
   const given = shape === undefined ? 'type' : 'shape';
   if ((shape ?? type) === undefined) return undefined;
   if (format !== 'parquet') return [given, `is for the format parquet, not ${format}`];
@@ -52,5 +56,7 @@ export function tableRefusal(
   if (type !== undefined && type !== 'snapshot' && shape !== undefined) {
     return ['shape', `is for snapshots: a ${type} has one row`];
   }
-  return undefined;
+  return shape === 'wide' && depth !== undefined && depth > WIDE_DEPTH_MAX
+    ? ['depth', `must be at most ${WIDE_DEPTH_MAX} with the shape wide`]
+    : undefined;
 }

@@ -114,9 +114,9 @@ describe('tables of Parquet', () => {
     ['snapshot', 'wide', 3],
     ['snapshot', 'levels', undefined],
     ['snapshot', 'levels', 1],
-    ['quote', 'books', undefined],
-    ['price', 'books', undefined],
-    ['trade', 'books', undefined],
+    ['quote', undefined, undefined],
+    ['price', undefined, undefined],
+    ['trade', undefined, undefined],
   ];
   test.each(tables)('have the records of one type: %s as %s, depth %p', async (type, shape, depth) => {
     for (const seed of SEEDS) {
@@ -157,7 +157,7 @@ describe('tables of Parquet', () => {
       (market, outcome) => archive.prices.page(archive.prices.sources(market, [outcome]), pageOf).records,
     );
     const keyed = (all: readonly Row[]) => all.map((one) => JSON.stringify(one)).sort();
-    const found = await rowsOf(archive, { type: 'quote', shape: 'books' });
+    const found = await rowsOf(archive, { type: 'quote', shape: undefined });
     expect(found.rows.length).toBeGreaterThan(10);
     expect(
       keyed(
@@ -183,7 +183,7 @@ describe('tables of Parquet', () => {
         })),
       ),
     );
-    const prices = await rowsOf(archive, { type: 'price', shape: 'books' });
+    const prices = await rowsOf(archive, { type: 'price', shape: undefined });
     expect(
       keyed(
         prices.rows.map(({ conditionId, outcome, timestamp, id, price }) => ({
@@ -256,7 +256,8 @@ describe('tables of Parquet', () => {
       ['type', 'must not be given with the shape rows, which has all types'],
     ],
     ['parquet', { shape: 'wide', type: 'trade' }, ['shape', 'is for snapshots: a trade has one row']],
-    ['parquet', { shape: 'wide', type: 'snapshot' }, undefined],
+    ['parquet', { shape: 'wide', depth: 101 }, ['depth', 'must be at most 100 with the shape wide']],
+    ['parquet', { shape: 'wide', type: 'snapshot', depth: 100 }, undefined],
     ['csv', {}, undefined],
   ] as const)('%s with %j: %j', (format, request, refusal) => {
     expect(tableRefusal(format, request)).toEqual(refusal as never);

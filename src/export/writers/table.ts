@@ -105,11 +105,10 @@ export class TableWriter implements ExportWriter {
     const elements = [...COMMON.map(elementOf), ...own.flat()];
     const children = COMMON.length + own.length;
     this.#groups = new ParquetGroups(out, [{ name: 'root', num_children: children }, ...elements]);
-    const isListed = elements.map(({ type }, index) => (type === undefined ? undefined : isInList(elements, index)));
-    this.#newColumns = () =>
-      isListed.flatMap((inList) =>
-        inList === undefined ? [] : [inList ? { values: [], counts: [] } : { values: [] }],
-      );
+    // Lists come last, so all leaves after the first one are in lists.
+    const list = elements.findIndex(({ type }) => type === undefined);
+    const isListed = elements.flatMap(({ type }, index) => (type === undefined ? [] : [list >= 0 && index > list]));
+    this.#newColumns = () => isListed.map((isInList) => (isInList ? { values: [], counts: [] } : { values: [] }));
     this.#columns = this.#newColumns();
   }
 
@@ -268,12 +267,6 @@ function listOf(name: string): SchemaElement[] {
     elementOf(['price', 'decimal', 'required']),
     elementOf(['size', 'decimal', 'required']),
   ];
-}
-
-/** Lists come last, so all leaves after the first one are in lists. */
-function isInList(elements: readonly SchemaElement[], index: number): boolean {
-  const first = elements.findIndex(({ type }) => type === undefined);
-  return first >= 0 && index > first;
 }
 
 function wideCells({ values, length }: ReadSide, depth: number, [ofPrice, ofSize]: readonly [number, number]): Cell[] {

@@ -222,7 +222,7 @@ export const QUERY = {
   format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
   shape: optional(
     word(SHAPES),
-    'With the format parquet: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or left out with type: one table of all records.',
+    'With the format parquet: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or neither shape nor type: one table of all records.',
     'books',
   ),
   type: optional(
