@@ -46,7 +46,13 @@ function tomlOfMapping(name: string): Fields {
 /** The tables with one text set or removed. A field's name in place of a table becomes a table with that field. */
 function changed(toml: Fields, { path, text }: MappingChange): Fields {
   const [key = '', ...below] = path;
-  const { [key]: _removed, ...others } = toml;
+  const { [key]: removed, ...others } = toml;
+  if (text === '' && removed === undefined) {
+    throw new DomainError(
+      'invalid-parameter',
+      `--set is to remove ${key}, which the mapping does not have: check the name of the key`,
+    );
+  }
   if (below.length === 0) return text === '' ? others : { ...others, [key]: text };
   const table = toml[key];
   const inner = isFields(table) ? table : typeof table === 'string' ? { field: table } : {};

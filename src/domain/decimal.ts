@@ -174,7 +174,8 @@ function unitsOf(value: number): { readonly units: bigint; readonly places: numb
   return { units: BigInt(whole + fraction), places: fraction.length - Number(exponent) };
 }
 
-const WRITTEN = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
+/** At least one digit, on either side of the point. */
+const WRITTEN = /^(-?)(?=\.?\d)(\d{0,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /** The exact product of two decimals, which may have exponents; undefined for any other texts, and for lengths as in `roundedDecimal`. */
 export function productText(a: string, b: string): string | undefined {

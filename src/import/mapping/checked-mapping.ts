@@ -48,9 +48,11 @@ export function checkedMapping(toml: Fields, name: string): Mapping {
   const { key, by } = mapping.refer ?? {};
   if (by !== undefined && key === undefined) refuse('refer.key is not stated: refer.by needs it');
   refuse(framesProblem(mapping));
-  refuse(marketProblem(mapping));
+  const { time } = mapping;
+  const usual = time === undefined || isRelative(time, undefined) ? undefined : time;
+  refuse(marketProblem(mapping, usual));
   if (mapping.time !== undefined) refuse(timeProblem(mapping.time, 'time', undefined));
-  if (mapping.received !== undefined) refuse(timeProblem(mapping.received, 'received', mapping.time));
+  if (mapping.received !== undefined) refuse(timeProblem(mapping.received, 'received', usual));
   if (mapping.outcome !== undefined) refuse(outcomeProblem(mapping.outcome, 'outcome'));
   for (const section of sections) refuse(sectionProblem(section, mapping));
   const levels = sections.find(({ kind }) => kind === 'levels');
@@ -138,7 +140,7 @@ function framesProblem({ frames, rows = {}, sections, ...mapping }: Mapping): st
   return key === undefined ? undefined : `rows.${key} contradicts frames: remove it`;
 }
 
-function marketProblem({ market, time, sections }: Mapping): string | undefined {
+function marketProblem({ market, sections }: Mapping, usual: Mapping['time']): string | undefined {
   if (market === undefined) {
     const { name } = sections.find(({ kind }) => kind !== 'coin_prices') ?? {};
     return name === undefined
@@ -151,7 +153,7 @@ function marketProblem({ market, time, sections }: Mapping): string | undefined 
     if (problem !== undefined) return problem;
   }
   for (const [key, value] of Object.entries({ start, end, resolved })) {
-    const problem = value === undefined ? undefined : timeProblem(value, `market.${key}`, time);
+    const problem = value === undefined ? undefined : timeProblem(value, `market.${key}`, usual);
     if (problem !== undefined) return problem;
   }
   if (winner !== undefined) {
@@ -221,6 +223,8 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
       return `outcome is not stated: add a table [outcome], the tables [${kind}.up] and [${kind}.down], or market.token`;
     }
   }
+  const ofComplement = complementProblem(section);
+  if (ofComplement !== undefined) return ofComplement;
   if (kind === 'books') return sideProblem(section.bids, `${name}.bids`) ?? sideProblem(section.asks, `${name}.asks`);
   if (kind === 'levels') {
     const problem = levelsProblem(section);
@@ -250,6 +254,18 @@ function sectionProblem(section: MappedSection, { time, market, outcome }: Mappi
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Only prices of outcomes have one, and only one. */
+function complementProblem({ name, kind, ...keys }: MappedSection): string | undefined {
+  const named = Object.entries(keys).filter(([, value]) => isFields(value) && value.complement === true);
+  const prices = kind === 'coin_prices' ? [] : ['price', 'bid', 'ask', 'bids', 'asks'];
+  const other = named.find(([key]) => !prices.includes(key))?.[0];
+  if (other !== undefined) return `${name}.${other}.complement is for prices of outcomes: remove it`;
+  const [first] = named;
+  return kind === 'levels' && 'complement' in keys && keys.complement === true && first !== undefined
+    ? `${name}.complement contradicts ${name}.${first[0]}.complement: remove one`
+    : undefined;
 }
 
 /** A level of one side, or one of each. */

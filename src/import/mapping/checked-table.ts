@@ -66,7 +66,7 @@ function missingOf(schema: TSchema): readonly string[] {
 function expected(schema: TSchema): string {
   if (schema.mayBeField === true) return 'the name of a field in quotes, or a table';
   if (schema.type === 'object') return 'a table';
-  if (schema.type === 'number') return `a number above ${schema.exclusiveMinimum}`;
+  if (schema.type === 'number') return `a number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === 'boolean') return 'true or false';
   if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
   if (schema.type === 'array') return 'a list of texts in quotes';

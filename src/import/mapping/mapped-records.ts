@@ -88,10 +88,12 @@ const FACTS = [
 export function recordMaker(mapping: Mapping): RecordMaker {
   const { market, rows = {}, time, received } = mapping;
   const sections = mapping.sections.map((section) => compiled(section, mapping));
-  const readTime = time === undefined || isRelative(time, undefined) ? undefined : timeReader(time, 'time', undefined);
-  const readArrival = received === undefined ? undefined : timeReader(received, 'received', time);
+  // Markets and arrivals are not written like times that are counted from a window.
+  const usual = time === undefined || isRelative(time, undefined) ? undefined : time;
+  const readTime = usual === undefined ? undefined : timeReader(usual, 'time', undefined);
+  const readArrival = received === undefined ? undefined : timeReader(received, 'received', usual);
   const readOutcome = mapping.outcome === undefined ? undefined : outcomeReader(mapping.outcome);
-  const markets = market === undefined ? undefined : marketReader(market, time);
+  const markets = market === undefined ? undefined : marketReader(market, usual);
   const statesMarkets =
     market !== undefined && (sections.length === 0 || FACTS.some((fact) => market[fact] !== undefined));
   const recent = rows.repeats === 'keep' ? undefined : new RecentRecords();

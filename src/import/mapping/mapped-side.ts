@@ -62,8 +62,8 @@ export function fieldsOfSide({ prices, sizes, levels }: MappedSide): readonly st
 /** The reader of a side that has no problem. */
 export function sideReader({ scale, size_scale: sizeScale, round, complement, ...side }: MappedSide): SideReader {
   const reader = readerOf(side);
-  const ofPrice = figureConverter({ scale, round, isComplement: complement === true });
-  const ofSize = figureConverter({ scale: sizeScale, round, isComplement: false });
+  const ofPrice = figureConverter(`a price in ${reader.name}`, { scale, round, isComplement: complement === true });
+  const ofSize = figureConverter(`a size in ${reader.name}`, { scale: sizeScale, round, isComplement: false });
   if ((ofPrice ?? ofSize) === undefined) return reader;
   const asItIs = (value: unknown) => value;
   const [priceOf, sizeOf] = [ofPrice ?? asItIs, ofSize ?? asItIs];

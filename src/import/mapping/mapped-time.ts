@@ -11,6 +11,8 @@ const DIGITS: Readonly<Record<Unit, number>> = { s: 3, ms: 0, us: -3, ns: -6 };
 const NUMBER = /^(-?)(\d{1,20})(?:\.(\d{1,20}))?$/;
 /** A number outside the years 2001 to 2286 is probably in another unit. */
 const [LIKELY_FROM_MS, LIKELY_TO_MS] = [1e12, 1e13];
+/** A time that is counted from a window, and farther from it than this, is probably in another unit. */
+const FROM_WINDOW_MS_MAX = 172_800_000;
 
 const ISO = 'iso';
 /** ISO 8601, also with a space, with a short offset, or without a zone. */
@@ -126,7 +128,12 @@ function relativeReader(
     if (text === undefined) return undefined;
     const ms = millisecondsOf(text, unit);
     if (ms === undefined) throw rejected(`${name} ${shown(text)} is not a number of ${unit}`);
-    return window![edge] + sign * ms;
+    const instantMs = window![edge] + sign * ms;
+    const [first, last] = [window!.startMs - FROM_WINDOW_MS_MAX, window!.endMs + FROM_WINDOW_MS_MAX];
+    if (instantMs >= first && instantMs <= last && isInstant(instantMs)) return instantMs;
+    throw rejected(
+      `${name} ${shown(text)} is more than two days from the window in ${unit}: correct the unit in the mapping`,
+    );
   };
 }
 

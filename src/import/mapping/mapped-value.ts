@@ -50,7 +50,7 @@ function groupsOf(pattern: string): number | undefined {
 /** The reader of a place that has no problem, with the arithmetic that the place states. */
 export function valueReader({ scale, round, complement: isOfOther, ...place }: MappedFigure): ValueReader {
   const reader = placeReader(place);
-  const convert = figureConverter({ scale, round, isComplement: isOfOther === true });
+  const convert = figureConverter(reader.name, { scale, round, isComplement: isOfOther === true });
   return convert === undefined ? reader : { ...reader, read: (row) => convert(reader.read(row)) };
 }
 
@@ -62,16 +62,26 @@ interface Arithmetic {
   readonly isComplement: boolean;
 }
 
-/** Multiplies a figure, then rounds it, then takes it from 1, all exactly; undefined where nothing is to do. Any other value stays as it is. */
-export function figureConverter({ scale, round, isComplement }: Arithmetic): ((value: unknown) => unknown) | undefined {
+/**
+ * Multiplies a figure, then rounds it, then takes it from 1, all exactly; undefined where nothing is to do. A price that is none stays as it
+ * is, and its reader refuses it. Throws 'rejected-record' for what cannot be computed exactly.
+ */
+export function figureConverter(
+  name: string,
+  { scale, round, isComplement }: Arithmetic,
+): ((value: unknown) => unknown) | undefined {
   if (scale === undefined && round === undefined && !isComplement) return undefined;
   return (value) => {
     if (typeof value !== 'number' && typeof value !== 'string') return value;
-    const scaled = scale === undefined ? String(value) : (productText(String(value), String(scale)) ?? String(value));
+    const scaled = scale === undefined ? String(value) : productText(String(value), String(scale));
+    if (scaled === undefined) throw rejected(`${name} ${shown(String(value))} is not a decimal`);
     const text = round === undefined ? scaled : (roundedDecimal(scaled, round) ?? scaled);
     if (!isComplement) return text;
     const price = parseDecimal(text);
-    return price === undefined || price < 0 || price > 1 ? text : complement(price);
+    if (price === undefined) {
+      throw rejected(`${name} ${shown(text)} is not a decimal of at most 12 decimals and 15 significant digits`);
+    }
+    return price < 0 || price > 1 ? price : complement(price);
   };
 }
 

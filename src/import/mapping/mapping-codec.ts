@@ -15,7 +15,7 @@ import { LevelGroups } from './level-groups.ts';
 import { type RowRecords, recordMaker } from './mapped-records.ts';
 import { timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, rowTest } from './mapped-value.ts';
-import { columnsOfMapping } from './mapping-columns.ts';
+import { columnsOfMapping, fieldsIn } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
 import { ReferredRows } from './referred-rows.ts';
@@ -47,6 +47,11 @@ export function mappingCodec(mapping: Mapping): Codec {
   );
   const timeOf = (row: MappedRow | DomainError) =>
     row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
+  const named = fieldsIn({
+    market: mapping.market,
+    outcome: mapping.outcome,
+    ...sections.map(({ kind: _kind, ...keys }) => ({ outcome: 'outcome' in keys ? keys.outcome : undefined })),
+  });
   const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
   const arrivalOfRow = (row: MappedRow | DomainError) => {
@@ -62,7 +67,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
-      const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer);
+      const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, named);
       const groups = new LevelGroups(sink, { hasChanges, keepsRepeats: rows.repeats === 'keep' });
       const ignore = (kind: string) => {
         counted.ignored += 1;
@@ -73,8 +78,11 @@ export function mappingCodec(mapping: Mapping): Codec {
         let kind = OTHER_ROW;
         const row = attempt(() => {
           const given: MappedRow = { fields: fields(), file };
+          if (referred?.keeps(given) === true) {
+            kind = REFERRED_ROW;
+            return undefined;
+          }
           if (isOther(given)) return undefined;
-          kind = REFERRED_ROW;
           return referred === undefined ? given : referred.joined(given);
         });
         if (row === undefined) ignore(kind);

@@ -34,7 +34,8 @@ export function columnsOfMapping({
   return [...new Set(columns)];
 }
 
-function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
+/** The names of the fields that tables of a mapping name. */
+export function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(tables).flatMap(([key, table]) => {
     if (!isFields(table)) return [];
     if (SIDES.includes(key)) return fieldsOfSide(table);

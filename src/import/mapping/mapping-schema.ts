@@ -39,7 +39,7 @@ export type MappedValue = Static<typeof MappedValue>;
 /** Decimals to which a figure with noise of floating point is rounded. */
 const Round = Type.Integer({ minimum: 0, maximum: 12 });
 /** What a figure is multiplied by: 0.01 for cents. */
-const Scale = Type.Number({ exclusiveMinimum: 0 });
+const Scale = Type.Number({ minimum: 1e-12, maximum: 1e12 });
 const MappedFigure = place({
   scale: optional(Scale),
   round: optional(Round),

@@ -1,8 +1,12 @@
+/** A byte of a length stands for at most 255 bytes of a match. */
+const RATIO_MAX = 255;
+
 /**
  * Decompresses a block of LZ4, whose format is https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md: literals and matches in turns,
  * the last ones literals. Throws for a block that is damaged or has another size than `outputLength`.
  */
 export function decompressLz4Block(input: Uint8Array, outputLength: number): Uint8Array {
+  if (outputLength > RATIO_MAX * input.length) throw new Error('the LZ4 block states an impossible size');
   const output = new Uint8Array(outputLength);
   let [from, to] = [0, 0];
   const next = (): number => {

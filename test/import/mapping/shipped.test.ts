@@ -54,6 +54,12 @@ test('A key that is set to nothing is removed from the mapping, and nothing else
   expect({ sections, ...others }).toMatchObject({ sections: before.sections, format: before.format });
 });
 
+test('A key that is not there cannot be removed.', () => {
+  expect(() => readMapping('bid-ask-liquidity', mappingChange('market.ende='))).toThrow(
+    'remove ende, which the mapping does not have',
+  );
+});
+
 describe('bid-ask-liquidity', () => {
   const HEADER =
     'Timestamp,TargetTime,Expiration,UpBid,UpAsk,UpMid,UpSpread,UpBidLiquidity,UpAskLiquidity,DownBid,DownAsk,DownMid,DownSpread,DownBidLiquidity,DownAskLiquidity';

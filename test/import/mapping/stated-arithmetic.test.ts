@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { temporaryArchive } from '../../support/archive.ts';
-import { booksOf, coinPricesOf, countsOf, marketOf, quotesOf } from '../../support/imported.ts';
+import { booksOf, coinPricesOf, countsOf, marketOf, quotesOf, tradesOf } from '../../support/imported.ts';
 import { randomsOf } from '../../support/random-books.ts';
 import { importMapped, refusalOfMapping, rejectionsOf } from './mapped-import.ts';
 
@@ -64,6 +64,13 @@ describe('cents, and asks that are bids of the other outcome', () => {
     ]);
   });
 
+  test('read a decimal that begins with its point', async () => {
+    const toml = `${HEAD}\noutcome = { value = "up" }\n[trades]\nprice = { field = "p", scale = 0.01 }\nsize = "n"`;
+    using place = temporaryArchive();
+    await importMapped(place.archive, toml, jsonOf([{ t: START_MS, p: '.5', n: 1 }]), 'rows.jsonl');
+    expect(tradesOf(place.archive, SLUG, 'up').map(({ price }) => price)).toEqual([0.005]);
+  });
+
   test('make quotes, and a figure is scaled before it is rounded, and rounded before it is taken from 1', async () => {
     const toml = `${HEAD}
       outcome = { value = "up" }
@@ -102,18 +109,24 @@ describe('cents, and asks that are bids of the other outcome', () => {
       { p: 101, n: 1 },
       { p: 'x', n: 1 },
       { p: 45, n: '0.1234567' },
+      { p: '49.010007946879747', n: 1 },
     ].map((row) => ({ t: START_MS, ...row }));
     expect(await rejectionsOf(toml, jsonOf(rows), 'rows.jsonl')).toEqual([
       'p 1.01 lies outside 0…1',
-      'p is missing, not a number, or has more digits than can be kept exactly',
+      'p x is not a decimal',
       'n 0.00000001234567 is not a decimal of at most 12 decimals and 15 significant digits: if that is noise of floating point, state round in the mapping, for example round = 6',
+      'p 0.49010007946879747 is not a decimal of at most 12 decimals and 15 significant digits: if that is noise of floating point, state round in the mapping, for example round = 6',
     ]);
   });
 
   test.each([
-    ['price = { field = "p", scale = 0 }', 'trades.price.scale must be a number above 0'],
-    ['price = { field = "p", scale = "x" }', 'trades.price.scale must be a number above 0'],
+    ['price = { field = "p", scale = 0 }', 'trades.price.scale must be a number from 1e-12 to 1000000000000'],
+    ['price = { field = "p", scale = "x" }', 'trades.price.scale must be a number from 1e-12 to 1000000000000'],
     ['price = { field = "p", complement = "yes" }', 'trades.price.complement must be true or false'],
+    [
+      'price = "p"\nsize = { field = "n", complement = true }',
+      'trades.size.complement is for prices of outcomes: remove it',
+    ],
     ['price = { value = "1", default = "2" }', 'trades.price.default contradicts trades.price.value: remove one'],
   ])('%s is refused: %s', (line, problem) => {
     expect(refusalOfMapping(`${HEAD}\noutcome = { value = "up" }\n[trades]\n${line}`)).toContain(problem);
@@ -150,6 +163,10 @@ describe('times', () => {
     ];
     expect((await pricesAt(time, [rows[0]!], 'condition_id = "m"')).rejections[0]).toContain('0x51');
     expect((await pricesAt(time, [rows[1]!], 'slug = "m"')).rejections).toEqual(['t soon is not a number of ms']);
+    const far = ['300000000', '99999999999999999999', -172_800_001].map((t) => ({ t, p: 0.5, m: SLUG }));
+    expect((await pricesAt(time, far, 'slug = "m"')).rejections).toEqual(
+      far.map(({ t }) => `t ${t} is more than two days from the window in ms: correct the unit in the mapping`),
+    );
   });
 
   test.each([
@@ -193,10 +210,10 @@ describe('times', () => {
   test('of markets, arrivals and coin prices are not counted from a window', () => {
     const time = 'time = { field = "t", unit = "s", after = "start" }';
     const refusal = (tables: string) => refusalOfMapping(`format = "json"\n${time}\n${tables}`);
-    expect(refusal('market = { coin = "c", start = "s", end = "e" }')).toContain(
-      'market.start.after is for the times of',
-    );
-    expect(refusal('received = "r"\nmarket.slug = "m"')).toContain('received.after is for the times of records');
+    expect(refusal('market = { coin = "c", start = "s", end = "e" }')).toContain('market.start.unit is not stated');
+    const start = 'start = { field = "s", unit = "s", after = "end" }';
+    expect(refusal(`market = { coin = "c", ${start}, end = "e" }`)).toContain('market.start.after is for the times of');
+    expect(refusal('received = "r"\nmarket.slug = "m"')).toContain('received.unit is not stated');
     const prices = 'market.slug = "m"\n[coin_prices]\ncoin = "c"\nsource = "s"\nprice = "p"';
     expect(refusal(prices)).toContain('coin prices have none: add coin_prices.time');
   });
@@ -234,20 +251,23 @@ describe('rows that later rows refer to', () => {
 
   test('name the market of rows that have only its number', async () => {
     const rows = [
-      { type: 'market', id: 7, slug: SLUG, side: 'Y' },
+      // What is not the name of a market or an outcome is not taken from it.
+      { type: 'market', id: 7, slug: SLUG, side: 'Y', t: START_MS, p: 0.9 },
       { type: 'market', id: '8', slug: OTHER, side: 'Y' },
       { type: 'book', market: 8, t: START_MS, p: 0.1 },
       { type: 'book', market: 7, t: START_MS, p: 0.2 },
       { type: 'book', market: 7, t: START_MS + 1, p: 0.3, side: 'N' },
       { type: 'book', market: 9, t: START_MS, p: 0.4 },
       { type: 'book', t: START_MS, p: 0.5 },
+      { type: 'book', market: 7, p: 0.6 },
     ];
     using place = temporaryArchive();
     const report = await importMapped(place.archive, toml(', key = "id", by = "market"'), jsonOf(rows), 'rows.jsonl');
-    expect(countsOf(report.total)).toEqual({ read: 5, stored: 3, duplicate: 0, rejected: 2, ignored: 2 });
+    expect(countsOf(report.total)).toEqual({ read: 6, stored: 3, duplicate: 0, rejected: 3, ignored: 2 });
     expect(report.rejections.map(({ reason }) => reason)).toEqual([
       'no row before it states what 9 is',
       'market is missing, which says what the row refers to',
+      "the time that the mapping 'my.toml' names is missing",
     ]);
     const bids = (slug: string, outcome: 'up' | 'down') =>
       quotesOf(place.archive, slug, outcome).map(({ quote }) => quote.bidPrice);
