@@ -14,7 +14,7 @@ const ABOVE = /^KX([A-Z]+)D-(\d{2})([A-Z]{3})(\d{2})(\d{2})-T(\d{1,9}(?:\.\d{1,4
 /**
  * The market of a ticker of Kalshi; undefined if it is not about a coin that ends up or down. Its slug is the ticker in
  * lower case: two strikes of one window are two markets. The strike is `priceStart`. Throws 'rejected-record' for a time that does not exist,
- * and for the hour that New York's clocks show twice.
+ * for one that ends no quarter of an hour, and for the hour that New York's clocks show twice.
  */
 export function kalshiMarket(ticker: string): MarketStatement | undefined {
   const [, quarterCoin, ...quarter] = QUARTER.exec(ticker) ?? [];
@@ -25,10 +25,12 @@ export function kalshiMarket(ticker: string): MarketStatement | undefined {
   const timeframe = quarterCoin === undefined ? '1h' : '15m';
   const minute = quarterCoin === undefined ? 0 : Number(last);
   const localMs = Date.UTC(2000 + Number(year), MONTHS.indexOf(month), Number(day), Number(hour), minute);
-  const isDate = MONTHS.includes(month) && new Date(localMs).getUTCDate() === Number(day) && Number(hour) < 24;
+  const isDate =
+    MONTHS.includes(month) && new Date(localMs).getUTCDate() === Number(day) && Number(hour) < 24 && minute < 60;
   const [endMs, second] = isDate ? instantsAt(localMs) : [];
   if (endMs === undefined || second !== undefined)
     throw rejected(`the time in the ticker ${ticker} is not one instant`);
+  if (minute % 15 !== 0) throw rejected(`the time in the ticker ${ticker} is not the end of a quarter of an hour`);
   const startMs = endMs - WINDOW_MS[timeframe];
   return {
     ...{
