@@ -18,30 +18,59 @@ import type { SourceItem } from '../source-item.ts';
 import { type LinePart, partsOfLine } from './wrapped-frames.ts';
 
 const TYPES: readonly unknown[] = ['orderbook_snapshot', 'orderbook_delta', 'trade'];
-/** Maximum number of markets in memory. */
+/** Maximum numbers in memory; the oldest one makes room. */
 const MARKETS_MAX = 10_000;
+const SUBSCRIPTIONS_MAX = 10_000;
+const TRADE_IDS_MAX = 65_536;
+/** The venue's ids of trades have 36 characters. Longer ones are not kept. */
+const TRADE_ID_CHARS_MAX = 64;
 const OUTCOMES: readonly Outcome[] = ['up', 'down'];
 
-/** What is known of a market while a file is read. */
+/** Why the books of a market are unknown, and since when. */
+interface Loss {
+  readonly reason: string;
+  readonly fromMs: InstantMs;
+  /** The file of the last message before it. */
+  readonly file: RecordingFile;
+  /** True if another file begins with a message that does not come after it: it may be a recording of its own. */
+  readonly isElsewhere: boolean;
+}
+
+/** The messages of a `sid` whose numbers follow each other. */
+interface Subscription {
+  seq: number | undefined;
+  /** The latest time that the venue states in them; 0 without any. */
+  lastMs: InstantMs;
+  file: RecordingFile;
+  /** Set when its messages end. */
+  loss: Loss | undefined;
+}
+
+/** What is known of a market. */
 interface Known {
   readonly statement: MarketStatement;
-  readonly sid: unknown;
+  subscription: Subscription;
   /** The book of yes: asks are the bids of no at the complement of their prices. Undefined: unknown until the next snapshot. */
   book: EditableBook | undefined;
   /** A snapshot whose time is not known before the next change, with its arrival. */
-  waiting: { readonly item: SourceItem; readonly receivedMs: InstantMs | undefined } | undefined;
+  waiting:
+    | { readonly item: SourceItem; readonly receivedMs: InstantMs | undefined; readonly file: RecordingFile }
+    | undefined;
   lastMs: InstantMs | undefined;
-  /** Why the book is unknown since `lastMs`. */
-  gap: string | undefined;
+  /** Set while a book that was known is unknown. */
+  loss: Loss | undefined;
+  /** The time of the last change that was left out since the loss. */
+  leftOutMs: InstantMs | undefined;
 }
 
 /**
  * Recordings of Kalshi's WebSocket, bare or wrapped with their arrival: `orderbook_snapshot`, `orderbook_delta` and `trade`. The channels are
  * those of https://docs.kalshi.com/asyncapi.yaml. `seq` counts the messages of a subscription (`sid`): where it jumps or begins again, its
- * books are unknown until their next snapshots, and a gap says so. Prices are cents or dollars; a bid for no is an ask for yes.
+ * books are unknown until their next snapshots, and a gap says so. Books go on in the next file if its numbers do. Prices are cents or
+ * dollars; a bid for no is an ask for yes.
  */
 export function kalshiFrames(): Codec {
-  const distinct = new DistinctTrades();
+  let reader: KalshiReader | undefined;
   return {
     format: 'Kalshi frames',
     input:
@@ -49,12 +78,13 @@ export function kalshiFrames(): Codec {
     becomes: '[Markets](#kalshi), snapshots of both outcomes, trades, and gaps where `seq` jumps.',
     recognises: (sample) => sample.columns === undefined && sample.lines.some((line) => partsOf(line).some(isBook)),
     read: async (file, sink) => {
-      const reader = new KalshiReader(sink, file, distinct);
+      reader ??= new KalshiReader(sink);
+      reader.begin(file);
       for await (const { text, number } of jsonValuesOf(file)) {
         for (const part of partsOf(text())) reader.take(part, number);
       }
-      reader.end();
     },
+    finish: () => reader?.end(),
   };
 }
 
@@ -72,15 +102,22 @@ function isBook(part: LinePart): boolean {
 
 class KalshiReader {
   readonly #sink: RecordSink;
-  readonly #file: RecordingFile;
-  readonly #distinct: DistinctTrades;
+  readonly #distinct = new DistinctTrades();
+  readonly #tradeIds = new Set<string>();
+  /** By ticker, the market with the oldest last message first. */
   readonly #markets = new Map<string, Known>();
-  readonly #seqs = new Map<unknown, number>();
+  readonly #subscriptions = new Map<number, Subscription>();
+  #file!: RecordingFile;
+  /** The latest time that the venue states in a message about a book. */
+  #latestMs: InstantMs = 0;
 
-  constructor(sink: RecordSink, file: RecordingFile, distinct: DistinctTrades) {
+  constructor(sink: RecordSink) {
     this.#sink = sink;
+  }
+
+  /** Call it before the parts of a file. */
+  begin(file: RecordingFile): void {
     this.#file = file;
-    this.#distinct = distinct;
   }
 
   take(part: LinePart, number: number): void {
@@ -93,54 +130,136 @@ class KalshiReader {
   #takeMessage(frame: Fields, number: number, receivedMs: InstantMs | undefined): void {
     const type = String(frame.type);
     const msg = frame.msg as Fields;
-    if (type !== 'trade') this.#follow(frame);
-    const known = attempt(() => this.#marketOf(msg, frame.sid));
-    if (known === undefined) this.#sink.ignore(`${type} of another kind of market`);
-    else if (known instanceof DomainError) this.#sink.reject(this.#sink.item(type, number), known.message);
-    else if (type === 'trade') this.#trade(known, msg, number, receivedMs);
-    else if (type === 'orderbook_snapshot') this.#snapshot(known, msg, number, receivedMs);
-    else if (known.book === undefined) this.#sink.ignore('orderbook_delta of an unknown book');
-    else this.#delta(known, msg, number, receivedMs);
+    const ticker = msg.market_ticker;
+    // Without a ticker it may be about any book of its subscription, so its number is missing there.
+    const subscription = type === 'trade' || typeof ticker !== 'string' ? undefined : this.#follow(frame, timeOf(msg));
+    const statement = attempt(() => this.#statementOf(ticker));
+    if (statement === undefined) this.#sink.ignore(`${type} of another kind of market`);
+    else if (statement instanceof DomainError) this.#sink.reject(this.#sink.item(type, number), statement.message);
+    else if (type === 'trade') this.#trade(statement, msg, number, receivedMs);
+    else if (subscription === undefined) {
+      const known = this.#markets.get(String(ticker));
+      if (known !== undefined) this.#loseMessage(known, 'a message has no sid');
+      this.#sink.reject(this.#sink.item(type, number), 'sid is not a number');
+    } else {
+      const known = this.#marketOf(String(ticker), statement, subscription);
+      if (type === 'orderbook_snapshot') this.#snapshot(known, msg, number, receivedMs);
+      else if (known.book !== undefined) this.#delta(known, msg, number, receivedMs);
+      else {
+        known.leftOutMs = timeOf(msg) ?? receivedMs ?? known.leftOutMs;
+        this.#sink.ignore('orderbook_delta of an unknown book');
+      }
+    }
   }
 
-  /** Call it at the end of the file. */
-  end(): void {
-    for (const known of this.#markets.values()) this.#release(known, undefined);
-  }
-
-  /** Compares a message's number with that of the message before it. */
-  #follow({ sid, seq, type }: Fields): void {
-    const number = typeof seq === 'number' ? seq : undefined;
-    const before = this.#seqs.get(sid);
-    if (number === undefined) return;
-    this.#seqs.set(sid, number);
-    if (before === undefined || number === before + 1) return;
-    const reason =
-      number > before + 1
-        ? `messages ${before + 1} to ${number - 1} of the subscription are missing`
-        : `the subscription began again (${type} ${number} after ${before})`;
-    for (const known of this.#markets.values()) if (known.sid === sid) this.#lose(known, reason);
-  }
-
-  #lose(known: Known, reason: string): void {
-    this.#release(known, undefined);
-    if (known.book !== undefined) known.gap = reason;
-    known.book = undefined;
-  }
-
-  /** The market of a message, whose record is added at first; undefined for one that is not up or down. */
-  #marketOf({ market_ticker: ticker }: Fields, sid: unknown): Known | undefined {
+  /** The market of a ticker; undefined for one that is not up or down. */
+  #statementOf(ticker: unknown): MarketStatement | undefined {
     if (typeof ticker !== 'string') throw rejected('market_ticker is missing');
-    const before = this.#markets.get(ticker);
-    if (before?.sid === sid) return before;
-    const statement = before?.statement ?? kalshiMarket(ticker);
-    if (statement === undefined) return undefined;
-    if (before !== undefined) this.#lose(before, 'the subscription changed');
-    if (this.#markets.size >= MARKETS_MAX) this.#markets.clear();
-    const { lastMs, gap } = before ?? {};
-    const known: Known = { statement, sid, book: undefined, waiting: undefined, lastMs, gap };
+    return this.#markets.get(ticker)?.statement ?? kalshiMarket(ticker);
+  }
+
+  /** Call it after the last file. */
+  end(): void {
+    for (const known of this.#markets.values()) this.#close(known, this.#latestMs);
+    this.#markets.clear();
+  }
+
+  /**
+   * The subscription of a message: a new one where its number does not follow that of the message before it. In another file only the
+   * next number follows. Undefined if `sid` is not a number.
+   */
+  #follow({ sid, seq, type }: Fields, atMs = 0): Subscription | undefined {
+    if (typeof sid !== 'number') return undefined;
+    this.#latestMs = Math.max(this.#latestMs, atMs);
+    const number = typeof seq === 'number' ? seq : undefined;
+    const before = this.#subscriptions.get(sid);
+    const isSameFile = before?.file === this.#file;
+    const isUnnumbered = number === undefined || before?.seq === undefined;
+    if (before !== undefined && (isUnnumbered ? isSameFile : number === before.seq! + 1)) {
+      before.seq = number ?? before.seq;
+      before.lastMs = Math.max(before.lastMs, atMs);
+      before.file = this.#file;
+      return before;
+    }
+    if (before !== undefined) {
+      const isJump = !isUnnumbered && number > before.seq! + 1;
+      const reason = isJump
+        ? `messages ${before.seq! + 1} to ${number - 1} of the subscription are missing`
+        : `the subscription began again (${type} ${number ?? 'without number'} after ${before.seq ?? 'one without'})`;
+      endSubscription(before, reason, !isSameFile && !isJump);
+    }
+    const begun: Subscription = { seq: number, lastMs: atMs, file: this.#file, loss: undefined };
+    this.#subscriptions.delete(sid);
+    this.#subscriptions.set(sid, begun);
+    if (this.#subscriptions.size > SUBSCRIPTIONS_MAX) {
+      const [oldest, ended] = this.#subscriptions.entries().next().value!;
+      endSubscription(ended, `more than ${SUBSCRIPTIONS_MAX} subscriptions were open`, false);
+      this.#subscriptions.delete(oldest);
+    }
+    return begun;
+  }
+
+  /** The market of a message about its book. */
+  #marketOf(ticker: string, statement: MarketStatement, subscription: Subscription): Known {
+    const known: Known = this.#markets.get(ticker) ?? {
+      ...{ statement, subscription, book: undefined, waiting: undefined },
+      ...{ lastMs: undefined, loss: undefined, leftOutMs: undefined },
+    };
+    if (known.subscription !== subscription) {
+      this.#loseSubscription(known);
+      known.subscription = subscription;
+    }
+    this.#markets.delete(ticker);
     this.#markets.set(ticker, known);
+    if (this.#markets.size > MARKETS_MAX) {
+      const [oldest, evicted] = this.#markets.entries().next().value!;
+      this.#loseSubscription(evicted, `more than ${MARKETS_MAX} markets were open`);
+      this.#close(evicted, evicted.statement.endMs);
+      this.#markets.delete(oldest);
+    }
     return known;
+  }
+
+  #loseSubscription(known: Known, reason = 'the subscription changed'): void {
+    const { lastMs, file, loss } = known.subscription;
+    this.#lose(known, loss ?? { reason, fromMs: lastMs, file, isElsewhere: file !== this.#file });
+  }
+
+  /** A message that cannot be used: the book is unknown since the change before it. */
+  #loseMessage(known: Known, reason: string): void {
+    this.#lose(known, { reason, fromMs: 0, file: this.#file, isElsewhere: false });
+  }
+
+  #lose(known: Known, loss: Loss): void {
+    this.#release(known, undefined);
+    const { book, lastMs } = known;
+    known.book = undefined;
+    if (book !== undefined && lastMs !== undefined) known.loss ??= { ...loss, fromMs: Math.max(loss.fromMs, lastMs) };
+  }
+
+  /** Ends what is open of a market of which no more is read. */
+  #close(known: Known, untilMs: InstantMs): void {
+    if (known.subscription.loss !== undefined) this.#loseSubscription(known);
+    this.#release(known, undefined);
+    this.#endLoss(known, untilMs);
+  }
+
+  /** Ends a loss without a snapshot after it: its gap ends with the window or what is recorded. */
+  #endLoss(known: Known, untilMs: InstantMs): void {
+    const { loss, leftOutMs = 0, statement } = known;
+    if (loss === undefined) return;
+    const toMs = Math.min(loss.isElsewhere ? leftOutMs : untilMs, statement.endMs);
+    if (loss.fromMs < toMs) this.#giveGap(known, toMs);
+    known.loss = undefined;
+  }
+
+  /** Adds the gap of a loss, if it began within the window. */
+  #giveGap({ statement, loss }: Known, toMs: InstantMs): void {
+    const { conditionId, endMs } = statement;
+    if (loss === undefined || loss.fromMs >= endMs) return;
+    const gap = { fromMs: Math.min(loss.fromMs, toMs), toMs, reason: loss.reason };
+    // A market whose record comes later is refused, and read a second time.
+    attempt(() => this.#sink.add({ type: 'gap', conditionId, gap }, []));
   }
 
   #snapshot(known: Known, msg: Fields, number: number, receivedMs: InstantMs | undefined): void {
@@ -150,12 +269,12 @@ class KalshiReader {
     if (isNew) this.#sink.addFrom([item], () => ({ type: 'market', statement: known.statement }));
     const book = attempt(() => bookOf(msg));
     if (book instanceof DomainError) {
-      this.#lose(known, 'a snapshot cannot be read');
+      this.#loseMessage(known, 'a snapshot cannot be read');
       for (let part = 0; part < 2; part += 1) this.#sink.reject(item, book.message);
       return;
     }
     known.book = book;
-    known.waiting = { item, receivedMs };
+    known.waiting = { item, receivedMs, file: this.#file };
     if (timeOf(msg) !== undefined) this.#release(known, timeOf(msg));
   }
 
@@ -166,7 +285,7 @@ class KalshiReader {
     const refused =
       change instanceof DomainError ? change.message : atMs === undefined ? 'ts is not a time' : undefined;
     if (change instanceof DomainError || refused !== undefined) {
-      this.#lose(known, 'a change cannot be read');
+      this.#loseMessage(known, 'a change cannot be read');
       for (let part = 0; part < 2; part += 1) this.#sink.reject(item, refused!);
       return;
     }
@@ -177,21 +296,25 @@ class KalshiReader {
 
   /** Gives the snapshot that waits for a time: that of its arrival or, if it is earlier, of the next message. */
   #release(known: Known, nextMs: InstantMs | undefined): void {
-    const { waiting, book, gap, lastMs } = known;
+    const { waiting, book, loss } = known;
     if (waiting === undefined || book === undefined) return;
     known.waiting = undefined;
-    const { item, receivedMs } = waiting;
+    const { item, receivedMs, file } = waiting;
     if (nextMs === undefined && receivedMs === undefined) {
       const reason = 'the snapshot has no time: neither its arrival nor a change after it states one';
       for (let part = 0; part < 2; part += 1) this.#sink.reject(item, reason);
       return;
     }
-    const atMs = Math.max(Math.min(nextMs ?? Infinity, receivedMs ?? Infinity), lastMs ?? 0);
-    if (gap !== undefined && lastMs !== undefined) {
-      const { conditionId } = known.statement;
-      this.#sink.add({ type: 'gap', conditionId, gap: { fromMs: lastMs, toMs: atMs, reason: gap } }, []);
+    const statedMs = Math.min(nextMs ?? Infinity, receivedMs ?? Infinity);
+    if (loss !== undefined && loss.file !== file && statedMs < loss.fromMs) {
+      // Another file records the same time, or an earlier one.
+      this.#endLoss(known, this.#latestMs);
+      known.lastMs = undefined;
     }
-    known.gap = undefined;
+    const atMs = Math.max(statedMs, known.lastMs ?? 0);
+    this.#giveGap(known, atMs);
+    known.loss = undefined;
+    known.leftOutMs = undefined;
     this.#give(known, item, atMs, receivedMs);
   }
 
@@ -207,7 +330,7 @@ class KalshiReader {
     }
   }
 
-  #trade(known: Known, msg: Fields, number: number, receivedMs: InstantMs | undefined): void {
+  #trade(statement: MarketStatement, msg: Fields, number: number, receivedMs: InstantMs | undefined): void {
     this.#sink.take('trade', number, () => {
       const timestampMs = timeOf(msg);
       if (timestampMs === undefined) throw rejected('ts is not a time');
@@ -216,7 +339,7 @@ class KalshiReader {
       const yes = priceOf(msg, 'yes_price');
       const size = nonNegative(stated(msg, 'count_fp') ?? msg.count, 'count');
       if (size === 0) throw rejected('count is 0');
-      const { statement } = known;
+      if (this.#hasTrade(msg.trade_id)) return [];
       const { conditionId } = statement;
       const record: RecordedItem = {
         ...{ type: 'price', kind: 'trade', conditionId, timestampMs, receivedMs, id: undefined, assetId: undefined },
@@ -225,10 +348,24 @@ class KalshiReader {
         trade: { size, side: 'buy', feeRateBps: undefined, transactionHash: undefined },
       };
       const isNew = this.#sink.markets.byConditionId(conditionId) === undefined;
-      const numbered = { ...record, occurrence: this.#distinct.next(record, this.#file) };
+      const numbered = { ...record, occurrence: this.#distinct.next({ ...record, receivedMs: undefined }, this.#file) };
       return isNew ? [{ type: 'market', statement }, numbered] : [numbered];
     });
   }
+
+  /** Returns true for a trade that this import has already read, and keeps its id. */
+  #hasTrade(id: unknown): boolean {
+    if (typeof id !== 'string' || id === '' || id.length > TRADE_ID_CHARS_MAX) return false;
+    if (this.#tradeIds.has(id)) return true;
+    this.#tradeIds.add(id);
+    if (this.#tradeIds.size > TRADE_IDS_MAX) this.#tradeIds.delete(this.#tradeIds.keys().next().value!);
+    return false;
+  }
+}
+
+function endSubscription(subscription: Subscription, reason: string, isElsewhere: boolean): void {
+  const { lastMs, file } = subscription;
+  subscription.loss = { reason, fromMs: lastMs, file, isElsewhere };
 }
 
 /** The time of the venue: `ts_ms`, or `ts` in ISO 8601 or in seconds. */

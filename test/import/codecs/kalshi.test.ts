@@ -3,10 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Importer } from '../../../src/import/importer.ts';
 import { sourcesOf } from '../../../src/import/source.ts';
-import { priceCodec } from '../../../src/segment/price-segment.ts';
 import type { Archive } from '../../../src/store/archive.ts';
 import { NOW_MS, temporaryArchive, temporaryDirectory } from '../../support/archive.ts';
-import { booksOf, countsOf, marketOf } from '../../support/imported.ts';
+import { booksOf, countsOf, marketOf, tradesOf } from '../../support/imported.ts';
 import { randomsOf } from '../../support/random-books.ts';
 
 /** 14 Feb 2026, 18:00 in New York. */
@@ -39,14 +38,36 @@ const delta = (seq: number, ms: number, side: Side, price: number, change: numbe
   msg: { market_ticker: ticker, price, price_dollars: (price / 100).toFixed(4), delta: change, side, ts: iso(ms) },
 });
 
-async function importLines(archive: Archive, lines: readonly unknown[]) {
+const trade = (fields: object = {}) => ({
+  ...{ type: 'trade', sid: 3, seq: 1 },
+  msg: {
+    ...{ market_ticker: TICKER, yes_price: 55, no_price: 45, count: 10, taker_side: 'no', ts: START_MS / 1000 + 1 },
+    ...fields,
+  },
+});
+
+const importLines = (archive: Archive, lines: readonly unknown[]) => importFiles(archive, [lines]);
+
+/** Imports the files of one recording, in their order. */
+async function importFiles(archive: Archive, files: readonly (readonly unknown[])[]) {
   using directory = temporaryDirectory();
-  const path = join(directory.path, 'kalshi.jsonl');
-  writeFileSync(path, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
-  return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf([path]));
+  const paths = files.map((lines, index) => {
+    const path = join(directory.path, `kalshi-${index}.jsonl`);
+    writeFileSync(path, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'));
+    return path;
+  });
+  return await new Importer(archive, { clock: () => NOW_MS }).run(sourcesOf(paths));
 }
 
 const wrapped = (message: object, receivedMs: number) => ({ received_at: receivedMs, message });
+/** Gaps with their times since the start of the window. */
+const gapsOf = (archive: Archive, slug = MARKET) =>
+  archive.gaps
+    .list(marketOf(archive, slug.toLowerCase()).key)
+    .map(({ fromMs, toMs, reason }) => [fromMs - START_MS, toMs - START_MS, reason]);
+/** Times since the start of the window, and the sizes of the bids of yes. */
+const sizesOf = (archive: Archive, slug = MARKET) =>
+  upOf(archive, slug).map(([timestampMs, { bidSizes }]) => [timestampMs - START_MS, bidSizes]);
 const upOf = (archive: Archive, slug = MARKET) =>
   booksOf(archive, slug.toLowerCase(), 'up').map(({ timestampMs, book }) => [timestampMs, book] as const);
 
@@ -177,12 +198,142 @@ describe('Kalshi frames', () => {
       [7000, [10]],
     ]);
     expect(upOf(place.archive, OTHER)).toHaveLength(1);
+    // No snapshot of the other market follows: its gap ends with the recording.
+    expect(gapsOf(place.archive, OTHER)).toEqual([[1000, 7000, 'messages 4 to 5 of the subscription are missing']]);
     expect(place.archive.gaps.list(marketOf(place.archive, MARKET).key)).toEqual([
       expect.objectContaining({
         ...{ fromMs: START_MS + 1000, toMs: START_MS + 6000 },
         reason: 'messages 4 to 5 of the subscription are missing',
       }),
     ]);
+  });
+
+  test('a gap without a snapshot after it ends with the window; a window that had ended before the jump has none', async () => {
+    using place = temporaryArchive();
+    const NEXT = 'KXBTC15M-26FEB141815-15';
+    await importLines(place.archive, [
+      wrapped(snapshot(1, [[45, 100]], []), END_MS - 5000),
+      delta(2, END_MS - 3000, 'yes', 45, 5),
+      wrapped(snapshot(3, [[30, 1]], [], {}, NEXT), END_MS + 1000),
+      delta(4, END_MS + 2000, 'yes', 30, 1, NEXT),
+      delta(9, END_MS + 1_200_000, 'yes', 30, 1, OTHER),
+    ]);
+    expect(gapsOf(place.archive)).toEqual([]);
+    expect(gapsOf(place.archive, NEXT)).toEqual([
+      [902_000, 1_800_000, 'messages 5 to 8 of the subscription are missing'],
+    ]);
+  });
+
+  test('trades between the changes, with a subscription of their own, leave the book as it is', async () => {
+    using place = temporaryArchive();
+    const report = await importLines(place.archive, [
+      trade(),
+      wrapped(snapshot(1, [[45, 100]], []), START_MS),
+      trade(),
+      delta(2, START_MS + 1000, 'yes', 45, 5),
+      trade(),
+      delta(3, START_MS + 2000, 'yes', 45, 5),
+    ]);
+    expect(countsOf(report.total)).toEqual({ read: 6, stored: 6, duplicate: 0, rejected: 0, ignored: 0 });
+    expect(sizesOf(place.archive)).toEqual([
+      [0, [100]],
+      [1000, [105]],
+      [2000, [110]],
+    ]);
+    expect(gapsOf(place.archive)).toEqual([]);
+  });
+
+  describe('in the next file', () => {
+    const first = [wrapped(snapshot(1, [[45, 100]], []), START_MS), delta(2, START_MS + 1000, 'yes', 45, 5)];
+
+    test('the books go on where seq does', async () => {
+      using place = temporaryArchive();
+      const report = await importFiles(place.archive, [first, [delta(3, START_MS + 2000, 'yes', 45, 5)]]);
+      expect(countsOf(report.total)).toMatchObject({ read: 3, stored: 3, ignored: 0 });
+      expect(sizesOf(place.archive).at(-1)).toEqual([2000, [110]]);
+      expect(gapsOf(place.archive)).toEqual([]);
+    });
+
+    test('a snapshot without a time gets that of its next change', async () => {
+      using place = temporaryArchive();
+      const report = await importFiles(place.archive, [
+        [snapshot(1, [[45, 100]], [])],
+        [delta(2, START_MS + 2000, 'yes', 45, 5)],
+      ]);
+      expect(report.rejections).toEqual([]);
+      expect(sizesOf(place.archive)).toEqual([
+        [2000, [100]],
+        [2000, [105]],
+      ]);
+    });
+
+    test.each<[string, readonly unknown[], readonly unknown[]]>([
+      [
+        'a jump is a gap up to the last change',
+        [delta(5, START_MS + 3000, 'yes', 45, 5), delta(6, START_MS + 4000, 'yes', 45, 5)],
+        [[1000, 4000, 'messages 3 to 4 of the subscription are missing']],
+      ],
+      [
+        'changes of a subscription that began again are a gap',
+        [delta(2, START_MS + 3000, 'yes', 45, 5)],
+        [[1000, 3000, 'the subscription began again (orderbook_delta 2 after 2)']],
+      ],
+      [
+        'a new subscription is a gap up to its snapshot',
+        [{ ...wrapped({ ...snapshot(1, [[45, 9]], []), sid: 7 }, START_MS + 4000) }],
+        [[1000, 4000, 'the subscription changed']],
+      ],
+      [
+        'a recording of another market is none',
+        [wrapped(snapshot(1, [[45, 9]], [], {}, OTHER), START_MS + 4000), delta(2, END_MS, 'yes', 45, 5, OTHER)],
+        [],
+      ],
+      ['a recording of an earlier time is none', [wrapped(snapshot(1, [[45, 9]], []), START_MS - 4000)], []],
+    ])('%s', async (_, second, gaps) => {
+      using place = temporaryArchive();
+      await importFiles(place.archive, [first, second]);
+      expect(gapsOf(place.archive)).toEqual(gaps as never);
+    });
+
+    test('books of an earlier time, or of the same one, keep their times', async () => {
+      using place = temporaryArchive();
+      const hourEarlier = [
+        wrapped(snapshot(1, [[45, 7]], []), START_MS - 9000),
+        delta(2, START_MS - 8000, 'yes', 45, 1),
+      ];
+      await importFiles(place.archive, [first, hourEarlier]);
+      expect(sizesOf(place.archive)).toEqual([
+        [-9000, [7]],
+        [-8000, [8]],
+        [0, [100]],
+        [1000, [105]],
+      ]);
+    });
+  });
+
+  test('the market that is in memory for the longest time makes room, with its snapshot and a gap', async () => {
+    using place = temporaryArchive();
+    const strikes = Array.from({ length: 10_000 }, (_, index) => `KXBTCD-26FEB1418-T${index + 1}`);
+    const report = await importLines(place.archive, [
+      wrapped(snapshot(1, [[45, 100]], []), START_MS),
+      ...strikes.map((ticker, index) => delta(2 + index, START_MS + 1000, 'yes', 45, 5, ticker)),
+      delta(10_002, START_MS + 2000, 'yes', 45, 5),
+    ]);
+    expect(countsOf(report.total)).toEqual({ read: 1, stored: 1, duplicate: 0, rejected: 0, ignored: 10_001 });
+    expect(sizesOf(place.archive)).toEqual([[0, [100]]]);
+    expect(gapsOf(place.archive)).toEqual([[1000, 900_000, 'more than 10000 markets were open']]);
+  });
+
+  test('a message whose sid is not a number is refused, and its book unknown', async () => {
+    using place = temporaryArchive();
+    const report = await importLines(place.archive, [
+      wrapped(snapshot(1, [[45, 100]], []), START_MS),
+      { ...delta(2, START_MS + 1000, 'yes', 45, 5), sid: { id: 2 } },
+      delta(2, START_MS + 2000, 'yes', 45, 5),
+    ]);
+    expect(report.rejections.map(({ reason }) => reason)).toEqual(['sid is not a number']);
+    expect(sizesOf(place.archive)).toEqual([[0, [100]]]);
+    expect(gapsOf(place.archive)).toEqual([[0, 2000, 'a message has no sid']]);
   });
 
   test('two strikes of one window are two markets, and the strike is the price at the start', async () => {
@@ -201,33 +352,35 @@ describe('Kalshi frames', () => {
 
   test('a trade is of the outcome that its taker bought; equal trades are two', async () => {
     using place = temporaryArchive();
-    const trade = (fields: object) => ({
-      ...{ type: 'trade', sid: 3, seq: 1 },
-      msg: {
-        market_ticker: TICKER,
-        yes_price: 55,
-        no_price: 45,
-        count: 10,
-        taker_side: 'no',
-        ts: START_MS / 1000 + 1,
-        ...fields,
-      },
-    });
     const report = await importLines(place.archive, [
       trade({}),
       trade({}),
       trade({ taker_side: 'yes', count_fp: '2.50', yes_price_dollars: '0.5525' }),
     ]);
     expect(countsOf(report.total)).toMatchObject({ read: 3, stored: 3 });
-    const tradesOf = (outcome: 'up' | 'down') =>
-      [...place.archive.prices.slices(marketOf(place.archive, MARKET), outcome, 'trade', 0, Number.MAX_SAFE_INTEGER)]
-        .flatMap(({ payload, from, to }) => priceCodec.decode(payload).slice(from, to))
-        .map(({ timestampMs, price, trade: details }) => [timestampMs - START_MS, price, details?.size, details?.side]);
-    expect(tradesOf('down')).toEqual([
+    const valuesOf = (outcome: 'up' | 'down') =>
+      tradesOf(place.archive, MARKET, outcome).map(({ timestampMs, price, trade: details }) => [
+        ...[timestampMs - START_MS, price, details?.size, details?.side],
+      ]);
+    expect(valuesOf('down')).toEqual([
       [1000, 0.45, 10, 'buy'],
       [1000, 0.45, 10, 'buy'],
     ]);
-    expect(tradesOf('up')).toEqual([[1000, 0.5525, 2.5, 'buy']]);
+    expect(valuesOf('up')).toEqual([[1000, 0.5525, 2.5, 'buy']]);
+  });
+
+  test('equal trades with different arrivals are two; a trade whose id was read before is not', async () => {
+    using place = temporaryArchive();
+    const lines = [
+      wrapped(trade({ trade_id: 'a' }), START_MS + 2000),
+      wrapped(trade({ trade_id: 'b' }), START_MS + 2001),
+      wrapped(trade({ trade_id: 'a' }), START_MS + 2002),
+    ];
+    const report = await importFiles(place.archive, [lines, [wrapped(trade({ trade_id: 'b' }), START_MS + 2003)]]);
+    expect(countsOf(report.total)).toMatchObject({ read: 4, stored: 2, duplicate: 2 });
+    expect(tradesOf(place.archive, MARKET, 'down')).toHaveLength(2);
+    const again = await importLines(place.archive, lines);
+    expect(countsOf(again.total)).toMatchObject({ read: 3, stored: 0, duplicate: 3 });
   });
 
   test.each<[string, readonly unknown[], readonly string[], number]>([
@@ -256,6 +409,13 @@ describe('Kalshi frames', () => {
     ],
     ['an hour that is skipped', [snapshot(1, [], [], {}, 'KXBTCD-26MAR0802-T1')], ['is not one instant'], 0],
     ['a month that is none', [snapshot(1, [], [], {}, 'KXBTCD-26FEX0802-T1')], ['is not one instant'], 0],
+    ['a minute that is none', [snapshot(1, [], [], {}, 'KXBTC15M-26FEB141899-00')], ['is not one instant'], 0],
+    [
+      'a minute within a quarter',
+      [snapshot(1, [], [], {}, 'KXBTC15M-26FEB141807-00')],
+      ['is not the end of a quarter of an hour'],
+      0,
+    ],
     ['no ticker', [{ type: 'orderbook_delta', sid: 1, seq: 1, msg: { price: 1 } }], ['market_ticker is missing'], 0],
     [
       'another kind of market',
