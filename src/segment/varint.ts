@@ -147,7 +147,13 @@ export class VarintReader {
   }
 }
 
-/** The error for a payload that cannot be decoded. */
-export function damaged(): DomainError {
-  return new DomainError('unavailable', 'a stored segment is damaged: restore the data directory from a backup');
+/** The payload of a segment cannot be decoded, or has another digest. */
+export class DamagedSegment extends DomainError {
+  constructor() {
+    super('unavailable', 'a stored segment is damaged: restore the data directory from a backup');
+  }
+}
+
+export function damaged(): DamagedSegment {
+  return new DamagedSegment();
 }

@@ -6,6 +6,7 @@ import { DomainError } from '../domain/errors.ts';
 import type { InstantMs } from '../domain/instant.ts';
 import { formatInstant } from '../domain/instant.ts';
 import { OUTCOMES } from '../domain/outcome.ts';
+import { DamagedSegment, damaged } from '../segment/varint.ts';
 import type { Archive } from './archive.ts';
 import { explained, isDamageError } from './database-errors.ts';
 import { DELETE_MARKET_SEGMENTS } from './deletion.ts';
@@ -15,7 +16,7 @@ import { discard, draftOf, flush, removeIfEmpty } from './on-disk.ts';
 import { queriesOf } from './queries.ts';
 import sealedSchema from './sealed.sql' with { type: 'text' };
 import { BOOKS } from './sealed-files.ts';
-import { SegmentQueries, type SegmentRow } from './segment-queries.ts';
+import { isIntact, SegmentQueries, type SegmentRow } from './segment-queries.ts';
 import type { MarketSeries } from './series.ts';
 import { ShortPayloads } from './short-payloads.ts';
 
@@ -129,7 +130,7 @@ export class Sealing {
 
   /**
    * Seals a market if it has this revision. Returns the bytes of its file; undefined if it has changed, has no records, or is sealed
-   * already. Throws 'unavailable' if it cannot be read or written.
+   * already. Throws 'unavailable' if it is damaged (see `failureOf`), or cannot be read or written.
    */
   seal({ key, revision }: Pick<OpenMarket, 'key' | 'revision'>): number | undefined {
     const seal = randomBytes(SEAL_BYTES).toString('hex');
@@ -239,11 +240,15 @@ export function isOver({ endMs, winner }: OpenMarket, beforeMs: InstantMs, nowMs
 
 /** One line about a market that is damaged, and stays as it is. Throws all other errors. */
 export function failureOf({ slug }: OpenMarket, error: unknown): string {
-  if (error instanceof DomainError && isDamageError(error)) return `${slug}: ${error.message}`;
+  const isDamage = error instanceof DamagedSegment || isDamageError(error);
+  if (error instanceof DomainError && isDamage) return `${slug}: ${error.message}`;
   throw error;
 }
 
-/** Copies the segments of a series; nothing for a series without any. `stored`: the payload to store of each. */
+/**
+ * Copies the segments of a series; nothing for a series without any. `stored`: the payload to store of each. Throws DamagedSegment
+ * if one does not match its digest.
+ */
 function copySeries(
   seriesId: number,
   from: SegmentQueries,
@@ -252,6 +257,7 @@ function copySeries(
 ): SeriesTotal[] {
   const total = { seriesId, firstMs: Infinity, lastMs: 0, segments: 0, records: 0, bytes: 0 };
   for (const row of from.all(seriesId)) {
+    if (!isIntact(row)) throw damaged();
     to.insert({ ...row, payload: stored(row) });
     total.firstMs = Math.min(total.firstMs, row.firstMs);
     total.lastMs = row.lastMs;

@@ -87,7 +87,7 @@ export class ShortPayloads {
 
   #mirrorOf({ firstMs, lastMs, payload }: SegmentRow, otherId: number | undefined): Uint8Array | undefined {
     const found = this.#touching(otherId, firstMs - APART_MAX_MS, lastMs);
-    const end = found.findIndex(({ row }, i) => row !== found[0]!.row + i);
+    const end = found.findIndex((other, i) => other.row !== found[0]!.row + i || !isIntact(other));
     const others = found.slice(0, end < 0 ? found.length : end);
     return mirrorOfSegment(
       payload,

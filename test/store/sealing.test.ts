@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { type Archive, openArchive, openArchiveView } from '../../src/store/archive.ts';
 import { backUp, type CopyOptions } from '../../src/store/backup.ts';
 import { Database } from '../../src/store/database.ts';
@@ -37,7 +38,7 @@ import {
 import { hasDisk, unlinkedDisk } from '../support/disks.ts';
 import { randomsOf } from '../support/random-books.ts';
 import { sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
-import { sealAll, sealedMarkets } from '../support/sealed.ts';
+import { damageBooks, sealAll, sealedMarkets } from '../support/sealed.ts';
 
 const SEEDS = 6;
 const DAY_MS = 86_400_000;
@@ -155,6 +156,27 @@ test('A market that changes while its file is written is not sealed, and no file
   other.database.close();
   expect(segmentsInMain(archive)).toBeGreaterThan(0);
   expect(filesIn(place.path)).toEqual([]);
+});
+
+test.each([
+  ['its payload has another digest', 'up', false],
+  ['its payload cannot be decoded, and matches its digest', 'down', true],
+] as const)('A market with a damaged segment is not sealed; those after it are. (%s)', async (_, outcome, matches) => {
+  using place = await archiveOf(
+    [1, 2].flatMap((n) => [
+      sampleMarket({ conditionId: `0x${n}`, slug: `m-${n}` }),
+      ...OUTCOMES.map((of) => sampleSnapshot({ conditionId: `0x${n}`, outcome: of })),
+    ]),
+  );
+  const { archive, path } = place;
+  const [damaged, intact] = ['0x1', '0x2'].map((id) => archive.markets.findByConditionId(id)!);
+  damageBooks(archive, damaged!.key, outcome, matches);
+  const segments = segmentsInMain(archive);
+  const { failures } = [...new Sealing(archive).run(Infinity, Infinity)].at(-1)!;
+  expect(failures).toEqual(['m-1: a stored segment is damaged: restore the data directory from a backup']);
+  expect(sealedMarkets(archive).map(({ key }) => key)).toEqual([intact!.key]);
+  expect(filesIn(path)).toEqual([sealedMarkets(archive)[0]!.path]);
+  expect(segmentsInMain(archive)).toBe(segments / 2);
 });
 
 test('A view that was taken before sees its state, while a market is sealed, brought back and deleted.', async () => {

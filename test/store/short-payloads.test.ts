@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { mirrorOf } from '../../src/domain/mirrored-book.ts';
-import { OUTCOMES } from '../../src/domain/outcome.ts';
+import { OUTCOMES, type Outcome } from '../../src/domain/outcome.ts';
 import type { NearestMode } from '../../src/domain/page.ts';
 import { EXPORT_FORMATS } from '../../src/export/format.ts';
 import { bookCodec } from '../../src/segment/book-decoder.ts';
@@ -11,8 +11,11 @@ import { isDerived } from '../../src/segment/derived-segment.ts';
 import { isMirror } from '../../src/segment/mirror-segment.ts';
 import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { sizeAndDigest } from '../../src/store/file-digest.ts';
+import { type Queries, queriesOf } from '../../src/store/queries.ts';
 import { BOOKS } from '../../src/store/sealed-files.ts';
-import { WholePayloads } from '../../src/store/short-payloads.ts';
+import { Sealing } from '../../src/store/sealing.ts';
+import { SegmentQueries } from '../../src/store/segment-queries.ts';
+import { ShortPayloads, WholePayloads } from '../../src/store/short-payloads.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { exported } from '../export/exported.ts';
 import { importRecords, NOW_MS, type TemporaryArchive, temporaryArchive } from '../support/archive.ts';
@@ -265,6 +268,60 @@ describe('A sealed market with mirrors', () => {
     again.database.close();
   });
 });
+
+test('A market with a changed byte in a book that others could mirror is not sealed, and all others are read as before.', async () => {
+  using place = await archiveOf(lines(1));
+  const { archive } = place;
+  const [up] = allSeries(archive);
+  archive.database.write(() => {
+    changeBook(archive.database, up!);
+    // What is derived from books would need them whole.
+    archive.database
+      .query("DELETE FROM segments WHERE series_id IN (SELECT series_id FROM series WHERE kind <> 'book')")
+      .run();
+  });
+  const read = (outcome: Outcome) =>
+    archive.database.read(() => [...archive.snapshots.slices(archive.markets.afterKey(-1)!, outcome, 0, Infinity)]);
+  const before = read('down');
+  expect(before.length).toBeGreaterThan(4);
+  const { markets, failures } = [...new Sealing(archive).run(Infinity, Infinity)].at(-1)!;
+  expect([markets, failures]).toEqual([0, [expect.stringContaining('a stored segment is damaged')]]);
+  expect(read('down')).toEqual(before);
+  expect(() => read('up')).toThrow('a stored segment is damaged');
+});
+
+test('A book that could mirror a damaged one is stored whole.', async () => {
+  using place = await archiveOf(lines(1));
+  const { archive } = place;
+  const [up, down] = allSeries(archive);
+  const [row] = archive.database.read(() => [...new SegmentQueries(archive.database).all(down!)]);
+  sealAll(archive);
+  using file = new Sqlite(placeOf(place));
+  const books = [up!, down!].map((seriesId, i) => ({ seriesId, outcome: OUTCOMES[i]!, kind: 'book' }));
+  const shortest = () => new ShortPayloads(queriesOf(file)).shortest(row!, books[1]!, books);
+  expect(isMirror(shortest())).toBe(true);
+  changeBook(queriesOf(file), up!);
+  expect(shortest()).toEqual(row!.payload);
+});
+
+/** Changes a byte of the first segment of a series of books, which can still be decoded; its digest stays. */
+function changeBook(file: Queries, seriesId: number): void {
+  const first = 'SELECT segment_id AS id, payload FROM segments WHERE series_id = ? ORDER BY last_ms, last_id';
+  const { id, payload } = file.query<{ id: number; payload: Uint8Array }, [number]>(first).get(seriesId)!;
+  const isDecoded = (changed: Uint8Array) => {
+    try {
+      return bookCodec.decode(changed).length > 0;
+    } catch {
+      return false;
+    }
+  };
+  for (let at = payload.length - 1; ; at -= 1) {
+    const changed = payload.with(at, payload[at]! ^ 1);
+    if (!isDecoded(changed)) continue;
+    file.query<never, [Uint8Array, number]>('UPDATE segments SET payload = ? WHERE segment_id = ?').run(changed, id);
+    return;
+  }
+}
 
 test('Whole payloads are kept up to a number of bytes, those with another digest not at all.', () => {
   const kept = new WholePayloads();

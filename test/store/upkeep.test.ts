@@ -6,7 +6,7 @@ import { BOOKS } from '../../src/store/sealed-files.ts';
 import { Upkeep, type UpkeepOptions } from '../../src/store/upkeep.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
 import { sampleCoinPrice, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
-import { sealAll, sealedMarkets } from '../support/sealed.ts';
+import { damageBooks, sealAll, sealedMarkets } from '../support/sealed.ts';
 
 const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
 const DAY = Date.UTC(2026, 3, 16);
@@ -163,4 +163,20 @@ test('What prevents sealing is a warning, and the next round tries again.', asyn
   round(startOf(5) + 30 * MINUTE_MS);
   expect(sealedIn(archive)).toEqual([idOf(1)]);
   expect(log).toHaveLength(2);
+});
+
+test('A market with a damaged segment is a warning of the day, and the others are sealed.', async () => {
+  using kept = await keptUp(
+    [1, 2, 3].flatMap((n) => linesOf(n)),
+    { sealMs: DAY_MS },
+  );
+  const { archive, round, log } = kept;
+  damageBooks(archive, archive.markets.findByConditionId(idOf(1))!.key, 'up', false);
+  const nowMs = startOf(3) + DAY_MS - 20 * MINUTE_MS;
+  for (const n of [0, 1, 2]) round(nowMs + n * 10 * MINUTE_MS);
+  expect(sealedIn(archive)).toEqual([idOf(2)]);
+  // The third ends later.
+  for (const n of [3, 4]) round(nowMs + n * 10 * MINUTE_MS);
+  expect(sealedIn(archive)).toEqual([idOf(2), idOf(3)]);
+  expect(log).toEqual([expect.stringMatching(/^not sealed: m-1: a stored segment is damaged/)]);
 });
