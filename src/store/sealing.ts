@@ -129,8 +129,8 @@ export class Sealing {
   }
 
   /**
-   * Seals a market if it has this revision. Returns the bytes of its file; undefined if it has changed, has no records, or is sealed
-   * already. Throws 'unavailable' if it is damaged (see `failureOf`), or cannot be read or written.
+   * Seals a market if it has this revision. Returns the bytes of its file; undefined if it has changed, has no records, is sealed already,
+   * or `sweep` deleted the file. Throws 'unavailable' if it is damaged (see `failureOf`), or cannot be read or written.
    */
   seal({ key, revision }: Pick<OpenMarket, 'key' | 'revision'>): number | undefined {
     const seal = randomBytes(SEAL_BYTES).toString('hex');
@@ -151,6 +151,8 @@ export class Sealing {
         const isSealed = database.write(() => {
           const present = markets.byKey(key);
           if (present?.revision !== revision || this.#archive.sealed.byKey(key) !== undefined) return false;
+          // If writing it took longer than GRACE_MS, another command may have deleted it.
+          if (statSync(place, { throwIfNoEntry: false })?.size !== bytes) return false;
           this.#sql.add.run(key, path, seal, bytes, Buffer.from(sha256, 'hex'));
           for (const { seriesId, firstMs, lastMs, segments, records, bytes: payload } of series) {
             this.#sql.addSeries.run(seriesId, key, firstMs, lastMs, segments, records, payload);
@@ -160,7 +162,7 @@ export class Sealing {
           return true;
         });
         if (isSealed) return bytes;
-        rmSync(place);
+        rmSync(place, { force: true });
         return undefined;
       });
     } finally {
@@ -176,6 +178,7 @@ export class Sealing {
   }
 
   #sweepDay(day: string, nowMs: InstantMs): number {
+    const { database } = this.#archive;
     const folder = join(this.#folder, day);
     return explained(folder, () => {
       let swept = 0;
@@ -184,9 +187,14 @@ export class Sealing {
         // Another command may have deleted it.
         const changedMs = statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
         if (!OURS.test(name) || nowMs - changedMs < GRACE_MS) continue;
-        if (this.#archive.database.read(() => this.#sql.isNamed.get(`${day}/${name}`)) !== null) continue;
-        discard(place);
-        swept += 1;
+        const isNamed = () => this.#sql.isNamed.get(`${day}/${name}`) !== null;
+        if (database.read(isNamed)) continue;
+        // A `seal` that names it meanwhile has the write lock while it looks for the file.
+        swept += database.write(() => {
+          if (isNamed()) return 0;
+          discard(place);
+          return 1;
+        });
       }
       removeIfEmpty(folder);
       return swept;

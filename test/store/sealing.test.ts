@@ -179,6 +179,40 @@ test.each([
   expect(segmentsInMain(archive)).toBe(segments / 2);
 });
 
+test.each([
+  ['before the catalog names its file', false],
+  ['and the catalog names its file after they look for it', true],
+] as const)(
+  'Commands that delete unused files while a market is sealed lose no records. (%s)',
+  async (_, isSealedMeanwhile) => {
+    using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
+    const { archive, path } = place;
+    const before = await ndjson(archive);
+    const other = openArchive(path, NOW_MS, { create: false });
+    const write = archive.database.write.bind(archive.database);
+    const read = other.database.read.bind(other.database);
+    archive.database.write = <T>(work: () => T): T => {
+      archive.database.write = write;
+      for (const name of filesIn(path)) if (name.includes('.partial-')) rmSync(join(path, BOOKS, name));
+      let sealed: { result: T } | undefined;
+      other.database.read = <R>(look: () => R): R => {
+        const found = read(look);
+        if (isSealedMeanwhile) sealed ??= { result: write(work) };
+        return found;
+      };
+      // The file was written more than an hour ago.
+      expect(sweptBy(other, Date.now() + 3_700_000)).toBe(isSealedMeanwhile ? 0 : 1);
+      return (sealed ?? { result: write(work) }).result;
+    };
+    const bytes = new Sealing(archive).seal(archive.markets.afterKey(-1)!);
+    other.database.close();
+    expect(bytes !== undefined).toBe(isSealedMeanwhile);
+    expect(filesIn(path)).toHaveLength(isSealedMeanwhile ? 1 : 0);
+    expect(await ndjson(archive)).toBe(before);
+    expect(sealAll(archive)).toBe(isSealedMeanwhile ? 0 : 1);
+  },
+);
+
 test('A view that was taken before sees its state, while a market is sealed, brought back and deleted.', async () => {
   const lines = generatedRecording(3);
   using place = await archiveOf(lines);
