@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { DomainError } from '../../src/domain/errors.ts';
 import { downloaded, shownUrl } from '../../src/import/download.ts';
 import { temporaryDirectory } from '../support/archive.ts';
@@ -8,6 +9,7 @@ import { randomsOf } from '../support/random-books.ts';
 
 const random = randomsOf(7);
 const BYTES = Uint8Array.from({ length: 300_000 }, () => Math.floor(random() * 256));
+const OTHER = BYTES.toReversed();
 const QUICK = { pausesMs: [1, 1, 1], silenceMs: 200 };
 
 interface Behaviour {
@@ -18,6 +20,12 @@ interface Behaviour {
   readonly contents?: readonly Uint8Array[];
   readonly falls?: 'silent';
   readonly hasNoRanges?: boolean;
+  readonly ignoresCondition?: boolean;
+  /** The most bytes of a range. */
+  readonly rangeMax?: number;
+  readonly hidesSize?: boolean;
+  readonly modified?: string;
+  readonly headers?: string;
 }
 
 /** A server of one file, on a socket of its own: Bun.serve cannot cut an answer whose length it stated. */
@@ -28,6 +36,11 @@ function startFile({
   contents = [BYTES],
   falls,
   hasNoRanges,
+  ignoresCondition,
+  rangeMax = Number.POSITIVE_INFINITY,
+  hidesSize,
+  modified,
+  headers = modified === undefined ? '' : `last-modified: ${modified}\r\ndate: Sun, 06 Nov 1994 08:49:37 GMT\r\n`,
 }: Behaviour) {
   const requests: string[] = [];
   let close: (received: number) => void = () => {};
@@ -48,16 +61,19 @@ function startFile({
         const tag = nth(tags, index);
         const condition = /if-range: (.+)\r/i.exec(socket.data.text)?.[1];
         const content = nth(contents, index)!;
-        const isRange = from !== undefined && condition === tag && hasNoRanges !== true;
+        const isSame = ignoresCondition === true || condition === (tag ?? modified);
+        const isRange = from !== undefined && isSame && hasNoRanges !== true;
         const start = isRange ? Number(from) : 0;
         const status = statuses[index] ?? (isRange ? (start >= content.length ? 416 : 206) : 200);
-        const body = status < 300 ? content.subarray(start) : new Uint8Array();
+        const body = status < 300 ? content.subarray(start, isRange ? start + rangeMax : undefined) : new Uint8Array();
         const range =
-          status === 416 ? `bytes */${content.length}` : `bytes ${start}-${content.length - 1}/${content.length}`;
+          status === 416
+            ? `bytes */${content.length}`
+            : `bytes ${start}-${start + body.length - 1}/${hidesSize === true ? '*' : content.length}`;
         socket.write(
           `HTTP/1.1 ${status} X\r\ncontent-length: ${body.length}\r\n${tag === undefined ? '' : `etag: ${tag}\r\n`}${
             status === 206 || status === 416 ? `content-range: ${range}\r\n` : ''
-          }connection: close\r\n\r\n`,
+          }${headers}connection: close\r\n\r\n`,
         );
         const cut = cutAfter[index];
         let sent = 0;
@@ -99,6 +115,32 @@ describe('a file that is downloaded', () => {
       ['all', '100000'],
     ],
     ['begins again if the server has no ranges', { cutAfter: [100_000], hasNoRanges: true }, ['all', '100000']],
+    [
+      'begins again if a server ignores the condition, and has another version',
+      { cutAfter: [100_000], tags: ['"0"', '"1"'], contents: [OTHER, BYTES], ignoresCondition: true },
+      ['all', '100000', 'all'],
+    ],
+    [
+      'begins again if a server ignores the condition, and the file is shorter',
+      { cutAfter: [400_000], contents: [Buffer.concat([OTHER, OTHER]), BYTES], ignoresCondition: true },
+      ['all', '400000', 'all'],
+    ],
+    ['is asked for until it is whole', { cutAfter: [100_000], rangeMax: 120_000 }, ['all', '100000', '220000']],
+    [
+      'begins again if a range does not state the size',
+      { cutAfter: [100_000], hidesSize: true },
+      ['all', '100000', 'all'],
+    ],
+    [
+      'is continued if it was last changed a minute ago',
+      { cutAfter: [100_000], tags: [undefined], modified: 'Sun, 06 Nov 1994 08:48:37 GMT' },
+      ['all', '100000'],
+    ],
+    [
+      'begins again if it was last changed a second ago',
+      { cutAfter: [100_000], tags: [undefined], modified: 'Sun, 06 Nov 1994 08:49:36 GMT' },
+      ['all', 'all'],
+    ],
     ['begins again if the tag is weak', { cutAfter: [100_000], tags: ['W/"1"'] }, ['all', 'all']],
     ['begins again if the server states no version', { cutAfter: [100_000], tags: [undefined] }, ['all', 'all']],
     ['is asked for again after 503 and 429', { statuses: [503, 429] }, ['all', 'all', 'all']],
@@ -109,16 +151,15 @@ describe('a file that is downloaded', () => {
     const path = await downloaded(server.url, { directory: directory.path, onBytes: server.onBytes, ...QUICK });
     expect(readFileSync(path).equals(BYTES)).toBe(true);
     expect(basename(path)).toBe('books.csv');
-    expect(readdirSync(join(path, '..'))).toEqual(['books.csv']);
+    expect(readdirSync(join(path, '..'))).toEqual(['books.csv', 'books.csv.version']);
     expect(server.requests).toEqual([...asked]);
   });
 
   test('never mixes two versions', async () => {
     using directory = temporaryDirectory();
-    const other = BYTES.toReversed();
-    using server = startFile({ cutAfter: [100_000], tags: ['"1"', '"2"'], contents: [BYTES, other] });
+    using server = startFile({ cutAfter: [100_000], tags: ['"1"', '"2"'], contents: [BYTES, OTHER] });
     const path = await downloaded(server.url, { directory: directory.path, onBytes: server.onBytes, ...QUICK });
-    expect(readFileSync(path).equals(other)).toBe(true);
+    expect(readFileSync(path).equals(OTHER)).toBe(true);
   });
 
   test('is continued by the next command', async () => {
@@ -139,7 +180,8 @@ describe('a file that is downloaded', () => {
     using server = startFile({});
     const options = { directory: directory.path, ...QUICK };
     const path = await downloaded(server.url, options);
-    writeFileSync(`${path}.version`, JSON.stringify({ url: server.url, validator: '"1"' }));
+    writeFileSync(`${path}.version`, JSON.stringify({ validator: '"1"' }));
+    unlinkSync(path);
     writeFileSync(`${path}.part`, there);
     server.requests.length = 0;
     expect(readFileSync(await downloaded(server.url, options)).equals(BYTES)).toBe(true);
@@ -171,6 +213,102 @@ describe('a file that is downloaded', () => {
     );
     expect(sizes).toEqual([BYTES.length]);
   });
+
+  test('is returned again while the server has this version, and its signature is not stored', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({ tags: ['"1"', '"1"', '"2"'], contents: [BYTES, BYTES, OTHER] });
+    const options = { directory: directory.path, ...QUICK };
+    for (const expected of [BYTES, BYTES, OTHER]) {
+      const path = await downloaded(server.url, options);
+      expect(readFileSync(path).equals(expected)).toBe(true);
+      expect(readFileSync(`${path}.version`, 'utf8')).not.toContain('secret');
+    }
+    expect(server.requests).toEqual(['all', '300000', '300000']);
+  });
+
+  test('has no version while the bytes of another one are there', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({});
+    const options = { directory: directory.path, ...QUICK };
+    const path = await downloaded(server.url, options);
+    unlinkSync(path);
+    writeFileSync(`${path}.version`, JSON.stringify({ validator: '"0"' }));
+    mkdirSync(`${path}.part`);
+    await expect(downloaded(server.url, options)).rejects.toThrow('it is a directory');
+    expect(existsSync(`${path}.version`)).toBe(false);
+  });
+
+  test('meets a full disk, and one sentence says so', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({});
+    const options = { directory: directory.path, ...QUICK };
+    const path = await downloaded(server.url, options);
+    unlinkSync(path);
+    symlinkSync('/dev/full', `${path}.part`);
+    await expect(downloaded(server.url, options)).rejects.toThrow(`the disk is full, '${path}.part' cannot grow`);
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('is not stored beyond the disk floor, also if the server does not state its size', async () => {
+    using directory = temporaryDirectory();
+    let chunks = 20;
+    const pull = (to: ReadableStreamDefaultController<Uint8Array>) => {
+      to.enqueue(new Uint8Array(4_000_000));
+      chunks -= 1;
+      if (chunks === 0) to.close();
+    };
+    await using server = Bun.serve({ port: 0, fetch: () => new Response(new ReadableStream({ pull })) });
+    const checks: number[] = [];
+    const beforeBytes = (bytes: number) => {
+      checks.push(bytes);
+      if (checks.length === 2) throw new DomainError('unavailable', 'no room');
+    };
+    await expect(downloaded(server.url.href, { directory: directory.path, beforeBytes, ...QUICK })).rejects.toThrow(
+      'no room',
+    );
+    expect(checks).toEqual([0, 0]);
+  });
+
+  test('keeps the gzip that a server states for it, and is refused with an encoding that imports do not undo', async () => {
+    using directory = temporaryDirectory();
+    const packed = gzipSync('books');
+    using server = startFile({ contents: [packed], headers: 'content-encoding: x-gzip\r\n' });
+    const path = await downloaded(server.url, { directory: directory.path, ...QUICK });
+    expect(readFileSync(path).equals(packed)).toBe(true);
+    using other = startFile({ headers: 'content-encoding: br\r\n' });
+    const sentence =
+      "the server sends it with the Content-Encoding 'br': download it with another program, and import the file";
+    await expect(downloaded(other.url, { directory: directory.path, ...QUICK })).rejects.toThrow(sentence);
+  });
+
+  test('is refused with status 416 if nothing of it is there', async () => {
+    using directory = temporaryDirectory();
+    using server = startFile({ statuses: [416], contents: [new Uint8Array()] });
+    const failed = downloaded(server.url, { directory: directory.path, ...QUICK });
+    await expect(failed).rejects.toThrow('the server answers with status 416');
+  });
+
+  test.each(['', 'x%2F..', '%2E', 'x%2F', 'a%00b', 'x'.repeat(201), 'ü'.repeat(101)])(
+    'has a directory of its own, and a name: %j',
+    async (last) => {
+      using directory = temporaryDirectory();
+      using server = startFile({});
+      const url = new URL(`/${last}`, server.url).href;
+      const path = await downloaded(url, { directory: directory.path, ...QUICK });
+      expect(basename(path)).toBe(last === 'x%2F' ? 'x' : 'download');
+      expect(dirname(dirname(path))).toBe(directory.path);
+      expect(readdirSync(directory.path)).toHaveLength(1);
+    },
+  );
+
+  test.each(['http://user:sec/ret@host:99999/a', 'http://host:99999/a?key=sec/ret'])(
+    'has a URL, else it is refused without what may be secret: %s',
+    async (url) => {
+      const failed = downloaded(url, { directory: '/nowhere' });
+      await expect(failed).rejects.toThrow(/^'http:[^?]*' is not a URL: check its address$/);
+      await expect(failed).rejects.not.toThrow('sec');
+    },
+  );
 
   test('is shown without credentials and query', () => {
     expect(shownUrl('https://user:password@example.com:8443/a/b.csv?X-Signature=1#c')).toBe(
