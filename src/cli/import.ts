@@ -97,9 +97,10 @@ export function importCommand(terminal: Terminal): CommandUnknownOpts {
     if (options.name !== undefined && !paths.includes('-')) {
       throw new DomainError('invalid-parameter', '--name is the name of standard input: add - to the paths');
     }
-    const local = await localPaths(terminal, options, paths, interruption.signal);
+    const first = marketSources(options.markets);
+    using local = await localPaths(terminal, options, paths, interruption.signal);
     const names = { names: local.names, pipeName: options.name };
-    const sources = sourcesWith(options.markets, sourcesOf(local.paths, names));
+    const sources = withFirst(first, sourcesOf(local.paths, names));
     const request: ImportRequest = {
       every: options.every,
       mirror: options.mirror === true,
@@ -128,10 +129,12 @@ function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined
   throw new DomainError('invalid-parameter', '--set states a key of a mapping: name the mapping with --map');
 }
 
+function marketSources(markets: string | undefined): Source[] {
+  return markets === undefined ? [] : sourcesOf([markets]).map((source) => ({ ...source, byContent: true as const }));
+}
+
 /** The files of market records first. */
-function sourcesWith(markets: string | undefined, sources: readonly Source[]): Source[] {
-  const first =
-    markets === undefined ? [] : sourcesOf([markets]).map((source) => ({ ...source, byContent: true as const }));
+function withFirst(first: readonly Source[], sources: readonly Source[]): Source[] {
   const read = new Set(first.map(({ path }) => path));
   return [...first, ...sources.filter(({ path }) => !read.has(path))];
 }

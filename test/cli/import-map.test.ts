@@ -72,6 +72,59 @@ test('A URL is downloaded, named without its signature, and removed after the im
   }
 });
 
+test('Ctrl-C stops a download as it stops an import.', async () => {
+  using directory = temporaryDirectory();
+  const terminal = captured();
+  await using server = Bun.serve({
+    port: 0,
+    fetch: () => {
+      process.emit('SIGINT');
+      return new Response(ROWS);
+    },
+  });
+  const data = join(directory.path, 'data');
+  expect(await run(['import', server.url.href, '--data', data], terminal)).toBe(1);
+  expect(terminal.stderr()).toContain('the import was stopped: run the same command again to import the rest');
+  expect(terminal.stderr().trim().split('\n')).toHaveLength(2);
+});
+
+test.each([
+  ['another path', ['$/none.csv'], "'$/none.csv' cannot be read"],
+  ['the file of --markets', ['--markets', '$/none.json'], "'$/none.json' cannot be read"],
+  ['another URL', ['http://host:99999/'], "'http://host:99999/' is not a URL"],
+])('Nothing is downloaded if %s cannot be read.', async (_, words, problem) => {
+  let requests = 0;
+  await using server = Bun.serve({
+    port: 0,
+    fetch: () => {
+      requests += 1;
+      return new Response(ROWS);
+    },
+  });
+  const { code, stderr } = await imported(server.url.href, ...words);
+  expect(Number(code)).toBe(1);
+  expect(stderr).toContain(problem);
+  expect(requests).toBe(0);
+});
+
+test.each([
+  ['not downloaded', 404],
+  ['no recording', 200],
+])('A dry run leaves no directory behind if the file is %s.', async (_, status) => {
+  using temporary = temporaryDirectory();
+  const before = process.env.TMPDIR;
+  await using server = Bun.serve({ port: 0, fetch: () => new Response('nothing of this', { status }) });
+  try {
+    process.env.TMPDIR = temporary.path;
+    const { code } = await imported(server.url.href, '--dry-run');
+    expect(Number(code)).toBe(1);
+    expect(readdirSync(temporary.path)).toEqual([]);
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  }
+});
+
 describe('is refused before anything is read, in one sentence:', () => {
   test.each([
     [['--map', '$/my.toml', '$/rows.csv'], 2, "in the mapping '$/my.toml' time.zone is not stated"],
