@@ -8,8 +8,10 @@ export const VIEW_TOKEN_PREFIX = 'br_view_';
 export const VIEW_TOKEN_MS = 10 * 60_000;
 /** Two tokens of one moment differ. */
 const NONCE_BYTES = 8;
-/** The grant in hexadecimal, then its signature: one run of letters and digits, which logs mask as a whole. */
-const TOKEN = /^br_view_((?:[0-9a-f]{2}){1,500})([0-9a-f]{64})$/;
+/** The 16 digits of a token. Logs mask long words, but show long numbers, which may be ids: a part of a token must not look like one. */
+const DIGITS = 'abcdefghijklmnop';
+/** The grant, then its signature. */
+const TOKEN = /^br_view_((?:[a-p]{2}){1,500})([a-p]{64})$/;
 
 /** The access that a token gives. Its texts have no spaces. */
 export interface ViewTokenGrant {
@@ -40,19 +42,19 @@ export class ViewTokens {
 
   issue({ keyId, session, account }: ViewTokenGrant, nowMs: InstantMs): ViewToken {
     const endsMs = nowMs + VIEW_TOKEN_MS;
-    const grant = Buffer.from(
-      [endsMs, account, session, keyId, randomBytes(NONCE_BYTES).toString('hex')].join(' '),
-    ).toString('hex');
-    return { token: `${VIEW_TOKEN_PREFIX}${grant}${this.#signatureOf(grant).toString('hex')}`, endsMs };
+    const grant = lettersOf(
+      Buffer.from([endsMs, account, session, keyId, randomBytes(NONCE_BYTES).toString('hex')].join(' ')),
+    );
+    return { token: `${VIEW_TOKEN_PREFIX}${grant}${lettersOf(this.#signatureOf(grant))}`, endsMs };
   }
 
   /** The access that a token gives; undefined for a text that this server has not signed, or whose token has ended. */
   find(token: string, nowMs: InstantMs): Pick<ViewTokenGrant, 'keyId' | 'account'> | undefined {
     const [, grant, signature] = TOKEN.exec(token) ?? [];
-    if (grant === undefined || !timingSafeEqual(Buffer.from(signature!, 'hex'), this.#signatureOf(grant))) {
+    if (grant === undefined || !timingSafeEqual(bytesOf(signature!), this.#signatureOf(grant))) {
       return undefined;
     }
-    const [endsMs, account, session, keyId] = Buffer.from(grant, 'hex').toString().split(' ');
+    const [endsMs, account, session, keyId] = bytesOf(grant).toString().split(' ');
     if (nowMs >= Number(endsMs) || !this.#isOpen(session!, Number(account))) return undefined;
     return { keyId: keyId!, account: Number(account) };
   }
@@ -60,4 +62,15 @@ export class ViewTokens {
   #signatureOf(grant: string): Buffer {
     return Buffer.from(this.#secret.digest(`${VIEW_TOKEN_PREFIX}${grant}`));
   }
+}
+
+function lettersOf(bytes: Buffer): string {
+  return bytes.toString('hex').replaceAll(/./g, (digit) => DIGITS[Number.parseInt(digit, 16)]!);
+}
+
+function bytesOf(letters: string): Buffer {
+  return Buffer.from(
+    letters.replaceAll(/./g, (letter) => DIGITS.indexOf(letter).toString(16)),
+    'hex',
+  );
 }
