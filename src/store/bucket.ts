@@ -174,6 +174,7 @@ export class Bucket {
       const more = after === undefined ? {} : { 'continuation-token': after };
       const { bytes } = await this.#ask('GET', undefined, { query: { 'list-type': '2', prefix, ...more } });
       const text = bytes.toString();
+      if (!text.includes('<ListBucketResult')) throw this.#noStorage('its list is none of S3');
       for (const [, item] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         yield {
           name: elementOf(item!, 'Key').slice(this.access.prefix.length),
@@ -181,7 +182,9 @@ export class Bucket {
         };
       }
       if (elementOf(text, 'IsTruncated') !== 'true') return;
-      after = elementOf(text, 'NextContinuationToken');
+      const next = elementOf(text, 'NextContinuationToken');
+      if (next === '' || next === after) throw this.#noStorage('its list does not say where it continues');
+      after = next;
     }
   }
 
@@ -193,11 +196,11 @@ export class Bucket {
   async #putIf(name: string, body: Uint8Array, headers: Readonly<Record<string, string>>): Promise<boolean> {
     const { status } = await this.#ask('PUT', name, { headers, body });
     if (status < 400) return true;
-    // The answer to an earlier try may have been lost.
+    // The answer to an earlier try may have been lost. Nothing to be replaced is 404, too.
     return (await this.get(name))?.bytes.equals(body) === true;
   }
 
-  /** Answers with an error only if it is 404 of an object, or 412. */
+  /** Answers with an error only if it is 404 of an object that is asked for, deleted or replaced, or 412 of a condition. */
   async #ask(
     method: string,
     name: string | undefined,
@@ -209,9 +212,16 @@ export class Bucket {
       let fault: string;
       if (answer instanceof Error) fault = `'${this.#origin}' does not answer (${answer.name}: ${answer.message})`;
       else {
-        const { status, code, bytes } = answer;
+        const { status, code, headers, bytes } = answer;
+        if (status === 200 && name !== undefined && method !== 'DELETE' && !headers.has('etag')) {
+          throw this.#noStorage(`its answer to ${method} has no ETag`);
+        }
         if (status < 300 && isWhole(bytes)) return answer;
-        if (name !== undefined && (status === 412 || (status === 404 && code !== 'NoSuchBucket'))) return answer;
+        if (status === 404 && code === '') throw this.#noStorage('404 without a code of S3');
+        const conditions = Object.keys(question.headers ?? {});
+        const mayLack = name !== undefined && (method !== 'PUT' || conditions.includes('If-Match'));
+        if (status === 404 && mayLack && code !== 'NoSuchBucket') return answer;
+        if (status === 412 && conditions.length > 0) return answer;
         const passes = status < 300 || (status >= 500 && status !== 501) || status === 429 || PASSING.test(code);
         if (!passes) throw new DomainError('unavailable', this.#sentence(method, name, answer));
         fault = `'${this.#origin}' answers ${status} ${code}`.trimEnd();
@@ -277,6 +287,11 @@ export class Bucket {
     return new URL(this.access.base).origin;
   }
 
+  #noStorage(reason: string): DomainError {
+    const sentence = `'${this.#origin}' is no S3 storage (${reason}): correct the endpoint, which AWS_ENDPOINT_URL names`;
+    return new DomainError('unavailable', sentence);
+  }
+
   /** What is wrong with a request that would fail again, and what to do. */
   #sentence(method: string, name: string | undefined, { status, code, headers, bytes }: Answer): string {
     const { bucket, region } = this.access;
@@ -298,7 +313,7 @@ export class Bucket {
     if (status === 403) {
       return `the credentials may not ${method} ${name ?? 'the list'} in '${this.address}' (${reason}): allow them to list the bucket, and to read, write and delete its objects`;
     }
-    if (status === 404)
+    if (status === 404 && (name === undefined || code === 'NoSuchBucket'))
       return `'${this.#origin}' has no bucket '${bucket}' (${reason}): create it, or correct its name`;
     const detail = elementOf(text, 'Message');
     return `'${this.#origin}' refuses ${method} ${name ?? 'the list'} (${reason}${detail && `: ${detail}`}): see the documentation of the storage`;

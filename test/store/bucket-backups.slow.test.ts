@@ -285,6 +285,8 @@ describe('a bucket', () => {
   });
   afterAll(async () => await server[Symbol.asyncDispose]());
 
+  const noStorage = (reason: string) =>
+    `'ORIGIN' is no S3 storage (${reason}): correct the endpoint, which AWS_ENDPOINT_URL names`;
   const ask = async (environment: object, address = 's3://books', answerMs = 5000) => {
     const bucket = new Bucket(bucketAccess(address, { ...server.environment, ...environment }), Date.now, {
       pauseMs: 1,
@@ -327,6 +329,8 @@ describe('a bucket', () => {
     expect(await refused({ status: 503, code: 'SlowDown' })).toBe(
       "'ORIGIN' answers 503 SlowDown, after 8 tries: run this again later",
     );
+    expect(await refused({ status: 404, code: '' })).toBe(noStorage('404 without a code of S3'));
+    expect(await refused({ status: 200, code: '' })).toBe(noStorage('its answer to GET has no ETag'));
     expect(await refused('drop')).toMatch(/^'ORIGIN' does not answer \(.*\), after 8 tries: run this again later$/);
     expect(await refused('hang')).toMatch(/^'ORIGIN' does not answer \(TimeoutError/);
     expect(await ask({ AWS_ENDPOINT_URL: 'http://127.0.0.1:9' })).toMatch(/^'http:\/\/127.0.0.1:9' does not answer/);
@@ -336,6 +340,61 @@ describe('a bucket', () => {
     );
     server.aheadMs = 0;
   });
+
+  test('takes nothing for written that the storage does not answer as S3 does', async () => {
+    const bucket = new Bucket(bucketAccess('s3://books', server.environment), Date.now, TIMES);
+    const bytes = Buffer.from('x');
+    const asks = {
+      put: () => bucket.put('y', bytes),
+      create: () => bucket.create('y', bytes),
+      replace: () => bucket.replace('y', bytes, '"1"'),
+      delete: () => bucket.delete('y'),
+      list: () => Array.fromAsync(bucket.list('')),
+    };
+    const answers = async (fault: BucketFault) => {
+      server.fault = ({ method }) => (method === 'GET' && fault !== empty ? undefined : fault);
+      const found: Record<string, unknown> = {};
+      for (const [name, run] of Object.entries(asks)) {
+        if (fault === empty || name !== 'list')
+          found[name] = await run().catch(({ message }: Error) => message.replace(server.origin, 'ORIGIN'));
+      }
+      server.fault = () => undefined;
+      return found;
+    };
+    const empty: BucketFault = { status: 200, code: '' };
+    const refusal = (reason: string, method = 'PUT') =>
+      `'ORIGIN' refuses ${method} y (${reason}: no): see the documentation of the storage`;
+    const none = noStorage('404 without a code of S3');
+    expect(await answers({ status: 404, code: '' })).toEqual({ put: none, create: none, replace: none, delete: none });
+    // AWS answers so if there is nothing to be replaced.
+    const lacking = refusal('404 NoSuchKey');
+    expect(await answers({ status: 404, code: 'NoSuchKey' })).toEqual({
+      ...{ put: lacking, create: lacking, replace: false, delete: undefined },
+    });
+    const failed = '412 PreconditionFailed';
+    expect(await answers({ status: 412, code: 'PreconditionFailed' })).toEqual({
+      ...{ put: refusal(failed), create: false, replace: false },
+      delete: refusal(failed, 'DELETE'),
+    });
+    const tagless = noStorage('its answer to PUT has no ETag');
+    expect(await answers(empty)).toEqual({
+      ...{ put: tagless, create: tagless, replace: tagless, delete: undefined },
+      list: noStorage('its list is none of S3'),
+    });
+    expect(server.names()).toEqual([]);
+  });
+
+  test.each(['', '<NextContinuationToken>1</NextContinuationToken>'])(
+    'does not ask for the same part of a list for ever: %p',
+    async (token) => {
+      const text = `<ListBucketResult><IsTruncated>true</IsTruncated>${token}</ListBucketResult>`;
+      await using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response(text) });
+      const access = bucketAccess('s3://books', { ...server.environment, AWS_ENDPOINT_URL: other.url.origin });
+      await expect(Array.fromAsync(new Bucket(access, Date.now, TIMES).list(''))).rejects.toThrow(
+        'is no S3 storage (its list does not say where it continues)',
+      );
+    },
+  );
 
   test.each([
     ['s3://', 'is no bucket'],
