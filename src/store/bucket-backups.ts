@@ -84,7 +84,7 @@ export async function backUpToBucket(
   clock: () => InstantMs,
   { check, keep, leaseMs, ...options }: BucketBackupOptions,
 ): Promise<BucketBackup> {
-  await using writer = await BucketWriter.take(bucket, leaseMs);
+  await using writer = await BucketWriter.take(bucket, clock, leaseMs);
   using stored = new StoredObjects(bucket);
   await stored.load();
   const earlier = await newestOf(bucket).catch(unlessUnreadable);
@@ -114,7 +114,10 @@ export async function backUpToBucket(
       throw new DomainError('conflict', `'${bucket.address}/${name}' exists already: run this again`);
     }
     // Another writer may have deleted what this backup names, after this process was stopped for longer than its lease.
-    await writer.hold();
+    await writer.hold().catch(async (error: unknown) => {
+      await bucket.delete(objectOf(name)).catch(() => undefined);
+      throw error;
+    });
     const deleted = keep === undefined ? [] : await deleteOldest(bucket, writer, stored, { newest: name, keep });
     const { uploadedBytes } = stored;
     return { directory: `${bucket.address}/${name}`, ...content, sealed, deleted, uploadedBytes };
@@ -244,8 +247,12 @@ async function deleteOldest(
     }
   }
   await writer.hold();
-  for (const name of old) await bucket.delete(objectOf(name));
-  await inParallel(stored.unnamed(), (name) => bucket.delete(name));
+  const remove = async (name: string) => {
+    await writer.holdStep();
+    await bucket.delete(name);
+  };
+  for (const name of old) await remove(objectOf(name));
+  await inParallel(stored.unnamed(), remove);
   return old;
 }
 

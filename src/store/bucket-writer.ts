@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DomainError } from '../domain/errors.ts';
+import type { InstantMs } from '../domain/instant.ts';
 import type { Bucket } from './bucket.ts';
 
 const LOCK = 'writer.json';
@@ -8,23 +9,33 @@ const LEASE_MS = 120_000;
 
 /**
  * The one writer of a folder of a bucket: an object that is written conditionally, and again and again while the writer runs. A process that was
- * stopped for longer than the lease may have lost it, and `hold` says so: what others see is written only between two calls of it.
+ * stopped for longer than the lease may have lost it, and `hold` says so: what others see is written only between two calls of it. One that lost it
+ * never gets it back.
  */
 export class BucketWriter implements AsyncDisposable {
   readonly #bucket: Bucket;
+  readonly #clock: () => InstantMs;
   readonly #timer: NodeJS.Timeout;
   readonly #text: Uint8Array;
+  readonly #renewMs: number;
+  /** When the last renewal that succeeded began. */
+  #renewedMs: InstantMs;
+  #isLost = false;
   #writing: Promise<boolean> = Promise.resolve(true);
 
-  private constructor(bucket: Bucket, text: Uint8Array, leaseMs: number) {
+  private constructor(bucket: Bucket, clock: () => InstantMs, text: Uint8Array, leaseMs: number, takenMs: InstantMs) {
     this.#bucket = bucket;
+    this.#clock = clock;
     this.#text = text;
+    this.#renewMs = leaseMs / 4;
+    this.#renewedMs = takenMs;
     // A storage that does not answer is noticed by the work itself.
-    this.#timer = setInterval(() => void this.#renew().catch(() => undefined), leaseMs / 4).unref();
+    this.#timer = setInterval(() => void this.#renew().catch(() => undefined), this.#renewMs).unref();
   }
 
   /** Throws 'in-use' if another one writes, 'unavailable' if the storage ignores conditions: then nothing keeps two writers apart. */
-  static async take(bucket: Bucket, leaseMs = LEASE_MS): Promise<BucketWriter> {
+  static async take(bucket: Bucket, clock: () => InstantMs, leaseMs = LEASE_MS): Promise<BucketWriter> {
+    const takenMs = clock();
     const [text, other] = [claim(), claim()];
     const found = await bucket.get(LOCK);
     const isFree = found === undefined || found.bytes.length === 0 || found.ageMs >= leaseMs;
@@ -37,12 +48,19 @@ export class BucketWriter implements AsyncDisposable {
         `'${bucket.address}' ignores conditions of writes (If-None-Match), so two backups could destroy one another: use a storage that has them`,
       );
     }
-    return new BucketWriter(bucket, text, leaseMs);
+    return new BucketWriter(bucket, clock, text, leaseMs, takenMs);
   }
 
   /** Throws 'in-use' if another one has become the writer. */
   async hold(): Promise<void> {
     if (!(await this.#renew())) throw inUse(this.#bucket, 0);
+  }
+
+  /** As `hold`, before each of many steps: it asks the storage only if the last renewal is older than a quarter of the lease. */
+  async holdStep(): Promise<void> {
+    const ageMs = this.#clock() - this.#renewedMs;
+    // The clock may have been set back.
+    if (this.#isLost || !(ageMs >= 0 && ageMs < this.#renewMs)) await this.hold();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -55,8 +73,14 @@ export class BucketWriter implements AsyncDisposable {
     this.#writing = this.#writing
       .catch(() => true)
       .then(async () => {
+        if (this.#isLost) return false;
+        const beginMs = this.#clock();
         const found = await this.#bucket.get(LOCK);
-        return found?.bytes.equals(this.#text) === true && (await this.#bucket.replace(LOCK, text, found.tag));
+        this.#isLost = !(
+          found?.bytes.equals(this.#text) === true && (await this.#bucket.replace(LOCK, text, found.tag))
+        );
+        if (!this.#isLost) this.#renewedMs = beginMs;
+        return !this.#isLost;
       });
     return this.#writing;
   }

@@ -248,7 +248,7 @@ describe('backups in a bucket', () => {
   test('has one writer, which a process that was stopped for too long no longer is', async () => {
     await using place = await Place.open();
     const inUse = /another backup is written to 's3:\/\/books\/a\/b'/;
-    await using writer = await BucketWriter.take(place.bucket());
+    await using writer = await BucketWriter.take(place.bucket(), Date.now);
     await expect(place.back({ isAlone: false })).rejects.toThrow(inUse);
     // It is forgotten after its lease; the clock of this machine does not count.
     place.server.aheadMs = 110_000;
@@ -265,6 +265,73 @@ describe('backups in a bucket', () => {
     await expect(place.back()).rejects.toThrow(inUse);
     expect(place.server.names('a/b/backups/')).toHaveLength(backups.length + 1);
     expect(await place.restored()).toBe(contentDigest(place.data));
+  });
+
+  /** Makes another process the writer when a request comes. */
+  const loseAt = (place: Place, isAt: (request: BucketRequest) => boolean) => {
+    place.server.fault = (request) => {
+      if (!isAt(request)) return undefined;
+      place.server.objects.set('a/b/writer.json', { bytes: Buffer.from('another'), modifiedMs: Date.now() });
+      place.nowMs += 60_000;
+      return undefined;
+    };
+  };
+
+  test('A writer that is no longer the one takes back the backup that it could not finish, and ends deleting.', async () => {
+    await using place = await Place.open();
+    await place.back();
+    await place.grow(1, 5, 90);
+    const backups = place.server.names('a/b/backups/');
+    loseAt(place, ({ method, name }) => method === 'PUT' && name.startsWith('a/b/backups/'));
+    await expect(place.back({ keep: 1 })).rejects.toThrow(/another backup is written/);
+    expect(place.server.names('a/b/backups/')).toEqual(backups);
+    const deletesFiles = ({ method, name }: BucketRequest) => method === 'DELETE' && name.startsWith('a/b/files/');
+    place.server.requests.length = 0;
+    loseAt(place, ({ method, name }) => method === 'DELETE' && name === backups[0]);
+    await expect(place.back({ keep: 1 })).rejects.toThrow(/another backup is written/);
+    expect(place.server.requests.filter(deletesFiles)).toEqual([]);
+    expect(place.server.requests.some(({ method, name }) => method === 'DELETE' && name === backups[0])).toBe(true);
+    // It had become complete before.
+    expect(await place.restored()).toBe(contentDigest(place.data));
+    place.server.fault = () => undefined;
+    await place.back({ keep: 1 });
+    expect(place.server.requests.some(deletesFiles)).toBe(true);
+    expect(await place.strays()).toEqual(NOTHING);
+  });
+
+  test('asks whether it is the writer only after a quarter of the lease, and never again once it is not', async () => {
+    await using place = await Place.open();
+    const take = async (leaseMs?: number) => {
+      place.server.objects.delete('a/b/writer.json');
+      const writer = await BucketWriter.take(place.bucket(), () => place.nowMs, leaseMs);
+      place.server.requests.length = 0;
+      return writer;
+    };
+    {
+      await using writer = await take();
+      place.nowMs += 29_999;
+      await writer.holdStep();
+      expect(place.server.requests).toEqual([]);
+      for (const stepMs of [1, -1]) {
+        place.nowMs += stepMs;
+        await writer.holdStep();
+        expect(place.server.takeUploaded()).toBeGreaterThan(0);
+        await writer.holdStep();
+        expect(place.server.requests).toEqual([]);
+      }
+    }
+    // The clock stands: the timer notices it.
+    await using writer = await take(40);
+    const lock = place.server.objects.get('a/b/writer.json')!;
+    place.server.objects.set('a/b/writer.json', { ...lock, bytes: Buffer.from('another') });
+    const holds = () =>
+      writer.holdStep().then(
+        () => true,
+        () => false,
+      );
+    while (await holds()) await Bun.sleep(2);
+    place.server.objects.set('a/b/writer.json', lock);
+    await expect(writer.hold()).rejects.toThrow(/another backup is written/);
   });
 
   test('is refused where conditions are ignored, and when the copy has a fault', async () => {
