@@ -80,13 +80,14 @@ Examples:
       const backup = await recorded(terminal, data, () => copyVerified(terminal, data, work));
       terminal.out(options.json === true ? json(backup) : `${backup.directory}\n`);
       if (options.json === true) return;
-      const { uploadedBytes } = backup;
+      const { uploadedBytes, warning } = backup;
       const isRestored = keep !== undefined && uploadedBytes === undefined;
       const uploaded = uploadedBytes === undefined ? '' : `${uploadedBytes} bytes uploaded, `;
       const checked = `${uploaded}${isRestored ? 'verified and restored' : 'verified'}`;
       const secret = backup.keySecretSha256 === null ? '' : '; it has the key secret';
       const deleted = backup.deleted.length === 0 ? '' : `; deleted ${backup.deleted.join(', ')}`;
       terminal.err(`${sizeOf(backup)}, ${checked}${secret}${deleted}\n`);
+      if (warning !== undefined) terminal.err(`${warning}\n`);
     });
 }
 

@@ -69,6 +69,8 @@ export interface BucketBackupOptions extends Pick<CopyOptions, 'check' | 'floor'
 export interface BucketBackup extends KeptBackup {
   /** The bytes of all objects that were written but the manifest. */
   readonly uploadedBytes: number;
+  /** Why nothing was deleted: an earlier backup that is kept is damaged, so what it names is not known. */
+  readonly warning?: string;
 }
 
 /**
@@ -118,9 +120,10 @@ export async function backUpToBucket(
       await bucket.delete(objectOf(name)).catch(() => undefined);
       throw error;
     });
-    const deleted = keep === undefined ? [] : await deleteOldest(bucket, writer, stored, { newest: name, keep });
+    const deletion =
+      keep === undefined ? { deleted: [] } : await deleteOldest(bucket, writer, stored, { newest: name, keep });
     const { uploadedBytes } = stored;
-    return { directory: `${bucket.address}/${name}`, ...content, sealed, deleted, uploadedBytes };
+    return { directory: `${bucket.address}/${name}`, ...content, sealed, ...deletion, uploadedBytes };
   } finally {
     discard(draft);
   }
@@ -227,23 +230,22 @@ async function storeSealed(draft: string, stored: StoredObjects) {
   }
 }
 
-/** Deletes backups, and then objects that none of the others names. */
+/** Deletes backups, and then objects that none of the others names; nothing if one of the others is damaged. */
 async function deleteOldest(
   bucket: Bucket,
   writer: BucketWriter,
   stored: StoredObjects,
   { newest, keep }: { readonly newest: string; readonly keep: number },
-): Promise<string[]> {
+): Promise<Pick<BucketBackup, 'deleted' | 'warning'>> {
   const others = (await namesIn(bucket)).filter((name) => name !== newest);
   const old = others.slice(0, Math.max(0, others.length + 1 - keep));
   for (const name of others.slice(old.length)) {
-    const { files, keySecret, days } = (await namedBackup(bucket, name))!;
-    for (const { table, packs } of files) for (const object of [table, ...packs]) stored.name(object);
-    if (keySecret !== null) stored.name(keySecret);
-    for (const { list } of days) {
-      if (stored.isNamed(list)) continue;
-      for (const { sha256 } of sealedIn(await stored.get(list))) stored.name(sha256);
-      stored.name(list);
+    try {
+      await nameObjectsOf(bucket, name, stored);
+    } catch (error) {
+      unlessUnreadable(error);
+      const { message } = error as DomainError;
+      return { deleted: [], warning: `no earlier backup was deleted, because '${name}' cannot be read: ${message}` };
     }
   }
   await writer.hold();
@@ -253,7 +255,21 @@ async function deleteOldest(
   };
   for (const name of old) await remove(objectOf(name));
   await inParallel(stored.unnamed(), remove);
-  return old;
+  return { deleted: old };
+}
+
+/** Notes what a backup names: nothing if it was deleted meanwhile. */
+async function nameObjectsOf(bucket: Bucket, name: string, stored: StoredObjects): Promise<void> {
+  const found = await namedBackup(bucket, name);
+  if (found === undefined) return;
+  const { files, keySecret, days } = found;
+  for (const { table, packs } of files) for (const object of [table, ...packs]) stored.name(object);
+  if (keySecret !== null) stored.name(keySecret);
+  for (const { list } of days) {
+    if (stored.isNamed(list)) continue;
+    for (const { sha256 } of sealedIn(await stored.get(list))) stored.name(sha256);
+    stored.name(list);
+  }
 }
 
 /** The objects `files/SHA256` of a bucket, and those among them that a backup names. Their list is in a temporary file if it is long. */
@@ -359,13 +375,14 @@ function unlessUnreadable(error: unknown): undefined {
 async function namedBackup(bucket: Bucket, name: string): Promise<Manifest | undefined> {
   const found = await bucket.get(objectOf(name));
   if (found === undefined) return undefined;
-  return parsed(Manifest, found.bytes, `'${bucket.address}/${name}'`);
+  const remedy = `restore another one, or delete '${objectOf(name)}' in the bucket to give it up`;
+  return parsed(Manifest, found.bytes, `'${bucket.address}/${name}'`, remedy);
 }
 
 async function objectIn(bucket: Bucket, sha256: string): Promise<Buffer> {
   const found = await bucket.get(`files/${sha256}`, sha256);
   if (found !== undefined) return found.bytes;
-  const remedy = 'restore another backup, unless it was just deleted';
+  const remedy = 'the next backup writes it again if the archive still has it; until then restore another backup';
   throw new DomainError('unreadable', `'files/${sha256}' is missing in '${bucket.address}': ${remedy}`);
 }
 
@@ -374,14 +391,19 @@ function sealedIn(list: Uint8Array): Static<typeof SealedList> {
 }
 
 /** Throws 'unreadable' for bytes that are not JSON of this type. */
-function parsed<Schema extends TSchema>(schema: Schema, bytes: Buffer, what: string): Static<Schema> {
+function parsed<Schema extends TSchema>(
+  schema: Schema,
+  bytes: Buffer,
+  what: string,
+  remedy = 'restore an earlier backup',
+): Static<Schema> {
   try {
     const found: unknown = JSON.parse(bytes.toString());
     if (Value.Check(schema, found)) return found;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new DomainError('unreadable', `${what} is damaged, or of another program: restore an earlier backup`);
+  throw new DomainError('unreadable', `${what} is damaged, or of another program: ${remedy}`);
 }
 
 /** Works on a few items at a time. After an error it begins no other one, and throws it when those under way have ended. */

@@ -226,7 +226,8 @@ export class Bucket {
         if (!passes) throw new DomainError('unavailable', this.#sentence(method, name, answer));
         fault = `'${this.#origin}' answers ${status} ${code}`.trimEnd();
         if (status < 300 && tries >= TRIES) {
-          throw new DomainError('unreadable', `'${this.address}/${name}' is damaged: restore an earlier backup`);
+          const remedy = 'delete this object, and the next backup writes it again if the archive still has it';
+          throw new DomainError('unreadable', `'${this.address}/${name}' is damaged: ${remedy}`);
         }
       }
       if (tries >= TRIES) throw new DomainError('unavailable', `${fault}, after ${TRIES} tries: run this again later`);

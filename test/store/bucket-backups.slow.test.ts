@@ -334,6 +334,64 @@ describe('backups in a bucket', () => {
     await expect(writer.hold()).rejects.toThrow(/another backup is written/);
   });
 
+  test('A damaged earlier backup keeps none from being written: nothing is deleted, and a warning names it.', async () => {
+    await using place = await Place.open();
+    for (let day = 0; day < 3; day += 1) {
+      await place.back();
+      await place.grow(day, 1, 90 + day);
+    }
+    const [oldest, middle, newest] = place.server.names('a/b/backups/');
+    const { objects } = place.server;
+    const nameOf = (object: string) => object.slice('a/b/backups/'.length, -'.json'.length);
+    const damaged = async (object: string, change: (bytes: Buffer) => Buffer | undefined) => {
+      const original = objects.get(object)!;
+      const bytes = change(original.bytes);
+      if (bytes === undefined) objects.delete(object);
+      else objects.set(object, { ...original, bytes });
+      const before = place.server.names('a/b/backups/');
+      const { warning, deleted, directory } = await place.back({ keep: 3 });
+      expect(deleted).toEqual([]);
+      expect(place.server.names('a/b/backups/')).toHaveLength(before.length + 1);
+      expect(place.server.requests.filter(({ method }) => method === 'DELETE')).toEqual([]);
+      expect(await place.restored()).toBe(contentDigest(place.data));
+      objects.set(object, original);
+      objects.delete(
+        directory
+          .replace('s3://books/', '')
+          .replace(/bookreel-/, 'backups/bookreel-')
+          .concat('.json'),
+      );
+      return warning;
+    };
+    const cut = (bytes: Buffer) => bytes.subarray(0, 9);
+    expect(await damaged(newest!, cut)).toBe(
+      `no earlier backup was deleted, because '${nameOf(newest!)}' cannot be read: 's3://books/a/b/${nameOf(newest!)}' is damaged, or of another program: restore another one, or delete 'backups/${nameOf(newest!)}.json' in the bucket to give it up`,
+    );
+    const { days } = JSON.parse(objects.get(middle!)!.bytes.toString());
+    const shared = new Set(
+      JSON.parse(objects.get(newest!)!.bytes.toString()).days.map(({ list }: { list: string }) => list),
+    );
+    const list = days.map((day: { list: string }) => day.list).find((each: string) => !shared.has(each));
+    expect(await damaged(`a/b/files/${list}`, (bytes) => Buffer.from(bytes).fill(0))).toBe(
+      `no earlier backup was deleted, because '${nameOf(middle!)}' cannot be read: 's3://books/a/b/files/${list}' is damaged: delete this object, and the next backup writes it again if the archive still has it`,
+    );
+    expect(await damaged(`a/b/files/${list}`, () => undefined)).toBe(
+      `no earlier backup was deleted, because '${nameOf(middle!)}' cannot be read: 'files/${list}' is missing in 's3://books/a/b': the next backup writes it again if the archive still has it; until then restore another backup`,
+    );
+    // One of those to be deleted is not read.
+    objects.set(oldest!, { bytes: Buffer.from('{'), modifiedMs: 0 });
+    const deletion = await place.back({ keep: 3 });
+    expect([deletion.deleted, deletion.warning]).toEqual([[nameOf(oldest!)], undefined]);
+    expect(await place.strays()).toEqual(NOTHING);
+    // One that vanishes after the list named it names nothing.
+    place.server.fault = ({ method, name }) => {
+      if (method === 'GET' && name === newest) objects.delete(name);
+      return undefined;
+    };
+    await place.back({ keep: 3 });
+    expect(await place.strays()).toEqual(NOTHING);
+  });
+
   test('is refused where conditions are ignored, and when the copy has a fault', async () => {
     await using place = await Place.open();
     place.check = () => Promise.reject(new Error('a fault'));
