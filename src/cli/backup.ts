@@ -6,6 +6,7 @@ import { keepRevoked, Revocations, revocationsOf } from '../account/revocations.
 import { addSettings, integerFrom } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { causeOf } from '../http/plugins/errors.ts';
 import { Accounts } from '../store/accounts.ts';
 import { endSignIns, openActivity } from '../store/activity.ts';
@@ -97,8 +98,15 @@ function isBucket(place: string): boolean {
   return place.startsWith('s3://');
 }
 
-function bucketAt({ clock }: Terminal, address: string): Bucket {
-  return new Bucket(bucketAccess(address, process.env), clock);
+function bucketAt({ clock, err }: Terminal, address: string): Bucket {
+  const access = bucketAccess(address, process.env);
+  const { protocol, hostname, origin } = new URL(access.base);
+  if (protocol === 'http:' && !isLoopback(hostname)) {
+    err(
+      `backups to and from '${origin}' are not encrypted: who is on the way reads the key secret, the accounts and the recordings; name an endpoint with https://\n`,
+    );
+  }
+  return new Bucket(access, clock);
 }
 
 function messageOf(error: unknown): string {

@@ -97,7 +97,7 @@ export function bucketAccess(address: string, environment: Readonly<Record<strin
   if (endpoint !== undefined && !/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) {
     throw new DomainError(
       'invalid-parameter',
-      `the endpoint '${endpoint}' is no URL: write it like https://s3.example.com`,
+      `the endpoint '${endpoint.replace(/^(\w+:\/\/)?.*@/s, '$1')}' is no URL: write it like https://s3.example.com`,
     );
   }
   // A certificate for *.s3.… does not cover a bucket with dots.

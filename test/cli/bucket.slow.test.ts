@@ -28,6 +28,7 @@ test('A bucket takes the place of a directory in backup, restore and the setting
   );
   expect(readLastBackup(data).directory).toBe(first.stdout.trim());
   const second = await run('backup --keep 1 --data data --json', { BOOKREEL_BACKUP_TO: 's3://books/x' });
+  expect(second.stderr).toBe('');
   expect(JSON.parse(second.stdout)).toMatchObject({ uploadedBytes: 0, deleted: [first.stdout.trim().slice(13)] });
 
   expect((await run('restore s3://books/x --data again')).code).toBe(0);
@@ -67,6 +68,37 @@ test('A bucket takes the place of a directory in backup, restore and the setting
     stderr: expect.stringContaining("has no bucket 'none'"),
   });
   expect(readLastBackup(data).reason).toContain("has no bucket 'none'");
+});
+
+test('Commands warn of a bucket that is reached without encryption, and of a damaged earlier backup.', async () => {
+  using directory = temporaryDirectory();
+  await using server = await BucketServer.start();
+  writeFileSync(
+    join(directory.path, 'records.ndjson'),
+    marketsOfBooks(0, 1, 5)
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join(''),
+  );
+  const run = async (words: string, AWS_ENDPOINT_URL = server.origin) =>
+    await runCommand(words.split(' '), { cwd: directory.path, env: { ...server.environment, AWS_ENDPOINT_URL } });
+  expect((await run('import records.ndjson --data data')).code).toBe(0);
+  // Another name of loopback, which the program does not know.
+  const open = server.origin.replace('127.0.0.1', '0.0.0.0');
+  const warning = `backups to and from '${open}' are not encrypted: who is on the way reads the key secret, the accounts and the recordings; name an endpoint with https://\n`;
+  for (const words of ['backup s3://books --data data', 'restore s3://books --data again']) {
+    const { code, stderr } = await run(words, open.replace('//', '//who:secret@'));
+    expect([code, stderr.slice(0, warning.length)]).toEqual([0, warning]);
+    expect(stderr).not.toContain('secret@');
+  }
+  const [name] = server.names('backups/');
+  server.objects.set(name!, { bytes: Buffer.from('{'), modifiedMs: 0 });
+  const words = 'backup s3://books --keep 2 --data data';
+  const { code, stderr } = await run(words);
+  expect([code, stderr.split('\n')]).toEqual([
+    0,
+    [expect.stringMatching(/verified$/), expect.stringMatching(/^no earlier backup was deleted, because 'book/), ''],
+  ]);
+  expect(JSON.parse((await run(`${words} --json`)).stdout).warning).toBeUndefined();
 });
 
 test('A restore that was interrupted downloads only the rest, and leaves nothing of the download.', async () => {

@@ -521,6 +521,15 @@ describe('a bucket', () => {
     },
   );
 
+  test.each(['ftp://who:se//c@et@storage', 'who:secret@storage', 'storage'])(
+    'is not at %s, and the refusal has no password',
+    (endpoint) => {
+      expect(() => bucketAccess('s3://books', { ...server.environment, AWS_ENDPOINT_URL: endpoint })).toThrow(
+        `the endpoint '${endpoint.startsWith('ftp') ? 'ftp://' : ''}storage' is no URL`,
+      );
+    },
+  );
+
   test.each([
     ['s3://', 'is no bucket'],
     ['s3://b', 'is no bucket'],
