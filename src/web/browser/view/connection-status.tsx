@@ -77,7 +77,7 @@ function KeyForm({ connection }: { readonly connection: Connection }) {
     <form class="key-form" onSubmit={submit}>
       <label class="field">
         Key
-        <span class="hint">It is sent only to this service, and this page forgets it when it is closed.</span>
+        <span class="hint">It is sent to this service only, and forgotten with this page.</span>
         <input
           ref={input}
           class="input"

@@ -1,3 +1,4 @@
+import type { JSX } from 'preact';
 import type { Level, Snapshot } from '../../../client/segment-reader.ts';
 import { decimalPlaces, runningSums } from '../../../domain/decimal.ts';
 import { spreadOf } from '../../../domain/quote.ts';
@@ -62,30 +63,33 @@ function Levels({ outcome, name, snapshot }: LevelsContent) {
           </th>
         </tr>
       </thead>
-      <tbody class="asks">
-        {asks.length === 0 && <NoLevels side="asks" />}
-        {asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed()}
-      </tbody>
+      {sideOf('asks', asks.map((level, nth) => rowOf('ask', level, texts, askSums[nth]!, most)).toReversed())}
       <tbody class="middle">
         <tr>
           <td colSpan={3}>{spreadText(bids[0], asks[0])}</td>
         </tr>
       </tbody>
-      <tbody class="bids">
-        {bids.length === 0 && <NoLevels side="bids" />}
-        {bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most))}
-      </tbody>
+      {sideOf(
+        'bids',
+        bids.map((level, nth) => rowOf('bid', level, texts, bidSums[nth]!, most)),
+      )}
     </table>
   );
 }
 
-function NoLevels({ side }: { readonly side: string }) {
+function sideOf(name: string, rows: readonly JSX.Element[]) {
   return (
-    <tr>
-      <td colSpan={3} class="quiet">
-        no {side}
-      </td>
-    </tr>
+    <tbody class={name}>
+      {rows.length > 0 ? (
+        rows
+      ) : (
+        <tr>
+          <td colSpan={3} class="quiet">
+            no {name}
+          </td>
+        </tr>
+      )}
+    </tbody>
   );
 }
 

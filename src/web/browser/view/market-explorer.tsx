@@ -117,15 +117,15 @@ function Help() {
           <dd key={does}>{does}</dd>,
         ])}
         <dt>Wheel, pinch</dt>
-        <dd>zoom in time; with Shift: move in time; with Alt: zoom in price</dd>
+        <dd>zoom in time; Shift: move; Alt: zoom in price</dd>
         <dt>Drag</dt>
         <dd>move in time</dd>
         <dt>Click, tap</dt>
-        <dd>choose the instant of the ladder</dd>
+        <dd>choose the instant</dd>
       </dl>
       <p class="quiet">
-        Keys work while the picture has the focus. All times are UTC. The imbalance is the shares of bids minus those of
-        asks, divided by their sum, within 0.05 of the best prices.
+        Keys need the focus. Times are UTC. Imbalance: (bids − asks) / (bids + asks), in shares within 0.05 of the best
+        prices.
       </p>
     </details>
   );
