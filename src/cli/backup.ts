@@ -165,8 +165,8 @@ While a server uses the data directory, the command fails with exit code 4.
 With --market or --day these markets are added to the archive, with their
 records, while a server may use it; nothing else changes. Markets that it has
 stay as they are: with --force those of the backup replace them. It must be a
-backup of this archive. If the command is interrupted, each market is as before
-or restored: run it again.
+backup of this archive, made after all of it was last restored. If the command
+is interrupted, each market is as before or restored: run it again.
 
 Keys that were revoked or rotated since the backup, and accounts that were
 disabled or deleted, stay refused, as do former admins, removed passkeys and

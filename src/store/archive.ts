@@ -73,6 +73,21 @@ function recordingsIn(database: Database) {
   return { database, sealed, segments, series, snapshotTotals, recordedTimes, snapshots, markets, prices, gaps };
 }
 
+/**
+ * Gives a restored copy an id of its own: it gives ids again that records got after the backup, so those in other backups of the archive are no
+ * longer its ids.
+ */
+export function identifyAnew(directory: string): void {
+  using database = Database.open(directory, RECORDINGS, { create: false });
+  database.write(() =>
+    database.query<never, [string]>('UPDATE archive SET archive_id = ? WHERE only_row = 1').run(newId()),
+  );
+}
+
+function newId(): string {
+  return randomBytes(16).toString('hex');
+}
+
 /** Reads the archive's id; a new archive gets one. */
 function identify(database: Database, nowMs: number): string {
   const select = database.query<{ archive_id: string }, []>('SELECT archive_id FROM archive');
@@ -82,7 +97,7 @@ function identify(database: Database, nowMs: number): string {
     // Read again under the lock: two commands may create the archive at the same time.
     const raced = select.get();
     if (raced !== null) return raced.archive_id;
-    const archiveId = randomBytes(16).toString('hex');
+    const archiveId = newId();
     database
       .query<never, [string, number]>('INSERT INTO archive (only_row, archive_id, created_ms) VALUES (1, ?, ?)')
       .run(archiveId, nowMs);

@@ -54,17 +54,17 @@ const MARKETS_BETWEEN =
 /** A stand-in conditionId may have been replaced since the backup. */
 export const PRESENT_MARKET = `SELECT market_key AS key FROM markets WHERE condition_id = ?1
   UNION SELECT market_key FROM markets WHERE slug = ?2 AND symbol = ?3 AND start_ms = ?4`;
-/** The ids of a backup of this archive are given, and never again. */
+/** The ids of a backup of this archive, which gets another id when all of it is restored, are given, and never again. */
 const IS_OF_ARCHIVE = `SELECT 1 AS known WHERE (SELECT archive_id FROM archive) = (SELECT archive_id FROM backup.archive)
-  AND NOT EXISTS (SELECT 1 FROM backup.given_ids AS b WHERE NOT EXISTS (
-    SELECT 1 FROM given_ids AS g WHERE g.first_id <= b.first_id AND g.last_id >= b.last_id))`;
+  AND NOT EXISTS (SELECT 1 FROM backup.given_ids AS b WHERE b.last_id > IFNULL((
+    SELECT last_id FROM main.given_ids WHERE first_id <= b.first_id ORDER BY first_id DESC LIMIT 1), 0))`;
 
 /**
  * Takes markets from the backup `source` into an archive, which may be in use, with their records, ids, gaps and facts; not the prices of
  * coins. The copies are compared with the manifest, and checked before the first market is stored. Each market is stored in one transaction,
  * and sealed again if it was: when this is interrupted, each is as it was before, or as in the backup.
  *
- * Throws 'not-found' if the backup has no such market, 'conflict' if it is not of this archive, 'unreadable' if it differs from its manifest,
+ * Throws 'not-found' if the backup has no such market, 'conflict' if it is not of this archive since that was last restored as a whole, 'unreadable' if it differs from its manifest,
  * 'unavailable' when something is missing or cannot be read or written, and what `check` throws.
  */
 export async function restoreMarkets(
@@ -89,8 +89,9 @@ export async function restoreMarkets(
   database.query<never, [string]>('ATTACH ? AS backup').run(path);
   opened.defer(() => database.query('DETACH backup').run());
   if (database.read(() => database.query(IS_OF_ARCHIVE).get()) === null) {
-    const remedy = 'restore it into a new directory, and import an export of it';
-    throw new DomainError('conflict', `'${source}' is not an earlier state of this archive: ${remedy}`);
+    const remedy = 'restore all of it into a new directory, and import an export of that';
+    const sentence = `'${source}' is not an earlier state of this archive, or is from before all of it was restored`;
+    throw new DomainError('conflict', `${sentence}: ${remedy}`);
   }
   const store = storing(archive, backup);
   const chosen = selected(backup, source, selection);

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
+import { identifyAnew } from './archive.ts';
 import type { CopyOptions } from './backup.ts';
 import { BACKUP_FILES, type BackedUpFile, digestOf, readManifest } from './backup-manifest.ts';
 import { Database } from './database.ts';
@@ -37,7 +38,7 @@ const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 /**
  * Makes the backup `source` the archive of `directory`, with its accounts and keys. The copy is compared with the manifest and
- * checked before it is installed; with `links` it shares the files of sealed markets with the backup. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
+ * checked before it is installed, with a new id; with `links` it shares the files of sealed markets with the backup. Its recordings get their name last: if this is interrupted, the directory has no bookreel.db or
  * a complete archive.
  *
  * `source` may be a function that writes the backup into a directory first, and returns that.
@@ -72,6 +73,7 @@ export async function restore(
       writeSecret(draft, secret);
       const sealed = copySealedFiles(draft, { directory: from, links });
       await check(draft, (market) => shareFile(draft, from, market));
+      if (files.some(({ name }) => name === RECORDINGS.name)) identifyAnew(draft);
       const keptAs = explained(directory, () => installArchive(draft, directory, secret));
       installed = true;
       if (isNew) flush(dirname(resolve(directory)));

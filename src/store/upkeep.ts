@@ -40,6 +40,8 @@ export class Upkeep implements Disposable {
   #nextMs: InstantMs = 0;
   /** The day of the last round that looked at all of the archive. */
   #dayMs: InstantMs = -1;
+  /** The day up to which the last deletion went. */
+  #deletedMs: InstantMs = -1;
   /** All markets up to this key are sealed, or have no records. */
   #sealedUntil = -1;
   /** The revisions of markets that were over in the round before. */

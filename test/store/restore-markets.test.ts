@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Archive } from '../../src/store/archive.ts';
+import { type Archive, openArchive } from '../../src/store/archive.ts';
 import { backUp } from '../../src/store/backup.ts';
 import { Deletion } from '../../src/store/deletion.ts';
+import { restore } from '../../src/store/restore.ts';
 import { type MarketSelection, restoreMarkets } from '../../src/store/restore-markets.ts';
 import { BOOKS } from '../../src/store/sealed-files.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
@@ -123,6 +124,34 @@ test('A market whose file is damaged is restored with --force, and its other fil
   expect(await restore({ names: ['m-1'] }, true)).toEqual({ restored: 1, replaced: 1, present: 0 });
   expect(existsSync(file)).toBe(false);
   expect(sortedLines(await ndjson(archive))).toEqual(sortedLines(before));
+});
+
+test('A market of a backup is refused when the archive was restored from an earlier one, though its ids are given meanwhile.', async () => {
+  using place = await backedUp(two);
+  using elsewhere = temporaryDirectory();
+  const { archive, path, backup: monday } = place;
+  const options = { force: false, check: async () => undefined };
+  const books = (market: string, count: number) =>
+    Array.from({ length: count }, (_, n) => sampleSnapshot({ conditionId: market, timestamp: `2026-04-16T07:14:0${n}.000Z` }));
+  await importRecords(archive, books('0x2', 2));
+  const tuesday = join(elsewhere.path, 'tuesday');
+  await backUp(path, tuesday, () => NOW_MS, options);
+  const data = join(elsewhere.path, 'data');
+  await restore(monday, data, options);
+  const again = openArchive(data, NOW_MS, { create: false });
+  try {
+    expect(again.archiveId).not.toBe(archive.archiveId);
+    await importRecords(again, books('0x1', 9));
+    const chosen = { names: ['0x2'] };
+    const forced = { force: true, check: checked, onProgress: () => undefined };
+    for (const backup of [tuesday, monday])
+      await expect(restoreMarkets(again, backup, chosen, forced)).rejects.toThrow('before all of it was restored');
+    const wednesday = join(elsewhere.path, 'wednesday');
+    await backUp(data, wednesday, () => NOW_MS, options);
+    expect(await restoreMarkets(again, wednesday, chosen, forced)).toMatchObject({ restored: 1 });
+  } finally {
+    again.database.close();
+  }
 });
 
 test('Nothing is restored from a backup that is damaged, or of another archive.', async () => {

@@ -42,7 +42,7 @@ export function hasSchema(data: string): boolean {
   return database.query("SELECT 1 FROM sqlite_schema WHERE name = 'gaps'").get() !== null;
 }
 
-/** A digest over every row of every table: equal for two data directories with the same content. */
+/** A digest over every row of every table but the id of the archive: equal for two data directories with the same content. */
 export function contentDigest(data: string): string {
   const hasher = new Bun.CryptoHasher('sha256');
   for (const file of ['accounts.db', 'activity.db', 'bookreel.db']) {
@@ -57,7 +57,8 @@ function digestTables(data: string, file: string, hasher: Bun.CryptoHasher): voi
     .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .all();
   for (const { name } of tables) {
-    const rows = database.query<Record<string, unknown>, []>(`SELECT * FROM "${name}"`).all();
+    const columns = name === 'archive' ? 'created_ms' : '*';
+    const rows = database.query<Record<string, unknown>, []>(`SELECT ${columns} FROM "${name}"`).all();
     const texts = rows.map((row) =>
       JSON.stringify(row, (_, value: unknown) =>
         value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
