@@ -1,6 +1,6 @@
 import { UNIT_MS } from '../domain/duration.ts';
 import { DomainError } from '../domain/errors.ts';
-import type { InstantMs } from '../domain/instant.ts';
+import { formatInstant, type InstantMs } from '../domain/instant.ts';
 import type { Archive } from './archive.ts';
 import { Deletion, type DeletionTotals } from './deletion.ts';
 import { failureOf, isOver, type OpenMarket, Sealing } from './sealing.ts';
@@ -12,11 +12,14 @@ const ROUND_MS = 10 * UNIT_MS.m!;
 const TURN_MS = 200;
 /** Markets that are over whose revision is remembered until the next round. More are sealed in later rounds. */
 const SEEN_MAX = 10_000;
+/** Reads one index, once a day, or in each round while nothing is deleted for the clock. */
+export const NEWEST_BOOK = `SELECT MAX(last_snapshot_ms) AS lastMs FROM markets INDEXED BY recorded_markets_by_coin
+  WHERE first_snapshot_ms IS NOT NULL`;
 
 export interface UpkeepOptions {
   /** Markets that ended this long ago are sealed; undefined: none are. */
   readonly sealMs: number | undefined;
-  /** Markets are deleted with the day (UTC) that ended this long ago; undefined: none are. */
+  /** Markets are deleted with the day (UTC) that ended this long ago, also by the time of the newest book; undefined: none are. */
   readonly keepMs: number | undefined;
   readonly clock: () => InstantMs;
   /** Returns false while the disk has no room for files. */
@@ -36,11 +39,12 @@ export class Upkeep implements Disposable {
   readonly #archive: Archive;
   readonly #options: UpkeepOptions;
   readonly #sealing: Sealing;
+  readonly #newest;
   #steps: Generator<void> | undefined;
   #nextMs: InstantMs = 0;
   /** The day of the last round that looked at all of the archive. */
   #dayMs: InstantMs = -1;
-  /** The day up to which the last deletion went. */
+  /** What began before this day is deleted. */
   #deletedMs: InstantMs = -1;
   /** All markets up to this key are sealed, or have no records. */
   #sealedUntil = -1;
@@ -53,13 +57,16 @@ export class Upkeep implements Disposable {
     this.#archive = archive;
     this.#options = options;
     this.#sealing = new Sealing(archive);
+    this.#newest = archive.database.query<{ lastMs: InstantMs | null }, []>(NEWEST_BOOK);
   }
 
   /** Goes on with the round that is under way, or begins one when it is time. Errors of the disk and of others who write are warnings. */
   turn(): void {
     const { clock, warn, turnMs = TURN_MS } = this.#options;
     if (this.#steps === undefined) {
-      if (clock() < this.#nextMs) return;
+      const waitMs = this.#nextMs - clock();
+      // More than a round: the clock was set back.
+      if (waitMs > 0 && waitMs <= ROUND_MS) return;
       this.#nextMs = clock() + ROUND_MS;
       this.#steps = this.#round();
     }
@@ -84,19 +91,36 @@ export class Upkeep implements Disposable {
   *#round(): Generator<void> {
     const { sealMs, keepMs, clock, hasRoom } = this.#options;
     const nowMs = clock();
-    const dayMs = nowMs - (nowMs % DAY_MS);
+    const dayMs = dayOf(nowMs);
     if (dayMs !== this.#dayMs) {
       this.#warned.clear();
       this.#sealedUntil = -1;
-      if (keepMs !== undefined) yield* this.#delete(nowMs - keepMs);
       this.#dayMs = dayMs;
       for (const _ of this.#sealing.sweep(nowMs)) yield;
     }
+    if (keepMs !== undefined) yield* this.#deleteOld(nowMs, keepMs);
     if (sealMs !== undefined && hasRoom()) yield* this.#seal(nowMs - sealMs, nowMs);
   }
 
-  *#delete(instantMs: InstantMs): Generator<void> {
-    const beforeMs = instantMs - (instantMs % DAY_MS);
+  /** Deletes by the earlier one of the clock and the time that the venue stated last: a clock that is ahead would delete days to keep. */
+  *#deleteOld(nowMs: InstantMs, keepMs: number): Generator<void> {
+    if (dayOf(nowMs - keepMs) <= this.#deletedMs) return;
+    const lastMs = this.#archive.database.read(() => this.#newest.get()!.lastMs);
+    if (lastMs === null) return;
+    if (nowMs - lastMs > DAY_MS) {
+      const [now, last] = [nowMs, lastMs].map((ms) => formatInstant(ms).slice(0, 10));
+      this.#warnOnce(
+        `the clock says ${now}, but the newest book is of ${last}: nothing is deleted until they are less than a day apart`,
+      );
+      return;
+    }
+    const beforeMs = dayOf(Math.min(nowMs, lastMs) - keepMs);
+    if (beforeMs <= this.#deletedMs) return;
+    yield* this.#delete(beforeMs);
+    this.#deletedMs = beforeMs;
+  }
+
+  *#delete(beforeMs: InstantMs): Generator<void> {
     const filter = { marketKeys: undefined, coins: undefined, sources: undefined, beforeMs };
     let done: DeletionTotals | undefined;
     try {
@@ -133,10 +157,18 @@ export class Upkeep implements Disposable {
     try {
       return this.#sealing.seal(market) !== undefined;
     } catch (error) {
-      const failure = `not sealed: ${failureOf(market, error)}`;
-      if (!this.#warned.has(failure)) this.#options.warn(failure);
-      this.#warned.add(failure);
+      this.#warnOnce(`not sealed: ${failureOf(market, error)}`);
       return false;
     }
   }
+
+  #warnOnce(line: string): void {
+    if (!this.#warned.has(line)) this.#options.warn(line);
+    this.#warned.add(line);
+  }
+}
+
+/** The beginning of the day (UTC) of an instant. */
+function dayOf(instantMs: InstantMs): InstantMs {
+  return instantMs - (instantMs % DAY_MS);
 }

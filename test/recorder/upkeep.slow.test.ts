@@ -13,7 +13,14 @@ import { VenueStandIn } from './venue-stand-in.ts';
 test('A recorder with --keep deletes older markets of any coin while it records, and says so in its log and in the audit.', async () => {
   using place = temporaryArchive();
   const old = 'sol-updown-15m-1776323400';
-  await importRecords(place.archive, [sampleMarket({ slug: old }), sampleSnapshot()]);
+  const at = (ms: number) => new Date(ms).toISOString();
+  const nowMs = Date.now();
+  const current = { conditionId: '0x9', slug: 'current', startTime: at(nowMs), endTime: at(nowMs + 900_000) };
+  await importRecords(place.archive, [
+    ...[sampleMarket({ slug: old }), sampleSnapshot()],
+    // By which the age counts.
+    ...[sampleMarket(current), sampleSnapshot({ conditionId: '0x9', timestamp: at(nowMs) })],
+  ]);
   place.archive.database.close();
   openRegistry(place.path, { create: true })[Symbol.dispose]();
   const clock = realClock();

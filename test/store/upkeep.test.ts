@@ -116,6 +116,8 @@ test('Markets and prices are deleted with the day that is too old, sealed or not
   using kept = await keptUp([...[1, 2, 3, 4].flatMap((n) => linesOf(n)), ...prices], { keepMs: 3 * DAY_MS });
   const { archive, path, round, log } = kept;
   sealAll(archive);
+  const record = (ms: number) =>
+    importRecords(archive, linesOf(9).with(1, sampleSnapshot({ conditionId: idOf(9), timestamp: at(ms) })));
   await importRecords(
     archive,
     linesOf(2).with(1, sampleSnapshot({ conditionId: idOf(2), timestamp: at(startOf(2) + 2) })),
@@ -125,31 +127,55 @@ test('Markets and prices are deleted with the day that is too old, sealed or not
   expect(files()).toHaveLength(3 + 1);
   round(DAY + 5 * DAY_MS - 10 * MINUTE_MS);
   expect(namesOf(archive)).toHaveLength(4);
+  // The last book is of the day before.
   round(DAY + 5 * DAY_MS);
-  expect(namesOf(archive)).toEqual(['m-2', 'm-3', 'm-4']);
+  expect(namesOf(archive)).toHaveLength(4);
+  await record(DAY + 5 * DAY_MS);
+  round(DAY + 5 * DAY_MS + 10 * MINUTE_MS);
+  expect(namesOf(archive)).toEqual(['m-2', 'm-3', 'm-4', 'm-9']);
   expect(log).toEqual([`1 and 0 before ${at(DAY + 2 * DAY_MS)}`]);
   round(DAY + 5.5 * DAY_MS);
+  await record(DAY + 7 * DAY_MS);
   round(DAY + 7 * DAY_MS);
-  expect(namesOf(archive)).toEqual(['m-4']);
+  expect(namesOf(archive)).toEqual(['m-4', 'm-9']);
   expect(log.slice(1)).toEqual([expect.stringMatching(/^2 and [12] before /)]);
   expect(sealedIn(archive)).toEqual([idOf(4)]);
+});
+
+test('A clock that is ahead of what is recorded deletes nothing that is to be kept, and a warning says so once a day.', async () => {
+  using kept = await keptUp(
+    [1, 2, 3, 4].flatMap((n) => linesOf(n)),
+    { keepMs: 2 * DAY_MS },
+  );
+  const { archive, round, log } = kept;
+  const ahead = startOf(400);
+  for (const n of [0, 1, 2]) round(ahead + n * 10 * MINUTE_MS);
+  expect(namesOf(archive)).toHaveLength(4);
+  expect(log).toEqual([
+    'the clock says 2027-05-21, but the newest book is of 2026-04-20: nothing is deleted until they are less than a day apart',
+  ]);
+  // It was set back: less than a day ahead, but on the next day.
+  round(startOf(5) - DAY_MS / 4);
+  round(startOf(5) - DAY_MS / 4 + 10 * MINUTE_MS);
+  expect(namesOf(archive)).toEqual(['m-2', 'm-3', 'm-4']);
 });
 
 test('A turn is one step if it has no time, and a deletion that the end of the process breaks off is counted.', async () => {
   const many = Array.from({ length: 250 }, (_, i) =>
     linesOf(1).map((line) => ({ ...line, conditionId: idOf(i + 1), slug: `m-${i}` })),
   ).flat();
-  using kept = await keptUp(many, { keepMs: DAY_MS, turnMs: 0 });
+  const newest = linesOf(9).map((line) => ({ ...line, conditionId: '0xffff' }));
+  using kept = await keptUp([...many, ...newest], { keepMs: DAY_MS, turnMs: 0 });
   const { archive, upkeep, log, turnAt } = kept;
   const left = () => namesOf(archive).length;
   const leftAfterTurn = () => {
     turnAt(startOf(9));
     return left();
   };
-  expect([leftAfterTurn(), leftAfterTurn()]).toEqual([150, 50]);
+  expect([leftAfterTurn(), leftAfterTurn()]).toEqual([151, 51]);
   upkeep[Symbol.dispose]();
   expect(log).toEqual([`200 and 0 before ${at(DAY + 8 * DAY_MS)}`]);
-  expect(left()).toBe(50);
+  expect(left()).toBe(51);
 });
 
 test('What prevents sealing is a warning, and the next round tries again.', async () => {
