@@ -411,7 +411,7 @@ async function backUp(): Promise<void> {
   ran(...asService('backup', '/srv/backups/before'));
 }
 
-/** The timer of the package; its unit is started at once, not at midnight. */
+/** The timer of the package; its unit is started at once, not at its time. */
 function backUpByTimer(): void {
   expect('the timer is not enabled', tried('systemctl', 'is-enabled', 'bookreel-backup.timer').code !== 0);
   ran('systemctl', 'enable', '--now', 'bookreel-backup.timer');

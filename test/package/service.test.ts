@@ -93,7 +93,7 @@ describe('the service', () => {
       expect(BACKUP[name]).toEqual(UNIT[name]!);
     }
     expect(settingsOf(readFileSync(pathOf('bookreel-backup.timer'), 'utf8'))).toMatchObject({
-      OnCalendar: ['daily'],
+      OnCalendar: ['*-*-* 02:30:00 UTC'],
       Persistent: ['true'],
       WantedBy: ['timers.target'],
     });
