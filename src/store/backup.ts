@@ -25,7 +25,7 @@ import {
 } from './backup-manifest.ts';
 import { refuseShared } from './data-directory.ts';
 import { Database } from './database.ts';
-import { explained } from './database-errors.ts';
+import { explained, MissingFile } from './database-errors.ts';
 import { ACCOUNTS, ACTIVITY, type DatabaseFile, RECORDINGS } from './database-file.ts';
 import { type DiskFloor, refuseSmallDisk } from './disk-floor.ts';
 import { sizeAndDigest } from './file-digest.ts';
@@ -34,6 +34,8 @@ import { discard, draftOf, flush, writeNew } from './on-disk.ts';
 import { copySealedFiles, type SealedCopies, sealedBytesFor, shareFile } from './sealed-copies.ts';
 import { BOOKS, DAY, SEALED_FILE, type SealedMarket } from './sealed-files.ts';
 
+/** The databases are copied this often at most. The second copy is almost always enough: the files that it names are there since the first. */
+const COPIES_MAX = 4;
 /** No floor. */
 const NO_FLOOR: DiskFloor = { text: '0', bytes: 0 };
 
@@ -68,7 +70,7 @@ interface Count {
 }
 const COUNTS: Readonly<Record<string, Count>> = {
   [RECORDINGS.name]: {
-    growing: ['markets', 'gaps', 'ids'],
+    growing: ['ids'],
     sql: `SELECT (SELECT COUNT(*) FROM markets) AS markets, (SELECT COUNT(*) FROM gaps) AS gaps,
       (SELECT COALESCE(SUM(last_id - first_id + 1), 0) FROM given_ids) AS ids, COUNT(*) AS segments,
       COALESCE(SUM(records), 0) AS records FROM (SELECT records FROM segments UNION ALL SELECT records FROM sealed_series)`,
@@ -110,8 +112,7 @@ export async function backUp(
   const draft = draftOf(target);
   try {
     explained(draft, () => mkdirSync(draft, { mode: 0o700 }));
-    const content = copyArchive(directory, draft, clock);
-    const sealed = copySealedFiles(draft, { earlier, directory, links: true });
+    const { content, sealed } = copyWhole(directory, draft, clock, { earlier });
     await check(draft, (market) => earlier !== undefined && shareFile(draft, earlier, market));
     explained(target, () => {
       writeManifest(draft, content);
@@ -143,8 +144,7 @@ export async function writeCopy(
     refuseSmallDisk(directory, bytesIn(directory), directory, floor);
     mkdirSync(draft, { mode: 0o700 });
   });
-  const content = copyArchive(directory, draft, clock, true);
-  copySealedFiles(draft, { directory, links: true });
+  const { content } = copyWhole(directory, draft, clock, { inPlace: true });
   await check(draft, isKnown);
   return content;
 }
@@ -245,6 +245,27 @@ function identitiesIn(directory: string): string {
 function bytesIn(directory: string): number {
   const paths = BACKUP_FILES.flatMap(({ name }) => [name, `${name}-wal`]).map((name) => join(directory, name));
   return paths.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+/**
+ * Copies the databases, the key secret and the files of sealed markets. Markets may be deleted or changed after bookreel.db is copied: then the
+ * databases are copied again, and the files that are missing.
+ */
+function copyWhole(
+  directory: string,
+  draft: string,
+  clock: () => InstantMs,
+  { earlier, inPlace }: { readonly earlier?: string | undefined; readonly inPlace?: boolean },
+) {
+  for (let tries = 1; ; tries += 1) {
+    const content = copyArchive(directory, draft, clock, inPlace);
+    try {
+      return { content, sealed: copySealedFiles(draft, { earlier, directory, links: true }) };
+    } catch (error) {
+      if (!(error instanceof MissingFile) || tries === COPIES_MAX) throw error;
+      for (const name of BACKUP_NAMES) discard(join(draft, name));
+    }
+  }
 }
 
 /** Copies the databases and the key secret of one archive. `inPlace`: with their pages in place, see `Database.copyInto`. */

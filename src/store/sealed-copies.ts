@@ -1,12 +1,13 @@
-import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import { Database } from './database.ts';
-import { explained, isSystemError } from './database-errors.ts';
+import { explained, isSystemError, MissingFile } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { sizeAndDigest } from './file-digest.ts';
 import { discard, draftOf, flush, flushAll, writeNew } from './on-disk.ts';
 import { BOOKS, SealedFiles, type SealedMarket } from './sealed-files.ts';
+import { IS_NAMED } from './sealing.ts';
 
 /** Where the files of sealed markets are taken from: data directories or backups. */
 export interface SealedSources {
@@ -21,45 +22,67 @@ export interface SealedCopies {
   /** The number of files, and of those that the earlier backup did not have. */
   readonly files: number;
   readonly newFiles: number;
-  /** Written by this copy: a link takes none. */
+  /** Written by this copy, its last try: a link takes none. */
   readonly bytesWritten: number;
 }
 
 /**
  * Gives `target`, which has a copy of bookreel.db, the files of its sealed markets. A copied file is compared with its digest and is on
- * disk when this returns. Throws 'unavailable' if a file is missing: its market may have been deleted or changed since bookreel.db was
- * copied; 'unreadable' if a file is damaged.
+ * disk when this returns. Throws `MissingFile` after all others are there if markets were deleted or changed since bookreel.db was copied:
+ * with another copy of it, this goes on from there. Throws 'unavailable' if a file is missing, 'unreadable' if one is damaged.
  */
 export function copySealedFiles(target: string, { earlier, directory, links }: SealedSources): SealedCopies {
   let [files, newFiles, bytesWritten] = [0, 0, 0];
   const folders = new Set<string>();
   const copied: string[] = [];
+  let gone: string | undefined;
+  discardUnnamed(target);
   for (const market of sealedMarketsOf(target)) {
     const to = join(target, BOOKS, market.path);
     const known = earlier === undefined ? undefined : join(earlier, BOOKS, market.path);
     // One that was cut or replaced is copied again.
     const isNew = known === undefined || statSync(known, { throwIfNoEntry: false })?.size !== market.bytes;
     const from = isNew ? join(directory, BOOKS, market.path) : known;
-    if (!existsSync(from)) {
-      const remedy =
-        'run this again if its market was just deleted; else restore it from a backup, or delete its market';
-      throw new DomainError('unavailable', `'${from}' of a sealed market is missing: ${remedy}`);
-    }
     const folder = dirname(to);
     if (!folders.has(folder)) explained(to, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
     folders.add(folder);
+    try {
+      if (!existsSync(to) && (!links || !linked(from, to))) {
+        copyChecked(from, to, market);
+        copied.push(to);
+        bytesWritten += market.bytes;
+      }
+    } catch (error) {
+      if (existsSync(from)) throw error;
+      const missing = `'${from}' of a sealed market is missing`;
+      if (isNamed(directory, market)) {
+        throw new DomainError('unavailable', `${missing}: restore it from a backup, or delete its market`);
+      }
+      gone = `${missing}, because its market was just deleted or changed: run this again`;
+      continue;
+    }
     files += 1;
     if (isNew) newFiles += 1;
-    if (!links || !linked(from, to)) {
-      copyChecked(from, to, market);
-      copied.push(to);
-      bytesWritten += market.bytes;
-    }
   }
   flushAll(target, copied);
   for (const folder of folders) flush(folder);
   if (files > 0) flush(join(target, BOOKS));
+  if (gone !== undefined) throw new MissingFile(gone);
   return { files, newFiles, bytesWritten };
+}
+
+/** Deletes files that an earlier copy of bookreel.db named, and the present one does not. */
+function discardUnnamed(target: string): void {
+  const books = join(target, BOOKS);
+  if (!existsSync(books)) return;
+  const named = new Set(sealedMarketsOf(target).map(({ path }) => path));
+  for (const day of readdirSync(books))
+    for (const name of readdirSync(join(books, day))) if (!named.has(`${day}/${name}`)) discard(join(books, day, name));
+}
+
+function isNamed(directory: string, { path }: SealedMarket): boolean {
+  using database = Database.openToRead(join(directory, RECORDINGS.name), RECORDINGS);
+  return database.read(() => database.query(IS_NAMED).get(path)) !== null;
 }
 
 /**

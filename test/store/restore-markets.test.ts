@@ -132,7 +132,9 @@ test('A market of a backup is refused when the archive was restored from an earl
   const { archive, path, backup: monday } = place;
   const options = { force: false, check: async () => undefined };
   const books = (market: string, count: number) =>
-    Array.from({ length: count }, (_, n) => sampleSnapshot({ conditionId: market, timestamp: `2026-04-16T07:14:0${n}.000Z` }));
+    Array.from({ length: count }, (_, n) =>
+      sampleSnapshot({ conditionId: market, timestamp: `2026-04-16T07:14:0${n}.000Z` }),
+    );
   await importRecords(archive, books('0x2', 2));
   const tuesday = join(elsewhere.path, 'tuesday');
   await backUp(path, tuesday, () => NOW_MS, options);

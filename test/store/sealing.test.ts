@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import {
   cpSync,
   existsSync,
@@ -519,6 +519,50 @@ test('A restore with --force sets the files of the former sealed markets aside, 
   renameSync(join(backup, BOOKS, path!), join(backup, BOOKS, `${path}.away`));
   await expect(restore(backup, join(directory.path, 'other'), { force: false, check })).rejects.toThrow('is missing');
 });
+
+test('A backup is complete when markets are deleted while it is written.', async () => {
+  using place = await archiveOf(
+    [1, 2, 3, 4].flatMap((n) => [
+      sampleMarket({ conditionId: `0x${n}`, slug: `m-${n}` }),
+      sampleSnapshot({ conditionId: `0x${n}` }),
+    ]),
+  );
+  const { archive, path } = place;
+  sealAll(archive);
+  using directory = temporaryDirectory();
+  const backup = join(directory.path, 'backup');
+  const { copyInto } = Database.prototype;
+  let copies = 0;
+  // After the databases are copied, and before the files of sealed markets are.
+  const spy = spyOn(Database.prototype, 'copyInto').mockImplementation(function (this: Database, ...given) {
+    copyInto.apply(this, given);
+    if (this.file !== RECORDINGS) return;
+    copies += 1;
+    const marketKeys = [archive.markets.findByConditionId(`0x${copies}`)!.key];
+    for (const _ of new Deletion(archive, { ...ANYTHING, marketKeys }).run());
+  });
+  try {
+    const { sealed } = await backUp(path, backup, () => NOW_MS, { force: false, check: async () => undefined });
+    // The file of the second one was there when it was deleted.
+    expect([copies, sealed.files, sealed.newFiles]).toEqual([2, 3, 3]);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(filesIn(path).map(conditionIdIn).sort()).toEqual(['0x3', '0x4']);
+  expect(filesIn(backup).map(conditionIdIn).sort()).toEqual(['0x2', '0x3', '0x4']);
+  const { problems } = await verifyDirectory(backup, { clock: () => NOW_MS });
+  expect(problems.filter(({ kind }) => kind === 'sealed' || kind === 'database')).toEqual([]);
+  rmSync(join(path, BOOKS, filesIn(path)[0]!));
+  const again = backUp(path, join(directory.path, 'again'), () => NOW_MS, {
+    force: false,
+    check: async () => undefined,
+  });
+  await expect(again).rejects.toThrow('is missing: restore it from a backup, or delete its market');
+});
+
+function conditionIdIn(path: string): string {
+  return path.slice('2026-04-16/'.length, path.indexOf('-', '2026-04-16/'.length));
+}
 
 /** The files below books/, as the catalog names them. */
 function filesIn(directory: string): string[] {
