@@ -191,23 +191,22 @@ Examples:
       let refused: number | null = null;
       const download = isBucket(source) ? downloadOf(terminal, source, data) : undefined;
       if (selection !== undefined) {
-        const backup = (await download?.write()) ?? source;
-        await restoreSelected(terminal, backup, selection, { data, ...options });
-        if (download !== undefined) discard(download.directory);
-        return;
+        const work = () => restoreSelected(terminal, download ?? source, selection, { data, ...options });
+        return await (download === undefined ? work() : download.during(work));
       }
-      const restored = await copyVerified(terminal, source, (check) =>
-        restore(download?.write ?? source, data, {
-          force: options.force === true,
-          links: download !== undefined,
-          check: async (draft, isKnown) => {
-            const lists = [replacedRevocations(data), given].filter((list) => list !== undefined);
-            refused = refuseRevoked(terminal, draft, lists);
-            await check(draft, download === undefined ? isKnown : () => false);
-          },
-        }),
-      );
-      if (download !== undefined) discard(download.directory);
+      const work = () =>
+        copyVerified(terminal, source, (check) =>
+          restore(download?.whole ?? source, data, {
+            force: options.force === true,
+            links: download !== undefined,
+            check: async (draft, isKnown) => {
+              const lists = [replacedRevocations(data), given].filter((list) => list !== undefined);
+              refused = refuseRevoked(terminal, draft, lists);
+              await check(draft, download === undefined ? isKnown : () => false);
+            },
+          }),
+        );
+      const restored = await (download === undefined ? work() : download.during(work));
       const { keptAs } = restored;
       terminal.out(options.json === true ? json({ data, ...restored, refused }) : `${data}\n`);
       const notes = [
@@ -223,11 +222,28 @@ function downloadOf(terminal: Terminal, address: string, data: string) {
   const [, folder = address, name] = /^(.*)\/(bookreel-[\d-]{10}T[\d.-]{12}Z)$/.exec(address) ?? [];
   const bucket = bucketAt(terminal, folder);
   const directory = join(data, 'restore.download');
-  const write = async () => {
-    await downloadBackup(bucket, name, directory);
+  let isBegun = false;
+  const write = async (options?: { readonly isPart: boolean }) => {
+    isBegun = true;
+    return await downloadBackup(bucket, name, directory, options);
+  };
+  /** Deletes the download after the work, unless something was unavailable: then the next restore goes on with it. */
+  const during = async <T>(work: () => Promise<T>): Promise<T> => {
+    let isKept = false;
+    try {
+      return await work();
+    } catch (error) {
+      isKept = error instanceof DomainError && error.kind === 'unavailable' && error.cause === undefined;
+      throw error;
+    } finally {
+      if (isBegun && !isKept) discard(directory);
+    }
+  };
+  const whole = async () => {
+    await write();
     return directory;
   };
-  return { directory, write };
+  return { directory, write, whole, during };
 }
 
 /** Throws 'unavailable' for a file that cannot be read, 'invalid-parameter' for one that `key revoked` did not write. */

@@ -23,22 +23,30 @@ export function selectionOf({ market, day }: Pick<RestoreOptions, 'market' | 'da
   return day === undefined ? undefined : { fromMs: day, beforeMs: day + UNIT_MS.d! };
 }
 
+/** A backup that is not there yet: `write` gives the directory its databases, and what that returns the files of sealed markets. */
+interface Download {
+  readonly directory: string;
+  readonly write: (part: { readonly isPart: boolean }) => Promise<(paths: ReadonlySet<string>) => Promise<void>>;
+}
+
 /** Restores these markets of a backup into the archive, and prints how many. */
 export async function restoreSelected(
   terminal: Terminal,
-  source: string,
+  source: string | Download,
   selection: MarketSelection,
   { data, force = false, json: isJson = false }: RestoreOptions,
 ): Promise<void> {
   const show = progressOn(terminal);
   const onProgress = (done: number, all: number) =>
     show((elapsedMs) => shareDone(done / all, countText(all, 'market'), elapsedMs));
-  const counts = await withArchive(terminal, { data }, { create: false }, (archive) =>
-    copyVerified(terminal, source, (verify) => {
+  const counts = await withArchive(terminal, { data }, { create: false }, (archive) => {
+    const from = typeof source === 'string' ? source : source.directory;
+    return copyVerified(terminal, from, async (verify) => {
       const check = (directory: string, names: readonly string[]) => verify(directory, undefined, names);
-      return restoreMarkets(archive, source, selection, { force, onProgress, check });
-    }),
-  ).finally(() => eraseLine(terminal));
+      const fetch = typeof source === 'string' ? undefined : await source.write({ isPart: true });
+      return await restoreMarkets(archive, from, selection, { force, onProgress, check, fetch });
+    });
+  }).finally(() => eraseLine(terminal));
   const { restored, replaced, present } = counts;
   if (restored === 0) {
     const sentence = `the archive has ${countText(present, 'such market')} already: replace with --force`;

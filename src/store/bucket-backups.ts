@@ -1,5 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { type Static, type TSchema, Type } from 'typebox';
@@ -14,6 +14,7 @@ import { Database } from './database.ts';
 import { explained } from './database-errors.ts';
 import { RECORDINGS } from './database-file.ts';
 import { expand, readPacks, storePacks, tableBytes, tableOf } from './database-packs.ts';
+import { refuseSmallDisk } from './disk-floor.ts';
 import { sha256Of, sizeAndDigest } from './file-digest.ts';
 import { BACKUP_NAME, backupName, deleteUnfinished, type KeptBackup } from './kept-backups.ts';
 import { KEY_SECRET_FILE } from './key-secret.ts';
@@ -131,9 +132,15 @@ export async function backUpToBucket(
 
 /**
  * Downloads a backup as a directory that `restore` takes, into `target`, or what an interrupted download left there. Each part is compared with its
- * digest. `name`: undefined for the newest one. Throws 'unavailable' if there is none, 'unreadable' if it is damaged.
+ * digest. `name`: undefined for the newest one. `isPart`: without the files of sealed markets. Returns a function that downloads those of these
+ * paths. Throws 'unavailable' if there is no backup, or the disk has no room for it and the copy of its databases, 'unreadable' if it is damaged.
  */
-export async function downloadBackup(bucket: Bucket, name: string | undefined, target: string): Promise<void> {
+export async function downloadBackup(
+  bucket: Bucket,
+  name: string | undefined,
+  target: string,
+  { isPart = false }: { readonly isPart?: boolean } = {},
+): Promise<(paths: ReadonlySet<string>) => Promise<void>> {
   const found = await (name === undefined ? newestOf(bucket) : namedBackup(bucket, name));
   if (found === undefined) {
     const which = name === undefined ? 'no backup' : `no backup '${name}'`;
@@ -141,7 +148,30 @@ export async function downloadBackup(bucket: Bucket, name: string | undefined, t
   }
   const { files, keySecret, keySecretSha256, days } = found;
   const get = (sha256: string) => objectIn(bucket, sha256);
-  explained(target, () => mkdirSync(target, { recursive: true, mode: 0o700 }));
+  // Compressed: the lists of all days may be long.
+  const lists: Buffer[] = [];
+  for (const { list } of days) lists.push(await get(list));
+  const chosen = function* (paths?: ReadonlySet<string>) {
+    for (const list of lists) yield* sealedIn(list).filter(({ path }) => paths?.has(path) ?? true);
+  };
+  const refuseNoRoom = (paths: ReadonlySet<string> | undefined, copied: Manifest['files']) => {
+    let bytes = copied.reduce((sum, file) => sum + 2 * file.bytes - bytesOf(join(target, file.name)), 0);
+    for (const file of chosen(paths)) bytes += Math.max(0, file.bytes - bytesOf(join(target, BOOKS, file.path)));
+    const data = dirname(target);
+    explained(data, () => {
+      mkdirSync(data, { recursive: true, mode: 0o700 });
+      refuseSmallDisk(data, bytes, data, { text: '0', bytes: 0 });
+      mkdirSync(target, { recursive: true, mode: 0o700 });
+    });
+  };
+  const books = async (paths?: ReadonlySet<string>) => {
+    await inParallel(chosen(paths), async ({ path, ...file }) => {
+      await completed(join(target, BOOKS, path), file, async (draft) => {
+        writeFileSync(draft, await get(file.sha256), { flag: 'wx', mode: 0o600 });
+      });
+    });
+  };
+  refuseNoRoom(isPart ? new Set() : undefined, files);
   for (const file of files) {
     await completed(join(target, file.name), file, async (draft) => {
       const table = tableOf(await get(file.table));
@@ -155,15 +185,18 @@ export async function downloadBackup(bucket: Bucket, name: string | undefined, t
   }
   for (const name of [KEY_SECRET_FILE, MANIFEST_FILE]) discard(join(target, name));
   if (keySecret !== null) writeNew(join(target, KEY_SECRET_FILE), (await get(keySecret)).toString());
-  for (const { list } of days) {
-    await inParallel(sealedIn(await get(list)), async ({ path, ...file }) => {
-      await completed(join(target, BOOKS, path), file, async (draft) => {
-        writeFileSync(draft, await get(file.sha256), { flag: 'wx', mode: 0o600 });
-      });
-    });
-  }
+  if (!isPart) await books();
   const content: BackupContent = { files: files.map(({ table, packs, ...file }) => file), keySecretSha256 };
   explained(target, () => writeManifest(target, content));
+  return async (paths) => {
+    refuseNoRoom(paths, []);
+    await books(paths);
+  };
+}
+
+/** 0 without a file. */
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Has `write` write a file, unless it is there: it gets its name when it is complete. */

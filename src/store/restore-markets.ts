@@ -24,6 +24,8 @@ export interface RestoreMarketsOptions {
   readonly force: boolean;
   /** Verifies markets of a data directory; throws when one has a fault. */
   readonly check: (directory: string, conditionIds: readonly string[]) => Promise<void>;
+  /** Gives the backup the files of sealed markets that are wanted; left out: it has all. */
+  readonly fetch?: ((paths: ReadonlySet<string>) => Promise<void>) | undefined;
   readonly onProgress: (done: number, all: number) => void;
 }
 
@@ -71,7 +73,7 @@ export async function restoreMarkets(
   archive: Archive,
   source: string,
   selection: MarketSelection,
-  { force, check, onProgress }: RestoreMarketsOptions,
+  { force, check, fetch, onProgress }: RestoreMarketsOptions,
 ): Promise<RestoredMarkets> {
   const { database } = archive;
   const file = readManifest(source).files.find(({ name }) => name === RECORDINGS.name);
@@ -97,6 +99,7 @@ export async function restoreMarkets(
   const chosen = selected(backup, source, selection);
   const wanted = force ? chosen : chosen.filter((market) => store.present(market).length === 0);
   const names = wanted.map(({ conditionId }) => conditionId);
+  await fetch?.(new Set(wanted.flatMap(({ key }) => backup.sealed.byKey(key)?.path ?? [])));
   if (names.length > 0) await check(draft, names);
   const sealing = new Sealing(archive);
   const stored = wanted.flatMap((market, done) => {

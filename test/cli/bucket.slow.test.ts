@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -126,4 +127,49 @@ test('A restore that was interrupted downloads only the rest, and leaves nothing
   expect(again.length).toBeLessThanOrEqual(1);
   expect(contentDigest(join(directory.path, 'again'))).toBe(contentDigest(data));
   expect(readdirSync(join(directory.path, 'again')).filter((name) => name.startsWith('restore'))).toEqual([]);
+});
+
+test('A market is restored from a bucket without the files of others; one that is refused leaves nothing, also where the disk has no room.', async () => {
+  using directory = temporaryDirectory();
+  await using server = await BucketServer.start();
+  const data = join(directory.path, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  const lines = marketsOfBooks(0, 6, 20).map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(join(directory.path, 'records.ndjson'), lines.join(''));
+  const run = async (words: string) =>
+    await runCommand(words.split(' '), { cwd: directory.path, env: server.environment });
+  for (const words of ['import records.ndjson', 'seal', 'backup s3://books']) {
+    expect((await run(`${words} --data data`)).code).toBe(0);
+  }
+  using archive = new Database(join(data, 'bookreel.db'), { readonly: true });
+  const sealed = archive
+    .query<{ name: string }, []>("SELECT 'files/' || LOWER(HEX(digest)) AS name FROM sealed_markets")
+    .all()
+    .map(({ name }) => name);
+  const [{ slug } = { slug: '' }] = archive.query<{ slug: string }, []>('SELECT slug FROM markets LIMIT 1').all();
+  const left = () => readdirSync(data).filter((name) => name.startsWith('restore'));
+  /** The number of requests for files of sealed markets. */
+  const requested = async (words: string, code: number, text: string) => {
+    server.requests.length = 0;
+    const done = await run(`restore s3://books ${words}`);
+    expect([done.code, done.stdout + done.stderr]).toEqual([code, expect.stringContaining(text)]);
+    expect(left()).toEqual([]);
+    return server.requests.filter(({ method, name }) => method === 'GET' && sealed.includes(name)).length;
+  };
+  expect(sealed).toHaveLength(6);
+  expect(await requested(`--market ${slug} --force --data data`, 0, '1 market restored, 1 of them in place')).toBe(1);
+  expect(await requested('--market nothing --data data', 1, "no market with the conditionId or slug 'nothing'")).toBe(
+    0,
+  );
+  expect(await requested(`--market ${slug} --data nowhere`, 1, 'nowhere')).toBe(0);
+  expect(server.requests).toEqual([]);
+  expect(readdirSync(directory.path)).not.toContain('nowhere');
+
+  const [name] = server.names('backups/');
+  const object = server.objects.get(name!)!;
+  const manifest = JSON.parse(object.bytes.toString());
+  manifest.files[0].bytes = 1e15;
+  object.bytes = Buffer.from(JSON.stringify(manifest));
+  for (const words of [`--market ${slug} --force --data data`, '--force --data data'])
+    expect(await requested(words, 1, 'and this needs up to 2000000000.')).toBe(0);
 });
