@@ -5,26 +5,30 @@ import { DomainError } from '../domain/errors.ts';
 
 /** The memory that a process may need under load. */
 const PROCESS_BYTES = 150e6;
+/** The one that starts the others, and one that takes the place of another. */
+const FURTHER_PROCESSES = 2;
 const GROUPS = '/sys/fs/cgroup';
 
 export interface ProcessOptions {
   readonly processes: number | 'auto';
   readonly demo?: boolean | undefined;
+  readonly payments?: string | undefined;
 }
 
 /**
  * The number of processes for these settings. `auto`: the processor time that the control group of this process allows, in whole cores, or
  * else the number of cores; but not more than fit in the memory. Throws 'invalid-parameter' for several processes where one port cannot be
- * divided between them, and for a demo.
+ * divided between them, for a demo, and with payments: each process would send a transfer again that another one has just sent.
  */
-export function processCount({ processes, demo = false }: ProcessOptions, platform = process.platform): number {
-  const isOne = platform !== 'linux' || demo;
+export function processCount(options: ProcessOptions, platform = process.platform): number {
+  const { processes, demo = false, payments } = options;
+  const isOne = platform !== 'linux' || demo || payments !== undefined;
   if (processes === 'auto') return isOne ? 1 : processesFor(resources());
   if (processes === 1 || !isOne) return processes;
   throw new DomainError(
     'invalid-parameter',
     platform === 'linux'
-      ? `--demo is served by one process: leave --processes ${processes} out`
+      ? `${demo ? '--demo is' : '--payments are'} served by one process: leave --processes ${processes} out`
       : `--processes ${processes} needs Linux, which divides the connections of a port: leave it out, and one process answers all requests`,
   );
 }
@@ -37,7 +41,7 @@ interface Resources {
 }
 
 export function processesFor({ cores, quota = cores, memoryBytes }: Resources): number {
-  return Math.max(1, Math.min(Math.floor(quota), cores, Math.floor(memoryBytes / PROCESS_BYTES)));
+  return Math.max(1, Math.min(Math.floor(quota), cores, Math.floor(memoryBytes / PROCESS_BYTES) - FURTHER_PROCESSES));
 }
 
 /** What this process may use: limits of its control group, and of those above it, count. */

@@ -16,7 +16,9 @@ const OFFSET_READINGS = 20;
 /** The settings that a server keeps until it is started again: the process that starts the others uses them. */
 const FIXED = [
   ...(['data', 'host', 'port', 'processes', 'tlsCert', 'tlsKey'] as const),
-  ...(['metricsHost', 'metricsPort'] as const),
+  ...(['metricsHost', 'metricsPort', 'idleSeconds', 'drainSeconds'] as const),
+  // See processCount.
+  'payments' as const,
 ];
 export type FixedSettings = Pick<SettingValues, (typeof FIXED)[number]>;
 

@@ -16,7 +16,7 @@ const STOP_NOW_MS = 1000;
 
 interface Serving {
   readonly terminal: Terminal;
-  readonly options: FixedSettings & MetricsOptions & { readonly idleSeconds: number; readonly drainSeconds: number };
+  readonly options: FixedSettings & MetricsOptions;
   readonly count: number;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
@@ -31,12 +31,11 @@ export async function serveInProcesses(
   onListening: (processes: ServerProcesses, port: number) => void,
 ): Promise<void> {
   const { first, second } = stopSignals();
-  const { idleSeconds, drainSeconds } = options;
   const port = portOf(options);
   const metrics = new Metrics((name, error) => log.error(`the metric ${name} was left out: ${causeOf(error)}`));
   metrics.add(...processMetrics());
   const start = {
-    ...{ settings: fixedSettings(options), port, processes: count, idleSeconds, drainSeconds },
+    ...{ settings: fixedSettings(options), port, processes: count },
     errIsTerminal: terminal.errIsTerminal,
     certificate: () => certificate && { cert: certificate.current.cert, key: certificate.current.key },
   };

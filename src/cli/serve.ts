@@ -147,6 +147,9 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
   const certificate =
     files && new ServedCertificate(files, terminal, certifiedHost(options.publicUrl, options.trustedProxies));
   await using log = openLog(terminal, options.logLevel);
+  if (options.processes === 'auto' && options.payments !== undefined && link === undefined) {
+    log.info('one process answers all requests, because --payments are served by one');
+  }
   for (const key of link?.unusedChanges(given) ?? []) log.warn(`start the server again to change ${key}`);
   let processes: ServerProcesses | undefined;
   // Registered this early: a service manager may send the signal during a long start, for example for an upgrade.

@@ -41,9 +41,6 @@ interface Running {
 /** The same for all processes, but for the one that leads. `certificate`: that of now. */
 export type SharedStart = Omit<ProcessStart, 'seed' | 'secret' | 'isLeading' | 'certificate'> & {
   readonly certificate: () => ProcessStart['certificate'];
-  /** How long a connection may be idle, and an answer take after a stop signal. */
-  readonly idleSeconds: number;
-  readonly drainSeconds: number;
 };
 
 /**
@@ -125,7 +122,7 @@ export class ServerProcesses implements Disposable {
   /** Stops all processes; settles when they have answered the requests under way. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    const lastMs = this.#start.drainSeconds * 1000 + LAST_MS;
+    const lastMs = this.#start.settings.drainSeconds * 1000 + LAST_MS;
     await Promise.all(
       [...this.#all].map(async (running) => {
         running.isLeaving = true;
@@ -237,7 +234,7 @@ export class ServerProcesses implements Disposable {
       former.isLeaving = true;
       await former.talk.ask('retire');
       this.#lead(former, next);
-      const { idleSeconds, drainSeconds } = this.#start;
+      const { idleSeconds, drainSeconds } = this.#start.settings;
       await this.#exitOf(former, (idleSeconds + drainSeconds) * 1000 + LAST_MS);
       await next.talk.ask('spare');
     }

@@ -13,10 +13,11 @@ test.each([
   [{ cores: 8, quota: 2.9, memoryBytes: 8 * GB }, 2],
   [{ cores: 8, quota: 0.5, memoryBytes: 8 * GB }, 1],
   [{ cores: 2, quota: 4, memoryBytes: 8 * GB }, 2],
-  [{ cores: 8, quota: undefined, memoryBytes: 0.5 * GB }, 3],
+  [{ cores: 8, quota: undefined, memoryBytes: 1 * GB }, 4],
+  [{ cores: 8, quota: undefined, memoryBytes: 0.5 * GB }, 1],
   [{ cores: 8, quota: undefined, memoryBytes: 0.1 * GB }, 1],
 ])(
-  '`auto` is one process for each core of the quota, and never more than the memory divided by 150 MB. (%p: %i)',
+  '`auto` is one process for each core of the quota, and never more than have 150 MB each, with two to spare. (%p: %i)',
   (found, count) => {
     expect(processesFor(found)).toBe(count);
   },
@@ -52,4 +53,13 @@ test('Several processes need Linux, and a demo has one; `auto` is one there.', (
   expect(() => processCount({ processes: 2, demo: true }, 'linux')).toThrow('--demo is served by one process');
   expect(processCount({ processes: 'auto', demo: true }, 'linux')).toBe(1);
   expect(processCount({ processes: 7 }, 'linux')).toBe(7);
+});
+
+test('Payments are served by one process, since each would try a transfer again; `auto` is one there.', () => {
+  const payments = 'payments.json';
+  expect(() => processCount({ processes: 2, payments }, 'linux')).toThrow(
+    '--payments are served by one process: leave --processes 2 out',
+  );
+  expect(processCount({ processes: 'auto', payments }, 'linux')).toBe(1);
+  expect(processCount({ processes: 1, payments }, 'linux')).toBe(1);
 });
