@@ -56,6 +56,8 @@ describe('the service', () => {
       'RestartSec',
       'TimeoutStopSec',
       'LoadCredential',
+      // It may be several processes.
+      'TasksMax',
     ];
     const differing = [...ofServer, 'AmbientCapabilities', 'CapabilityBoundingSet'];
     for (const [name, values] of Object.entries(UNIT)) {
