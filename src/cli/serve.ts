@@ -259,6 +259,7 @@ async function listenUntilStopped(
     options.metricsPort === undefined
       ? undefined
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
+  link?.counts.rewind();
   const app = createApp({
     ...served,
     usage: served.activity.usage,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { OpenInMemory } from '../../src/http/plugins/request-counts.ts';
 import { SHARED_BYTES, SharedCounts } from '../../src/http/plugins/shared-counts.ts';
 import { Slots } from '../../src/http/v1/slots.ts';
@@ -94,4 +94,31 @@ describe('open requests of processes', () => {
     new Int32Array(memory.buffer, 0, 1)[0] = 12;
     slots[0].take('key', {});
   });
+
+  test('A lock that is held for too long is taken from its holder, not from a process that has taken it since.', () => {
+    const { slots, memory } = processesOf();
+    const lock = new Int32Array(memory.buffer, 0, 1);
+    lock[0] = 12;
+    let sleeps = 0;
+    const later: number[] = [];
+    using _ = spyOn(Bun, 'sleepSync').mockImplementation(() => {
+      sleeps += 1;
+      // The last look before the lock of the process 12 would be taken.
+      if (sleeps === 100) lock[0] = 13;
+      if (sleeps > 110) lock[0] = 0;
+      if (sleeps >= 100 && sleeps <= 110) later.push(lock[0]!);
+    });
+    slots[0].take('key', {});
+    expect(later).toEqual(Array.from({ length: 11 }, () => 13));
+  });
+});
+
+test('A process that begins again, after a full disk, has the tables of before, and what was counted in them.', () => {
+  const counts = new SharedCounts(new Uint8Array(SHARED_BYTES), SEED, 1, () => 0);
+  const now = { monotonicMs: 1000, wallMs: 1000 };
+  const tables = () => [65_536, 65_536, 65_536].map((subjects) => counts.windows(subjects));
+  for (let app = 1; app <= 4; app += 1) {
+    counts.rewind();
+    for (const table of tables()) expect(table.charge('key', 10, now).remaining).toBe(10 - app);
+  }
 });

@@ -23,7 +23,7 @@ export class SharedCounts implements RequestCounts {
   readonly #seed: bigint;
   readonly #process: number;
   readonly #offsetMs: () => number;
-  readonly #windows: SharedWindows[] = [];
+  #windows: SharedWindows[] = [];
   #nextByte = WINDOWS_AT;
 
   /** `memory`: SHARED_BYTES, zeros at first. `seed`, `offsetMs`: see SharedWindows. `processId`: that of this process, not 0. */
@@ -33,6 +33,12 @@ export class SharedCounts implements RequestCounts {
     this.#entries = new Int32Array(memory.buffer, memory.byteOffset, WINDOWS_AT / Int32Array.BYTES_PER_ELEMENT);
     this.#seed = seed;
     this.#process = processId;
+  }
+
+  /** The next table that is asked for is the first one again: for another app of this process, after the earlier one. */
+  rewind(): void {
+    this.#nextByte = WINDOWS_AT;
+    this.#windows = [];
   }
 
   /** Takes the next part of the memory: all processes must ask for the same tables in the same order. */
@@ -88,9 +94,13 @@ export class SharedCounts implements RequestCounts {
   }
 
   #locked<T>(work: () => T): T {
-    for (let tries = 0; Atomics.compareExchange(this.#entries, LOCK, 0, this.#process) !== 0; tries += 1) {
+    let holder = 0;
+    for (let tries = 0; ; tries += 1) {
+      const found = Atomics.compareExchange(this.#entries, LOCK, 0, this.#process);
+      if (found === 0) break;
+      if (found !== holder) [holder, tries] = [found, 0];
       if (tries < LOCK_TRIES) continue;
-      if (tries === LOCK_TRIES + LOCK_MS_MAX) Atomics.store(this.#entries, LOCK, 0);
+      if (tries >= LOCK_TRIES + LOCK_MS_MAX) Atomics.compareExchange(this.#entries, LOCK, holder, 0);
       Bun.sleepSync(1);
     }
     try {
