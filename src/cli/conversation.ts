@@ -13,14 +13,23 @@ const ANSWER_MS_MAX = 5000;
 export class Conversation {
   readonly #send: (message: Message) => void;
   readonly #answers: Answers;
+  readonly #onFailure: (question: string, error: unknown) => void;
   readonly #waiting = new Map<number, (value: unknown) => void>();
   #lastId = 0;
   #isClosed = false;
 
-  /** `send` may throw when the connection is closed: then nobody answers. */
-  constructor(send: (message: Message) => void, answers: Answers) {
+  /**
+   * `send` may throw when the connection is closed: then nobody answers. `onFailure` gets the error of an answer, which the other side does
+   * not get.
+   */
+  constructor(
+    send: (message: Message) => void,
+    answers: Answers,
+    onFailure: (question: string, error: unknown) => void,
+  ) {
     this.#send = send;
     this.#answers = answers;
+    this.#onFailure = onFailure;
   }
 
   /** Settles with the answer; with undefined if there is none, or none in time. */
@@ -52,7 +61,12 @@ export class Conversation {
   }
 
   async #answer(question: string, id: number, value: unknown): Promise<void> {
-    const answer = await this.#answers[question]?.(value as never);
+    let answer: unknown;
+    try {
+      answer = await this.#answers[question]?.(value as never);
+    } catch (error) {
+      this.#onFailure(question, error);
+    }
     this.#sent({ answerTo: id, value: answer });
   }
 

@@ -3,7 +3,7 @@ import type { Reading } from '../http/metrics/metrics.ts';
 import { SharedCounts } from '../http/plugins/shared-counts.ts';
 import { KeySecret } from '../store/key-secret.ts';
 import { type Certificate, certificateOf } from './certificate.ts';
-import { Conversation, type Message } from './conversation.ts';
+import { type Answers, Conversation, type Message } from './conversation.ts';
 import { PROCESS_VARIABLE } from './environment.ts';
 import { machineClock } from './machine-clock.ts';
 import { mappedMemory } from './shared-memory.ts';
@@ -52,6 +52,8 @@ export interface SocketPlace {
 export interface Served {
   readonly flushUsage: () => void;
   readonly readings: () => Reading[];
+  /** Gets the error of such work. */
+  readonly onFailure: (question: string, error: unknown) => void;
   /** New connections go to other sockets than this one; undefined: to all. Returns false if that cannot be done. */
   readonly spare: (place: SocketPlace | undefined) => boolean;
 }
@@ -83,7 +85,8 @@ export class ProcessLink {
     const { promise: started, resolve } = Promise.withResolvers<ProcessStart>();
     const [retired, first, second] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     let link: ProcessLink | undefined;
-    const parent = new Conversation((message) => void process.send?.(message, undefined, undefined, () => undefined), {
+    const send = (message: Message) => void process.send?.(message, undefined, undefined, () => undefined);
+    const answers: Answers = {
       start: (start: ProcessStart) => resolve(start),
       lead: () => link?.lead(true),
       flush: () => link?.served?.flushUsage(),
@@ -95,7 +98,8 @@ export class ProcessLink {
       },
       stop: () => first!.resolve(),
       stopNow: () => second!.resolve(),
-    });
+    };
+    const parent = new Conversation(send, answers, (question, error) => link?.served?.onFailure(question, error));
     process.on('message', (message: Message) => parent.receive(message));
     process.once('disconnect', () => {
       parent.close();

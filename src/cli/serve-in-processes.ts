@@ -6,7 +6,7 @@ import { cannotListen, freePort } from './listening.ts';
 import { MetricsListener, type MetricsOptions } from './metrics-listener.ts';
 import { type FixedSettings, fixedSettings } from './process-link.ts';
 import { ServerProcesses } from './server-processes.ts';
-import { processMetrics } from './service-metrics.ts';
+import { logMetrics, processMetrics } from './service-metrics.ts';
 import { stopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 import type { ServedCertificate } from './tls.ts';
@@ -20,20 +20,22 @@ interface Serving {
   readonly count: number;
   readonly log: Log;
   readonly certificate: ServedCertificate | undefined;
+  /** Called before the processes start. */
+  readonly onStarting: (processes: ServerProcesses) => void;
+  /** Called when all of them listen, which a stop signal may prevent. */
+  readonly onListening: (port: number) => void;
 }
 
 /**
- * Serves in several processes until a stop signal; this one listens for scrapes only. `onListening` gets the port. Throws ExitWith if a
- * process cannot start, ends again and again, or is stopped at once, and as `cannotListen` says.
+ * Serves in several processes until a stop signal; this one listens for scrapes only. Throws ExitWith if a process cannot start, ends again and
+ * again, or is stopped at once, and as `cannotListen` says.
  */
-export async function serveInProcesses(
-  { terminal, options, count, log, certificate }: Serving,
-  onListening: (processes: ServerProcesses, port: number) => void,
-): Promise<void> {
+export async function serveInProcesses(serving: Serving): Promise<void> {
+  const { terminal, options, count, log, certificate, onStarting, onListening } = serving;
   const { first, second } = stopSignals();
   const port = portOf(options);
   const metrics = new Metrics((name, error) => log.error(`the metric ${name} was left out: ${causeOf(error)}`));
-  metrics.add(...processMetrics());
+  metrics.add(...processMetrics(), ...logMetrics(log));
   const start = {
     ...{ settings: fixedSettings(options), port, processes: count },
     errIsTerminal: terminal.errIsTerminal,
@@ -44,9 +46,12 @@ export async function serveInProcesses(
     options.metricsPort === undefined
       ? undefined
       : new MetricsListener(async () => metricsText(await processes.readings()), options);
-  await Promise.race([processes.begin(), first]);
-  onListening(processes, port);
-  if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
+  onStarting(processes);
+  const haveBegun = await Promise.race([processes.begin().then(() => true), first.then(() => false)]);
+  if (haveBegun) {
+    onListening(port);
+    if (scraped !== undefined) log.info(`metrics are at ${scraped.url}`);
+  }
   const end = await Promise.race([first, processes.gaveUp.catch((error: unknown) => error)]);
   const stopped = processes.stop();
   const isAtOnce = await Promise.race([stopped.then(() => false), second.then(() => true)]);

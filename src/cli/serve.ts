@@ -212,12 +212,15 @@ async function serve(terminal: Terminal, given: ServeOptions, link: ProcessLink 
     }
     if (count === 1) return;
     warnOfSettings(log, options, certificate);
-    await serveInProcesses({ terminal, options, count, log, certificate }, (started, port) => {
+    const onStarting = (started: ServerProcesses) => {
       processes = started;
+    };
+    const onListening = (port: number) => {
       const origin = originAt(port);
       announce(terminal, options, origin);
       if (!terminal.errIsTerminal) log.info(`${startSentence(options, origin)} with ${count} processes`);
-    });
+    };
+    await serveInProcesses({ terminal, options, count, log, certificate, onStarting, onListening });
   } finally {
     lock?.release();
   }
@@ -315,7 +318,12 @@ async function listenUntilStopped(
   flush();
   using scraped =
     link === undefined && measured ? new MetricsListener(() => measured.metrics.text(), options) : undefined;
-  await using _link = link?.serve({ flushUsage, readings: () => measured?.metrics.read() ?? [], spare: spareSocket });
+  await using _link = link?.serve({
+    flushUsage,
+    readings: () => measured?.metrics.read() ?? [],
+    onFailure: (question, error) => log.error(`'${question}' of the other processes has failed: ${causeOf(error)}`),
+    spare: spareSocket,
+  });
   const shared = link && { isShared: true, onChange: link.listens };
   const listening = new Listener(app, { ...options, ...shared, certificate: certificate?.current, log });
   if (link === undefined) warnOfSettings(log, options, opened.certificate);

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { endedReadings, mergedReadings } from '../http/metrics/merged-readings.ts';
 import type { Metrics, Reading } from '../http/metrics/metrics.ts';
+import { causeOf } from '../http/plugins/errors.ts';
 import type { Log } from '../http/plugins/log.ts';
 import { SHARED_BYTES, SharedCounts } from '../http/plugins/shared-counts.ts';
-import { Conversation, type Message } from './conversation.ts';
+import { type Answers, Conversation, type Message } from './conversation.ts';
 import { PROCESS_VARIABLE } from './environment.ts';
 import { EXIT, type ExitCode, ExitWith } from './exit.ts';
 import type { ProcessStart, SocketPlace } from './process-link.ts';
@@ -63,6 +64,10 @@ export class ServerProcesses implements Disposable {
   /** Those that listen, in the order of the kernel's list of their sockets. */
   readonly #listening: Running[] = [];
   readonly #endsMs = new Map<number, number[]>();
+  /** Processes that are started again, by number: settles when one runs. */
+  readonly #startingAgain = new Map<number, Promise<void>>();
+  /** Settles when all processes have begun. */
+  readonly #first = Promise.withResolvers<void>();
   readonly #given = Promise.withResolvers<never>();
   /** The counts of processes that have ended. */
   #ended: Reading[] = [];
@@ -70,6 +75,8 @@ export class ServerProcesses implements Disposable {
   #hasBegun = false;
   #isStopping = false;
   #isReplacing = false;
+  /** Its replacement starts. */
+  #replaced: Running | undefined;
   #mustReplace = false;
 
   constructor(start: SharedStart, log: Log, metrics: Metrics) {
@@ -90,20 +97,24 @@ export class ServerProcesses implements Disposable {
     const { processes } = this.#start;
     // The first one alone: all others would say the same.
     await this.#begun(this.#spawn(1, true));
+    if (this.#isStopping) return;
     const others = Array.from({ length: processes - 1 }, (_, index) => this.#spawn(index + 2, false));
     await Promise.all(others.map((running) => this.#begun(running)));
     this.#hasBegun = true;
+    this.#first.resolve();
   }
 
   /**
    * Replaces all processes, one after another, by new ones, which read their settings again; then once more if it was asked for meanwhile.
-   * Connections of one that is replaced get the answer to their next request. A process that cannot start replaces none.
+   * Connections of one that is replaced get the answer to their next request. A process that cannot start replaces none. Processes that
+   * start for the first time are waited for: they may have read the earlier settings.
    */
   readonly replace = async (): Promise<void> => {
     this.#mustReplace = true;
     if (this.#isReplacing) return;
     this.#isReplacing = true;
     try {
+      await this.#first.promise;
       while (this.#mustReplace && !this.#isStopping) {
         this.#mustReplace = false;
         if (await this.#replaceEach()) this.#log.info('all processes were replaced');
@@ -146,7 +157,10 @@ export class ServerProcesses implements Disposable {
       }),
     );
     return mergedReadings([
-      ...others.map((running) => [nameOf(running, this.#running), running.readings] as const),
+      // One that has ended meanwhile is counted there.
+      ...others
+        .filter((running) => this.#all.has(running))
+        .map((running) => [nameOf(running, this.#running), running.readings] as const),
       ['ended', this.#ended],
       ['parent', this.#metrics.read()],
     ]);
@@ -159,7 +173,7 @@ export class ServerProcesses implements Disposable {
 
   #spawn(number: number, isLeading: boolean): Running {
     const { promise: listened, resolve: onListening } = Promise.withResolvers<void>();
-    const talk: Conversation = new Conversation((message) => void child.send(message), {
+    const answers: Answers = {
       listening: () => {
         this.#listening.push(running);
         onListening();
@@ -169,7 +183,12 @@ export class ServerProcesses implements Disposable {
       ended: (readings: readonly Reading[]) => {
         running.readings = readings;
       },
-    });
+    };
+    const talk: Conversation = new Conversation(
+      (message) => void child.send(message),
+      answers,
+      (question, error) => this.#log.error(`'${question}' of process ${number} has failed: ${causeOf(error)}`),
+    );
     // The executable is its own main file; from sources Bun runs it.
     const program = import.meta.dir.startsWith('/$bunfs') ? [] : [join(import.meta.dir, '..', 'main.ts')];
     const child = Bun.spawn([process.execPath, ...program, ...process.argv.slice(2)], {
@@ -178,7 +197,9 @@ export class ServerProcesses implements Disposable {
       ipc: (message: Message) => talk.receive(message),
     });
     const log = new ProcessLog(this.#log, number, () => !this.#hasBegun);
-    const logged = log.follow(child.stderr);
+    const logged = log
+      .follow(child.stderr)
+      .catch((error: unknown) => this.#log.error(`the log of process ${number} was not read: ${causeOf(error)}`));
     const running: Running = {
       number,
       pid: child.pid,
@@ -210,22 +231,24 @@ export class ServerProcesses implements Disposable {
     const code = await Promise.race([listened.then(() => undefined), exited]);
     if (code !== undefined) throw new ExitWith(code === EXIT.ok ? EXIT.failure : code);
     this.#running.set(number, running);
+    // All others have ended meanwhile.
+    if (this.#leading === undefined) {
+      this.#leading = running;
+      void running.talk.ask('lead');
+    }
     return running;
   }
 
   async #replaceEach(): Promise<boolean> {
-    for (const former of [...this.#running.values()]) {
-      if (this.#isStopping || former.isLeaving) continue;
-      let next: Running;
-      try {
-        next = await this.#begun(this.#spawn(former.number, false));
-      } catch (error) {
-        if (!(error instanceof ExitWith)) throw error;
-        this.#log.error(
-          `process ${former.number} was not replaced, because the new one ended: the earlier one goes on`,
-        );
-        return false;
-      }
+    for (let number = 1; number <= this.#start.processes; number += 1) {
+      // It may have read the earlier settings.
+      while (this.#startingAgain.has(number)) await this.#startingAgain.get(number);
+      const former = this.#running.get(number);
+      if (this.#isStopping || former === undefined) return false;
+      const next = await this.#startedBeside(former);
+      if (next === undefined) return false;
+      // It has ended meanwhile.
+      if (!this.#all.has(former)) continue;
       const place = { index: this.#listening.indexOf(former), count: this.#listening.length } satisfies SocketPlace;
       const isSpared = place.index >= 0 && (await next.talk.ask<boolean>('spare', place));
       if (isSpared !== true) {
@@ -233,12 +256,30 @@ export class ServerProcesses implements Disposable {
       }
       former.isLeaving = true;
       await former.talk.ask('retire');
-      this.#lead(former, next);
+      this.#lead(former, this.#running.get(number) ?? this.#anyRunning());
       const { idleSeconds, drainSeconds } = this.#start.settings;
       await this.#exitOf(former, (idleSeconds + drainSeconds) * 1000 + LAST_MS);
-      await next.talk.ask('spare');
+      await (this.#running.get(number) ?? this.#anyRunning())?.talk.ask('spare');
     }
     return true;
+  }
+
+  /** Another process with the number of a running one; undefined if it does not start. */
+  async #startedBeside(former: Running): Promise<Running | undefined> {
+    const { number } = former;
+    this.#replaced = former;
+    try {
+      return await this.#begun(this.#spawn(number, false));
+    } catch (error) {
+      const why = error instanceof ExitWith ? 'the new one ended' : `it could not be started: ${causeOf(error)}`;
+      const isThere = this.#running.get(number) === former;
+      const end = isThere ? 'the earlier one goes on' : 'the earlier one has ended too, and is started again';
+      this.#log.error(`process ${number} was not replaced, because ${why}: ${end}`);
+      if (!isThere && !this.#isStopping) this.#startAgain(former);
+      return undefined;
+    } finally {
+      this.#replaced = undefined;
+    }
   }
 
   async #exitOf({ exited, kill }: Running, lastMs: number): Promise<void> {
@@ -259,13 +300,19 @@ export class ServerProcesses implements Disposable {
     const wasRunning = this.#running.get(number) === running;
     if (wasRunning) this.#running.delete(number);
     if (this.#isStopping) return;
-    this.#lead(running, [...this.#running.values()][0]);
+    this.#lead(running, this.#anyRunning());
     if (running.isLeaving || !wasRunning) return;
     this.#log.error(`process ${number} ended (${how}), with the requests under way in it: it is started again`);
-    void this.#startAgain(running);
+    // Its replacement takes its place.
+    if (this.#replaced !== running) this.#startAgain(running);
   }
 
-  async #startAgain({ number, startedMs }: Running): Promise<void> {
+  #startAgain({ number, startedMs }: Running): void {
+    const running = this.#runningAgain(number, startedMs).finally(() => this.#startingAgain.delete(number));
+    this.#startingAgain.set(number, running);
+  }
+
+  async #runningAgain(number: number, startedMs: number): Promise<void> {
     let quick = performance.now() - startedMs < QUICK_MS ? 1 : 0;
     for (;;) {
       const nowMs = performance.now();
@@ -282,10 +329,16 @@ export class ServerProcesses implements Disposable {
         await this.#begun(this.#spawn(number, this.#leading === undefined));
         return;
       } catch (error) {
-        if (!(error instanceof ExitWith)) throw error;
+        if (!(error instanceof ExitWith)) {
+          this.#log.error(`process ${number} could not be started: ${causeOf(error)}`);
+        }
         quick += 1;
       }
     }
+  }
+
+  #anyRunning(): Running | undefined {
+    return [...this.#running.values()][0];
   }
 
   /** `next` leads if `former` did. */

@@ -91,12 +91,6 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
       metric('gauge', 'bookreel_http_requests_pending', 'Requests without a complete answer.', () => {
         return listener().pendingRequests;
       }),
-      metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
-        Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
-      ),
-      metric('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
-        return log.dropped;
-      }),
       metric('gauge', 'bookreel_mails_waiting', 'Mails that wait for the mail server.', () =>
         site?.sendsMail === true ? [{ value: site.service.waitingMails(link?.isLeading ?? true) }] : [],
       ),
@@ -114,6 +108,7 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
         () => link?.counts.overflows ?? 0,
       ),
     ]),
+    ...logMetrics(log),
     metric('gauge', 'bookreel_database_bytes', 'Size of a database file.', () =>
       databases.map(({ path, file }) => ({ labels: { database: file.name }, value: sizeOf(path) })),
     ),
@@ -172,6 +167,18 @@ function serviceMetrics(measured: Measured, eventLoop: EventLoopDelay): Metric[]
 }
 
 type Coin = ReturnType<Served['archive']['recordedCoins']['all']>[number];
+
+/** The metrics of the log that a process writes. */
+export function logMetrics(log: Log): Metric[] {
+  return summed([
+    metric('counter', 'bookreel_log_messages_total', 'Messages for the log, without the lines of requests.', () =>
+      Object.entries(log.counts).map(([level, value]) => ({ labels: { level }, value })),
+    ),
+    metric('counter', 'bookreel_log_dropped_lines_total', 'Lines that were lost because nobody read the log.', () => {
+      return log.dropped;
+    }),
+  ]);
+}
 
 /** The names that Prometheus gives to these metrics of any process. */
 export function processMetrics(): Metric[] {

@@ -46,6 +46,8 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     process.kill(pids[0]!, 'SIGKILL');
     await server.restarted([pids[1]!]);
     for (let i = 0; i < 20; i += 1) expect(await statusOf(`${server.origin}/v1/coins`, key)).toBe(429);
+    // The process that starts the others has said it.
+    expect((await scraped()).sum('bookreel_log_messages_total', { level: 'error' })).toBe(1);
     // What was counted before it was killed remains.
     expect((await scraped()).sum('bookreel_http_requests_total', { route: '/v1/coins' }) - before).toBe(420);
   });
@@ -129,12 +131,15 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
       return answer.headers.get('access-control-allow-origin');
     };
     expect(await allowed()).toBeNull();
-    writeFileSync(config, `${settings}cors-origins = ["https://app.example"]\nmetrics-port = 1\n`);
+    const fixed = 'metrics-port = 1\npayments = "payments.json"\n';
+    const changed = `${settings.replace('seconds = 1', 'seconds = 2')}cors-origins = ["https://app.example"]\n${fixed}`;
+    writeFileSync(config, changed);
     other.kill('SIGHUP');
     await until('all are replaced', () => said('all processes were replaced') === 1);
     expect(other.pids().filter((pid) => before.includes(pid))).toEqual([]);
     for (let i = 0; i < 10; i += 1) expect(await allowed()).toBe('https://app.example');
-    expect(said('start the server again to change metrics-port')).toBe(1);
+    for (const key of ['metrics-port', 'idle-seconds', 'payments'])
+      expect(said(`start the server again to change ${key}`)).toBe(1);
     const good = other.pids();
     writeFileSync(config, `${settings}cors-origins = 1\n`);
     other.kill('SIGHUP');
@@ -162,6 +167,12 @@ describe.skipIf(process.platform !== 'linux')('a server of two processes', () =>
     ['a port that is in use', [], 1, 'another program listens on it; choose another with --port or --host'],
     ['a setting that does not fit', ['--smtp-url', 'smtp://a.example'], 2, '--smtp-url needs --public-url'],
     ['a demo', ['--demo'], 2, '--demo is served by one process: leave --processes 2 out'],
+    [
+      'a server with payments',
+      ['--payments', 'p.json'],
+      2,
+      '--payments are served by one process: leave --processes 2',
+    ],
   ])('%s is refused as by one process', async (_, args, code, sentence) => {
     const { port } = new URL(server.origin);
     const taken = join(directory.path, 'refused');
