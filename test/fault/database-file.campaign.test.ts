@@ -23,14 +23,18 @@ import {
 
 const PAGE_BYTES = 8192;
 const FILES = ['bookreel.db', 'bookreel.db-wal', 'bookreel.db-shm'];
-/** Pages before this one contain data that every request needs (the schema, the roots of trees). */
-const FIRST_OF_DATA = 31;
 const SNAPSHOTS = 140_000;
 const ASKED = 140;
 /** SQLite counts pages from 1. */
 const ROOT_OF = 'SELECT rootpage AS page FROM sqlite_schema WHERE name = ?';
 
 /** Root pages, counted from 0. */
+/** The first page after those that every request needs: the schema, the roots of trees, and the first page below them. Counted from 0. */
+function firstOfData(path: string): number {
+  using sqlite = new Database(path, { readonly: true });
+  return sqlite.query<{ last: number }, []>('SELECT MAX(rootpage) AS last FROM sqlite_master').get()!.last + 1;
+}
+
 function rootPages(path: string, names: readonly string[]): number[] {
   using sqlite = new Database(path, { readonly: true });
   return names.map((name) => sqlite.query<{ page: number }, [string]>(ROOT_OF).get(name)!.page - 1);
@@ -79,7 +83,7 @@ fault(
     await using served = await serveLight({ cwd: directory.path, snapshots: SNAPSHOTS });
     const path = join(served.data, 'bookreel.db');
     const pages = Math.floor(statSync(path).size / PAGE_BYTES);
-    const hit = overwrite(path, pagesFrom(FIRST_OF_DATA, pages, 4), noise);
+    const hit = overwrite(path, pagesFrom(firstOfData(path), pages, 4), noise);
     const { right, unavailable } = await sweep(served);
     expect(unavailable).toBeGreaterThan(0);
     expect(right).toBeGreaterThan(0);
