@@ -1,8 +1,10 @@
+import { Database as Sqlite } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createKey } from '../../src/account/account-keys.ts';
 import { openActivity } from '../../src/store/activity.ts';
+import { openArchive } from '../../src/store/archive.ts';
 import { openRegistry } from '../../src/store/registry.ts';
 import { verifyDirectory } from '../../src/verify/verify.ts';
 import { NOW_MS, temporaryDirectory } from '../support/archive.ts';
@@ -97,3 +99,20 @@ test('a missing key secret is a problem where there are keys', async () => {
   }
   expect(await verified()).toEqual([{ kind: 'database', what: expect.stringContaining("key-secret' is missing") }]);
 });
+
+test.each([0, 4096])(
+  'A database whose creation was interrupted, of %d bytes, is no damage, and the next command creates it.',
+  async (bytes) => {
+    using directory = temporaryDirectory();
+    const { path } = directory;
+    // SQLite's first page without a table.
+    using empty = new Sqlite(join(path, 'accounts.db'));
+    if (bytes > 0) empty.run('PRAGMA journal_mode = WAL');
+    empty.close();
+    openArchive(path, NOW_MS, { create: true }).database.close();
+    expect((await verifyDirectory(path, { clock: () => NOW_MS })).problems).toEqual([]);
+    using registry = openRegistry(path, { create: true });
+    createKey(registry, NOW_MS, REQUEST);
+    expect((await verifyDirectory(path, { clock: () => NOW_MS })).problems).toEqual([]);
+  },
+);
