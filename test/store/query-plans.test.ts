@@ -40,6 +40,7 @@ import {
   UPDATE_TOTAL,
 } from '../../src/store/snapshot-totals.ts';
 import * as undoLinks from '../../src/store/undo-links.ts';
+import { NEWEST_BOOK } from '../../src/store/upkeep.ts';
 import { DELETE_OLD_USAGE, LIST_USAGE } from '../../src/store/usage.ts';
 import { TAKE_MAILS } from '../../src/store/waiting-mails.ts';
 import { temporaryArchive } from '../support/archive.ts';
@@ -209,6 +210,7 @@ test.each<[string, string, ...string[]]>([
     'SEARCH series USING COVERING INDEX series_by_market (',
     `${SEGMENTS} COVERING INDEX segments_by_position (`,
   ],
+  ['NEWEST_BOOK', NEWEST_BOOK, 'SEARCH markets USING COVERING INDEX recorded_markets_by_coin'],
   [
     'SEALED_BYTES_BETWEEN',
     sealedFiles.SEALED_BYTES_BETWEEN,
