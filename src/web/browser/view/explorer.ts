@@ -122,7 +122,7 @@ export class Explorer {
     const shown = this.#shown.value;
     if (shown === undefined || this.connection.grants('snapshots')) return undefined;
     if (shown.coverage !== undefined) return this.connection.sampleNotice;
-    return this.connection.missingGrant('snapshots', 'A tier with snapshots shows heat map and ladder.');
+    return this.connection.missingGrant('snapshots', 'A tier with snapshots shows the heat map and the ladder.');
   });
 
   /** The path of the market, by its id: later another market may have its slug. */
