@@ -50,6 +50,8 @@ export class ParquetGroups {
   readonly #footer: ParquetFooter;
   /** From the root to each leaf, in the order of the schema. */
   readonly #leaves: readonly (readonly SchemaElement[])[];
+  /** The leaf of timestamps, which has no nulls. */
+  readonly #timestamp: number;
   #steps: (() => void)[] = [];
   #ending: Generator<Uint8Array> | undefined;
 
@@ -57,16 +59,13 @@ export class ParquetGroups {
     this.#out = out;
     this.#footer = new ParquetFooter([...schema], CREATED_BY);
     this.#leaves = leavesOf(schema);
+    this.#timestamp = this.#leaves.findIndex((path) => path.at(-1)!.name === 'timestamp');
     // Not to `out` yet, which may be cleared before the first step.
     this.#bytes.appendBytes(MAGIC);
   }
 
   /** Adds a group: the columns of the leaves, in their order. The caller keeps the values until `continueWriting` returns false. */
-  add(
-    rows: number,
-    columns: readonly ColumnValues[],
-    timestamps: { readonly column: number; firstMs: number; lastMs: number },
-  ): void {
+  add(rows: number, columns: readonly ColumnValues[]): void {
     const written: ColumnChunk[] = [];
     let taken: number[] = [];
     let values = 0;
@@ -82,12 +81,8 @@ export class ParquetGroups {
       [taken, values] = [[], 0];
     }
     this.#steps.push(() => {
-      const { column, firstMs, lastMs } = timestamps;
-      written[column]!.meta_data!.statistics = {
-        min_value: BigInt(firstMs),
-        max_value: BigInt(lastMs),
-        null_count: 0n,
-      };
+      const span = spanOf(columns[this.#timestamp]!.values);
+      written[this.#timestamp]!.meta_data!.statistics = { ...span, null_count: 0n };
       const sum = (part: 'total_uncompressed_size' | 'total_compressed_size') =>
         written.reduce((total, { meta_data: chunk }) => total + chunk![part], 0n);
       this.#footer.add({
@@ -149,6 +144,16 @@ export class ParquetGroups {
     this.#out.append(this.#bytes.getBytes());
     this.#bytes.index = 0;
   }
+}
+
+/** The smallest and the largest of at least one 64-bit integer. */
+function spanOf(values: readonly Cell[]) {
+  const span = { min_value: values[0] as bigint, max_value: values[0] as bigint };
+  for (const value of values as readonly bigint[]) {
+    if (value < span.min_value) span.min_value = value;
+    if (value > span.max_value) span.max_value = value;
+  }
+  return span;
 }
 
 function flatPage(values: readonly Cell[], isOptional: boolean) {

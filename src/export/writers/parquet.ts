@@ -32,9 +32,6 @@ export class ParquetRowsWriter extends FlatWriter {
   readonly #used = new Set<number>();
   #groupRows = FIRST_GROUP_ROWS;
   #rows = 0;
-  /** The group's earliest and latest timestamp, Unix milliseconds. */
-  #firstMs = Number.POSITIVE_INFINITY;
-  #lastMs = Number.NEGATIVE_INFINITY;
   /** True while a complete group is encoded. */
   #isEncoding = false;
   #isClosed = false;
@@ -47,12 +44,10 @@ export class ParquetRowsWriter extends FlatWriter {
   }
 
   protected row(row: FlatRow): void {
-    this.#note(row);
     this.#put(cellsOf(row));
   }
 
   protected levels(row: FlatRow, { bids, asks, priceScale, sizeScale }: ReadBook, from: number): number {
-    this.#note(row);
     const to = Math.min(from + this.#groupRows - this.#rows, bids.length + asks.length);
     const cells = cellsOf(row);
     const [priceDivisor, sizeDivisor] = [divisorOf(priceScale), divisorOf(sizeScale)];
@@ -84,11 +79,6 @@ export class ParquetRowsWriter extends FlatWriter {
     return true;
   }
 
-  #note({ timestamp }: FlatRow): void {
-    this.#firstMs = Math.min(this.#firstMs, timestamp);
-    this.#lastMs = Math.max(this.#lastMs, timestamp);
-  }
-
   /** Completes the current row. `continueWriting` encodes a group once it has its last row. */
   #put(cells: readonly PlacedCell[]): void {
     for (const { column, value } of cells) this.#set(column, value);
@@ -105,7 +95,7 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#isEncoding = true;
     const isFull = this.#rows === this.#groupRows;
     const columns = this.#columns.map((cells) => ({ values: isFull ? cells : cells.slice(0, this.#rows) }));
-    this.#groups.add(this.#rows, columns, { column: TIMESTAMP, firstMs: this.#firstMs, lastMs: this.#lastMs });
+    this.#groups.add(this.#rows, columns);
   }
 
   #startGroup(): void {
@@ -116,8 +106,6 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#groupRows = grown;
     this.#used.clear();
     this.#rows = 0;
-    this.#firstMs = Number.POSITIVE_INFINITY;
-    this.#lastMs = Number.NEGATIVE_INFINITY;
   }
 }
 
@@ -134,7 +122,6 @@ const COLUMNS: ReadonlyMap<string, { readonly column: number; readonly is64Bits:
   FLAT_COLUMNS.map(({ name, type }, column) => [name, { column, is64Bits: type === 'whole' || type === 'instant' }]),
 );
 const columnOf = (name: (typeof FLAT_COLUMNS)[number]['name']) => COLUMNS.get(name)!.column;
-const TIMESTAMP = columnOf('timestamp');
 const SIDE = columnOf('side');
 const LEVEL = columnOf('level');
 const PRICE = columnOf('price');

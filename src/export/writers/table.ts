@@ -38,7 +38,6 @@ const COMMON: readonly ScalarColumn[] = [
   ['receivedAt', 'instant'],
   ['id', 'whole', 'required'],
 ];
-const TIMESTAMP = COMMON.findIndex(([name]) => name === 'timestamp');
 const OWN: Readonly<Record<'quote' | 'price' | 'trade', readonly ScalarColumn[]>> = {
   quote: [
     ['bidPrice', 'decimal'],
@@ -92,8 +91,6 @@ export class TableWriter implements ExportWriter {
   #groupValues = FIRST_GROUP_VALUES;
   #rows = 0;
   #values = 0;
-  #firstMs = Number.POSITIVE_INFINITY;
-  #lastMs = Number.NEGATIVE_INFINITY;
   #state: 'open' | 'closed' | 'ended' = 'open';
 
   /** For `depth` see Sampling. */
@@ -219,9 +216,6 @@ export class TableWriter implements ExportWriter {
   /** Completes a row, of which lists have their items already. Returns true if the group is complete. */
   #row(cells: readonly Cell[]): boolean {
     for (let i = 0; i < cells.length; i += 1) this.#columns[i]!.values.push(cells[i]);
-    const timestampMs = Number(cells[TIMESTAMP]);
-    this.#firstMs = Math.min(this.#firstMs, timestampMs);
-    this.#lastMs = Math.max(this.#lastMs, timestampMs);
     this.#rows += 1;
     this.#values += cells.length;
     if (this.#values < this.#groupValues && this.#rows < GROUP_ROWS) return false;
@@ -230,13 +224,11 @@ export class TableWriter implements ExportWriter {
   }
 
   #encode(): void {
-    this.#groups.add(this.#rows, this.#columns, { column: TIMESTAMP, firstMs: this.#firstMs, lastMs: this.#lastMs });
+    this.#groups.add(this.#rows, this.#columns);
     this.#columns = this.#newColumns();
     this.#groupValues = Math.min(GROUP_VALUES, this.#groupValues * GROUP_GROWTH);
     this.#rows = 0;
     this.#values = 0;
-    this.#firstMs = Number.POSITIVE_INFINITY;
-    this.#lastMs = Number.NEGATIVE_INFINITY;
   }
 }
 
