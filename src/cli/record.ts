@@ -40,7 +40,7 @@ const VENUE = {
 const STATUS_MS = 1000;
 const RETAIN_LOOK_MS = 60_000;
 const SOCKETS_MAX = 8;
-/** Of the process that stores: it writes to the ends of a few series. */
+/** The page cache of the process that stores is small: it writes to the ends of a few series. */
 const CACHE_BYTES = 4 * 1024 * 1024;
 const SEAL_MS = 2 * UNIT_MS.d!;
 
@@ -158,6 +158,7 @@ function upkeepOf(
     sealMs: seal,
     keepMs: keep,
     clock: terminal.clock,
+    monotonicMs: () => performance.now(),
     hasRoom: () => lowDisk(data, diskFloor) === undefined,
     onDeleted: ({ markets, records, coinPrices }, beforeMs) => {
       const coins = archive.database.read(() => archive.recordedCoins.symbols()).join();

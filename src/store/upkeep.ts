@@ -22,6 +22,8 @@ export interface UpkeepOptions {
   /** Markets are deleted with the day (UTC) that ended this long ago, also by the time of the newest book; undefined: none are. */
   readonly keepMs: number | undefined;
   readonly clock: () => InstantMs;
+  /** A clock that is never set, in milliseconds: it bounds a turn. */
+  readonly monotonicMs: () => number;
   /** Returns false while the disk has no room for files. */
   readonly hasRoom: () => boolean;
   /** Called after a round that deleted something. */
@@ -62,7 +64,7 @@ export class Upkeep implements Disposable {
 
   /** Goes on with the round that is under way, or begins one when it is time. Errors of the disk and of others who write are warnings. */
   turn(): void {
-    const { clock, warn, turnMs = TURN_MS } = this.#options;
+    const { clock, monotonicMs, warn, turnMs = TURN_MS } = this.#options;
     if (this.#steps === undefined) {
       const waitMs = this.#nextMs - clock();
       // More than a round: the clock was set back.
@@ -70,13 +72,13 @@ export class Upkeep implements Disposable {
       this.#nextMs = clock() + ROUND_MS;
       this.#steps = this.#round();
     }
-    const startMs = performance.now();
+    const startMs = monotonicMs();
     try {
       do {
         if (this.#steps.next().done !== true) continue;
         this.#steps = undefined;
         return;
-      } while (performance.now() - startMs < turnMs);
+      } while (monotonicMs() - startMs < turnMs);
     } catch (error) {
       this.#steps = undefined;
       if (!(error instanceof DomainError)) throw error;

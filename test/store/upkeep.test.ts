@@ -46,6 +46,7 @@ async function keptUp(lines: readonly object[], options: Partial<UpkeepOptions> 
     sealMs: undefined,
     keepMs: undefined,
     clock: () => nowMs,
+    monotonicMs: () => performance.now(),
     hasRoom: () => true,
     onDeleted: ({ markets, coinPrices }, beforeMs) =>
       void log.push(`${markets} and ${coinPrices} before ${at(beforeMs)}`),
