@@ -8,13 +8,13 @@ export interface ReportPart {
   readonly heading: string;
   readonly facts?: Readonly<Record<string, string>>;
   readonly figures?: readonly Figures[];
-  /** What each row of figures is about. */
+  /** The heading of the column with the names of the figures. */
   readonly by?: string;
   readonly sentences?: readonly string[];
   readonly note?: string | undefined;
 }
 
-/** What markets, and runs with different assumptions about queues, have in common. */
+/** The figures of a market, or of a run with one assumption about queues. */
 type Figures = { readonly name: string } & Pick<ReportedMarket, 'profit' | 'fees' | 'fills' | 'shares'>;
 
 /** The maximum number of markets with fills that are listed: those with the largest profits and losses. */

@@ -1,4 +1,4 @@
-/** What two processes send each other: a question, or the answer to one. */
+/** A question of one process to another, or the answer to one. */
 export type Message =
   | { readonly question: string; readonly id: number; readonly value: unknown }
   | { readonly answerTo: number; readonly value: unknown };

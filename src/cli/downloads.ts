@@ -11,7 +11,7 @@ import { printable, printError, type Terminal } from './terminal.ts';
 /** Paths of an import, with downloaded files in place of URLs. Disposing removes what a rehearsal made. */
 export interface LocalPaths extends Disposable {
   readonly paths: readonly string[];
-  /** What a downloaded file is called in reports, by its path. */
+  /** The names of downloaded files in reports, by path. */
   readonly names: ReadonlyMap<string, string>;
   /** Removes the downloaded files. Without it the next command uses them. */
   readonly discard: () => void;

@@ -44,7 +44,7 @@ export function processesFor({ cores, quota = cores, memoryBytes }: Resources): 
   return Math.max(1, Math.min(Math.floor(quota), cores, Math.floor(memoryBytes / PROCESS_BYTES) - FURTHER_PROCESSES));
 }
 
-/** What this process may use: limits of its control group, and of those above it, count. */
+/** The cores and the memory that this process may use, by the limits of its control group and of those above it. */
 export function resources(root = GROUPS, own = '/proc/self/cgroup'): Resources {
   const group = /^0::(\/.*)$/m.exec(textOf(own))?.[1] ?? '/';
   const groups: string[] = [];

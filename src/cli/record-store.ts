@@ -46,7 +46,7 @@ export interface StoringWork {
   readonly store: StoreJournal;
   /** Called between two parts, if there is time. */
   readonly rest: () => void;
-  /** What `rest` has to say since the last call. */
+  /** The notes that `rest` made since the last call. */
   readonly takeNotes: () => readonly string[];
 }
 

@@ -25,7 +25,7 @@ const WIDE_DEPTH_MAX = 100;
  */
 export interface TableShape {
   readonly type: TableType;
-  /** Of snapshots; undefined for other types. */
+  /** The layout of snapshots; undefined for other types. */
   readonly shape: Exclude<ShapeName, 'rows'> | undefined;
 }
 
