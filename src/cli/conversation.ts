@@ -63,6 +63,7 @@ export class Conversation {
   async #answer(question: string, id: number, value: unknown): Promise<void> {
     let answer: unknown;
     try {
+      // Each answer takes the value of its own question, and both ends are of one build.
       answer = await this.#answers[question]?.(value as never);
     } catch (error) {
       this.#onFailure(question, error);
