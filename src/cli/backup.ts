@@ -23,6 +23,7 @@ import { type LastBackup, recordBackup } from '../store/last-backup.ts';
 import { discard } from '../store/on-disk.ts';
 import { openRegistry } from '../store/registry.ts';
 import { restore } from '../store/restore.ts';
+import { ServeLock } from '../store/serve-lock.ts';
 import { copyVerified } from './copy-check.ts';
 import { EXIT, ExitWith, exitCodeFor } from './exit.ts';
 import { programCommand } from './program-command.ts';
@@ -222,11 +223,12 @@ function downloadOf(terminal: Terminal, address: string, data: string) {
   const [, folder = address, name] = /^(.*)\/(bookreel-[\d-]{10}T[\d.-]{12}Z)$/.exec(address) ?? [];
   const bucket = bucketAt(terminal, folder);
   const directory = join(data, 'restore.download');
-  let isBegun = false;
-  const write = async (options?: { readonly isPart: boolean }) => {
-    isBegun = true;
-    return await downloadBackup(bucket, name, directory, options);
+  let lock: ServeLock | undefined;
+  const onWriting = () => {
+    lock ??= ServeLock.take(data, 'download');
   };
+  const write = async (options?: { readonly isPart: boolean }) =>
+    await downloadBackup(bucket, name, directory, { ...options, onWriting });
   /** Deletes the download after the work, unless something was unavailable: then the next restore goes on with it. */
   const during = async <T>(work: () => Promise<T>): Promise<T> => {
     let isKept = false;
@@ -236,7 +238,8 @@ function downloadOf(terminal: Terminal, address: string, data: string) {
       isKept = error instanceof DomainError && error.kind === 'unavailable' && error.cause === undefined;
       throw error;
     } finally {
-      if (isBegun && !isKept) discard(directory);
+      if (lock !== undefined && !isKept) discard(directory);
+      lock?.release();
     }
   };
   const whole = async () => {

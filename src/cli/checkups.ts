@@ -23,7 +23,7 @@ import { BACKUP_AGE_MS_MAX, hasFailed, LAST_BACKUP_FILE, readLastBackup } from '
 import { RecorderFile } from '../store/recorder-file.ts';
 import { SealedFiles } from '../store/sealed-files.ts';
 import { readSecretFile } from '../store/secret-file.ts';
-import { LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
+import { DOWNLOAD_LOCK_FILE, LOCK_FILE, RECORD_LOCK_FILE } from '../store/serve-lock.ts';
 import { refuseEarlyClock } from './build-time.ts';
 import { certificateFiles, certificateWarning, certifiedHost, readCertificate } from './certificate.ts';
 import type { GivenSettings } from './given-settings.ts';
@@ -42,6 +42,7 @@ const OWN_FILES = [
   KEY_SECRET_FILE,
   LOCK_FILE,
   RECORD_LOCK_FILE,
+  DOWNLOAD_LOCK_FILE,
   RESERVE_FILE,
   LAST_BACKUP_FILE,
   RECORDER_FILE,

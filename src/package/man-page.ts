@@ -29,6 +29,7 @@ const FILES: readonly (readonly [path: string, about: string])[] = [
   ['key-secret', 'Without it no key is valid.'],
   ['last-backup.json', 'How the last backups ended.'],
   ['restore.download/', 'What a restore from a bucket has downloaded so far.'],
+  ['download.lock', 'Locked by such a restore.'],
   ['serve.lock', 'Locked by the server.'],
   ['journal/', 'What the recorder received, a file for each hour.'],
   ['recorder.json', 'What the recorder does, written every second.'],

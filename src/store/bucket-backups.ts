@@ -132,14 +132,14 @@ export async function backUpToBucket(
 
 /**
  * Downloads a backup as a directory that `restore` takes, into `target`, or what an interrupted download left there. Each part is compared with its
- * digest. `name`: undefined for the newest one. `isPart`: without the files of sealed markets. Returns a function that downloads those of these
- * paths. Throws 'unavailable' if there is no backup, or the disk has no room for it and the copy of its databases, 'unreadable' if it is damaged.
+ * digest. `name`: undefined for the newest one. `isPart`: without the files of sealed markets. `onWriting` is called before anything is written.
+ * Returns a function that downloads those of these paths. Throws 'unavailable' if there is no backup, or the disk has no room for it and the copy of its databases, 'unreadable' if it is damaged.
  */
 export async function downloadBackup(
   bucket: Bucket,
   name: string | undefined,
   target: string,
-  { isPart = false }: { readonly isPart?: boolean } = {},
+  { isPart = false, onWriting }: { readonly isPart?: boolean; readonly onWriting?: () => void } = {},
 ): Promise<(paths: ReadonlySet<string>) => Promise<void>> {
   const found = await (name === undefined ? newestOf(bucket) : namedBackup(bucket, name));
   if (found === undefined) {
@@ -161,6 +161,7 @@ export async function downloadBackup(
     explained(data, () => {
       mkdirSync(data, { recursive: true, mode: 0o700 });
       refuseSmallDisk(data, bytes, data, { text: '0', bytes: 0 });
+      onWriting?.();
       mkdirSync(target, { recursive: true, mode: 0o700 });
     });
   };

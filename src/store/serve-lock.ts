@@ -7,16 +7,18 @@ import { explained } from './database-errors.ts';
 
 export const LOCK_FILE = 'serve.lock';
 export const RECORD_LOCK_FILE = 'record.lock';
+export const DOWNLOAD_LOCK_FILE = 'download.lock';
 /** The uses of a data directory by one process at a time: the file of the lock, and what another process is doing. */
 const LOCKS = {
   serve: [LOCK_FILE, 'is being served'],
   record: [RECORD_LOCK_FILE, 'is being recorded into'],
+  download: [DOWNLOAD_LOCK_FILE, 'is being restored from a bucket'],
 } as const;
 /** Time to wait for the file while `isTaken` of another process has it locked. */
 const LOOK_MS_MAX = 250;
 
 /**
- * One server and one recorder per data directory. The lock is an exclusive transaction on a database of its own: the operating system
+ * One server, one recorder and one download per data directory. The lock is an exclusive transaction on a database of its own: the operating system
  * drops it with the process, also after kill -9, so it is never stale.
  */
 export class ServeLock {

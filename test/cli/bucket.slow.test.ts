@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLastBackup } from '../../src/store/last-backup.ts';
+import { ServeLock } from '../../src/store/serve-lock.ts';
 import { temporaryDirectory } from '../support/archive.ts';
 import { BucketServer } from '../support/bucket-server.ts';
 import { runCommand } from '../support/command.ts';
@@ -37,7 +38,7 @@ test('A bucket takes the place of a directory in backup, restore and the setting
   const named = JSON.parse(second.stdout).directory;
   expect((await run(`restore ${named} --data named`)).code).toBe(0);
   expect(readdirSync(join(directory.path, 'named')).sort()).toEqual(
-    ['accounts.db', 'bookreel.db', 'books', 'key-secret', 'serve.lock'].sort(),
+    ['accounts.db', 'bookreel.db', 'books', 'download.lock', 'key-secret', 'serve.lock'].sort(),
   );
 
   const requests = server.requests.length;
@@ -102,7 +103,7 @@ test('Commands warn of a bucket that is reached without encryption, and of a dam
   expect(JSON.parse((await run(`${words} --json`)).stdout).warning).toBeUndefined();
 });
 
-test('A restore that was interrupted downloads only the rest, and leaves nothing of the download.', async () => {
+test('A restore that was interrupted downloads only the rest, alone, and leaves nothing of the download.', async () => {
   using directory = temporaryDirectory();
   await using server = await BucketServer.start();
   const data = join(directory.path, 'data');
@@ -120,6 +121,15 @@ test('A restore that was interrupted downloads only the rest, and leaves nothing
   expect((await run('restore s3://books --data again')).code).toBe(1);
   const before = downloads().map(({ name }) => name);
   server.fault = () => undefined;
+  server.requests.length = 0;
+  const lock = ServeLock.take(join(directory.path, 'again'), 'download');
+  expect(await run('restore s3://books --data again')).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining("'again' is being restored from a bucket by another bookreel"),
+  });
+  // The list of markets says how much room is needed.
+  expect(downloads().length).toBeLessThanOrEqual(1);
+  lock.release();
   server.requests.length = 0;
   expect((await run('restore s3://books --data again')).code).toBe(0);
   // A list of markets, which is asked for again, is not stored.

@@ -6,7 +6,7 @@ import { deploymentOf, openDeployment, reachOf } from './deployment-target.ts';
 import { contractSuite } from './suite.ts';
 import { AMPLE_RPM } from './target.ts';
 
-setDefaultTimeout(120_000);
+setDefaultTimeout(600_000);
 
 const deployment = deploymentOf(Bun.env);
 
