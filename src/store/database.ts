@@ -214,9 +214,10 @@ export class Database {
     return this.#state;
   }
 
-  /** The number of the view or transaction that is open; undefined outside of them. */
+  /** The number of what the open view or transaction shows: shared views of one state have the same. Undefined outside of them. */
   get view(): number | undefined {
-    return this.#sqlite.inTransaction ? this.#views : undefined;
+    if (!this.#sqlite.inTransaction) return undefined;
+    return this.#isShared ? -this.#state : this.#views;
   }
 
   /**

@@ -84,7 +84,9 @@ export class Segments {
 
   /** Looks where the segments of a series are: in bookreel.db, or in the file of its sealed market. */
   #found<T>(seriesId: number, look: (segments: SegmentQueries) => T | null): T | null {
-    return this.#sealed?.readOpen(seriesId, look) ?? look(this.#main) ?? this.#sealed?.read(seriesId, look) ?? null;
+    const found = this.#sealed?.readOpen(seriesId, look);
+    if (found !== undefined) return found;
+    return look(this.#main) ?? this.#sealed?.read(seriesId, look) ?? null;
   }
 
   /** The records of all `seriesIds` that `query` takes, merged in its order; ties between series are in the order of ids. */

@@ -258,6 +258,35 @@ test.each(['read', 'readShared'] as const)(
   },
 );
 
+test.each(['read', 'readShared'] as const)(
+  'A later view of %s sees the records that another connection has brought back from a file that stays open, and those it sealed again.',
+  async (read) => {
+    const at = (time: string) => sampleSnapshot({ timestamp: `2026-04-16T07:${time}.000Z` });
+    using place = await archiveOf([sampleMarket(), at('10:04'), at('14:04')]);
+    sealAll(place.archive);
+    const other = openArchive(place.path, NOW_MS, { create: false });
+    const nearest = async () => {
+      // A shared view ends with the tick.
+      await new Promise(setImmediate);
+      const { database, markets, snapshots } = place.archive;
+      return database[read](() => {
+        const market = markets.afterKey(-1)!;
+        const found = snapshots.nearest(market, 'up', Date.parse('2026-04-16T07:12:00Z'), 'before')!;
+        return new Date(found.head.timestamps[found.index]!).toISOString().slice(14, 19);
+      });
+    };
+    expect(await nearest()).toBe('10:04');
+    expect(await nearest()).toBe('10:04');
+    await importRecords(other, [at('11:00')]);
+    expect(await nearest()).toBe('11:00');
+    sealAll(other);
+    expect(await nearest()).toBe('11:00');
+    await importRecords(other, [at('11:30')]);
+    expect(await nearest()).toBe('11:30');
+    other.database.close();
+  },
+);
+
 test('A market that is deleted while it is verified is no problem.', async () => {
   using place = await archiveOf([sampleMarket(), sampleSnapshot()]);
   const { archive, path } = place;
