@@ -1,3 +1,4 @@
+import { knownCoin } from '../domain/coin.ts';
 import { parseFigure } from '../domain/decimal.ts';
 import { DomainError } from '../domain/errors.ts';
 import { formatInstant, isInstant, parseIso } from '../domain/instant.ts';
@@ -17,7 +18,7 @@ export const UNKNOWN_TOKEN = '0';
 export const UNKNOWN_TOKENS: TokenIds = [UNKNOWN_TOKEN, UNKNOWN_TOKEN];
 /** Smaller integers are seconds: as milliseconds they would be before March 1973. */
 const MILLISECONDS_FROM = 1e11;
-const UP_OR_DOWN = /(?:^|-)up-?(?:or-?)?down(?:-|$)/i;
+const UP_OR_DOWN = /^(?:(.*)-)?up-?(?:or-?)?down(?:-|$)/i;
 /** `2026-06-08 00:00:16+00`, as a database prints it. */
 const DATABASE_TIME = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}(?:\.\d+)?)([+-]\d{2})(:?\d{2})?$/;
 
@@ -158,10 +159,15 @@ export class OtherMarket extends DomainError {
   }
 }
 
-/** The error for a market that is not an up-or-down market: `OtherMarket`, or 'rejected-record' if its slug says that it is one. */
+/**
+ * The error for a market that is not an up-or-down market of a coin: `OtherMarket`, also for those of stocks; 'rejected-record' if its slug names
+ * one of the venue's coins, or nothing.
+ */
 export function noMarket(slug: string, why: string): DomainError {
   const message = `${slug} is not an up-or-down market of a coin with a window of 5m, 15m, 1h, 4h or 24h: ${why}`;
-  return UP_OR_DOWN.test(slug) ? rejected(message) : new OtherMarket(message);
+  const [isUpOrDown, subject] = UP_OR_DOWN.exec(slug) ?? [];
+  const isOfCoin = isUpOrDown !== undefined && (subject === undefined || knownCoin(subject) !== undefined);
+  return isOfCoin ? rejected(message) : new OtherMarket(message);
 }
 
 /** `6h30m`; milliseconds only below one second. */
