@@ -1,6 +1,12 @@
 import { dirname, extname } from 'node:path';
 import { countText } from '../domain/count-text.ts';
-import { type FileReport, type ImportReport, type RecordResult, summedUp } from '../import/report.ts';
+import {
+  type FileReport,
+  type ImportReport,
+  type RecordResult,
+  type RejectionGroup,
+  summedUp,
+} from '../import/report.ts';
 import type { GlobalOptions } from './program-command.ts';
 import { type Column, table } from './table.ts';
 import { json, printable, printError, type Terminal } from './terminal.ts';
@@ -50,15 +56,18 @@ function printText(terminal: Terminal, options: ReportOptions, report: ImportRep
   if (total.droppedLevels > 0) terminal.err(`left out ${countText(total.droppedLevels, 'level')} of size 0\n`);
   for (const note of report.notes) terminal.err(`${printable(note)}\n`);
   if (files.length > 0 && skipped.length > 0) terminal.err(`${skippedText(skipped)}\n`);
-  for (const { reason, count, examples } of reasons) {
-    const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
-    const rest = count > examples.length ? ', …' : '';
-    const also = others.length === 0 ? '' : ` (${countText(count, 'record')}, also ${others.join(', ')}${rest})`;
-    terminal.err(`${first}: ${printable(reason)}${also}\n`);
-  }
+  for (const group of reasons) terminal.err(rejectionText(group));
   for (const conditionId of missingMarkets.slice(0, MISSING_SHOWN)) terminal.err(`unknown market ${conditionId}\n`);
   const unlisted = missingMarkets.length - MISSING_SHOWN;
   if (unlisted > 0) terminal.err(`… and ${countText(unlisted, 'more unknown market')}\n`);
+}
+
+/** The line of rejections for one reason. */
+export function rejectionText({ reason, count, examples }: RejectionGroup): string {
+  const [first, ...others] = examples.map(({ path, line }) => `${printable(path)}:${line}`);
+  const rest = count > examples.length ? ', …' : '';
+  const also = others.length === 0 ? '' : ` (${countText(count, 'record')}, also ${others.join(', ')}${rest})`;
+  return `${first}: ${printable(reason)}${also}\n`;
 }
 
 /** The files of a summary that were not read to their end, or not stored. */
@@ -115,7 +124,8 @@ function failuresOf({ total, files, reasons, skipped, missingMarkets, stopped }:
   ];
 }
 
-function skippedText(skipped: readonly string[]): string {
+/** The line of files in directories that are not recordings. */
+export function skippedText(skipped: readonly string[]): string {
   const [first] = skipped;
   return skipped.length === 1
     ? `${printable(first!)}: skipped, not a recording`

@@ -5,6 +5,7 @@ import { type CommandUnknownOpts, InvalidArgumentError, Option } from '@commande
 import { addSettings } from '../config.ts';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { isUrl } from '../import/download.ts';
 import { Importer, type ImportOptions, type ImportProgress } from '../import/importer.ts';
 import type { Mapping } from '../import/mapping/mapping-schema.ts';
 import { parsePace, type SnapshotPace } from '../import/rebuild/pace.ts';
@@ -18,6 +19,7 @@ import { discard } from '../store/on-disk.ts';
 import { localPaths } from './downloads.ts';
 import { EXIT, ExitWith } from './exit.ts';
 import { isClean, printReport, type ReportOptions } from './import-report.ts';
+import { watchDirectories } from './import-watch.ts';
 import { mappingChange, readMapping } from './mapping-file.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
@@ -53,6 +55,7 @@ function declared() {
         .argParser(paceOption)
         .default('change'),
     )
+    .option('--watch', 'keep importing what comes into the directories, also as files grow')
     .option('--name <file>', 'the file name of standard input, for mappings that read it')
     .option('--mirror', "derive the books of an outcome from the other outcome's, up to the first one of its own")
     .option('--rejects <file>', 'write every rejected record to this new file, one JSON object per line')
@@ -73,8 +76,9 @@ continued by the same command.
 Rejected records are reported with file and line, and the others are imported;
 the exit code is then 1. Importing the same records again stores nothing.
 Ctrl-C stops the import after the current batch; the same command imports the
-rest. A running server serves new records at once. An import stops before the
-disk has less free space than --disk-floor.
+rest. With --watch an import runs until then, and continues where it was. A
+running server serves new records at once. An import stops before the disk has
+less free space than --disk-floor.
 
 Examples:
   $ bookreel import recordings/
@@ -82,6 +86,7 @@ Examples:
   $ bookreel import capture.jsonl.gz --markets markets.json --every 1s
   $ bookreel import books.parquet --mirror --rejects rejects.ndjson
   $ bookreel import ticks.csv --map my.toml --set time.zone=UTC
+  $ bookreel import --watch /srv/recorder
   $ bookreel import http://nas.lan/books/monday.parquet
   $ zstdcat monday.ndjson.zst | bookreel import - --dry-run`,
     );
@@ -98,20 +103,23 @@ export function importCommand(terminal: Terminal): CommandUnknownOpts {
       throw new DomainError('invalid-parameter', '--name is the name of standard input: add - to the paths');
     }
     const first = marketSources(options.markets);
+    const onReject = rejects && ((rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`));
+    const reading = { ...(mapping && { mapping }), ...(onReject && { onReject }), signal: interruption.signal };
+    const nameNew = notingNew(terminal, options);
+    if (options.watch === true) {
+      refuseBesideWatch(options, paths);
+      await withArchive(terminal, options, { create: true }, async (archive) => {
+        nameNew();
+        const beforeBatch = lowDiskRefusal(options, archive);
+        await watchDirectories(terminal, options, { archive, paths, first }, { ...reading, beforeBatch });
+      });
+      return;
+    }
     using local = await localPaths(terminal, options, paths, interruption.signal);
     const names = { names: local.names, pipeName: options.name };
     const sources = withFirst(first, sourcesOf(local.paths, names));
-    const request: ImportRequest = {
-      every: options.every,
-      mirror: options.mirror === true,
-      dryRun: options.dryRun === true,
-      ...(mapping === undefined ? {} : { mapping }),
-      signal: interruption.signal,
-      ...(rejects === undefined
-        ? {}
-        : { onReject: (rejection: Rejection) => rejects.write(`${JSON.stringify(rejection)}\n`) }),
-    };
-    const nameNew = notingNew(terminal, options);
+    const { every, mirror = false, dryRun = false } = options;
+    const request: ImportRequest = { ...reading, every, mirror, dryRun };
     const report = await withArchiveOrRehearsal(terminal, options, (archive) =>
       importSources(terminal, options, archive, sources, request),
     );
@@ -127,6 +135,26 @@ function mappingOf({ map, set = [] }: ImportCommandOptions): Mapping | undefined
   if (map !== undefined) return readMapping(map, set);
   if (set.length === 0) return undefined;
   throw new DomainError('invalid-parameter', '--set states a key of a mapping: name the mapping with --map');
+}
+
+/** Options that are for recordings that are complete. */
+function refuseBesideWatch(options: ImportCommandOptions, paths: readonly string[]): void {
+  const { every, mirror, dryRun, missing, files } = options;
+  const given = {
+    '--every': every !== 'change',
+    '--mirror': mirror,
+    '--dry-run': dryRun,
+    '--missing': missing,
+    '--files': files,
+  };
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined && value !== false) ?? [];
+  if (flag !== undefined)
+    throw new DomainError(
+      'invalid-parameter',
+      `${flag} is for recordings that are complete: leave it out beside --watch`,
+    );
+  const other = paths.find((path) => path === '-' || isUrl(path));
+  if (other !== undefined) throw new DomainError('invalid-parameter', `--watch is for directories: leave out ${other}`);
 }
 
 function marketSources(markets: string | undefined): Source[] {
@@ -218,8 +246,7 @@ export async function importSources(
 ): Promise<ImportReport> {
   const show = progressOn(terminal);
   const onProgress = (reached: ImportProgress) => show((elapsedMs) => progressLine(reached, elapsedMs));
-  const directory = dirname(archive.database.path);
-  const beforeBatch = () => explained(directory, () => refuseLowDisk(directory, options.diskFloor));
+  const beforeBatch = lowDiskRefusal(options, archive);
   const importer = new Importer(archive, { ...request, clock: terminal.clock, onProgress, beforeBatch });
   try {
     const report = await importer.run(sources);
@@ -234,6 +261,11 @@ export async function importSources(
   } finally {
     archive.database.checkpoint();
   }
+}
+
+function lowDiskRefusal({ diskFloor }: StoringOptions, { database }: Archive): () => void {
+  const directory = dirname(database.path);
+  return () => explained(directory, () => refuseLowDisk(directory, diskFloor));
 }
 
 /** The most important figures come first: a narrow terminal cuts the end off. */

@@ -2,6 +2,9 @@ import type { RecordSink } from './record-sink.ts';
 import type { RecordingFile } from './recording-file.ts';
 import type { Sample } from './sample.ts';
 
+/** Files whose lines can be read one by one: rows after a header, or JSON. */
+export type LinesOf = 'csv' | 'json';
+
 /** Reads recordings of one format. Each import has its own codec, which may keep state from file to file. */
 export interface Codec {
   /** The name of the format in reports. */
@@ -13,6 +16,8 @@ export interface Codec {
   readonly statesMarkets?: true;
   /** Returns true if a file that begins like this has market records among others: it is read before files that have none. */
   holdsMarkets?(sample: Sample): boolean;
+  /** Set for formats of which no line depends on those before: their files are read while they grow. */
+  readonly lines?: LinesOf;
   /** Set for formats that leave out records of unknown markets: their files are read after all others, which may state the markets. */
   readonly skipsUnknown?: true;
   /** Set for formats that are not text; other codecs are not asked about a file with the first bytes of a binary format. */

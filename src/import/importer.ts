@@ -40,7 +40,7 @@ import {
   totalOf,
 } from './report.ts';
 import type { Sample } from './sample.ts';
-import { type Source, storedSizeOf, unreadable } from './source.ts';
+import { type Source, type SourcePart, storedSizeOf, unreadable } from './source.ts';
 import type { SourceItem } from './source-item.ts';
 import { UnknownName } from './unknown-name.ts';
 import { winnerNotes } from './winner-notes.ts';
@@ -167,6 +167,10 @@ export class Importer implements RecordSink {
   #lastId = 0;
   #batch: Batch<Items>;
   #file = new FileTally('', '');
+  /** The part of a file that is read; undefined for a whole file. */
+  #part: SourcePart | undefined;
+  /** Counts lines that were imported before: it is in no report. */
+  readonly #repeated = new FileTally('', '');
   readonly #inputs = new Map<FileTally, RecognisedFile>();
   /** The number of items of the current file so far, including ignored ones. */
   #index = 0;
@@ -262,6 +266,11 @@ export class Importer implements RecordSink {
   /** Assets of which the last messages are dropped, because changes before them are missing: a whole book is needed. */
   readonly doubtful = new Set<string>();
 
+  /** ConditionIds and asset ids that records named, and that nothing has stated. */
+  get unknownNames(): string[] {
+    return [...this.#late.keys].filter((key) => !this.markets.hasName(key));
+  }
+
   /** The comparisons of rebuilt books so far. */
   get checks(): RebuildChecks {
     return this.#books.checks;
@@ -270,9 +279,11 @@ export class Importer implements RecordSink {
   item(kind: string, line: number, parts = 1): CountedItem {
     this.#throwIfStopped();
     this.markets.takeMissed();
-    const file = this.#file;
+    const part = this.#part;
+    const isRepeated = part !== undefined && line <= part.repeatedLines;
+    const file = isRepeated ? this.#repeated : this.#file;
     const tally = file.kind(kind);
-    const { reading } = this.#late;
+    const reading = isRepeated ? 'only' : this.#late.reading;
     const index = this.#index++;
     const countsNow = reading !== 'second' || this.#late.has(file, index);
     if (countsNow) tally.read += 1;
@@ -283,7 +294,7 @@ export class Importer implements RecordSink {
     return {
       file,
       tally,
-      line,
+      line: part === undefined ? line : line + part.linesBefore,
       reading,
       index,
       countsNow,
@@ -322,7 +333,7 @@ export class Importer implements RecordSink {
     const isLate = item.reading === 'first' && !item.refused && key !== undefined && this.#late.add(key);
     if (isLate) item.late ??= reason;
     const isHidden = item.reading === 'second' && key !== undefined && this.#late.hides(key);
-    const isRefused = item.countsNow && item.late === undefined && !isHidden;
+    const isRefused = item.countsNow && item.late === undefined && !isHidden && item.file !== this.#repeated;
     if (isRefused && !item.refused) {
       item.refused = true;
       const rejection = { path: item.file.path, line: item.line, kind: item.tally.kind, reason: shortened(reason) };
@@ -458,6 +469,12 @@ export class Importer implements RecordSink {
       return this.#unopened(source, error);
     }
     const { file, sample, copy } = opened;
+    if (source.part !== undefined) {
+      const { format } = source.part;
+      const codec = this.#codecs.find((one) => one.format === format)!;
+      const part = { ...collecting(file, this.#garbage), isPart: true, isJsonLines: codec.lines === 'json' } as const;
+      return [{ source, codec, file: part, copy, holdsMarkets: codec.holdsMarkets?.(sample) ?? false, isPiped: false }];
+    }
     const container = containerKind(sample.head);
     if (container !== undefined && source.member === undefined) {
       return await this.#recogniseMembers(source, container, { isPiped: sample.piped, copies });
@@ -535,10 +552,10 @@ export class Importer implements RecordSink {
 
   /** Leaves out files that a recorder derived from a capture in the same directory: their records are in the capture. */
   #withoutDerived(files: readonly RecognisedFile[]): readonly RecognisedFile[] {
-    const isDerived = ({ source }: RecognisedFile) => !source.named && DERIVED.test(basename(source.path));
-    const captures = files.filter((file) => !isDerived(file) && file.codec.statesMarkets !== true);
+    const isFoundDerived = ({ source }: RecognisedFile) => !source.named && isDerived(source.path);
+    const captures = files.filter((file) => !isFoundDerived(file) && file.codec.statesMarkets !== true);
     const directories = new Set(captures.map(({ source }) => dirname(source.path)));
-    const isSkipped = (file: RecognisedFile) => isDerived(file) && directories.has(dirname(file.source.path));
+    const isSkipped = (file: RecognisedFile) => isFoundDerived(file) && directories.has(dirname(file.source.path));
     const skipped = files.filter(isSkipped);
     const [first] = skipped;
     if (first === undefined) return files;
@@ -587,8 +604,9 @@ export class Importer implements RecordSink {
     this.#commit(true);
   }
 
-  async #readFile(tally: FileTally, { codec, file, copy }: RecognisedFile, reading: Reading): Promise<void> {
+  async #readFile(tally: FileTally, { source, codec, file, copy }: RecognisedFile, reading: Reading): Promise<void> {
     this.#file = tally;
+    this.#part = source.part;
     this.#index = 0;
     this.#late.reading = reading;
     this.#contradictions.begin(tally);
@@ -763,7 +781,7 @@ function marketsFirst(files: readonly RecognisedFile[]): readonly RecognisedFile
 }
 
 /** The codec of the named files, if there is one, then those of all formats: each import, and each reading, has its own. */
-function newCodecs({ mapping, codec }: ImportOptions): readonly Codec[] {
+export function newCodecs({ mapping, codec }: Pick<ImportOptions, 'mapping' | 'codec'>): readonly Codec[] {
   if (codec !== undefined) return [codec(), ...allCodecs()];
   return mapping === undefined ? allCodecs() : [mappingCodec(mapping), ...allCodecs()];
 }
@@ -774,11 +792,17 @@ function keyOf(refused: DomainError): string | undefined {
   return refused instanceof UnknownMarket ? refused.conditionId : undefined;
 }
 
+/** Returns true for the name of a file that a recorder derives from its capture. */
+export function isDerived(path: string): boolean {
+  return DERIVED.test(basename(path));
+}
+
 function readsBinary(codec: Codec): boolean {
   return codec.readsBinary === true;
 }
 
-function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {
+/** The codec that reads files that begin like this. */
+export function codecOf(sample: Sample, codecs: readonly Codec[]): Codec | undefined {
   return codecs.find((codec) => codec.recognises(sample));
 }
 

@@ -8,6 +8,8 @@ export interface RecordingFile {
   readonly name: string;
   /** True if each line is a JSON value. Only meaningful for JSON. */
   readonly isJsonLines: boolean;
+  /** Set for some of the lines of a file that grows. */
+  readonly isPart?: true;
   /** The decompressed bytes, to be read once. A chunk is valid until the next one. Throws 'unreadable' where they are damaged. */
   bytes(): AsyncIterable<Uint8Array>;
 }

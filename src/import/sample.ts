@@ -3,7 +3,7 @@ import { scannedTexts } from './parse/json-values.ts';
 import { withoutStamp } from './parse/stamped-line.ts';
 
 export const SAMPLE_BYTES = 1024 * 1024;
-const SAMPLE_LINES = 20;
+export const SAMPLE_LINES = 20;
 const NEWLINE = 10;
 const OPEN_ARRAY = 91;
 

@@ -3,6 +3,16 @@ import { dirname, join } from 'node:path';
 import { DomainError } from '../domain/errors.ts';
 import type { Member } from './containers/member.ts';
 
+/** Some of the lines of a file that grows: `Source.member` has their bytes. */
+export interface SourcePart {
+  /** The format of the file, recognised by its beginning. */
+  readonly format: string;
+  /** Added to the number of a line of the part it gives the number in the file. */
+  readonly linesBefore: number;
+  /** The number of the first lines that were imported before, and are not counted again. */
+  readonly repeatedLines: number;
+}
+
 /** A file to import: named by the user, or found in a directory or a container. */
 export interface Source {
   /** `-` for standard input. */
@@ -17,6 +27,7 @@ export interface Source {
   readonly byContent?: true;
   /** Set for a member of a container. Its path is that of the container and its own, and no file. */
   readonly member?: Member;
+  readonly part?: SourcePart;
 }
 
 export interface SourceNames {

@@ -47,6 +47,7 @@ export function dataApiTrades(): Codec {
     format: 'Data API trades',
     input: "Trades of the venue's Data API (`/trades`), as JSON",
     becomes: 'Trades as prices, at whole seconds; their markets, if they have slug and outcome.',
+    lines: 'json',
     recognises: ({ values }) => values.some(isDataApiTrade),
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) {
@@ -66,6 +67,7 @@ export function dataApiTradesCsv(): Codec {
     input:
       "Trades of the venue's Data API as CSV (`asset, conditionId, side, size, price, timestamp, outcome, transactionHash`)",
     becomes: 'As from JSON.',
+    lines: 'csv',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
       await readRows(file, COLUMNS, sink, (line, row) => takeTrade(line, sink, () => fieldsOf(row())));

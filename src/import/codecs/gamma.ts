@@ -19,6 +19,7 @@ export function gammaMarkets(): Codec {
     becomes:
       "Markets with winner, prices, volume, liquidity and times; the timeframe is the length of the window. A market that is not closed a day after its window, by the object's `updatedAt`, is stale: neither active nor closed. Markets of other kinds are ignored and counted.",
     statesMarkets: true,
+    lines: 'json',
     recognises: ({ values }) => values.some(isGamma),
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) takeLine(line, sink);

@@ -51,6 +51,7 @@ export function bookreelNdjson(): Codec {
     format: 'bookreel NDJSON',
     input: "bookreel's own records as NDJSON (see [below](#bookreels-own-records))",
     becomes: 'Every type of record, with the ids that they had.',
+    lines: 'json',
     recognises: ({ name, lines, piped }) =>
       piped || lines.some(isRecord) || (/\.ndjson$/i.test(name) && !lines.some(isOtherObject)),
     holdsMarkets: ({ head }) => Buffer.from(head.buffer, head.byteOffset, head.length).includes('"market"'),

@@ -24,6 +24,7 @@ export function quotesCsv(): Codec {
     format: 'best-quote CSV',
     input: 'CSV of best quotes, a row per change',
     becomes: 'Markets and quotes.',
+    lines: 'csv',
     recognises: (sample) => hasColumns(sample, COLUMNS),
     read: async (file, sink) => {
       await readRows(file, COLUMNS, sink, (line, row) => {

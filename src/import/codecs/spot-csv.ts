@@ -24,6 +24,7 @@ export function spotCsv(): Codec {
     format: 'spot price CSV',
     input: 'CSV of reference prices (`btcusd-chainlink-….csv.gz`: the name states the coin and the source)',
     becomes: 'Coin prices.',
+    lines: 'csv',
     recognises: (sample) => VALUES.some((value) => hasColumns(sample, [TIME, value])),
     read: async (file, sink) => {
       const series = seriesOf(file.name);

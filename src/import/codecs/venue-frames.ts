@@ -14,6 +14,7 @@ export function venueFrames(): Codec {
       'Venue frames, one a line: WebSocket messages, bare, in a wrapper, after a time, as text, several in an array; REST books; levels as objects or pairs',
     becomes:
       '[Rebuilt](#venue-frames): snapshots, trades as prices, [prices of the last trade](#the-price-of-the-last-trade), markets, gaps. Chainlink, Binance, Coinbase and Pyth frames among them become coin prices.',
+    lines: 'json',
     recognises: hasFrames,
     read: async (file, sink) => {
       for await (const line of jsonValuesOf(file)) takeFrames(() => line.text(), line.number, sink);

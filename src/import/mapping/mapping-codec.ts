@@ -64,6 +64,7 @@ export function mappingCodec(mapping: Mapping): Codec {
     becomes: '',
     ...(sections.length === 0 && readFrames === undefined ? { statesMarkets: true } : {}),
     ...(rows.unknown_markets === 'skip' ? { skipsUnknown: true } : {}),
+    ...linesOf(mapping),
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
@@ -99,7 +100,7 @@ export function mappingCodec(mapping: Mapping): Codec {
         }
       });
       groups.flush();
-      refuseNothing(counted, mapping, sink);
+      if (file.isPart !== true) refuseNothing(counted, mapping, sink);
     },
   };
 }
@@ -162,6 +163,12 @@ function hasMembers({ values }: Sample, members: readonly string[]): boolean {
     const [first = ''] = member.split('.');
     return objects.some((object) => Object.hasOwn(object, member) || Object.hasOwn(object, first));
   });
+}
+
+/** Rows that belong together, or refer to one another, are in files that are complete. */
+function linesOf({ format, refer, sections }: Mapping): Pick<Codec, 'lines'> {
+  const isByRow = refer === undefined && sections.every(({ kind }) => kind !== 'levels');
+  return isByRow && (format === 'csv' || format === 'json') ? { lines: format } : {};
 }
 
 /** A mapping of SQLite states one of the two. */
