@@ -79,6 +79,9 @@ export interface DemoService extends AsyncDisposable {
   signInLink(email: string): Promise<string>;
 }
 
+/** While a market of five minutes is traded. */
+const REPLAY_FROM = '2026-01-08T10:31:00Z';
+
 /** Everything but the times, ids and keys is the same in each run. */
 export async function startDemoService(): Promise<DemoService> {
   await using resources = new AsyncDisposableStack();
@@ -101,7 +104,9 @@ export async function startDemoService(): Promise<DemoService> {
   // It was written in the future, so that it is never too old.
   writeRecorderStatus(data, troubledStatus(Date.now() + HOUR_MS));
   if (anvil !== undefined) await buyPro(registry, origin);
-  const replay = resources.use(startChild([EXECUTABLE, 'replay', '--data', data, '--port', '0']));
+  const replay = resources.use(
+    startChild([EXECUTABLE, 'replay', '--paper', '--from', REPLAY_FROM, '--data', data, '--port', '0']),
+  );
   const [, replayOrigin = ''] = await replay.said(/^REST +(\S+)$/m);
   const started = resources.move();
   return {

@@ -7,6 +7,8 @@ import { importRecords } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage, type Page } from './chromium.ts';
 import { complaintsOf, drawn, openMarket, until } from './market-page.ts';
+import { cutOff, overflowing } from './page-checks.ts';
+import { SIZES, setAppearance } from './shown-pages.ts';
 
 const [BOUGHT_MS, SOLD_MS, LAST_MS] = [START_MS + 60_000, START_MS + 120_000, START_MS + 240_000];
 const ADDRESS = `0x${'ab'.repeat(20)}`;
@@ -75,6 +77,9 @@ describe.skipIf(!HAS_CHROMIUM)('The page of a replay (needs Chromium, test/judge
     await until(page, `!document.body.innerText.includes('open: ')`);
     await drawn(page);
     for (const colour of await shown()) expect([bid, ask]).not.toContain(colour);
+    // The clock of the replay has room on a phone too.
+    await setAppearance(page, SIZES.phone!, 'light');
+    expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
     expect(await complaintsOf(watched)).toEqual([]);
   });
 });

@@ -33,6 +33,33 @@ export async function overflowing(page: Page): Promise<readonly string[]> {
   })()`);
 }
 
+/**
+ * What a reader cannot read without scrolling sideways: commands and fields that are wider than their box, texts with a letter or two a line,
+ * the current link of a menu that is outside of it; and links of the bar that are not in one line.
+ */
+export async function cutOff(page: Page): Promise<readonly string[]> {
+  return await page.evaluate(`(() => {
+    const all = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+    const isWider = ({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1;
+    const isColumn = (one) => {
+      const { width, height } = one.getBoundingClientRect();
+      const { fontSize, position } = getComputedStyle(one);
+      return position !== 'absolute' && one.innerText.length > 10 && height > 4 * width && width < 3 * parseFloat(fontSize);
+    };
+    const isOutside = (one) => {
+      const [link, menu] = [one, one.closest('nav')].map((part) => part.getBoundingClientRect());
+      return link.left < menu.left || link.right > menu.right;
+    };
+    const tops = new Set(all('.bar nav a').map((one) => Math.round(one.getBoundingClientRect().top)));
+    return [
+      ...all('.commands, .input:not(select)').filter(isWider),
+      ...all('p, dt, dd, td, th, li, code').filter(isColumn),
+      ...all('.menu [aria-current]').filter(isOutside),
+      ...(tops.size > 1 ? all('.bar nav') : []),
+    ].map((one) => one.outerHTML.slice(0, 160));
+  })()`);
+}
+
 /** The controls that the key Tab does not reach, and those whose focus cannot be seen. */
 export async function keyboardFindings(page: Page): Promise<readonly string[]> {
   const controls = await page.evaluate<number>(`(() => {

@@ -24,6 +24,11 @@ export interface ShownPage {
 
 const press = async (page: Page, name: RegExp) => await page.getByRole('button', { name }).first().click();
 
+/** Of the demo. */
+const MARKET = 'simulated-btc-updown-5m-1767868200';
+
+const seeLadder = async (page: Page) => await page.locator('.ladder tbody tr').first().waitFor();
+
 const seeMidpoints = async (page: Page) => await page.locator('.markets .sparkline').first().waitFor();
 
 const byAnyone = (name: string, path: string, more: Partial<ShownPage> = {}): ShownPage => ({
@@ -80,6 +85,11 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
   { name: 'replay', path: ({ replayOrigin }) => replayOrigin },
   byAnyone('view-key', '/view', { prepare: async (page) => await page.locator('.key-form input').waitFor() }),
   { name: 'view-replay', path: ({ replayOrigin }) => `${replayOrigin}/view`, prepare: seeMidpoints },
+  {
+    name: 'market-replay',
+    path: ({ replayOrigin }) => `${replayOrigin}/view/btc/${MARKET}`,
+    prepare: seeLadder,
+  },
   byAnyone('sign-in', '/sign-in'),
   byAnyone('sign-in-code', '/sign-in', {
     prepare: async (page) => {
@@ -101,6 +111,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
     prepare: async (page) => await page.getByText('notebook').first().click(),
   }),
   byAdmin('view', '/view', { prepare: seeMidpoints }),
+  byAdmin('market', `/view/btc/${MARKET}`, { prepare: seeLadder }),
   byAdmin('view-day', '/view?coin=btc&tf=5m&date=2026-01-08', { prepare: seeMidpoints }),
   byAdmin('view-nothing', '/view?search=nothing', {
     prepare: async (page) =>
@@ -153,7 +164,7 @@ export const SHOWN_PAGES: readonly ShownPage[] = [
 export const SCHEMES: readonly ColorScheme[] = ['light', 'dark'];
 export const SIZES: Readonly<Record<string, Size>> = {
   desktop: { width: 1280, height: 900 },
-  phone: { width: 390, height: 844 },
+  phone: { width: 375, height: 812 },
 };
 
 /** Shows a page as its person sees it, signed in by a link if somebody else was before. */
