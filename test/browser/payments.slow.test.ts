@@ -7,6 +7,8 @@ import { temporaryDirectory } from '../support/archive.ts';
 import { outputOf } from '../support/command.ts';
 import { type RunningServer, startServer } from '../support/executable.ts';
 import { HAS_CHROMIUM, openPage, type WatchedPage } from './chromium.ts';
+import { cutOff, overflowing, unfold } from './page-checks.ts';
+import { SIZES, setAppearance } from './shown-pages.ts';
 
 const ADA = 'ada@example.com';
 const SIGNER = `window.ethereum = {
@@ -105,6 +107,9 @@ describe.skipIf(!(HAS_CHROMIUM && HAS_ANVIL))('payments in a browser (need Chrom
     expect(await watched.page.evaluate<boolean>('document.querySelector("form[data-payment] button").hidden')).toBe(
       true,
     );
+    await unfold(watched.page);
+    await setAppearance(watched.page, SIZES.phone!, 'light');
+    expect([await cutOff(watched.page), await overflowing(watched.page)]).toEqual([[], []]);
     await expectClean(watched);
   });
 

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { formatInstant } from '../../src/domain/instant.ts';
+import { DEFAULT_RULES } from '../../src/trading/paper-rules.ts';
 import { EVERYTHING, startReplaying } from '../http/replay/replaying.ts';
 import { importRecords } from '../support/archive.ts';
 import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
 import { HAS_CHROMIUM, openPage } from './chromium.ts';
+import { cutOff, overflowing } from './page-checks.ts';
+import { SIZES, setAppearance } from './shown-pages.ts';
 
 describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromium, test/judges)', () => {
   test('follows the clock by itself, keeps what is typed, and is new when the clock pauses or another replay is made', async () => {
@@ -31,5 +34,18 @@ describe.skipIf(!HAS_CHROMIUM)('the page of a process that replays (needs Chromi
     replaying.replays.create(EVERYTHING);
     await page.locator('[data-replay] + [data-replay]').waitFor();
     expect([await watched.refused(), watched.complaints]).toEqual([[], []]);
+  });
+
+  test('is readable on a phone, with accounts, addresses and commands', async () => {
+    await using replaying = await startReplaying((archive) =>
+      importRecords(archive, [sampleMarket(), sampleSnapshot()]),
+    );
+    const { desks, replays, origin } = replaying;
+    desks.open(replays.create(EVERYTHING), DEFAULT_RULES).account(`0x${'ab'.repeat(20)}`);
+    await using watched = await openPage();
+    const { page } = watched;
+    await page.goto(origin);
+    await setAppearance(page, SIZES.phone!, 'light');
+    expect([await cutOff(page), await overflowing(page)]).toEqual([[], []]);
   });
 });

@@ -7,6 +7,7 @@ type Texts = Record<string, string>;
 export function plainText(html: string): string {
   return unescaped(
     html
+      .replaceAll('<wbr/>', '')
       .replace(/<[^>]+>/g, ' ')
       .replace(/\s+/g, ' ')
       .trim(),

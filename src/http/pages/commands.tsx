@@ -4,11 +4,10 @@ interface CommandsContent {
   readonly id?: string;
 }
 
-/** Commands to copy, one per line. */
+/** Commands to copy, one per line. Lines that do not fit are broken. */
 export function Commands({ lines, id }: CommandsContent) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: with the keyboard people scroll what has the focus
-    <pre tabIndex={0}>
+    <pre class="commands">
       <code id={id}>{lines.join('\n')}</code>
     </pre>
   );

@@ -16,7 +16,7 @@ export interface ReplayAddresses {
   readonly gamma: string;
   readonly api: string;
   readonly replays: string;
-  readonly tardis: Readonly<Record<string, string>>;
+  readonly tardis: Readonly<Record<'replay' | 'replayNormalized' | 'wsReplay' | 'wsReplayNormalized', string>>;
 }
 
 /** Commands to copy: requests, and commands that move the clock. */
@@ -37,31 +37,42 @@ interface ReplayHomeContent {
 /** `/` of a process that replays, for people. */
 export function replayHomePage({ version, description, addresses, shown, commands }: ReplayHomeContent): string {
   const { socket, rtds, binance, clob, gamma, api, tardis } = addresses;
-  const named = [
-    ['Market channel', socket],
-    ['CLOB', clob],
-    ['Gamma', gamma],
-    ['RTDS', rtds],
-    ['Binance', binance],
-    ['HTTP API, as of the clock', api],
-    ['tardis-machine', Object.values(tardis).join(', ')],
-  ] as const;
   const children = (
     <>
-      <div class="hero">
-        <div>
-          <h1>bookreel replay</h1>
-          <p class="lead">{description}</p>
-          <p class="quiet small">Version {version}</p>
-        </div>
-      </div>
+      <h1>bookreel replay</h1>
+      <p class="lead">{description}</p>
       {shown === undefined ? <KeyNote /> : <ReplayList shown={shown} />}
       <h2>Addresses for bots</h2>
-      <Facts facts={Object.fromEntries(named.map(([name, address]) => [name, <code key={name}>{address}</code>]))} />
-      <p>
-        The first six addresses belong to the first replay. For another one, add <code>/replays/{'{replay}'}</code>{' '}
-        before the path. tardis-machine’s paths replay the whole archive, in the time range of each request.
-      </p>
+      <div class="cards">
+        <section class="card">
+          <h3>The first replay</h3>
+          <Addresses
+            named={{
+              'Market channel': socket,
+              CLOB: clob,
+              Gamma: gamma,
+              RTDS: rtds,
+              Binance: binance,
+              'HTTP API, as of the clock': api,
+            }}
+          />
+          <p class="quiet small">
+            For another replay, add <code>/replays/{'{replay}'}</code> before the path.
+          </p>
+        </section>
+        <section class="card">
+          <h3>tardis-machine</h3>
+          <Addresses
+            named={{
+              'HTTP, as the venue sends it': tardis.replay,
+              'HTTP, normalized': tardis.replayNormalized,
+              'WebSocket, as the venue sends it': tardis.wsReplay,
+              'WebSocket, normalized': tardis.wsReplayNormalized,
+            }}
+          />
+          <p class="quiet small">These paths replay the whole archive, in the time range of each request.</p>
+        </section>
+      </div>
       <h2>Send requests</h2>
       <Commands lines={commands.ask} />
       <h2>Move the clock</h2>
@@ -77,6 +88,7 @@ export function replayHomePage({ version, description, addresses, shown, command
           <a href="/healthz">Liveness</a>, <a href="/readyz">readiness</a>
         </li>
       </ul>
+      <p class="quiet small">Version {version}</p>
     </>
   );
   return htmlDocument({
@@ -85,6 +97,11 @@ export function replayHomePage({ version, description, addresses, shown, command
     children,
     ...(shown && { scripts: [REPLAY_SCRIPT] }),
   });
+}
+
+function Addresses({ named }: { readonly named: Readonly<Record<string, string>> }) {
+  const facts = Object.entries(named).map(([name, address]) => [name, <code key={name}>{address}</code>] as const);
+  return <Facts isCard={false} facts={Object.fromEntries(facts)} />;
 }
 
 function KeyNote() {
@@ -121,17 +138,9 @@ function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
         <code>{id}</code> <span class={state === 'running' ? 'badge good' : 'badge'}>{state}</span>
         {isFirst && <span class="badge">the first one</span>}
       </h3>
-      <Facts
-        isCard={false}
-        facts={{
-          Clock: <span data-fact="now">{now}</span>,
-          Window: `${from} to ${to}`,
-          Markets: `${countText(markets, 'market')} of ${coins.join(', ')}`,
-          'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
-          Clients: <span data-fact="clients">{clients}</span>,
-          ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
-        }}
-      />
+      <p class="price">
+        <span class="hidden">Clock</span> <span data-fact="now">{now}</span>
+      </p>
       <div class="row steer">
         <Steer id={id} name="paused" value={String(state === 'running')}>
           {state === 'running' ? 'Pause' : 'Resume'}
@@ -146,6 +155,16 @@ function ReplayCard({ replay }: { readonly replay: ShownReplay }) {
           Go
         </Steer>
       </div>
+      <Facts
+        isCard={false}
+        facts={{
+          Window: `${from} to ${to}`,
+          Markets: `${countText(markets, 'market')} of ${coins.join(', ')}`,
+          'Traded now': <code data-fact="traded">{traded.join(', ') || 'none'}</code>,
+          Clients: <span data-fact="clients">{clients}</span>,
+          ...(paper && { Accounts: <code data-fact="accounts">{accounts.join('\n') || 'none'}</code> }),
+        }}
+      />
     </section>
   );
 }

@@ -46,19 +46,21 @@ export function offerPage(
     person,
     { title: `Buy ${tier.name}`, path: PLAN_PATH, scripts: [COPY_SCRIPT, WALLET_SCRIPT] },
     <>
-      <Facts
-        facts={{
-          Price: `${usdText(quote.priceCents / 100)} in ${tokenText(payments, quote)}`,
-          'Valid until': <Time ms={quote.expiresMs} />,
-          Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
-          Ends: (
-            <>
-              <Time ms={startsMs + TERM_MS} />, and nothing more is charged
-            </>
-          ),
-          Receiver: <code>{quote.payTo}</code>,
-        }}
-      />
+      <div class="card">
+        <p class="price">
+          {usdText(quote.priceCents / 100)}{' '}
+          <small class="quiet">in {tokenText(payments, quote)}, once, for 30 days</small>
+        </p>
+        <Facts
+          isCard={false}
+          facts={{
+            Starts: startsMs === nowMs ? 'as soon as it is paid' : <Time ms={startsMs} />,
+            Ends: <Time ms={startsMs + TERM_MS} />,
+            'Offer ends': <Time ms={quote.expiresMs} />,
+            Receiver: <code>{quote.payTo}</code>,
+          }}
+        />
+      </div>
       <h2>Pay with a wallet</h2>
       <div class="card">
         <p>You sign a transfer of exactly this amount, and pay no gas. This service sends it to the network.</p>
@@ -70,25 +72,35 @@ export function offerPage(
             <button class="button primary" type="submit" hidden>
               Pay with a wallet
             </button>
-            <output class="quiet">No wallet was found: this needs scripts, and a wallet in this browser.</output>
+            <output class="quiet">
+              No wallet was found in this browser. On a phone, open this page in the browser of a wallet’s app.
+            </output>
           </div>
         </form>
       </div>
       <h2>Pay with another client</h2>
       <div class="card">
-        <p>With @x402/fetch: KEY is a key of this account, and account is the wallet that signs.</p>
-        <Commands lines={fetchLines(url, accepted)} />
-        <p>
-          With curl: the first command prints the challenge, and the second one sends the signed payment, SIGNED, as
-          base64.
-        </p>
-        <Commands lines={curlLines(url)} />
+        <details class="more">
+          <summary>JavaScript, with @x402/fetch</summary>
+          <p>
+            <code>KEY</code> is a key of this account, and <code>account</code> is the wallet that signs.
+          </p>
+          <Copyable id="fetch" label="Copy the code" text={fetchLines(url, accepted).join('\n')} />
+        </details>
+        <details class="more">
+          <summary>curl</summary>
+          <p>
+            The first command prints the challenge. The second one sends the signed payment, <code>SIGNED</code>, as
+            base64.
+          </p>
+          <Commands lines={curlLines(url)} />
+        </details>
         <details class="more">
           <summary>Challenge of this offer</summary>
           <Copyable id="challenge" label="Copy the challenge" text={JSON.stringify(challenge, null, 2)} />
         </details>
-        <p class="quiet">
-          <a href="/docs/payments">The manual</a> describes both ways, and every answer.
+        <p class="quiet small">
+          <a href="/docs/payments">The manual</a> describes these ways, and every answer.
         </p>
       </div>
     </>,

@@ -14,7 +14,7 @@ import type { Person, WebDeps } from '../routes.ts';
 import { Table } from '../table.tsx';
 import { numberText } from '../texts.ts';
 import { Time, Until } from '../time.tsx';
-import { Figure, UsageTable } from '../usage/usage-tables.tsx';
+import { Figure, Route, UsageTable } from '../usage/usage-tables.tsx';
 import { firstRequests } from './first-requests.ts';
 
 const ENTRIES_MAX = 6;
@@ -128,7 +128,7 @@ function Minutes({ minutes }: { readonly minutes: readonly Minute[] }) {
 function Refusals({ routes }: { readonly routes: AccountUsage['routes'] }) {
   const refused = ({ forbidden, limited, failed }: UsageCounts) => forbidden + limited + failed;
   const rows = routes
-    .map(({ name, series: { sum } }) => ({ name: <code>{name}</code>, sum }))
+    .map(({ name, series: { sum } }) => ({ name: <Route path={name} />, sum }))
     .filter(({ sum }) => refused(sum) > 0)
     .toSorted((a, b) => refused(b.sum) - refused(a.sum));
   if (rows.length === 0) return null;

@@ -17,7 +17,7 @@ import { intervalText } from '../usage/chart-data.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 import { csvCounts, csvFile, LINES_MAX } from '../usage/usage-csv.ts';
 import { type ChosenRange, chosenRange, RangeForm } from '../usage/usage-range.tsx';
-import { UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
+import { Route, UsageTable, UsageTotals } from '../usage/usage-tables.tsx';
 
 export const USAGE_PATH = '/account/usage';
 /** Keys on the page: an account may have had thousands. */
@@ -130,7 +130,7 @@ function UsageFigures({ used, keys, file }: UsageFiguresContent) {
       <h2>By route</h2>
       <UsageTable
         by="Route"
-        rows={used.routes.map(({ name, series: { sum } }) => ({ name: <code>{name}</code>, sum }))}
+        rows={used.routes.map(({ name, series: { sum } }) => ({ name: <Route path={name} />, sum }))}
       />
       <Intervals used={used} />
       <p class="quiet small">

@@ -112,7 +112,7 @@ const [DAY, HOUR] = [86_400, 3600];
 const TIMES: uPlot.Axis.Values = [
   [28 * DAY, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
   [DAY, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
-  [HOUR, '{HH}:{mm}', '\n{D} {MMM} {YYYY}', null, '\n{D} {MMM}', null, null, null, 1],
+  [HOUR, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
 ];
 
 /** 1, 2, 5, 10, 20, 50, … */

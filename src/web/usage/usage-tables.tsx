@@ -26,6 +26,11 @@ export function UsageTable({ by, rows }: { readonly by: string; readonly rows: r
   );
 }
 
+/** A path, which is broken only after a slash if it can be. */
+export function Route({ path }: { readonly path: string }) {
+  return <code>{path.split(/(?<=\/)/).flatMap((part) => [part, <wbr key={part} />])}</code>;
+}
+
 /** The sums of a range. */
 export function UsageTotals({ sum }: { readonly sum: UsageCounts }) {
   const { requests, forbidden, limited, failed, bytes } = sum;
