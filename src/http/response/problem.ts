@@ -2,12 +2,64 @@ import { type Static, Type } from 'typebox';
 import { DomainError, type ErrorKind } from '../../domain/errors.ts';
 import { NO_STORE, type ResponseSettings, respond } from './response.ts';
 
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string;
+  /** Replaces the error's message if that shows internals. */
+  readonly detail?: string;
+}
+
+const INTERNAL: ProblemKind = {
+  status: 500,
+  title: 'Internal error',
+  detail: 'something went wrong here: try again, and report the requestId if it happens again',
+};
+const UNAVAILABLE: ProblemKind = {
+  status: 503,
+  title: 'Service unavailable',
+  detail: 'the archive cannot answer right now: try again later',
+};
+
+const PREFIX = 'urn:bookreel:problem:';
+
+/** The problem of every kind of error. Errors that belong to the command line are defects here. */
+const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
+  'malformed-request': { status: 400, title: 'Malformed request' },
+  'invalid-parameter': { status: 400, title: 'Invalid parameter' },
+  unauthenticated: { status: 401, title: 'Unauthorized' },
+  forbidden: { status: 403, title: 'Forbidden' },
+  'sign-in-again': { status: 403, title: 'Sign in again' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  unavailable: UNAVAILABLE,
+  // The message shows nothing internal: it names the limit.
+  busy: { status: 503, title: 'Service busy' },
+  'rejected-record': INTERNAL,
+  conflict: { status: 409, title: 'Conflict' },
+  'in-use': INTERNAL,
+  unreadable: INTERNAL,
+  'payment-required': { status: 402, title: 'Payment required' },
+  gone: { status: 410, title: 'Gone' },
+  'too-large': { status: 413, title: 'Content too large' },
+  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
+  // The message names the network, and no URL.
+  'chain-unavailable': { status: 503, title: 'Chain unavailable' },
+};
+
+/** The name of INTERNAL; others have that of their kind of error. */
+const INTERNAL_NAME = 'internal';
+const PROBLEM_NAMES = [
+  ...Object.keys(PROBLEMS).filter((kind) => PROBLEMS[kind as ErrorKind] !== INTERNAL),
+  INTERNAL_NAME,
+];
+
 /** RFC 9457 problem details, and `error` for clients that read the hosted service's field. */
 export const Problem = Type.Object(
   {
     type: Type.String({
       format: 'uri',
-      pattern: '^urn:bookreel:problem:[a-z-]+$',
+      enum: PROBLEM_NAMES.map((name) => PREFIX + name),
       description: 'A stable URI per kind of problem.',
     }),
     title: Type.String({ description: 'The kind of problem, for people.' }),
@@ -34,49 +86,6 @@ export const Problem = Type.Object(
   { $id: 'Problem', description: 'Why a request was not served.' },
 );
 export type Problem = Static<typeof Problem>;
-
-interface ProblemKind {
-  readonly status: number;
-  readonly title: string;
-  /** Replaces the error's message if that shows internals. */
-  readonly detail?: string;
-}
-
-const INTERNAL: ProblemKind = {
-  status: 500,
-  title: 'Internal error',
-  detail: 'something went wrong here: try again, and report the requestId if it happens again',
-};
-const UNAVAILABLE: ProblemKind = {
-  status: 503,
-  title: 'Service unavailable',
-  detail: 'the archive cannot answer right now: try again later',
-};
-
-/** The problem of every kind of error. Errors that belong to the command line are defects here. */
-const PROBLEMS: Readonly<Record<ErrorKind, ProblemKind>> = {
-  'malformed-request': { status: 400, title: 'Malformed request' },
-  'invalid-parameter': { status: 400, title: 'Invalid parameter' },
-  unauthenticated: { status: 401, title: 'Unauthorized' },
-  forbidden: { status: 403, title: 'Forbidden' },
-  'sign-in-again': { status: 403, title: 'Sign in again' },
-  'not-found': { status: 404, title: 'Not found' },
-  'method-not-allowed': { status: 405, title: 'Method not allowed' },
-  'rate-limited': { status: 429, title: 'Too many requests' },
-  unavailable: UNAVAILABLE,
-  // The message shows nothing internal: it names the limit.
-  busy: { status: 503, title: 'Service busy' },
-  'rejected-record': INTERNAL,
-  conflict: { status: 409, title: 'Conflict' },
-  'in-use': INTERNAL,
-  unreadable: INTERNAL,
-  'payment-required': { status: 402, title: 'Payment required' },
-  gone: { status: 410, title: 'Gone' },
-  'too-large': { status: 413, title: 'Content too large' },
-  'unsupported-media-type': { status: 415, title: 'Unsupported media type' },
-  // The message names the network, and no URL.
-  'chain-unavailable': { status: 503, title: 'Chain unavailable' },
-};
 
 /** Returns true for a defect or a fault of the installation, which is logged. Clients cause `busy`. */
 export function isServerFault(error: unknown): boolean {
@@ -106,9 +115,9 @@ export function problemResponse(
 ): Response {
   const kind = kindOf(error);
   const detail = kind.detail ?? (error instanceof DomainError ? error.message : kind.title);
-  const name = error instanceof DomainError && kind !== INTERNAL ? error.kind : 'internal';
+  const name = error instanceof DomainError && kind !== INTERNAL ? error.kind : INTERNAL_NAME;
   const body: Problem = {
-    type: `urn:bookreel:problem:${name}`,
+    type: PREFIX + name,
     title: kind.title,
     status: kind.status,
     detail,
