@@ -25,7 +25,7 @@ BUILD_FLAGS := --compile --bytecode --splitting --format=esm --minify-whitespace
 SOURCES := LICENSE $(shell find src fixtures licenses -path src/package -prune -o -type f ! -name heat-map.svg -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
+.PHONY: help install build run record sign-in pay token test check format decisions picture fixtures examples types notebook bench compare judge campaign recorder-campaign contract deb release operator fault soak pace backtest-pace paint screenshots crash clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -110,6 +110,12 @@ fixtures: install ## generate the simulated recordings again
 examples: install ## record the example responses of the API document again
 	$(BUN) test/http/record-examples.ts
 	$(BUN) node_modules/.bin/biome format --write src/http/openapi/examples.json
+
+types: install ## generate the types, the methods and the synchronous half of the Python client again
+	$(BUN) test/sdk/write-python.ts
+
+notebook: build ## run the notebook of the manual again; needs python3 with httpx, pandas and matplotlib
+	$(BUN) test/sdk/notebook.ts
 
 bench: build ## compare with nginx, Fastify with better-sqlite3 (and the build BEFORE=path), and write test/bench/RESULTS.md
 	$(BUN) test/bench/run.ts $(if $(BEFORE),--before $(BEFORE))

@@ -6,6 +6,7 @@ import { openExecutable } from '../contract/executable-target.ts';
 import { expectedSnapshots } from '../contract/oracle.ts';
 import { BOOKS, RECORDS } from '../contract/recording.ts';
 import { AMPLE_RPM, type Target } from '../contract/target.ts';
+import { installWheel, PYTHON } from '../sdk/python.ts';
 import { apiDocument, type Schema } from '../support/api-document.ts';
 import { type Finished, finished } from '../support/executable.ts';
 import { type Behaviour, RETRY_AFTER_SECONDS, startUnreliableProxy } from './unreliable-proxy.ts';
@@ -21,14 +22,12 @@ const forNode = join(compiled, 'walk.mjs');
 writeFileSync(forNode, new Bun.Transpiler({ loader: 'ts' }).transformSync(readFileSync(join(HERE, 'walk.ts'), 'utf8')));
 
 const CLIENTS = [
-  { name: 'curl and sh', needs: ['sh', 'curl'], command: ['sh', join(HERE, 'walk.sh')] },
-  { name: 'TypeScript on Bun', needs: [], command: [process.execPath, join(HERE, 'walk.ts')] },
-  { name: 'TypeScript on Node', needs: ['node'], command: ['node', forNode] },
-  { name: 'Python', needs: ['python3'], command: ['python3', join(HERE, 'walk.py')] },
+  { name: 'curl and sh', needs: ['sh', 'curl'], command: ['sh', join(HERE, 'walk.sh')], tries: 5 },
+  { name: 'TypeScript on Bun', needs: [], command: [process.execPath, join(HERE, 'walk.ts')], tries: 5 },
+  { name: 'TypeScript on Node', needs: ['node'], command: ['node', forNode], tries: 5 },
+  { name: 'Python', needs: [PYTHON ?? 'python3 with httpx'], command: [PYTHON!, join(HERE, 'walk.py')], tries: 3 },
 ] as const;
 
-/** Number of tries after which each client gives up. */
-const TRIES_MAX = 5;
 const PAGE = 70;
 
 /** The expected output: a line per record, in the order of the series, found without the service. */
@@ -38,6 +37,7 @@ let target: Target;
 let key: string;
 beforeAll(async () => {
   target = await openExecutable(RECORDS);
+  if (PYTHON !== undefined) await installWheel(compiled);
   ({ key } = await target.makeKey('starter', { rpm: AMPLE_RPM }));
 });
 afterAll(async () => {
@@ -76,19 +76,24 @@ function inTypeScript({ $ref, type, enum: words, items, anyOf }: Schema): string
 test('the manual shows a part of a client, and names all of them', () => {
   const section = PAGE_ON_CLIENTS.slice(PAGE_ON_CLIENTS.indexOf('## Clients'));
   const [, shown] = /```python\n([^`]+)```/.exec(section)!;
-  expect(readFileSync(join(HERE, 'walk.py'), 'utf8')).toContain(shown!);
+  expect(readFileSync(join(HERE, 'walk.py'), 'utf8').replaceAll(/^ {8}/gm, '')).toContain(shown!);
   for (const file of ['walk.sh', 'walk.ts', 'walk.py']) {
     expect(section).toContain(`\`test/examples/${file}\``);
     expect(existsSync(join(HERE, file))).toBe(true);
   }
 });
 
-describe.each(CLIENTS)('$name', ({ needs, command }) => {
+describe.each(CLIENTS)('$name', ({ needs, command, tries }) => {
   // The clients mostly wait, so their tests run at the same time.
   const testHere = needs.every((program) => Bun.which(program) !== null) ? test.concurrent : test.skip;
 
   const walk = async (origin: string, apiKey: string, args = ['btc', BOOKS.slug, String(PAGE)]): Promise<Finished> => {
-    const env = { PATH: Bun.env.PATH!, BOOKREEL_URL: origin, BOOKREEL_KEY: apiKey };
+    const env = {
+      PATH: Bun.env.PATH!,
+      PYTHONPATH: join(compiled, 'installed'),
+      BOOKREEL_URL: origin,
+      BOOKREEL_KEY: apiKey,
+    };
     const walked = await finished([...command, ...args], { env });
     if (apiKey !== '') expect(`${walked.stdout}${walked.stderr}`).not.toContain(apiKey);
     return walked;
@@ -150,17 +155,17 @@ describe.each(CLIENTS)('$name', ({ needs, command }) => {
     },
   );
 
-  testHere('gives up after TRIES_MAX tries, with only whole pages and the reason printed', async () => {
+  testHere(`gives up after ${tries} tries, with only whole pages and the reason printed`, async () => {
     const behaviours: readonly Behaviour[] = [
       'pass',
-      ...Array.from({ length: 2 * TRIES_MAX }, () => 'unavailable' as const),
+      ...Array.from({ length: 2 * tries }, () => 'unavailable' as const),
     ];
     await using proxy = await startUnreliableProxy(target.origin, behaviours);
     const { stdout, stderr, code } = await walk(proxy.origin, key);
     expect(code).not.toBe(0);
     expect(stderr).toContain('try again later');
     expect(stdout.split('\n').slice(0, -1)).toEqual(EXPECTED.slice(0, PAGE));
-    expect(proxy.seen).toHaveLength(1 + TRIES_MAX);
+    expect(proxy.seen).toHaveLength(1 + tries);
   });
 
   testHere(

@@ -73,10 +73,11 @@ async function answer(
       request.socket.destroy();
       return;
   }
-  const { authorization } = request.headers;
+  const { authorization, 'last-event-id': lastEventId } = request.headers;
   const upstream = await fetch(`${service}${request.url}`, {
     headers: {
       ...(authorization === undefined ? {} : { authorization }),
+      ...(lastEventId === undefined ? {} : { 'last-event-id': String(lastEventId) }),
       'accept-encoding': request.headers['accept-encoding'] ?? 'identity',
     },
     decompress: false,
