@@ -35,3 +35,15 @@ declare module '*.png' {
   // biome-ignore lint/style/noDefaultExport: how a file import is typed
   export default path;
 }
+
+declare module '*.ipynb' {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: how a file import is typed
+  export default path;
+}
+
+declare module '*.svg' {
+  const path: string;
+  // biome-ignore lint/style/noDefaultExport: how a file import is typed
+  export default path;
+}

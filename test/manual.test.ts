@@ -7,7 +7,7 @@ import { MARKET_FIELDS } from '../src/domain/market-fields.ts';
 import { manualPage } from '../src/http/docs/manual-page.tsx';
 import { allCodecs } from '../src/import/codecs.ts';
 import { manualInserts } from '../src/import/manual-inserts.ts';
-import { type ManualPage, manualPages, PAGE_NAMES, PICTURES } from '../src/manual/manual.ts';
+import { FILES, type ManualPage, manualPages, PAGE_NAMES } from '../src/manual/manual.ts';
 import { searchManual } from '../src/manual/manual-search.ts';
 import { FLAT_COLUMNS } from '../src/record/flat-columns.ts';
 import { startReplaying } from './http/replay/replaying.ts';
@@ -76,18 +76,26 @@ describe('Every page of the manual is without scripts, and shows HTML as text.',
   });
 });
 
-test('The manual has at most three pictures, PNG files of less than 150 kB.', async () => {
+test('The manual has at most four pictures, of less than 150 kB, and a notebook.', async () => {
   const shown = PAGES.flatMap(({ text }) => [...text.matchAll(/^!\[\w.+\]\((.+)\)$/gm)].map(([, name]) => name!));
-  expect(shown.toSorted()).toEqual(Object.keys(PICTURES));
+  const names = Object.keys(FILES);
+  expect(shown.toSorted()).toEqual(names.filter((name) => !name.endsWith('.ipynb')));
+  expect(shown.length).toBeLessThan(5);
   const html = (await Promise.all(PAGE_NAMES.map(async (name) => (await get(`/docs/${name}`)).text()))).join('');
   expect([...html.matchAll(/<img src="\/docs\/([^"]+)"/g)].map(([, name]) => name!).toSorted()).toEqual(
     shown.toSorted(),
   );
-  for (const name of shown) {
+  const kinds = {
+    png: ['image/png', '\x89PNG\r\n\x1a\n'],
+    svg: ['image/svg+xml', '<?xml'],
+    ipynb: ['application/x-ipynb+json', '{'],
+  } as const;
+  for (const name of names) {
     const answer = await get(`/docs/${name}`);
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
+    const [type, opening] = kinds[name.split('.').at(-1) as keyof typeof kinds];
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, type]);
     const bytes = await answer.bytes();
-    expect(Buffer.from(bytes.subarray(0, 8)).toString('latin1')).toBe('\x89PNG\r\n\x1a\n');
+    expect(Buffer.from(bytes).toString('latin1')).toStartWith(opening);
     expect(bytes.length).toBeLessThan(150_000);
   }
 });

@@ -1,5 +1,7 @@
 import accounts from './accounts.md' with { type: 'text' };
 import backtest from './backtest.md' with { type: 'text' };
+import notebookFile from './best-bid-and-ask.ipynb' with { type: 'file' };
+import notebookChart from './best-bid-and-ask.svg' with { type: 'file' };
 import bots from './bots.md' with { type: 'text' };
 import configuration from './configuration.md' with { type: 'text' };
 import accountsPicture from './dashboard-accounts.png' with { type: 'file' };
@@ -9,6 +11,7 @@ import install from './install.md' with { type: 'text' };
 import interfacePage from './interface.md' with { type: 'text' };
 import limits from './limits.md' with { type: 'text' };
 import mappings from './mappings.md' with { type: 'text' };
+import notebooks from './notebooks.md' with { type: 'text' };
 import operations from './operations.md' with { type: 'text' };
 import paper from './paper.md' with { type: 'text' };
 import payments from './payments.md' with { type: 'text' };
@@ -34,7 +37,7 @@ export type Audience = keyof typeof TEXTS;
 
 /** In the order of a first reading: for those who use a service or a replay, and for those who run one. */
 const TEXTS = {
-  customers: { interface: interfacePage, viewer, replay, paper, backtest, venue, bots, segments, limits },
+  customers: { interface: interfacePage, viewer, replay, paper, backtest, notebooks, venue, bots, segments, limits },
   operators: {
     install,
     recording,
@@ -54,8 +57,13 @@ export const AUDIENCES: readonly (readonly [Audience, string])[] = [
   ['operators', 'For operators'],
 ];
 
-/** The paths of the pictures in the executable, by the name that the pages use. `make screenshots` takes them. */
-export const PICTURES = {
+/**
+ * The paths of the other files in the executable, by the name that the pages use. `make screenshots` takes the pictures of pages, `make notebook`
+ * runs the notebook.
+ */
+export const FILES = {
+  'best-bid-and-ask.ipynb': notebookFile,
+  'best-bid-and-ask.svg': notebookChart,
   'dashboard-accounts.png': accountsPicture,
   'dashboard-keys.png': keysPicture,
   'dashboard-usage.png': usagePicture,

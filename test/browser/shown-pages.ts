@@ -1,4 +1,4 @@
-import type { PICTURES } from '../../src/manual/manual.ts';
+import type { FILES } from '../../src/manual/manual.ts';
 import { HAS_ANVIL } from '../billing/anvil.ts';
 import type { ColorScheme, Page } from './chromium.ts';
 import { ADMIN, CUSTOMER, type DemoService, NEWCOMER } from './demo-service.ts';
@@ -14,7 +14,7 @@ export interface ShownPage {
   prepare?(page: Page): Promise<void>;
   /** The picture of the manual that shows its top. */
   readonly picture?: {
-    readonly file: keyof typeof PICTURES;
+    readonly file: keyof typeof FILES;
     readonly size: Size;
     readonly scheme: ColorScheme;
   };

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { assetPath, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from '../../src/http/pages/assets.ts';
-import { PICTURES } from '../../src/manual/manual.ts';
+import { FILES as MANUAL_FILES } from '../../src/manual/manual.ts';
 import { VIEW_SCRIPTS, WORKER_SCRIPT } from '../../src/web/view/view-scripts.ts';
 import { ROUTES } from '../support/routes.ts';
 import { startService } from './service.ts';
@@ -14,7 +14,7 @@ const FILES = [
   ),
   'GET /view',
   'GET /view/:coin/:market',
-  ...Object.keys(PICTURES).map((name) => `GET /docs/${name}`),
+  ...Object.keys(MANUAL_FILES).map((name) => `GET /docs/${name}`),
 ];
 
 test('the router has the routes of the API document, the files of its pages, and the refusal of all others', async () => {

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import segmentReader from '../../client/segment-reader.ts' with { type: 'text' };
 import { DomainError } from '../../domain/errors.ts';
 import { manualInserts } from '../../import/manual-inserts.ts';
-import { manualPages, PICTURES } from '../../manual/manual.ts';
+import { FILES, manualPages } from '../../manual/manual.ts';
 import { described, FILE_HEADERS, PAGE_HEADERS, Text } from '../openapi/described.ts';
 import type { JsonObject } from '../openapi/schema.ts';
 import { pageHeaders, publicPageHeaders } from '../pages/page-headers.ts';
@@ -134,16 +134,23 @@ export function docsController(version: string, isReplay: boolean, hasAccounts: 
           }),
         },
       )
-      .use(pictures())
+      .use(attachments())
       .use(gatherer)
   );
 }
 
-/** The pictures of the manual. Not in the API document. */
-function pictures() {
-  const served = new Elysia({ name: 'manual-pictures', detail: { hide: true } });
-  for (const [name, path] of Object.entries(PICTURES)) {
-    served.get(manualPath(name), ({ set }) => answer(set, Bun.file(path), 'image/png'));
+/** By the endings of names. */
+const TYPES: Readonly<Record<string, string>> = {
+  ipynb: 'application/x-ipynb+json',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+};
+
+/** The pictures and notebooks of the manual. Not in the API document. */
+function attachments() {
+  const served = new Elysia({ name: 'manual-files', detail: { hide: true } });
+  for (const [name, path] of Object.entries(FILES)) {
+    served.get(manualPath(name), ({ set }) => answer(set, Bun.file(path), TYPES[name.split('.').at(-1)!]!));
   }
   return served;
 }
