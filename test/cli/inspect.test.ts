@@ -60,6 +60,153 @@ async function inspected(...args: string[]) {
   return { code, out: terminal.stdout(), err: terminal.stderr() };
 }
 
+describe('inspect proposes the keys that the first rows show to be needed', () => {
+  const SLUGS = [SLUG, 'btc-updown-5m-1776323700'];
+  const quotes = { bid: 0.51, ask: 0.52 };
+  const cases: [name: string, file: string, content: string, mapping: readonly string[], trial: string][] = [
+    [
+      'the scale of cents',
+      'cents.csv',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,45,47\n${AT_MS + 1},${SLUG},Up,46,47\n`,
+      [
+        '# State the scale: as cents (0.01), prices are from 0 to 1.',
+        '# bid = { field = "bid", scale = 0.01 }',
+        '# ask = { field = "ask", scale = 0.01 }',
+      ],
+      '2 quotes',
+    ],
+    [
+      'the scale and the bids of the other outcome',
+      'kalshi.jsonl',
+      `${JSON.stringify({ ts: AT_MS, slug: SLUG, yes: [[45, 120]], no: [[53, 7]] })}\n`,
+      [
+        '# State which outcome yes is, up or down:',
+        '# bids = { levels = "yes", price = 0, size = 1, scale = 0.01 }',
+        '# asks = { levels = "no", price = 0, size = 1, complement = true, scale = 0.01 }',
+      ],
+      '1 book',
+    ],
+    [
+      'bids of both outcomes',
+      'bids.jsonl',
+      `${JSON.stringify({ ts: AT_MS, slug: SLUG, up: { bids: [[0.45, 120]] }, down: { bids: [[0.53, 7]] } })}\n`,
+      [
+        '[books.up]',
+        'bids = { levels = "up.bids", price = 0, size = 1 }',
+        'asks = { levels = "down.bids", price = 0, size = 1, complement = true }',
+      ],
+      '1 book',
+    ],
+    [
+      'a time that counts from the start of the window',
+      'elapsed.csv',
+      `elapsed,slug,side,bid,ask\n1.5,${SLUG},Up,0.45,0.47\n290,${SLUG},Up,0.46,0.47\n`,
+      ['field = "elapsed"', 'after = "start"', '# unit = "s"'],
+      '2 quotes',
+    ],
+    [
+      'a time that counts to the end of the window',
+      'left.csv',
+      `seconds_left,slug,side,bid,ask\n290,${SLUG},Up,0.45,0.47\n1,${SLUG},Up,0.46,0.47\n`,
+      ['field = "seconds_left"', 'before = "end"', '# unit = "s"'],
+      '2 quotes',
+    ],
+    [
+      'the end of the window and its length',
+      'end.csv',
+      `ts,asset,tf,end_ts,side,bid,ask\n${AT_MS},BTC,5m,1776323700000,Up,0.45,0.47\n`,
+      ['field = "ts"', 'coin = "asset"', 'end = "end_ts"', 'timeframe = "tf"'],
+      '1 quote',
+    ],
+    ...(
+      [
+        ['16.04.26 07:10:05', '01.04.26 07:10:05', 'DD.MM.YY hh:mm:ss'],
+        ['4/16/2026 7:10:05 AM', '12/1/2026 11:10:05 PM', 'M/D/YYYY h:mm:ss A'],
+        ['Apr 16, 2026 07:10', 'Apr 17, 2026 07:10', 'MMM DD, YYYY hh:mm'],
+        ['16 April 2026 07:10:05.123', '6 July 2026 07:10:05.1', 'D MMMM YYYY hh:mm:ss.f'],
+      ] as const
+    ).map(([one, other, format]): (typeof cases)[number] => [
+      `times like ${one}`,
+      'written.csv',
+      `when;slug;side;bid;ask\n${one};${SLUG};Up;0.45;0.47\n${other};${SLUG};Up;0.46;0.47\n`,
+      ['field = "when"', `format = "${format}"`, '# zone = "UTC"'],
+      '2 quotes',
+    ]),
+    [
+      'rows that refer to others',
+      'refer.jsonl',
+      SLUGS.flatMap((slug, id) => [
+        { type: 'market', id: id + 7, slug },
+        { type: 'quote', market: id + 7, ts: AT_MS, ...quotes },
+      ])
+        .map((row) => `${JSON.stringify(row)}\n`)
+        .join(''),
+      ['[refer]', 'field = "type"', 'is = ["market"]', 'key = "id"', 'by = "market"'],
+      '2 quotes',
+    ],
+    [
+      'rows that follow the row of their market',
+      'follow.jsonl',
+      `${JSON.stringify({ type: 'market', slug: SLUG })}\n${JSON.stringify({ type: 'quote', ts: AT_MS, ...quotes })}\n`,
+      ['[refer]', 'field = "type"', 'is = ["market"]'],
+      '1 quote',
+    ],
+    [
+      'the only market of a file, which some rows do not state',
+      'default.csv',
+      `ts,slug,side,bid,ask\n${AT_MS},${SLUG},Up,0.45,0.47\n${AT_MS + 1},,Up,0.46,0.47\n`,
+      [`# Some rows do not state it. If they are of the same market: slug = { field = "slug", default = "${SLUG}" }`],
+      '1 quote',
+    ],
+  ];
+
+  test.each(cases)('%s', async (_, file, content, mapping, trial) => {
+    using place = temporaryDirectory();
+    const path = join(place.path, file);
+    writeFileSync(path, content);
+    const { out } = await inspected(path, '--mapping');
+    const lines = out.split('\n');
+    for (const line of mapping) expect(lines).toContain(line);
+    expect(lines.find((line) => line.startsWith('# Tried on'))).toContain(`: ${trial}`);
+    expect(lines.filter((line) => line !== '' && !/^(?:#|\[)/.test(line)).length).toBeLessThanOrEqual(15);
+    Bun.TOML.parse(out);
+  });
+
+  test('of two orders of day and month that the texts allow both are named', async () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'ambiguous.csv');
+    writeFileSync(
+      path,
+      `when;slug;side;bid;ask\n04/05/2026 07:10;${SLUG};Up;0.45;0.47\n05/05/2026 07:10;${SLUG};Up;0.4;0.5\n`,
+    );
+    const { out } = await inspected(path, '--mapping');
+    expect(out).toContain('"DD/MM/YYYY hh:mm"');
+    expect(out).toContain('# "MM/DD/YYYY hh:mm"');
+  });
+
+  test('but not cents for prices of a coin', async () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'sol.csv');
+    writeFileSync(path, `ts,slug,bid,ask\n${AT_MS},${SLUG},85.31,85.32\n${AT_MS + 1},${SLUG},85,85.5\n`);
+    const { out } = await inspected(path, '--mapping');
+    expect(out).not.toContain('scale');
+    expect(out).toContain('# State what a row has');
+  });
+
+  test('maps of Parquet', async () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'maps.jsonl');
+    const levels = (price: number) => [{ key: price, value: 3 }];
+    writeFileSync(
+      path,
+      `${JSON.stringify({ ts: AT_MS, slug: SLUG, side: 'Up', bids: levels(0.5), asks: levels(0.6) })}\n`,
+    );
+    const { out } = await inspected(path, '--mapping');
+    expect(out).toContain('bids = { levels = "bids", price = "key", size = "value" }');
+    expect(out).toContain(': 1 book.');
+  });
+});
+
 describe('bookreel inspect', () => {
   test('prints the fields of a file, its times and a mapping to start from', async () => {
     const path = pathOf('books.db');

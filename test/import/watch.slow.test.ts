@@ -18,13 +18,7 @@ import type { Mapping } from '../../src/import/mapping/mapping-schema.ts';
 import type { ImportReport } from '../../src/import/report.ts';
 import { SETTLED_MS, WatchedDirectory } from '../../src/import/watch/watched-directory.ts';
 import { exported } from '../export/exported.ts';
-import {
-  importPaths,
-  NOW_MS,
-  type TemporaryArchive,
-  temporaryArchive,
-  temporaryDirectory,
-} from '../support/archive.ts';
+import { importPaths, type TemporaryArchive, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 import { START_MS, sampleCoinPrice, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
 import { CAPTURE, capturedMarket } from './capture.ts';
 
@@ -40,7 +34,7 @@ class Watching implements Disposable {
   readonly #directory = temporaryDirectory();
   readonly #mapping: Mapping | undefined;
   #watched: WatchedDirectory;
-  nowMs = NOW_MS;
+  nowMs = Date.now();
   notes: string[] = [];
 
   constructor(mapping?: Mapping) {

@@ -1,17 +1,18 @@
+import { knownCoin } from '../../domain/coin.ts';
 import { OUTCOMES, type Outcome, parseOutcome } from '../../domain/outcome.ts';
+import { parseTimeframe } from '../../domain/timeframe.ts';
 import { windowOfSlug } from '../../venue/slug.ts';
-import { EMPTY_LIST, type FieldSummary, type FieldTimes } from './field-tally.ts';
+import { EMPTY_LIST, type FieldSummary } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
 import type { Inspection } from './inspection.ts';
+import { referLines } from './suggested-reference.ts';
+import { timeLines, windowEdge } from './suggested-time.ts';
+import { type Lines, quoted } from './toml-lines.ts';
 import { tried } from './tried-mapping.ts';
-
-/** Lines of a suggestion; those that state what the file does not show are comments. */
-type Lines = readonly string[];
 
 const CONDITION_ID = /^0x[0-9a-fA-F]{64}$/;
 const TOKEN = /^\d{60,80}$/;
 const SLUG_IN_NAME = /^(.*?)([a-z0-9]+-(?:updown-[0-9]+[mh]-[0-9]+|up-or-down-[a-z0-9-]+))(.*)$/;
-const TIME_NAME = /(?:^|[^a-z])(?:ts|time|timestamp|datetime|date|at|when|recv)(?:$|[^a-z])|time|_ts|_at/i;
 /** Matches the name of a column of levels, which has the number of the level in it or at its end. */
 const NUMBERED = /^(.*?)(\d{1,3})(\D*)$/;
 const LEVELS_MIN = 2;
@@ -24,8 +25,14 @@ const SIZE_WORDS = ['s', 'q', 'amt', 'shares'];
 const SUMS = /vol|liquidity|depth/i;
 /** Names of fields with the outcome that won, which is not that of a row. */
 const WINNER = /win|result|resol|settle/i;
-const PRICE_MEMBERS = ['price', 'p', 'px'];
-const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount'];
+/** The last one is that of a map in Parquet. */
+const PRICE_MEMBERS = ['price', 'p', 'px', 'key'];
+const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount', 'value'];
+/** What prices are multiplied by: 0.01 if they are cents. */
+const SCALES = [1, 0.01];
+const CENTS_MAX = 100;
+/** Books whose best bid is above their best ask: with more than this part of them, the sides are not what their names say. */
+const CROSSED_MAX = 0.1;
 
 /**
  * A mapping to start from, as TOML that can be parsed. It states what the values of the file show. What they do not show (a unit, a zone,
@@ -34,19 +41,39 @@ const SIZE_MEMBERS = ['size', 's', 'sz', 'qty', 'quantity', 'amount'];
  */
 export function suggestedMapping(inspection: Inspection, table: InspectedTable): string {
   const fields = table.fields.filter(({ count }) => count > 0);
-  const found = [[...numberedSides(table.fields), ...listSides(fields)], bestSides(fields)].filter(
-    ({ length }) => length > 0,
-  );
-  const texts = (found.length === 0 ? [[]] : found).map((sides) => {
-    const text = mappingOf(inspection, table, sides);
-    const trial = tried({ ...Bun.TOML.parse(text) }, table, inspection, (field) => text.includes(quoted(field)));
-    return { text, records: trial?.records ?? 0, lines: trial?.lines ?? [] };
+  const found = [
+    [...numberedSides(table.fields), ...listSides(fields)],
+    complementSides(fields),
+    bestSides(fields, 1),
+    bestSides(fields, CENTS_MAX),
+  ].filter(({ length }) => length > 0);
+  const trials = (found.length === 0 ? [[]] : found).map((sides) => {
+    const scales = SCALES.map((scale) => trialOf(inspection, table, sides, scale));
+    return scales.reduce((best, other) => (other.kept > best.kept ? other : best));
   });
-  const { text, lines } = texts.find(({ records }) => records > 0) ?? texts[0]!;
+  const { text, lines } = trials.find(({ records }) => records > 0) ?? trials[0]!;
   return lines.length === 0 ? text : textOf([text.trimEnd().split('\n'), lines.map((line) => `# ${oneLine(line)}`)]);
 }
 
-function mappingOf({ name, format }: Inspection, table: InspectedTable, sides: readonly Sides[]): string {
+/** A mapping with these sides, what its trial says, and the records that it makes; `kept`: without those that it would lose. */
+function trialOf(inspection: Inspection, table: InspectedTable, sides: readonly Sides[], scale: number) {
+  const text = mappingOf(inspection, table, sides, scale);
+  // What a word like yes means, and the scale, are assumed for the trial.
+  const assumed = sides.map((side) => (side.word === undefined ? side : { ...side, outcome: 'up' as const }));
+  const stated = mappingOf(inspection, table, assumed, scale, true);
+  const trial = tried({ ...Bun.TOML.parse(stated) }, table, inspection, (field) => text.includes(quoted(field)));
+  const { records: made = 0, rejected = 0, crossed = 0, lines = [] } = trial ?? {};
+  const records = crossed > CROSSED_MAX * made ? 0 : made;
+  return { text, lines, records, kept: records - rejected };
+}
+
+function mappingOf(
+  { name, format }: Inspection,
+  table: InspectedTable,
+  sides: readonly Sides[],
+  scale: number,
+  isTrial = false,
+): string {
   const fields = table.fields.filter(({ count }) => count > 0);
   const frames = fields.find(({ isFrames }) => isFrames);
   const json = fields.filter(({ isJson }) => isJson).map((field) => field.name);
@@ -60,11 +87,18 @@ function mappingOf({ name, format }: Inspection, table: InspectedTable, sides: r
     ...(rows.length === 0 ? [] : [['[rows]', ...rows]]),
   ];
   if (frames !== undefined) return textOf([...source, ['[frames]', `field = ${quoted(frames.name)}`]]);
-  const records = recordLines(sides);
+  const time = timeLines(table);
+  const records = recordLines(sides, scale, isTrial);
+  const refer = format === 'json' ? referLines(table, marketFields(fields)) : [];
   const sections: Lines[] = [
     ...source,
-    ['[time]', ...timeLines(fields)],
-    ['[market]', ...marketLines(fields, name), ...winnerLines(fields)],
+    ...(refer.length === 0 ? [] : [refer]),
+    ['[time]', ...time],
+    [
+      '[market]',
+      ...marketLines(fields, name, unitOf(fields, time), refer.length > 0 ? 0 : table.inspected - table.unreadable),
+      ...winnerLines(fields),
+    ],
     ...(records.hasOutcome ? [] : [outcomeLines(fields)]),
     ...records.sections,
   ];
@@ -75,40 +109,36 @@ function textOf(sections: readonly Lines[]): string {
   return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function timeLines(fields: readonly FieldSummary[]): Lines {
-  const timed = fields.filter(({ times }) => times !== undefined);
-  const named = timed.filter(({ name }) => TIME_NAME.test(name));
-  const candidates = named.length > 0 ? named : timed;
-  const [first, ...others] = candidates;
-  if (first?.times === undefined) return ['# field = "the field that has the time of a row"', '# unit = "ms"'];
-  if (others.length === 0) return [`field = ${quoted(first.name)}`, ...timeForm(first.times)];
-  return [
-    '# State which of these is the time of a row:',
-    ...candidates.flatMap(({ name, times }) => [
-      `# field = ${quoted(name)}`,
-      ...timeForm(times!).map((line) => (line.startsWith('#') ? line : `# ${line}`)),
-    ]),
-  ];
+/** How the only time of a row is written. */
+type TimeUnit = 's' | 'ms' | 'us' | 'ns' | 'iso' | undefined;
+
+function unitOf(fields: readonly FieldSummary[], [first]: Lines): TimeUnit {
+  const field = fields.find(({ name }) => first === `field = ${quoted(name)}`);
+  return field?.times === undefined ? undefined : (field.times.unit ?? 'iso');
 }
 
-/** The lines about the format of a time. The size of a number is evidence of a unit, not a statement. */
-function timeForm({ unit, hasZone, from, to }: FieldTimes): Lines {
-  if (unit !== undefined) return [`# State the unit: as ${unit} these are ${from} to ${to}.`, `# unit = "${unit}"`];
-  const range = `# ${from} to ${to}`;
-  return hasZone
-    ? ['format = "iso"', range]
-    : ['format = "iso"', '# State the zone of these times:', range, '# zone = "UTC"'];
+/** The fields of which all texts that were kept pass the test. */
+function fieldsOf(fields: readonly FieldSummary[], test: (text: string) => boolean): readonly FieldSummary[] {
+  return fields.filter(({ samples, words }) => (words ?? samples).length > 0 && (words ?? samples).every(test));
 }
 
-function marketLines(fields: readonly FieldSummary[], fileName: string): Lines {
-  const every = (test: (text: string) => boolean) =>
-    fields.filter(({ samples, words }) => (words ?? samples).length > 0 && (words ?? samples).every(test));
-  const ids = every((text) => CONDITION_ID.test(text) || (text.endsWith('…') && /^0x[0-9a-fA-F]{38}…$/.test(text)));
-  const slugs = every((text) => windowOfSlug(text, 0) !== undefined);
-  const tokens = every((text) => TOKEN.test(text) || /^\d{40}…$/.test(text));
+/** The fields with condition ids or slugs. */
+function marketFields(fields: readonly FieldSummary[]): {
+  ids: readonly FieldSummary[];
+  slugs: readonly FieldSummary[];
+} {
+  return {
+    ids: fieldsOf(fields, (text) => CONDITION_ID.test(text) || /^0x[0-9a-fA-F]{38}…$/.test(text)),
+    slugs: fieldsOf(fields, (text) => windowOfSlug(text, 0) !== undefined),
+  };
+}
+
+function marketLines(fields: readonly FieldSummary[], fileName: string, timeUnit: TimeUnit, rows: number): Lines {
+  const { ids, slugs } = marketFields(fields);
+  const tokens = fieldsOf(fields, (text) => TOKEN.test(text) || /^\d{40}…$/.test(text));
   const stated = [
-    ...oneOf('condition_id', ids),
-    ...oneOf('slug', slugs),
+    ...oneOf('condition_id', ids, rows),
+    ...oneOf('slug', slugs, rows),
     ...(tokens.length === 1 ? [`token = ${quoted(tokens[0]!.name)}`] : tokenLines(tokens)),
   ];
   if (stated.some((line) => !line.startsWith('#'))) return stated;
@@ -117,6 +147,8 @@ function marketLines(fields: readonly FieldSummary[], fileName: string): Lines {
     const pattern = `^${escaped(before)}([a-z0-9-]+)${escaped(after)}$`;
     return [...stated, `slug = { file_name = ${quoted(pattern)} }`];
   }
+  const window = windowLines(fields, timeUnit);
+  if (window.length > 0) return [...stated, ...window];
   return [
     ...stated,
     '# State what names the market: one of these, or coin with start and end.',
@@ -130,11 +162,34 @@ function marketLines(fields: readonly FieldSummary[], fileName: string): Lines {
   ];
 }
 
+/** The market by its coin and window: two of start, end and timeframe. A time is stated if it is written like the time of rows. */
+function windowLines(fields: readonly FieldSummary[], timeUnit: TimeUnit): Lines {
+  const [coin] = fieldsOf(fields, (text) => knownCoin(text) !== undefined);
+  const [timeframe] = fieldsOf(fields, (text) => parseTimeframe(text) !== undefined);
+  const edges = (['start', 'end'] as const).flatMap((edge) => {
+    const [only, ...others] = fields.filter(({ name, times }) => times !== undefined && windowEdge(name) === edge);
+    if (only?.times === undefined || others.length > 0) return [];
+    const { unit, from, to } = only.times;
+    if ((unit ?? 'iso') === timeUnit) return [`${edge} = ${quoted(only.name)}`];
+    const form = unit === undefined ? 'format = "iso"' : `unit = "${unit}"`;
+    return [`# ${edge} = { field = ${quoted(only.name)}, ${form} } # ${from} to ${to}`];
+  });
+  const window = [...edges, ...(timeframe === undefined ? [] : [`timeframe = ${quoted(timeframe.name)}`])];
+  return coin === undefined || edges.length === 0 || window.length < 2
+    ? []
+    : [`coin = ${quoted(coin.name)}`, ...window.slice(0, 2)];
+}
+
 /** The only field with such values, or all as comments. */
-function oneOf(key: string, fields: readonly FieldSummary[]): Lines {
+function oneOf(key: string, fields: readonly FieldSummary[], rows: number): Lines {
   const [first, ...others] = fields;
   if (first === undefined) return [];
-  if (others.length === 0) return [`${key} = ${quoted(first.name)}`];
+  const own = `${key} = ${quoted(first.name)}`;
+  if (others.length === 0 && (first.words?.length !== 1 || first.count >= rows)) return [own];
+  if (others.length === 0) {
+    const stated = `${key} = { field = ${quoted(first.name)}, default = ${quoted(first.words![0]!)} }`;
+    return [own, `# Some rows do not state it. If they are of the same market: ${stated}`];
+  }
   return fields.map(({ name }) => `# ${key} = ${quoted(name)}`);
 }
 
@@ -204,7 +259,11 @@ interface Sides {
   readonly kind: 'books' | 'quotes';
 }
 
-function recordLines(found: readonly Sides[]): { readonly sections: readonly Lines[]; readonly hasOutcome: boolean } {
+function recordLines(
+  found: readonly Sides[],
+  scale: number,
+  isTrial: boolean,
+): { readonly sections: readonly Lines[]; readonly hasOutcome: boolean } {
   if (found.length === 0) {
     return {
       hasOutcome: false,
@@ -222,7 +281,7 @@ function recordLines(found: readonly Sides[]): { readonly sections: readonly Lin
     // A table has a name once: of several, the first.
     sections: found
       .filter((one, index) => found.findIndex((other) => headingOf(other) === headingOf(one)) === index)
-      .map(sectionOf),
+      .map((side) => sectionOf(side, scale, isTrial)),
     hasOutcome: found.every(({ outcome, word }) => (outcome ?? word) !== undefined),
   };
 }
@@ -231,14 +290,27 @@ function headingOf({ kind, outcome, word }: Sides): string {
   return `${kind}.${outcome ?? word ?? ''}`;
 }
 
-function sectionOf({ kind, outcome, word, bid, ask }: Sides): Lines {
+function sectionOf({ kind, outcome, word, bid, ask }: Sides, scale: number, isTrial: boolean): Lines {
   const table = outcome ?? (word === undefined ? undefined : 'up');
-  const lines = [`[${kind}${table === undefined ? '' : `.${table}`}]`, ...bid, ...ask];
-  if (word === undefined) return lines;
+  const lines = [
+    `[${kind}${table === undefined ? '' : `.${table}`}]`,
+    ...[...bid, ...ask].map((line) => scaled(line, scale)),
+  ];
+  if (isTrial || (word === undefined && scale === 1)) return lines;
   return [
-    `# State which outcome ${word} is, up or down:`,
+    ...(scale === 1 ? [] : [`# State the scale: as cents (${scale}), prices are from 0 to 1.`]),
+    ...(word === undefined ? [] : [`# State which outcome ${word} is, up or down:`]),
     ...lines.map((line) => (line.startsWith('#') ? line : `# ${line}`)),
   ];
+}
+
+/** The line of a side whose prices are multiplied. */
+function scaled(line: string, scale: number): string {
+  if (scale === 1) return line;
+  return line
+    .replace(/^(bids|asks) = \{(.*) \}/, `$1 = {$2, scale = ${scale} }`)
+    .replace(/^(bid|ask) = \{ (field = ".*")(.*) \}$/, `$1 = { $2, scale = ${scale}$3 }`)
+    .replace(/^(bid|ask) = (".*")$/, `$1 = { field = $2, scale = ${scale} }`);
 }
 
 /** Sides of columns like `up_bid_price_0`, `up_bid_price_1`, … with sizes. Some of them may have no value: levels that were never reached. */
@@ -279,6 +351,32 @@ function listSides(fields: readonly FieldSummary[]): Sides[] {
   });
 }
 
+/** The bids of both outcomes, in lists or best prices: asks are made of the bids of the other outcome. The trial shows whether they cross. */
+function complementSides(fields: readonly FieldSummary[]): Sides[] {
+  const wordOf = ({ name }: FieldSummary) => wordsOf(name).find((word) => /^(?:yes|no|up|down)$/i.test(word));
+  if (fields.some(({ name }) => sideIn(name) === 'ask')) return [];
+  const sided = fields.filter((field) => wordOf(field) !== undefined);
+  const lists = sided.filter(({ levels, types }) => levels !== undefined || types[0] === EMPTY_LIST);
+  const prices = sided.filter(
+    ({ name, range }) => range !== undefined && sideIn(name) === 'bid' && !NO_PRICE.test(name),
+  );
+  const [first, second, ...others] = lists.length === 2 ? lists : prices;
+  if (first === undefined || second === undefined || others.length > 0) return [];
+  const [own, other] = /^(?:yes|up)$/i.test(wordOf(first)!) ? [first, second] : [second, first];
+  const words = [own, other].map((field) => wordOf(field)!.toLowerCase()).join(' ');
+  if (words !== 'yes no' && words !== 'up down') return [];
+  const about = words === 'up down' ? { outcome: 'up' as const, word: undefined } : { outcome: undefined, word: 'yes' };
+  if (lists.length !== 2) {
+    const ask = `ask = { field = ${quoted(other.name)}, complement = true }`;
+    return [{ ...about, kind: 'quotes', bid: [`bid = ${quoted(own.name)}`], ask: [ask] }];
+  }
+  const shape = own.levels ?? other.levels;
+  const members = shape === undefined ? undefined : levelMembers(shape);
+  if (members === undefined) return [];
+  const [bids, asks] = [own, other].map(({ name }) => `{ levels = ${quoted(name)}, ${members}`);
+  return [{ ...about, kind: 'books', bid: [`bids = ${bids} }`], ask: [`asks = ${asks}, complement = true }`] }];
+}
+
 /** The places of price and size in a level, as TOML; undefined if names or values do not show them. */
 function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | undefined {
   if ('members' in levels) {
@@ -287,17 +385,22 @@ function levelMembers(levels: NonNullable<FieldSummary['levels']>): string | und
     );
     return price === undefined || size === undefined ? undefined : `price = "${price}", size = "${size}"`;
   }
-  const [isFirst, isSecond] = levels.pairs.map(([least, greatest]) => least >= 0 && greatest <= 1);
-  if (isFirst === isSecond) return undefined;
-  return isFirst === true ? 'price = 0, size = 1' : 'price = 1, size = 0';
+  for (const greatestPrice of [1, CENTS_MAX]) {
+    const [isFirst, isSecond] = levels.pairs.map(([least, greatest]) => least >= 0 && greatest <= greatestPrice);
+    if (isFirst !== isSecond) return isFirst === true ? 'price = 0, size = 1' : 'price = 1, size = 0';
+    if (isFirst) return undefined;
+  }
+  return undefined;
 }
 
-/** The best bid and ask of columns that have numbers from 0 to 1: the first level of numbered ones, before others. */
-function bestSides(fields: readonly FieldSummary[]): Sides[] {
+/** The best bid and ask of columns that have numbers from 0 to `greatest`, whole ones if they are cents: the first level of numbered ones, before others. */
+function bestSides(fields: readonly FieldSummary[], greatest: number): Sides[] {
   const numbers = fields.filter(({ range }) => range !== undefined);
   const rankOf = ({ name }: FieldSummary) => (/best|top/i.test(name) ? -1 : Number(NUMBERED.exec(name)?.[2] ?? -1));
   const prices = numbers
-    .filter(({ name, range }) => !NO_PRICE.test(name) && !isSizeName(name) && range![0] >= 0 && range![1] <= 1)
+    .filter(({ name }) => !NO_PRICE.test(name) && !isSizeName(name))
+    // Prices of coins may be below 100, too.
+    .filter(({ range, types }) => range![0] >= 0 && range![1] <= greatest && (greatest === 1 || types[0] === 'integer'))
     .toSorted((a, b) => rankOf(a) - rankOf(b));
   return pairedSides(prices, ({ name }) => {
     const number = NUMBERED.exec(name)?.[2];
@@ -377,9 +480,4 @@ function oneLine(text: string): string {
 
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-}
-
-/** A text of TOML, which takes the escapes of JSON. */
-function quoted(text: string): string {
-  return JSON.stringify(text.toWellFormed()).replaceAll('\u007f', '\\u007f');
 }

@@ -1,18 +1,20 @@
 import { countText } from '../../domain/count-text.ts';
 import { DomainError } from '../../domain/errors.ts';
 import { attempt, type Fields, isFields } from '../../record/fields.ts';
-import type { RecordType } from '../../record/record.ts';
+import type { RecordedItem, RecordType } from '../../record/record.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
 import { OtherMarket } from '../../venue/metadata-fields.ts';
 import { mappingOrProblem } from '../mapping/checked-mapping.ts';
 import type { MarketNames } from '../mapping/mapped-market.ts';
 import { recordMaker } from '../mapping/mapped-records.ts';
 import { type MappedRow, rowTest, shown } from '../mapping/mapped-value.ts';
-import { columnsOfMapping } from '../mapping/mapping-columns.ts';
+import { columnsOfMapping, referredFields } from '../mapping/mapping-columns.ts';
 import { type Mapping, RECORD_SCHEMAS } from '../mapping/mapping-schema.ts';
+import { ReferredRows } from '../mapping/referred-rows.ts';
 import { UnknownName } from '../unknown-name.ts';
 import type { FieldSummary } from './field-tally.ts';
 import type { InspectedTable } from './inspected-table.ts';
+import { relativeUnit } from './suggested-time.ts';
 
 /** Any market: the trial of a mapping needs one where the file does not name it. */
 const ANY_MARKET = { slug: { value: 'btc-updown-5m-1776323400' } };
@@ -37,6 +39,10 @@ const NOUNS: Readonly<Record<RecordType, string>> = {
 export interface Trial {
   /** Records, without those of markets. */
   readonly records: number;
+  /** Rows that would be rejected. */
+  readonly rejected: number;
+  /** Books whose best bid is not below their best ask. */
+  readonly crossed: number;
   /** Sentences: what was read, what would be rejected or ignored, and which fields are not read. */
   readonly lines: readonly string[];
 }
@@ -55,7 +61,8 @@ export function tried(
   if (!Object.keys(RECORD_SCHEMAS).some((kind) => kind in toml)) return undefined;
   const { complete, assumed } = completed(toml, table.fields);
   const mapping = mappingOrProblem(complete, 'suggested');
-  if (mapping instanceof DomainError) return { records: 0, lines: [`Not tried: ${mapping.message}.`] };
+  if (mapping instanceof DomainError)
+    return { records: 0, rejected: 0, crossed: 0, lines: [`Not tried: ${mapping.message}.`] };
   const found = recordsOf(mapping, table, file);
   const columns = new Set(columnsOfMapping(mapping));
   const isRead = (name: string) => columns.has(name) || [...columns].some((column) => name.startsWith(`${column}.`));
@@ -67,7 +74,7 @@ export function tried(
     ...found.lines,
     ...(names.length === 0 ? [] : [`Not read: ${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}.`]),
   ];
-  return { records: found.records, lines };
+  return { ...found, lines };
 }
 
 /** The mapping with what it leaves open, and in words what that is. */
@@ -83,6 +90,8 @@ function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: F
   };
   if (time.value === undefined && time.file_name === undefined && time.file_path === undefined) {
     assume('field', timed?.name);
+    const isRelative = time.after !== undefined || time.before !== undefined;
+    if (isRelative && stated !== undefined) assume('unit', relativeUnit(stated));
     if (time.format === undefined) assume('unit', timed?.times?.unit);
     if (time.unit === undefined) assume('format', 'iso');
     if (time.unit === undefined && timed?.times?.hasZone !== true) assume('zone', 'UTC');
@@ -93,7 +102,7 @@ function completed(toml: Fields, fields: readonly FieldSummary[]): { complete: F
   );
   const market = isFields(toml.market) && Object.keys(toml.market).length > 0 ? toml.market : undefined;
   const hasNoOutcome = !hasOutcome && toml.outcome === undefined && market?.token === undefined;
-  const isNamed = ['condition_id', 'slug', 'token', 'start'].some((key) => market?.[key] !== undefined);
+  const isNamed = ['condition_id', 'slug', 'token', 'start', 'end'].some((key) => market?.[key] !== undefined);
   if (!isNamed) assumed.push('any market');
   if (hasNoOutcome) assumed.push('any outcome');
   const outcome = hasNoOutcome ? { outcome: { value: 'up' } } : {};
@@ -108,13 +117,20 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
   const anonymous = recordMaker({ ...mapping, ...outcome, market: ANY_MARKET });
   const counts = new Map<RecordType, number>();
   const ignored = new Map<string, number>();
-  let [records, levels, unknown, rejected] = [0, 0, 0, 0];
+  let [records, levels, unknown, rejected, crossed] = [0, 0, 0, 0, 0];
+  const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, referredFields(mapping));
   let reason: string | undefined;
   const count = <Key>(map: Map<Key, number>, key: Key) => map.set(key, (map.get(key) ?? 0) + 1);
   const { only } = mapping.rows ?? {};
   const isRead = only === undefined ? undefined : rowTest(only);
   for (const { number, fields } of firstRows) {
-    const row = { fields, file };
+    const stated = { fields, file };
+    if (attempt(() => referred?.keeps(stated)) === true) {
+      count(ignored, 'that others refer to');
+      continue;
+    }
+    const joined = attempt(() => referred?.joined(stated));
+    const row = joined === undefined || joined instanceof DomainError ? stated : joined;
     if (attempt(() => isRead?.(row)) === false) {
       count(ignored, 'of other kinds');
       continue;
@@ -129,8 +145,10 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
     else if (found instanceof OtherMarket) count(ignored, 'of other kinds of markets');
     else {
       const refused = found instanceof DomainError ? found : found.refused;
-      for (const { type } of found instanceof DomainError ? [] : found.records) {
+      for (const record of found instanceof DomainError ? [] : found.records) {
+        const { type } = record;
         count(counts, type);
+        if (isCrossed(record)) crossed += 1;
         if (type !== 'market') records += 1;
       }
       if (!(found instanceof DomainError)) levels += found.levels.length;
@@ -148,5 +166,21 @@ function recordsOf(mapping: Mapping, { firstRows }: InspectedTable, file: Mapped
       ? []
       : [`Market records are needed too for ${countText(unknown, 'row')}: name a file with them (--markets).`]),
   ];
-  return { records: records + levels, text: kinds.length === 0 ? 'no record' : kinds.join(', '), lines };
+  return {
+    records: records + levels,
+    rejected,
+    crossed,
+    text: kinds.length === 0 ? 'no record' : kinds.join(', '),
+    lines,
+  };
+}
+
+function isCrossed(record: RecordedItem): boolean {
+  const [bid, ask] =
+    record.type === 'snapshot'
+      ? [record.book.bidPrices[0], record.book.askPrices[0]]
+      : record.type === 'quote'
+        ? [record.quote.bidPrice, record.quote.askPrice]
+        : [];
+  return bid !== undefined && ask !== undefined && bid > ask;
 }

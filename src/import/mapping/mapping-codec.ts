@@ -15,7 +15,7 @@ import { LevelGroups } from './level-groups.ts';
 import { type RowRecords, recordMaker } from './mapped-records.ts';
 import { timeReader } from './mapped-time.ts';
 import { fieldReader, type MappedRow, rowTest } from './mapped-value.ts';
-import { columnsOfMapping, fieldsIn } from './mapping-columns.ts';
+import { columnsOfMapping, referredFields } from './mapping-columns.ts';
 import type { Mapping } from './mapping-schema.ts';
 import { parquetRows } from './parquet-rows.ts';
 import { ReferredRows } from './referred-rows.ts';
@@ -47,11 +47,6 @@ export function mappingCodec(mapping: Mapping): Codec {
   );
   const timeOf = (row: MappedRow | DomainError) =>
     row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
-  const named = fieldsIn({
-    market: mapping.market,
-    outcome: mapping.outcome,
-    ...sections.map(({ kind: _kind, ...keys }) => ({ outcome: 'outcome' in keys ? keys.outcome : undefined })),
-  });
   const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
   const arrivalOfRow = (row: MappedRow | DomainError) => {
@@ -68,7 +63,8 @@ export function mappingCodec(mapping: Mapping): Codec {
     recognises: (sample) => fits(sample, mapping, columns),
     read: async (file, sink) => {
       const counted = { read: 0, ignored: 0 };
-      const referred = mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, named);
+      const referred =
+        mapping.refer === undefined ? undefined : new ReferredRows(mapping.refer, referredFields(mapping));
       const groups = new LevelGroups(sink, { hasChanges, keepsRepeats: rows.repeats === 'keep' });
       const ignore = (kind: string) => {
         counted.ignored += 1;

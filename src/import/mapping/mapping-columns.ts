@@ -34,6 +34,12 @@ export function columnsOfMapping({
   return [...new Set(columns)];
 }
 
+/** The fields that rows take from those that they refer to: what names the market and the outcome. */
+export function referredFields({ market, outcome, sections }: Mapping): readonly string[] {
+  const ofSections = sections.map((section) => ({ outcome: 'outcome' in section ? section.outcome : undefined }));
+  return fieldsIn({ market, outcome, ...ofSections });
+}
+
 /** The names of the fields that tables of a mapping name. */
 export function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(tables).flatMap(([key, table]) => {
