@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { parseTimeframe, TIMEFRAMES } from '../../domain/timeframe.ts';
 import { type Fields, isFields } from '../../record/fields.ts';
 import { checkedTable, refusedMapping, unknownKey } from './checked-table.ts';
 import { sideProblem } from './mapped-side.ts';
@@ -159,6 +160,9 @@ function marketProblem({ market, sections }: Mapping, usual: Mapping['time']): s
   if (winner !== undefined) {
     const problem = outcomeProblem(winner, 'market.winner');
     if (problem !== undefined) return problem;
+  }
+  if (timeframe?.value !== undefined && parseTimeframe(timeframe.value) === undefined) {
+    return `market.timeframe is not one of ${TIMEFRAMES.join(', ')}: correct its value`;
   }
   if (timeframe !== undefined && start !== undefined && end !== undefined) {
     return 'market.timeframe contradicts market.start and market.end: remove one';

@@ -176,7 +176,7 @@ function textParser(format: string, zoneName: string | undefined, key: string): 
 
 function instantOf(iso: string, text: string, name: string): number {
   const instantMs = parseIso(iso);
-  if (instantMs === undefined) throw rejected(`${name} ${shown(text)} is not a time between 1970 and 9999`);
+  if (instantMs === undefined) throw rejected(`${name} ${shown(text)} is not a date that exists, from 1970 to 9999`);
   return instantMs;
 }
 

@@ -24,7 +24,7 @@ import { sqliteRows } from './sqlite-rows.ts';
 import { csvRows, jsonRows } from './text-rows.ts';
 
 /** Matches the refusal of a figure with more digits than are kept. */
-const NOISE = /is not a decimal of at most/;
+const NOISE = / -?[\d.]+(?:[eE][+-]?\d+)? is not a decimal of at most/;
 const ROUND_ADVICE = ': if that is noise of floating point, state round in the mapping, for example round = 6';
 const ROW = 'row';
 const OTHER_ROW = 'other row';
