@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts';
+import { parseFrameJson } from '../../record/exact-json.ts';
 import { attempt, attempted, isFields, rejected } from '../../record/fields.ts';
 import type { RecordedItem } from '../../record/record.ts';
 import { UnknownMarket } from '../../venue/market-message-parser.ts';
@@ -47,7 +48,7 @@ export function mappingCodec(mapping: Mapping): Codec {
   );
   const timeOf = (row: MappedRow | DomainError) =>
     row instanceof DomainError ? '' : timeFields.map((read) => String(read(row))).join(' ');
-  const readFrames = mapping.frames === undefined ? undefined : fieldReader(mapping.frames.field);
+  const readFrames = mapping.frames === undefined ? undefined : frameReader(mapping.frames);
   const readArrival = received === undefined ? undefined : timeReader(received, 'received', mapping.time);
   const arrivalOfRow = (row: MappedRow | DomainError) => {
     const receivedMs = row instanceof DomainError ? undefined : attempt(() => readArrival?.(row));
@@ -84,7 +85,7 @@ export function mappingCodec(mapping: Mapping): Codec {
         });
         if (row === undefined) ignore(kind);
         else if (readFrames !== undefined) {
-          takeFrames(() => readFrames(attempted(row)) ?? '', number, sink, arrivalOfRow(row));
+          takeFrames(() => readFrames(attempted(row)), number, sink, arrivalOfRow(row));
         } else {
           if (levels.length > 0) groups.startRow(timeOf(row));
           const found = attempt(() => maker.records(attempted(row), number, sink.markets));
@@ -99,6 +100,30 @@ export function mappingCodec(mapping: Mapping): Codec {
       if (file.isPart !== true) refuseNothing(counted, mapping, sink);
     },
   };
+}
+
+/** The frame of a row; what it does not state is in the fields that the mapping names. */
+function frameReader({ field, ...labels }: NonNullable<Mapping['frames']>): (row: MappedRow) => unknown {
+  const read = fieldReader(field);
+  const readers = Object.entries(labels).map(([label, name]) => [label, fieldReader(name)] as const);
+  return (row) => {
+    const value = read(row) ?? '';
+    const frame = typeof value === 'string' && readers.length > 0 ? parsedFrame(value) : value;
+    if (readers.length === 0 || !isFields(frame)) return value;
+    const stated = readers.map(([label, readLabel]) => [label, readLabel(row)] as const);
+    const known = stated.filter(([, one]) => one !== undefined && one !== null && one !== '');
+    return { ...Object.fromEntries(known.map(([label, one]) => [label, String(one)])), ...frame };
+  };
+}
+
+/** Undefined for a text that is not JSON, such as a heartbeat. */
+function parsedFrame(text: string): unknown {
+  try {
+    return parseFrameJson(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
 
 /** Adds the levels of a row to their groups, after its market record. A row that is refused leaves the books unknown. */

@@ -26,7 +26,8 @@ export function columnsOfMapping({
   });
   // A section with a list may still use the row's own time.
   const names = [
-    ...fieldsIn({ frames, time, received, market, outcome }),
+    ...Object.values(frames ?? {}),
+    ...fieldsIn({ time, received, market, outcome }),
     ...ofSections,
     ...[rows.only?.field, refer?.field, refer?.key, refer?.by].filter((name) => name !== undefined),
   ];
@@ -41,7 +42,7 @@ export function referredFields({ market, outcome, sections }: Mapping): readonly
 }
 
 /** The names of the fields that tables of a mapping name. */
-export function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
+function fieldsIn(tables: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(tables).flatMap(([key, table]) => {
     if (!isFields(table)) return [];
     if (SIDES.includes(key)) return fieldsOfSide(table);

@@ -181,8 +181,11 @@ export const TOP_SCHEMAS = {
    * one. Without a key the rows refer to the latest.
    */
   refer: Type.Object({ field: Text, is: Words, key: optional(Text), by: optional(Text) }, CLOSED),
-  /** The field of a row that has frames of the venue, as text or as JSON. */
-  frames: Type.Object({ field: Text }, CLOSED),
+  /** The field of a row that has frames of the venue, as text or as JSON, and the fields with what the frames do not state. */
+  frames: Type.Object(
+    { field: Text, asset_id: optional(Text), market: optional(Text), timestamp: optional(Text) },
+    CLOSED,
+  ),
   time: MappedTime,
   /** When the recorder received the row. */
   received: MappedTime,
