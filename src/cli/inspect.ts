@@ -1,6 +1,7 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings';
 import { countText } from '../domain/count-text.ts';
 import { DomainError } from '../domain/errors.ts';
+import { shellWord } from '../domain/shell-word.ts';
 import type { FieldSummary } from '../import/inspection/field-tally.ts';
 import { statedMapping } from '../import/inspection/fitting-mappings.ts';
 import { inspectedContainer } from '../import/inspection/inspected-container.ts';
@@ -11,7 +12,7 @@ import { tried } from '../import/inspection/tried-mapping.ts';
 import { type Source, sourcesOf } from '../import/source.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { type Column, table } from './table.ts';
-import { json, printable, shellWord, type Terminal } from './terminal.ts';
+import { json, printable, type Terminal } from './terminal.ts';
 
 type InspectOptions = OptionsOf<typeof declared>;
 

@@ -46,11 +46,6 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
-/** A text as one word of a shell's command. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** A text without the passwords of the URLs in it. */
 export function withoutPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:@/]*):\S*@/g, '$1:…@');
