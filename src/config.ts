@@ -176,6 +176,13 @@ export const SETTINGS = {
     about: 'seconds to finish requests after a stop signal',
     read: integerFrom(0, 3600),
   },
+  mcp: {
+    flag: '--mcp <state>',
+    type: 'boolean',
+    fallback: 'off',
+    about: 'on or off: tools for agents at /mcp, with the same keys as /v1',
+    read: (text) => oneOf(['on', 'off'])(text) === 'on',
+  },
   newAccountTier: {
     flag: '--new-account-tier <id>',
     fallback: 'free',

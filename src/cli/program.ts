@@ -20,6 +20,7 @@ import { keyCommand } from './key.ts';
 import { licensesCommand } from './licenses.ts';
 import { manualCommand } from './manual.ts';
 import { marketsCommand } from './markets.ts';
+import { mcpCommand } from './mcp.ts';
 import { metricsCommand } from './metrics.ts';
 import { openapiCommand } from './openapi.ts';
 import { paperCommand } from './paper.ts';
@@ -78,6 +79,7 @@ Examples:
       replayCommand,
       paperCommand,
       backtestCommand,
+      mcpCommand,
       recordCommand,
     ],
     ...[verifyCommand, backupCommand, restoreCommand, configCommand, doctorCommand, healthCommand, metricsCommand],

@@ -84,7 +84,16 @@ function declared() {
       'metricsPort',
     ] as const),
     ...(['trustedProxies', 'corsOrigins', 'allowedHosts', 'contact'] as const),
-    ...(['newAccountTier', 'keysPerAccount', 'publicUrl', 'signUp', 'signUpDomains', 'smtpUrl', 'smtpSender'] as const),
+    ...([
+      'mcp',
+      'newAccountTier',
+      'keysPerAccount',
+      'publicUrl',
+      'signUp',
+      'signUpDomains',
+      'smtpUrl',
+      'smtpSender',
+    ] as const),
     ...(['smtpPasswordFile', 'oidcProviders', 'adminPasskeys', 'payments', 'idleSeconds', 'drainSeconds'] as const),
   )
     .option(
@@ -263,6 +272,7 @@ async function listenUntilStopped(
       ? undefined
       : measure({ ...opened, certificate, listener: () => listening, clock: terminal.clock });
   link?.counts.rewind();
+  const mcp = options.mcp ? (await import('../http/mcp/mcp-route.ts')).mcpController : undefined;
   const app = createApp({
     ...served,
     usage: served.activity.usage,
@@ -273,6 +283,7 @@ async function listenUntilStopped(
     edge: edgeOf(options, accessLog),
     metrics: measured?.metrics,
     samples,
+    mcp,
     viewTokens,
     ...(link && { counts: link.counts, cacheBytesMax: CACHE_BYTES_MAX / link.start.processes }),
     pages: (addresses, rateLimit) => {

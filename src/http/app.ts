@@ -10,6 +10,7 @@ import type { Usage } from '../store/usage.ts';
 import { docsController } from './docs/docs.ts';
 import { MarketPicture } from './docs/market-picture.ts';
 import { siteController } from './docs/site.ts';
+import type { McpDeps } from './mcp/mcp-route.ts';
 import { type Metrics, summed } from './metrics/metrics.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import { assetsController, COPY_SCRIPT, FRAME_STYLE, LOGO, REPLAY_SCRIPT, STYLE } from './pages/assets.ts';
@@ -66,6 +67,10 @@ export interface AppDeps {
   readonly pages?: (addresses: ClientAddresses, rateLimit: RateLimit) => Elysia;
   /** True if `pages` includes the pages of accounts: other pages link to them. */
   readonly hasAccounts?: boolean;
+  /** The tools for agents, at /mcp. Left out: there is no such path. */
+  readonly mcp?: ((deps: McpDeps) => Elysia) | undefined;
+  /** True if no request needs a key. Only allowed if no other program can send requests. */
+  readonly isOpen?: boolean;
   /** For a process that replays: no answer shows more than the clock of a replay allows. */
   readonly replay?: ReplayDeps;
 }
@@ -96,9 +101,10 @@ export function createApp(appDeps: AppDeps) {
     viewTokens,
     pages = () => new Elysia(),
     hasAccounts = false,
+    mcp = () => new Elysia(),
     replay,
+    isOpen = replay !== undefined && !replay.needsKeys,
   } = appDeps;
-  const isOpen = replay !== undefined && !replay.needsKeys;
   const addresses = new ClientAddresses(edge.trustedProxies ?? [], () => app.server);
   const wallMs = () => clocks().wallMs;
   const rateLimit = new RateLimit(clocks, addresses, counts, isOpen);
@@ -147,6 +153,10 @@ export function createApp(appDeps: AppDeps) {
     replay === undefined
       ? new Elysia()
       : replayPaths({ ...replay, archive, accessDeps, clocks, v1, logCut: logCut('replay'), isDraining });
+  const handle: McpDeps['handle'] = (request, sender) => {
+    addresses.sendFor(request, sender);
+    return app.handle(request);
+  };
   const app = new Elysia({
     name: 'bookreel',
     handler: { standardHostname: false },
@@ -171,6 +181,7 @@ export function createApp(appDeps: AppDeps) {
     })
     .use(v1)
     .use(replayed)
+    .use(mcp({ access: accessDeps, version, cors: edge.cors, handle, logError }))
     // The following paths are outside /v1 and need no key.
     .onBeforeHandle(({ request, set, route }) => {
       const { observer }: ResponseSettings = set;

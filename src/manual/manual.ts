@@ -1,4 +1,5 @@
 import accounts from './accounts.md' with { type: 'text' };
+import agents from './agents.md' with { type: 'text' };
 import backtest from './backtest.md' with { type: 'text' };
 import notebookFile from './best-bid-and-ask.ipynb' with { type: 'file' };
 import notebookChart from './best-bid-and-ask.svg' with { type: 'file' };
@@ -37,7 +38,19 @@ export type Audience = keyof typeof TEXTS;
 
 /** In the order of a first reading: for those who use a service or a replay, and for those who run one. */
 const TEXTS = {
-  customers: { interface: interfacePage, viewer, replay, paper, backtest, notebooks, venue, bots, segments, limits },
+  customers: {
+    interface: interfacePage,
+    agents,
+    viewer,
+    replay,
+    paper,
+    backtest,
+    notebooks,
+    venue,
+    bots,
+    segments,
+    limits,
+  },
   operators: {
     install,
     recording,

@@ -83,7 +83,7 @@ const SHAPES: readonly Shape[] = [
 ];
 /** They need a server, a chain or a replay, or print a file that is not JSON. */
 const OTHERS = [
-  ...['serve', 'seed', 'health', 'completion', 'metrics', 'account unlink'],
+  ...['serve', 'seed', 'mcp', 'health', 'completion', 'metrics', 'account unlink'],
   ...['billing show', 'billing refund', 'billing check', 'billing assign', 'billing reconcile'],
   ...['start', 'list', 'show', 'create', 'pause', 'resume', 'step', 'seek', 'speed', 'stop'].map(
     (verb) => `replay ${verb}`,

@@ -17,6 +17,7 @@ const VALUES: Readonly<Record<SettingName, readonly [string, string, string]>> =
   port: ['0', '1', '65535'],
   processes: ['2', 'auto', '256'],
   accessLog: ['on', 'off', 'on'],
+  mcp: ['on', 'off', 'on'],
   logLevel: ['warn', 'error', 'info'],
   tlsCert: ['a.pem', '/b.pem', 'c d.pem'],
   tlsKey: ['a.key', '/b.key', 'c d.key'],

@@ -107,7 +107,7 @@ describe('a preflight', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBe(APP);
       expect(answer.headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, OPTIONS');
       expect(answer.headers.get('access-control-allow-headers')).toBe(
-        'authorization, accept, content-type, if-none-match, last-event-id, payment-signature, access-control-expose-headers',
+        'authorization, accept, content-type, if-none-match, last-event-id, payment-signature, access-control-expose-headers, mcp-protocol-version, mcp-method, mcp-name',
       );
       expect(answer.headers.get('access-control-max-age')).toBe('7200');
       expect(answer.headers.get('access-control-allow-credentials')).toBeNull();

@@ -30,6 +30,8 @@ const NODE = /^for=(?:([0-9.]+)|"([0-9.]+)(?::\d{1,5})?"|"\[([0-9A-Fa-f:.]+)\](?
 export class ClientAddresses {
   readonly #trusted: readonly IpNetwork[];
   readonly #server: () => AddressSource | null;
+  /** Requests that this process sends itself for those of clients. */
+  readonly #senders = new WeakMap<Request, Request>();
 
   /** `server`: the one that listens now; null while none does. */
   constructor(trusted: readonly IpNetwork[], server: () => AddressSource | null) {
@@ -44,6 +46,11 @@ export class ClientAddresses {
     if (forwardedFor !== null) return this.#walk(peer, forwardedFor, addressInForwardedFor);
     const forwarded = request.headers.get('forwarded');
     return forwarded === null ? peer : this.#walk(peer, forwarded, addressInForwarded);
+  }
+
+  /** Gives a request that this process sends itself the peer of the one that it is sent for. */
+  sendFor(request: Request, sender: Request): void {
+    this.#senders.set(request, sender);
   }
 
   /** Returns true if a trusted proxy has forwarded the request. */
@@ -66,7 +73,7 @@ export class ClientAddresses {
   }
 
   #peerOf(request: Request): string {
-    const address = this.#server()?.requestIP(request)?.address;
+    const address = this.#server()?.requestIP(this.#senders.get(request) ?? request)?.address;
     return address === undefined ? UNKNOWN : canonicalPeer(address);
   }
 

@@ -5,7 +5,7 @@ const PREFLIGHT_SECONDS = 7200;
 const METHODS = 'GET, HEAD, POST, OPTIONS';
 /** Request headers that this service reads, and one that clients of x402 send too. */
 const REQUEST_HEADERS =
-  'authorization, accept, content-type, if-none-match, last-event-id, payment-signature, access-control-expose-headers';
+  'authorization, accept, content-type, if-none-match, last-event-id, payment-signature, access-control-expose-headers, mcp-protocol-version, mcp-method, mcp-name';
 /** Headers that a script may read, in addition to those that the Fetch standard always allows. */
 const READABLE =
   'x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id, x-bookreel-warning, etag, retry-after, content-disposition, payment-required, payment-response';
