@@ -14,7 +14,7 @@ import { EXPORT_FORMATS, isText, samplingRefusal } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
 import { NewFile } from '../export/new-file.ts';
 import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts';
-import { SHAPES, TABLE_TYPES, tableRefusal, tableShapeOf } from '../export/table-shape.ts';
+import { NUMBERS, SHAPES, TABLE_TYPES, tableRefusal, tableShapeOf } from '../export/table-shape.ts';
 import type { Archive } from '../store/archive.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
 import { eraseLine, megabytes, progressOn, shareDone } from './status-line.ts';
@@ -47,8 +47,9 @@ function declared() {
         EXPORT_FORMATS,
       ),
     )
-    .addOption(new Option('--shape <name>', 'of snapshots in Parquet: a table of them only').choices(SHAPES))
-    .addOption(new Option('--type <name>', 'in Parquet: a table of this type of records only').choices(TABLE_TYPES))
+    .addOption(new Option('--shape <name>', 'of snapshots in Parquet, Arrow: a table of them only').choices(SHAPES))
+    .addOption(new Option('--type <name>', 'in Parquet, Arrow: a table of these records only').choices(TABLE_TYPES))
+    .addOption(new Option('--numbers <name>', 'prices and sizes of such a table').choices(NUMBERS))
     .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
     .option('--gzip', 'compress with gzip')
@@ -57,13 +58,16 @@ function declared() {
       'after',
       `
 The file's name selects format and compression: .ndjson, .msgpack, .csv,
-.parquet, .segments, .sqlite or .db; with .zst or .gz after it, compressed.
+.parquet, .arrow, .segments, .sqlite or .db; compressed with .zst or .gz after
+it.
 
   ndjson, msgpack  can be imported again without loss
   csv, parquet     one flat table of all records; with --shape or --type,
                    Parquet has a table of one type: books (a row for each, with
                    lists of levels), wide (a column for each level), levels (a
-                   row for each), quotes, prices (midpoints), trades
+                   row for each), quotes, prices (midpoints), trades. Numbers
+                   are doubles, or exact decimals with --numbers decimal
+  arrow            the same tables as an Arrow IPC stream
   sqlite           a database of plain tables
   segments         the archive's own format: the smallest, and the fastest to
                    write; can be imported again, or read with the TypeScript

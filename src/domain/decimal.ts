@@ -108,6 +108,14 @@ export function toScaled(value: number, scale: number): number {
   return Math.round(value * POWERS_OF_TEN[scale]!);
 }
 
+/** `value · 10^scale` as an integer of any size; undefined if the shortest decimal of `value` has more than `scale` decimals. */
+export function scaledInteger(value: number, scale: number): bigint | undefined {
+  const scaled = toScaled(value, scale);
+  if (Math.abs(scaled) < 2 ** 51 && scaled / POWERS_OF_TEN[scale]! === value) return BigInt(scaled);
+  const { units, places } = unitsOf(value);
+  return places > scale ? undefined : units * 10n ** BigInt(scale - places);
+}
+
 /** A non-negative decimal in digits, never with an exponent. */
 export function decimalText(value: number): string {
   if (value >= 1e-6 || value === 0) return String(value);

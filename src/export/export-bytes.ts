@@ -33,12 +33,8 @@ export async function* exportedBytes(
   const { depth } = selection.sampling;
   if (format !== 'sqlite') {
     const out = new ByteBuffer();
-    for (const _ of exportSteps(
-      archive,
-      selection,
-      writerOf(format, out, exportOpenings(), selection.sampling),
-      tally,
-    )) {
+    const writer = await writerOf(format, out, exportOpenings(), selection.sampling);
+    for (const _ of exportSteps(archive, selection, writer, tally)) {
       onStep?.();
       if (out.length > 0) yield out.view();
       out.clear();

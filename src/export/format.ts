@@ -6,9 +6,11 @@ import type { Sampling } from './selection.ts';
 import { CsvWriter } from './writers/csv.ts';
 import type { ExportWriter } from './writers/export-writer.ts';
 import { msgpackWriter, ndjsonWriter } from './writers/ndjson-msgpack.ts';
-import { ParquetRowsWriter } from './writers/parquet.ts';
+import { ParquetGroups } from './writers/parquet-groups.ts';
+import { RowsWriter } from './writers/rows.ts';
 import { SegmentsWriter } from './writers/segments.ts';
 import { TableWriter } from './writers/table.ts';
+import type { EncoderOf } from './writers/table-encoder.ts';
 
 /** Formats that are written from front to back, with their media types and file suffixes. */
 const STREAMED = {
@@ -16,6 +18,7 @@ const STREAMED = {
   msgpack: { mediaType: 'application/x-msgpack-stream', suffix: 'msgpack' },
   csv: { mediaType: 'text/csv; charset=utf-8', suffix: 'csv' },
   parquet: { mediaType: 'application/vnd.apache.parquet', suffix: 'parquet' },
+  arrow: { mediaType: 'application/vnd.apache.arrow.stream', suffix: 'arrow' },
   segments: { mediaType: 'application/vnd.bookreel.segments', suffix: 'segments' },
 } as const;
 
@@ -60,12 +63,14 @@ export function samplingRefusal(
 }
 
 /** Other writers may use `out` and `openings` between two steps; see `exportSteps`. */
-export function writerOf(
+export async function writerOf(
   format: StreamedFormat,
   out: ByteBuffer,
   openings: ExportOpenings,
   { depth, table }: Pick<Sampling, 'depth' | 'table'>,
-): ExportWriter {
+): Promise<ExportWriter> {
+  const tableWriter = (encoderOf: EncoderOf) =>
+    table === undefined ? new RowsWriter(out, depth, encoderOf) : new TableWriter(out, table, depth, encoderOf);
   switch (format) {
     case 'ndjson':
       return ndjsonWriter(out, openings.json, depth);
@@ -74,7 +79,12 @@ export function writerOf(
     case 'csv':
       return new CsvWriter(out, depth);
     case 'parquet':
-      return table === undefined ? new ParquetRowsWriter(out, depth) : new TableWriter(out, table, depth);
+      return tableWriter((columns) => new ParquetGroups(out, columns));
+    case 'arrow': {
+      // Few exports need this library.
+      const { ArrowBatches } = await import('./writers/arrow-batches.ts');
+      return tableWriter((columns) => new ArrowBatches(out, columns));
+    }
     case 'segments':
       return new SegmentsWriter(out);
   }

@@ -6,6 +6,13 @@ type ShapeName = (typeof SHAPES)[number];
 export const TABLE_TYPES = ['snapshot', 'quote', 'price', 'trade'] as const;
 export type TableType = (typeof TABLE_TYPES)[number];
 
+/** The formats that have tables. */
+const TABLE_FORMATS: readonly string[] = ['parquet', 'arrow'];
+
+/** How prices and sizes of a table of one type are written: as the nearest doubles, or as exact decimals of a fixed scale. */
+export const NUMBERS = ['double', 'decimal'] as const;
+type Numbers = (typeof NUMBERS)[number];
+
 /** The levels of each side in a wide table, if no depth is given. */
 export const WIDE_DEPTH = 10;
 /** Maximum depth of a wide table: each level has four columns. */
@@ -27,6 +34,8 @@ export interface TableShape {
   readonly type: TableType;
   /** The layout of snapshots; undefined for other types. */
   readonly shape: Exclude<ShapeName, 'rows'> | undefined;
+  /** Undefined: doubles. */
+  readonly numbers?: 'decimal' | undefined;
 }
 
 /** What an export requests of tables; undefined is not stated. */
@@ -34,23 +43,40 @@ export interface TableRequest {
   readonly shape?: ShapeName | undefined;
   readonly type?: TableType | undefined;
   readonly depth?: number | undefined;
+  readonly numbers?: Numbers | undefined;
 }
 
 /** The requested table; undefined for the table of all records. A type alone means snapshots as books. Call it after `tableRefusal`. */
-export function tableShapeOf({ shape, type }: TableRequest): TableShape | undefined {
+export function tableShapeOf({ shape, type, numbers }: TableRequest): TableShape | undefined {
   if (shape === 'rows' || (shape === undefined && type === undefined)) return undefined;
   const isOfSnapshots = type === undefined || type === 'snapshot';
-  return { type: type ?? 'snapshot', shape: isOfSnapshots ? (shape ?? 'books') : undefined };
+  return {
+    type: type ?? 'snapshot',
+    shape: isOfSnapshots ? (shape ?? 'books') : undefined,
+    ...(numbers === 'decimal' && { numbers }),
+  };
+}
+
+/** Returns true if the records are those of the table. */
+export function hasRecords(
+  table: TableShape,
+  { type, kind }: { readonly type: string; readonly kind?: string },
+): boolean {
+  return table.type === (type !== 'price' ? type : kind === 'trade' ? 'trade' : 'price');
 }
 
 /** The parameter that is refused, and why, to follow its name; undefined if the request fits the format. */
 export function tableRefusal(
   format: string,
-  { shape, type, depth }: TableRequest,
-): readonly ['shape' | 'type' | 'depth', string] | undefined {
-  const given = shape === undefined ? 'type' : 'shape';
-  if ((shape ?? type) === undefined) return undefined;
-  if (format !== 'parquet') return [given, `is for the format parquet, not ${format}`];
+  { shape, type, depth, numbers }: TableRequest,
+): readonly ['shape' | 'type' | 'depth' | 'numbers', string] | undefined {
+  const given = shape !== undefined ? 'shape' : type !== undefined ? 'type' : numbers !== undefined && 'numbers';
+  if (given === false) return undefined;
+  if (!TABLE_FORMATS.includes(format))
+    return [given, `is for the formats ${TABLE_FORMATS.join(' and ')}, not ${format}`];
+  if (numbers !== undefined && tableShapeOf({ shape, type }) === undefined) {
+    return ['numbers', 'is for a table of one type: add a shape, but not rows, or a type'];
+  }
   if (type !== undefined && shape === 'rows')
     return ['type', 'must not be given with the shape rows, which has all types'];
   if (type !== undefined && type !== 'snapshot' && shape !== undefined) {

@@ -27,6 +27,7 @@ const KINDS: readonly FileKind[] = [
   { name: 'a tar file', remedy: UNPACK, container: 'tar', magic: 'ustar', at: 257 },
   { name: 'a 7z file', remedy: UNPACK, magic: '7z\u00bc\u00af\u0027\u001c' },
   { name: 'compressed with bzip2', remedy: DECOMPRESS, magic: 'BZh' },
+  { name: 'an Arrow stream', remedy: CONVERT, magic: '\u00ff\u00ff\u00ff\u00ff' },
   { name: 'an Arrow file', remedy: CONVERT, magic: 'ARROW1' },
   { name: 'a NumPy array', remedy: CONVERT, magic: '\u0093NUMPY' },
   { name: 'an HDF5 file', remedy: CONVERT, magic: '\u0089HDF\r\n' },

@@ -68,7 +68,7 @@ describe.each(SHELLS)('the completion of %s', (shell) => {
     [['bookreel', 'export', '--form'], ['--format']],
     [
       ['bookreel', 'export', '--format', ''],
-      ['csv', 'msgpack', 'ndjson', 'parquet', 'segments', 'sqlite'],
+      ['arrow', 'csv', 'msgpack', 'ndjson', 'parquet', 'segments', 'sqlite'],
     ],
     [['bookreel', 'export', '--format', 'p'], ['parquet']],
     [['bookreel', 'key', 'create', '--c'], ['--config']],

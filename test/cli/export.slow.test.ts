@@ -19,7 +19,7 @@ import { Screen } from '../support/screen.ts';
 
 setDefaultTimeout(120_000);
 
-const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite'] as const;
+const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'arrow', 'segments', 'sqlite'] as const;
 const SNAPSHOTS = 2000;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -408,7 +408,7 @@ describe('the content of an export', () => {
   });
 
   test.each([
-    [['--format', 'xml'], 'is invalid: allowed choices are ndjson, msgpack, csv, parquet, segments, sqlite'],
+    [['--format', 'xml'], 'is invalid: allowed choices are ndjson, msgpack, csv, parquet, arrow, segments, sqlite'],
     [['--coin', 'b/c'], 'coin codes like btc,eth'],
     [['--coin', ''], 'coin codes like btc,eth'],
     [['--tf', '5m,10m'], 'is invalid: it must be a list of these: 5m, 15m, 1h, 4h, 24h'],

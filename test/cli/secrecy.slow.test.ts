@@ -157,7 +157,7 @@ test('No key, old or new, right, mistyped or misplaced, is in the data, an answe
   }
   const out = join(directory.path, 'out');
   mkdirSync(out);
-  for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite']) {
+  for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'arrow', 'segments', 'sqlite']) {
     expect((await run('export', '--market', MARKET, '--format', format, '-o', join(out, format))).code).toBe(0);
   }
   expect((await run('backup', join(out, 'backup'))).code).toBe(0);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { tableFromIPC } from 'apache-arrow';
 import { parquetReadObjects } from 'hyparquet';
 import { UnpackrStream } from 'msgpackr';
 import { readSnapshots } from '../../src/client/segment-reader.ts';
@@ -137,7 +138,7 @@ export function exportTests(suite: Suite): void {
     }
   });
 
-  test('csv and parquet have a row per level, and at least one row per record', async () => {
+  test('csv, parquet and arrow have a row per level, and at least one row per record', async () => {
     const lines = linesOf(await get(pathOf(RECORDED)));
     const rows = rowsOf(lines);
     const csv = await get(`${pathOf(RECORDED)}?format=csv`);
@@ -146,6 +147,11 @@ export function exportTests(suite: Suite): void {
     const read = await rowsOfParquet(parquet);
     expect(read.length).toBe(rows);
     expect([...new Set(read.map(({ type }) => type))].sort()).toEqual(['market', 'price', 'quote', 'snapshot']);
+    const arrow = await get(`${pathOf(RECORDED)}?format=arrow`);
+    expect(arrow.headers.get('content-type')).toBe('application/vnd.apache.arrow.stream');
+    expect(arrow.headers.get('content-disposition')).toBe(`attachment; filename="${RECORDED.slug}.arrow"`);
+    const frame = tableFromIPC(arrow.bytes);
+    expect(frame.toArray().map(({ type }) => type)).toEqual(read.map(({ type }) => type));
   });
 
   test('segments are the snapshots of the pages, read with the reader that is served, of windows too', async () => {
@@ -205,6 +211,8 @@ export function exportTests(suite: Suite): void {
       expect(csv.text.split('\n').length).toBe(rowsOf(ndjson) + 2);
       const parquet = await get(`${pathOf(market)}?${query}&format=parquet`);
       expect((await rowsOfParquet(parquet)).length).toBe(rowsOf(ndjson));
+      const arrow = await get(`${pathOf(market)}?${query}&format=arrow`);
+      expect(tableFromIPC(arrow.bytes).numRows).toBe(rowsOf(ndjson));
     }
   });
 

@@ -13,6 +13,7 @@ const KINDS = [
   '/export',
   '/export?format=csv',
   '/export?format=parquet',
+  '/export?format=arrow&shape=books&numbers=decimal',
   '/export?format=segments',
   '/quotes?order=desc',
   '/prices?outcome=up',

@@ -35,6 +35,7 @@ const QUERY_VALUES: Readonly<Record<string, string>> = {
   format: 'csv',
   shape: 'wide',
   type: 'trade',
+  numbers: 'decimal',
   interval: '1s',
   depth: '3',
   mode: 'after',
@@ -226,8 +227,10 @@ export function siteTests(suite: Suite): void {
         const hasArrivals = parameters.some((one) => one.name === 'asOfReceived') || path === ROUTES.stream!.path;
         const own: Record<string, string> = hasArrivals ? { include: 'receivedAt' } : {};
         const text = path === ROUTES.usage!.path && name === 'interval' ? 'day' : (own[name] ?? QUERY_VALUES[name]);
-        // Only Parquet has tables of one type.
-        const format = name === 'shape' || name === 'type' ? 'format=parquet&' : '';
+        // Only Parquet and Arrow have tables of one type.
+        const format = ['shape', 'type', 'numbers'].includes(name)
+          ? `format=arrow&${name === 'numbers' ? 'type=quote&' : ''}`
+          : '';
         const question = `${plain}${format}${name}=${text ?? ''}`;
         // A cursor needs an earlier request.
         const value = name === 'cursor' ? await cursorFor(filled(path)) : '';

@@ -7,6 +7,7 @@ import {
   parseDecimal,
   powerOfTen,
   SIGNIFICANT_DIGITS_MAX,
+  scaledInteger,
   toScaled,
 } from '../../src/domain/decimal.ts';
 import { exactOf } from '../support/exact.ts';
@@ -24,6 +25,19 @@ function written(digits: bigint, places: number): string {
 const exactDecimal = fc.record({
   digits: fc.oneof(fc.bigInt({ min: 0n, max: DIGITS_MAX }), fc.bigInt({ min: 0n, max: 99_999n })),
   places: fc.integer({ min: 0, max: DECIMAL_PLACES_MAX }),
+});
+
+test('a decimal as an integer of a scale has all its digits, or does not fit', () => {
+  fc.assert(
+    fc.property(exactDecimal, fc.integer({ min: 0, max: 18 }), ({ digits, places }, scale) => {
+      const value = parseDecimal(written(digits, places))!;
+      const [scaled, unit] = [digits * 10n ** BigInt(scale), 10n ** BigInt(places)];
+      expect(scaledInteger(value, scale)).toBe(scaled % unit === 0n ? scaled / unit : undefined);
+    }),
+    RUNS,
+  );
+  expect(scaledInteger(0.30000000000000004, 13)).toBeUndefined();
+  expect(scaledInteger(0.30000000000000004, 17)).toBe(30000000000000004n);
 });
 
 test('a decimal of up to 15 digits and 12 decimals is unchanged as a number', () => {

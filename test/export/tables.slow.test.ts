@@ -1,12 +1,14 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { DataType, type Schema, tableFromIPC } from 'apache-arrow';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import pl from 'nodejs-polars';
 import { formatInstant } from '../../src/domain/instant.ts';
 import { OUTCOMES } from '../../src/domain/outcome.ts';
 import { type TableShape, tableRefusal } from '../../src/export/table-shape.ts';
 import { STEP_BYTES } from '../../src/export/writers/export-writer.ts';
 import type { Archive } from '../../src/store/archive.ts';
 import { importRecords, temporaryArchive } from '../support/archive.ts';
-import { START_MS, sampleMarket, sampleSnapshot } from '../support/sample-records.ts';
+import { START_MS, sampleMarket, samplePrice, sampleSnapshot } from '../support/sample-records.ts';
 import { exported, NOT_SAMPLED } from './exported.ts';
 import { expectedExport, generatedRecording, type Line } from './generated-recording.ts';
 
@@ -16,14 +18,50 @@ const SEEDS = [1, 2, 3, 4];
 const MARKET_COLUMNS = ['symbol', 'timeframe', 'slug', 'conditionId', 'outcome', 'timestamp', 'receivedAt', 'id'];
 type Row = Readonly<Record<string, unknown>>;
 
-async function rowsOf(archive: Archive, table: TableShape, depth?: number) {
+const FORMATS = ['parquet', 'arrow'] as const;
+
+async function rowsOf(
+  archive: Archive,
+  table: TableShape,
+  depth?: number,
+  format: (typeof FORMATS)[number] = 'parquet',
+) {
   const sampling = { ...NOT_SAMPLED, depth, table };
-  const { bytes, steps, tally } = await exported(archive, 'parquet', { sampling });
+  const { bytes, steps, tally } = await exported(archive, format, { sampling });
+  if (format === 'arrow') {
+    const read = tableFromIPC(bytes);
+    const rows = read.toArray().map((row) => plainArrow(row.toJSON(), read.schema));
+    return {
+      rows,
+      columns: read.schema.fields.flatMap(leavesOfField),
+      groups: [],
+      batches: read.batches,
+      steps,
+      tally,
+    };
+  }
   const file = Uint8Array.from(bytes).buffer;
   const metadata = parquetMetadata(file);
   const rows = (await parquetReadObjects({ file, compressors: COMPRESSORS })) as Row[];
   const columns = metadata.schema.filter(({ type }) => type !== undefined).map(({ name }) => name);
-  return { rows: rows.map(plain), columns, groups: metadata.row_groups, steps, tally };
+  return { rows: rows.map(plain), columns, groups: metadata.row_groups, batches: [], steps, tally };
+}
+
+/** The same of a row of Arrow, whose instants are numbers and whose lists are vectors. */
+function plainArrow(row: Row, { fields }: Schema): Row {
+  return plain(
+    Object.fromEntries(
+      fields.map(({ name, type }) => {
+        const value = row[name];
+        if (DataType.isTimestamp(type) && typeof value === 'number') return [name, new Date(value)];
+        return [name, DataType.isList(type) ? (JSON.parse(JSON.stringify(value)) as unknown) : value];
+      }),
+    ),
+  );
+}
+
+function leavesOfField({ name, type }: Schema['fields'][number]): string[] {
+  return type.children?.length > 0 ? (type.children as Schema['fields']).flatMap(leavesOfField) : [name];
 }
 
 const COMPRESSORS = { ZSTD: (page: Uint8Array) => new Uint8Array(Bun.zstdDecompressSync(Uint8Array.from(page))) };
@@ -106,7 +144,36 @@ const isRecorded = (rows: readonly Row[], lines: readonly Line[], type: string) 
     : rows;
 };
 
-describe('tables of Parquet', () => {
+const recordings: { readonly lines: readonly Line[]; readonly place: ReturnType<typeof temporaryArchive> }[] = [];
+beforeAll(async () => {
+  for (const seed of SEEDS) {
+    const lines = generatedRecording(seed);
+    const place = temporaryArchive();
+    recordings.push({ lines, place });
+    await importRecords(place.archive, lines);
+  }
+});
+/** 3,000 books with 41 levels each. */
+const deep = temporaryArchive();
+beforeAll(async () => {
+  const books = Array.from({ length: 3000 }, (_, index) =>
+    sampleSnapshot({
+      timestamp: formatInstant(START_MS + 90 * index),
+      bids: Array.from({ length: 40 }, (_level, level) => ({
+        price: (400 - level) / 1000,
+        size: index + level + 1,
+      })),
+      asks: [{ price: 0.5 + (index % 7) / 100, size: 7 }],
+    }),
+  );
+  await importRecords(deep.archive, [sampleMarket(), ...books]);
+});
+afterAll(() => {
+  deep[Symbol.dispose]();
+  for (const { place } of recordings) place[Symbol.dispose]();
+});
+
+describe.each(FORMATS)('tables of %s', (format) => {
   const tables: readonly (readonly [TableShape['type'], TableShape['shape'], number | undefined])[] = [
     ['snapshot', 'books', undefined],
     ['snapshot', 'books', 2],
@@ -119,12 +186,9 @@ describe('tables of Parquet', () => {
     ['trade', undefined, undefined],
   ];
   test.each(tables)('have the records of one type: %s as %s, depth %p', async (type, shape, depth) => {
-    for (const seed of SEEDS) {
-      const lines = generatedRecording(seed);
-      using place = temporaryArchive();
-      await importRecords(place.archive, lines);
+    for (const { lines, place } of recordings) {
       const expected = expectedRows(expectedExport(lines) as Line[], { type, shape }, depth);
-      const { rows, columns, tally } = await rowsOf(place.archive, { type, shape }, depth);
+      const { rows, columns, tally } = await rowsOf(place.archive, { type, shape }, depth, format);
       expect(isRecorded(rows, lines, type)).toEqual(expected);
       expect(columns.slice(0, MARKET_COLUMNS.length)).toEqual(MARKET_COLUMNS);
       const { market, gap, coinPrice, lastTradePrice, ...counts } = tally.counts;
@@ -157,7 +221,7 @@ describe('tables of Parquet', () => {
       (market, outcome) => archive.prices.page(archive.prices.sources(market, [outcome]), pageOf).records,
     );
     const keyed = (all: readonly Row[]) => all.map((one) => JSON.stringify(one)).sort();
-    const found = await rowsOf(archive, { type: 'quote', shape: undefined });
+    const found = await rowsOf(archive, { type: 'quote', shape: undefined }, undefined, format);
     expect(found.rows.length).toBeGreaterThan(10);
     expect(
       keyed(
@@ -183,7 +247,7 @@ describe('tables of Parquet', () => {
         })),
       ),
     );
-    const prices = await rowsOf(archive, { type: 'price', shape: undefined });
+    const prices = await rowsOf(archive, { type: 'price', shape: undefined }, undefined, format);
     expect(
       keyed(
         prices.rows.map(({ conditionId, outcome, timestamp, id, price }) => ({
@@ -210,22 +274,15 @@ describe('tables of Parquet', () => {
   test.each(['books', 'wide', 'levels'] as const)(
     'as %s are written in steps, in several groups whose timestamps have statistics',
     async (shape) => {
-      const books = Array.from({ length: 3000 }, (_, index) =>
-        sampleSnapshot({
-          timestamp: formatInstant(START_MS + 90 * index),
-          bids: Array.from({ length: 40 }, (_level, level) => ({
-            price: (400 - level) / 1000,
-            size: index + level + 1,
-          })),
-          asks: [{ price: 0.5 + (index % 7) / 100, size: 7 }],
-        }),
-      );
-      using place = temporaryArchive();
-      await importRecords(place.archive, [sampleMarket(), ...books]);
-      const { rows, groups, steps } = await rowsOf(place.archive, { type: 'snapshot', shape });
+      const table = { type: 'snapshot', shape } as const;
+      const { rows, groups, batches, steps } = await rowsOf(deep.archive, table, undefined, format);
       expect(rows).toHaveLength(shape === 'levels' ? 3000 * 41 : 3000);
+      expect(Math.max(...steps)).toBeLessThanOrEqual(STEP_BYTES);
+      if (format === 'arrow') {
+        expect(batches.length).toBeGreaterThan(2);
+        return;
+      }
       expect(groups.length).toBeGreaterThan(2);
-      expect(Math.max(...steps)).toBeLessThan(STEP_BYTES);
       let next = 0;
       for (const { columns, num_rows: count } of groups) {
         const times = rows.slice(next, next + Number(count)).map(({ timestamp }) => Date.parse(String(timestamp)));
@@ -242,24 +299,93 @@ describe('tables of Parquet', () => {
   test('of an archive without such records have their columns', async () => {
     using place = temporaryArchive();
     await importRecords(place.archive, [sampleMarket()]);
-    const { rows, columns } = await rowsOf(place.archive, { type: 'snapshot', shape: 'books' });
+    const { rows, columns } = await rowsOf(place.archive, { type: 'snapshot', shape: 'books' }, undefined, format);
     expect(rows).toEqual([]);
     expect(columns).toEqual([...MARKET_COLUMNS, 'mirrored', 'price', 'size', 'price', 'size']);
   });
+});
 
-  test.each([
-    ['csv', { shape: 'wide' }, ['shape', 'is for the format parquet, not csv']],
-    ['ndjson', { type: 'quote' }, ['type', 'is for the format parquet, not ndjson']],
-    [
-      'parquet',
-      { shape: 'rows', type: 'quote' },
-      ['type', 'must not be given with the shape rows, which has all types'],
-    ],
-    ['parquet', { shape: 'wide', type: 'trade' }, ['shape', 'is for snapshots: a trade has one row']],
-    ['parquet', { shape: 'wide', depth: 101 }, ['depth', 'must be at most 100 with the shape wide']],
-    ['parquet', { shape: 'wide', type: 'snapshot', depth: 100 }, undefined],
-    ['csv', {}, undefined],
-  ] as const)('%s with %j: %j', (format, request, refusal) => {
-    expect(tableRefusal(format, request)).toEqual(refusal as never);
+test.each([
+  ['snapshot', 'books'],
+  ['snapshot', 'wide'],
+  ['snapshot', 'levels'],
+  ['quote', undefined],
+  ['trade', undefined],
+] as const)(
+  'polars reads the same frame from Arrow and from Parquet, in doubles and decimals: %s %p',
+  async (type, shape) => {
+    const sizes = ['size', 'bidSize', 'askSize'];
+    const text = JSON.stringify(generatedRecording(2), (name, value: unknown) =>
+      typeof value === 'number' && sizes.includes(name) ? Number(Math.min(1e9, value + 0.000001).toFixed(6)) : value,
+    );
+    using place = temporaryArchive();
+    await importRecords(place.archive, JSON.parse(text) as Line[]);
+    for (const table of [undefined, { type, shape }, { type, shape, numbers: 'decimal' as const }]) {
+      const sampling = { ...NOT_SAMPLED, table };
+      const frames = await Promise.all(
+        FORMATS.map(async (format) => {
+          const { bytes } = await exported(place.archive, format, { sampling });
+          return format === 'arrow' ? pl.readIPCStream(bytes) : pl.readParquet(bytes);
+        }),
+      );
+      expect(frames[0]!.height).toBeGreaterThan(10);
+      expect(frames[1]!.schema).toEqual(frames[0]!.schema);
+      expect(frames[1]!.frameEqual(frames[0]!, true)).toBe(true);
+    }
+  },
+);
+
+describe('decimals', () => {
+  const SIZES = [0.000001, 123456789012.123, 999999999.999999, 8, 0.1];
+  const PRICES = [0.48, 0.0001, 0.999999999999, 1, 0.123456789012];
+  const TEXTS = [
+    ['0.4800000000000', '0.000001'],
+    ['0.0001000000000', '123456789012.123000'],
+    ['0.9999999999990', '999999999.999999'],
+    ['1.0000000000000', '8.000000'],
+    ['0.1234567890120', '0.100000'],
+  ];
+  const TRADES = PRICES.map((price, index) =>
+    samplePrice({ price, size: SIZES[index], transactionHash: `0x${String(index).padStart(64, '0')}` }),
+  );
+  const table = { type: 'trade', shape: undefined, numbers: 'decimal' } as const;
+
+  test.each(FORMATS)('of %s are the recorded ones, with all their digits', async (format) => {
+    using place = temporaryArchive();
+    await importRecords(place.archive, [sampleMarket(), ...TRADES]);
+    const { bytes } = await exported(place.archive, format, { sampling: { ...NOT_SAMPLED, table } });
+    const frame = format === 'arrow' ? pl.readIPCStream(bytes) : pl.readParquet(bytes);
+    expect(JSON.stringify(frame.schema)).toContain('{"Decimal":{"precision":18,"scale":13}}');
+    const texts = frame.select(pl.col('price').cast(pl.Utf8), pl.col('size').cast(pl.Utf8)).toRecords();
+    expect(texts.map(({ price, size }) => [price, size])).toEqual(TEXTS);
   });
+
+  test.each(FORMATS)('of %s that do not fit are refused', async (format) => {
+    using place = temporaryArchive();
+    const sized = { ...samplePrice({ size: 0.1234567 }) };
+    await importRecords(place.archive, [sampleMarket(), ...TRADES, sized]);
+    expect(exported(place.archive, format, { sampling: { ...NOT_SAMPLED, table } })).rejects.toThrow(
+      'the size 0.1234567 does not fit a decimal with 12 digits before the point and 6 after it: choose numbers as doubles',
+    );
+  });
+});
+
+test.each([
+  ['csv', { shape: 'wide' }, ['shape', 'is for the formats parquet and arrow, not csv']],
+  ['ndjson', { type: 'quote' }, ['type', 'is for the formats parquet and arrow, not ndjson']],
+  ['parquet', { shape: 'rows', type: 'quote' }, ['type', 'must not be given with the shape rows, which has all types']],
+  ['parquet', { shape: 'wide', type: 'trade' }, ['shape', 'is for snapshots: a trade has one row']],
+  ['parquet', { shape: 'wide', depth: 101 }, ['depth', 'must be at most 100 with the shape wide']],
+  ['parquet', { shape: 'wide', type: 'snapshot', depth: 100 }, undefined],
+  ['csv', {}, undefined],
+  ['csv', { numbers: 'double' }, ['numbers', 'is for the formats parquet and arrow, not csv']],
+  ['parquet', { numbers: 'decimal' }, ['numbers', 'is for a table of one type: add a shape, but not rows, or a type']],
+  [
+    'arrow',
+    { numbers: 'decimal', shape: 'rows' },
+    ['numbers', 'is for a table of one type: add a shape, but not rows, or a type'],
+  ],
+  ['arrow', { numbers: 'decimal', type: 'price' }, undefined],
+] as const)('%s with %j: %j', (format, request, refusal) => {
+  expect(tableRefusal(format, request)).toEqual(refusal as never);
 });

@@ -12,7 +12,7 @@ const CALLS = 'connect,sendto,sendmsg,sendmmsg';
 const ADDRESS = /inet_(?:addr\("|pton\(AF_INET6, ")([^"]+)"/g;
 const LOOPBACK = /^(?:127\.|::1$|::ffff:127\.)/;
 const ASSET = /(?:src|href)="(\/[^"]*)"/g;
-const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'segments', 'sqlite'];
+const FORMATS = ['ndjson', 'msgpack', 'csv', 'parquet', 'arrow', 'segments', 'sqlite'];
 
 const canTrace = (() => {
   if (Bun.which('strace') === null) return false;
@@ -68,7 +68,7 @@ describe.skipIf(!canTrace)('offline (needs strace)', () => {
     await get(`${market}/snapshots?limit=1000`);
     await get(`${market}/snapshots/at/${LIGHT_START_MS}`);
     await get(`${market}/coverage`);
-    for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'segments'])
+    for (const format of ['ndjson', 'msgpack', 'csv', 'parquet', 'arrow', 'segments'])
       await get(`${market}/export?format=${format}`);
     await get('/v1/nothing', 404);
     // strace does not pass signals on, so its child gets the signal directly.

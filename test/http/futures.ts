@@ -138,7 +138,7 @@ export const QUESTIONS: readonly (readonly [
   [fc.constantFrom('/v1/btc/prices', '/v1/eth/prices'), series],
   [
     fc.constant(`${MARKET_PATH}/export`),
-    { format: maybe(fc.constantFrom('ndjson', 'msgpack', 'csv', 'parquet', 'segments')), ...window },
+    { format: maybe(fc.constantFrom('ndjson', 'msgpack', 'csv', 'parquet', 'arrow', 'segments')), ...window },
   ],
 ];
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { importPaths, temporaryArchive, temporaryDirectory } from '../support/archive.ts';
 
@@ -35,6 +36,11 @@ describe('a file that is not text is refused by its format, and not searched for
       'frames.arrow',
       () => Buffer.from('ARROW1\0\0'),
       'it is an Arrow file: convert it to Parquet, CSV or lines of JSON',
+    ],
+    [
+      'stream.arrow',
+      () => tableToIPC(tableFromArrays({ price: Float64Array.of(0.5) }), 'stream'),
+      'it is an Arrow stream: convert it to Parquet, CSV or lines of JSON',
     ],
     [
       'deltas.parquet',

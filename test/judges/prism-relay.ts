@@ -89,7 +89,7 @@ function reasonToPass(request: Request, target: string, described: readonly RegE
   if (/gzip|zstd/i.test(headers.get('accept-encoding') ?? '')) return 'compression, which Prism undoes';
   if (headers.has('if-none-match')) return 'conditional requests';
   if (/\/stream\/?$/.test(path)) return 'event streams, which Prism buffers until their end';
-  if (/(?:^|&)format=(?:msgpack|parquet|segments)/.test(query)) return 'binary exports';
+  if (/(?:^|&)format=(?:msgpack|parquet|arrow|segments)/.test(query)) return 'binary exports';
   return undefined;
 }
 

@@ -5,6 +5,15 @@ import type { FlatType } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { STEP_BYTES } from './export-writer.ts';
 import { ParquetFooter } from './parquet-footer.ts';
+import {
+  type Cell,
+  type ColumnValues,
+  DECIMAL_DIGITS,
+  decimalUnits,
+  leavesOf,
+  type TableColumn,
+  type TableEncoder,
+} from './table-encoder.ts';
 
 /** Columns, and values of them, that are encoded in one step: at least one column. */
 const [COLUMNS_AT_ONCE, VALUES_AT_ONCE] = [4, 65_536];
@@ -16,17 +25,7 @@ const COMPRESSORS = {
   [ZSTD]: (page: Uint8Array) => Bun.zstdCompressSync(Uint8Array.from(page), { level: ZSTD_LEVEL }),
 };
 
-export type Cell = string | number | bigint | boolean | undefined;
-
-/** The values of a column in a group of rows. 64-bit integers are bigints. */
-export interface ColumnValues {
-  /** One for each row; undefined is null. With `counts`, one for each item of the lists. */
-  readonly values: readonly Cell[];
-  /** For a column in a list: the number of items of each row. */
-  readonly counts?: readonly number[];
-}
-
-export const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
+const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
   whole: { type: 'INT64' },
   small: { type: 'INT32' },
@@ -44,27 +43,30 @@ export const ELEMENTS: Readonly<Record<FlatType, Omit<SchemaElement, 'name'>>> =
  * group. Columns are flat, or required leaves in a required list. Only timestamps have statistics, by which readers skip groups: those of
  * all columns would take longer than everything else.
  */
-export class ParquetGroups {
+export class ParquetGroups implements TableEncoder {
+  readonly valuesMax = Number.MAX_SAFE_INTEGER;
   readonly #out: ByteBuffer;
   readonly #bytes = new ByteWriter();
   readonly #footer: ParquetFooter;
-  /** From the root to each leaf, in the order of the schema. */
-  readonly #leaves: readonly (readonly SchemaElement[])[];
+  readonly #leaves: readonly TableColumn[];
+  /** The elements from the root to each leaf. */
+  readonly #paths: readonly (readonly SchemaElement[])[];
   /** The leaf of timestamps, which has no nulls. */
   readonly #timestamp: number;
   #steps: (() => void)[] = [];
   #ending: Generator<Uint8Array> | undefined;
 
-  constructor(out: ByteBuffer, schema: readonly SchemaElement[]) {
+  constructor(out: ByteBuffer, columns: readonly TableColumn[]) {
+    const schema = [{ name: 'root', num_children: columns.length }, ...columns.flatMap(elementsOf)];
     this.#out = out;
-    this.#footer = new ParquetFooter([...schema], CREATED_BY);
-    this.#leaves = leavesOf(schema);
-    this.#timestamp = this.#leaves.findIndex((path) => path.at(-1)!.name === 'timestamp');
+    this.#footer = new ParquetFooter(schema, CREATED_BY);
+    this.#leaves = leavesOf(columns);
+    this.#paths = pathsOf(schema);
+    this.#timestamp = this.#leaves.findIndex(({ name }) => name === 'timestamp');
     // Not to `out` yet, which may be cleared before the first step.
     this.#bytes.appendBytes(MAGIC);
   }
 
-  /** Adds a group: the columns of the leaves, in their order. The caller keeps the values until `continueWriting` returns false. */
   add(rows: number, columns: readonly ColumnValues[]): void {
     const written: ColumnChunk[] = [];
     let taken: number[] = [];
@@ -76,7 +78,7 @@ export class ParquetGroups {
       if (!isFull && index < columns.length - 1) continue;
       const indexes = taken;
       this.#steps.push(() => {
-        for (const one of indexes) written.push(this.#encoded(this.#leaves[one]!, columns[one]!));
+        for (const one of indexes) written.push(this.#encoded(one, columns[one]!));
       });
       [taken, values] = [[], 0];
     }
@@ -94,13 +96,12 @@ export class ParquetGroups {
     });
   }
 
-  /** Call it after the last group. */
   end(): void {
     this.#takeBytes();
     this.#ending = this.#footer.pieces();
   }
 
-  /** Writes the next columns, or the next piece of the footer; false if nothing was left. */
+  /** Writes the next columns, or the next piece of the footer. */
   continueWriting(): boolean {
     const step = this.#steps.shift();
     if (step !== undefined) {
@@ -118,7 +119,14 @@ export class ParquetGroups {
     return this.#out.length > before;
   }
 
-  #encoded(path: readonly SchemaElement[], { values, counts }: ColumnValues): ColumnChunk {
+  #encoded(leaf: number, { values: cells, counts }: ColumnValues): ColumnChunk {
+    const path = this.#paths[leaf]!;
+    const column = this.#leaves[leaf]!;
+    // The library takes a bigint as the units of a decimal.
+    const values =
+      column.scale === undefined
+        ? cells
+        : cells.map((cell) => (typeof cell === 'number' ? decimalUnits(cell, column) : cell));
     const element = path.at(-1)!;
     const isOptional = element.repetition_type === 'OPTIONAL';
     const { chunk } = writeColumn({
@@ -176,7 +184,7 @@ function listPage(items: readonly Cell[], counts: readonly number[]) {
   return { values, definitionLevels, repetitionLevels, maxDefinitionLevel: 1 };
 }
 
-function leavesOf(schema: readonly SchemaElement[]): (readonly SchemaElement[])[] {
+function pathsOf(schema: readonly SchemaElement[]): (readonly SchemaElement[])[] {
   const leaves: (readonly SchemaElement[])[] = [];
   const visit = ({ element, children }: SchemaTree, above: readonly SchemaElement[]) => {
     const path = [...above, element];
@@ -185,4 +193,24 @@ function leavesOf(schema: readonly SchemaElement[]): (readonly SchemaElement[])[
   };
   visit(parquetSchema({ schema: [...schema] }), []);
   return leaves;
+}
+
+function elementsOf({ name, type, isRequired, scale, items }: TableColumn): SchemaElement[] {
+  if (items === undefined) {
+    const element = scale === undefined ? ELEMENTS[type] : decimalElement(scale);
+    return [{ name, repetition_type: isRequired ? 'REQUIRED' : 'OPTIONAL', ...element }];
+  }
+  // A required list of required groups (apache/parquet-format, LogicalTypes.md).
+  return [
+    { name, repetition_type: 'REQUIRED', num_children: 1, converted_type: 'LIST', logical_type: { type: 'LIST' } },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    { name: 'element', repetition_type: 'REQUIRED', num_children: items.length },
+    ...items.flatMap(elementsOf),
+  ];
+}
+
+function decimalElement(scale: number): Omit<SchemaElement, 'name'> {
+  const precision = DECIMAL_DIGITS;
+  const logical = { type: 'DECIMAL', precision, scale } as const;
+  return { type: 'INT64', converted_type: 'DECIMAL', precision, scale, logical_type: logical };
 }

@@ -1,4 +1,3 @@
-import type { SchemaElement } from 'hyparquet';
 import type { MarketAsOf } from '../../domain/market-as-of.ts';
 import type { TradeDetails } from '../../domain/trade.ts';
 import type { FlatType } from '../../record/flat-columns.ts';
@@ -6,7 +5,7 @@ import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import type { PriceRecord } from '../../segment/price-segment.ts';
 import type { QuoteRecord } from '../../segment/quote-segment.ts';
 import { divisorOf } from '../../segment/scale.ts';
-import { type TableShape, type TableType, WIDE_DEPTH } from '../table-shape.ts';
+import { hasRecords, type TableShape, type TableType, WIDE_DEPTH } from '../table-shape.ts';
 import {
   bookSeries,
   type ExportWriter,
@@ -16,15 +15,18 @@ import {
   type SeriesWriter,
   valueSeries,
 } from './export-writer.ts';
-import { type Cell, ELEMENTS, ParquetGroups } from './parquet-groups.ts';
+import { type Cell, type EncoderOf, leavesOf, type TableColumn, type TableEncoder } from './table-encoder.ts';
 
-/** Values of one group, which are in memory until it is written. The first group is smaller, see parquet.ts. */
+/** Values of one group, which are in memory until it is written. The first group is smaller, see rows.ts. */
 const GROUP_VALUES = 524_288;
 const FIRST_GROUP_VALUES = 32_768;
 const GROUP_GROWTH = 2;
 /** Rows of one group: readers allocate for them. */
 const GROUP_ROWS = 131_072;
 const SIDES = ['bid', 'ask'] as const;
+
+/** Decimals of the columns of exact prices and sizes: those of a midpoint, see segment/scale.ts, and of the venue's tokens. */
+const [PRICE_SCALE, SIZE_SCALE] = [13, 6];
 
 type ScalarColumn = readonly [name: string, type: FlatType, isRequired?: 'required'];
 
@@ -54,6 +56,12 @@ const OWN: Readonly<Record<'quote' | 'price' | 'trade', readonly ScalarColumn[]>
     ['transactionHash', 'text'],
   ],
 };
+const MIRRORED: ScalarColumn = ['mirrored', 'flag', 'required'];
+/** The columns of a level in a list. */
+const LEVEL: readonly ScalarColumn[] = [
+  ['price', 'decimal', 'required'],
+  ['size', 'decimal', 'required'],
+];
 const LEVELS: readonly ScalarColumn[] = [
   ['side', 'text'],
   ['level', 'small'],
@@ -75,7 +83,7 @@ interface OpenBook {
   written: number;
 }
 
-/** Writes the records of one type as Parquet, as `TableShape` describes it. Other records are left out. */
+/** Writes the records of one type as a table, as `TableShape` describes it. Other records are left out. */
 export class TableWriter implements ExportWriter {
   readonly out: ByteBuffer;
   /** Every write of a few columns takes long enough to be a step. */
@@ -83,7 +91,7 @@ export class TableWriter implements ExportWriter {
   readonly #table: TableShape;
   /** Maximum number of levels per side. */
   readonly #depth: number | undefined;
-  readonly #groups: ParquetGroups;
+  readonly #encoder: TableEncoder;
   readonly #newColumns: () => readonly Column[];
   #columns: readonly Column[];
   #market: Pick<MarketAsOf, 'symbol' | 'timeframe' | 'slug'> | undefined;
@@ -93,26 +101,21 @@ export class TableWriter implements ExportWriter {
   #values = 0;
   #state: 'open' | 'closed' | 'ended' = 'open';
 
-  /** For `depth` see Sampling. */
-  constructor(out: ByteBuffer, table: TableShape, depth: number | undefined) {
+  /** For `depth` see Sampling. The encoder writes to `out`. */
+  constructor(out: ByteBuffer, table: TableShape, depth: number | undefined, encoderOf: EncoderOf) {
     this.out = out;
     this.#table = table;
     this.#depth = table.type === 'snapshot' && table.shape === 'wide' ? (depth ?? WIDE_DEPTH) : depth;
-    const own = elementsOf(table, this.#depth);
-    const elements = [...COMMON.map(elementOf), ...own.flat()];
-    const children = COMMON.length + own.length;
-    this.#groups = new ParquetGroups(out, [{ name: 'root', num_children: children }, ...elements]);
-    // Lists come last, so all leaves after the first one are in lists.
-    const list = elements.findIndex(({ type }) => type === undefined);
-    const isListed = elements.flatMap(({ type }, index) => (type === undefined ? [] : [list >= 0 && index > list]));
-    this.#newColumns = () => isListed.map((isInList) => (isInList ? { values: [], counts: [] } : { values: [] }));
+    const columns = columnsOf(table, this.#depth);
+    this.#encoder = encoderOf(columns);
+    const flat = columns.filter(({ items }) => items === undefined).length;
+    const leaves = leavesOf(columns);
+    this.#newColumns = () => leaves.map((_, index) => (index < flat ? { values: [] } : { values: [], counts: [] }));
     this.#columns = this.#newColumns();
   }
 
-  takes({ type, kind }: { readonly type: string; readonly kind?: string }): boolean {
-    const wanted = this.#table.type;
-    if (type === 'price') return wanted === (kind === 'trade' ? 'trade' : 'price');
-    return type === wanted;
+  takes(labels: { readonly type: string; readonly kind?: string }): boolean {
+    return hasRecords(this.#table, labels);
   }
 
   market(market: MarketAsOf): void {
@@ -153,14 +156,14 @@ export class TableWriter implements ExportWriter {
   }
 
   continueWriting(): boolean {
-    if (this.#groups.continueWriting()) return true;
+    if (this.#encoder.continueWriting()) return true;
     if (this.#book !== undefined) {
       this.#levels(this.#book);
       return true;
     }
     if (this.#state !== 'closed') return false;
     this.#state = 'ended';
-    this.#groups.end();
+    this.#encoder.end();
     return true;
   }
 
@@ -224,41 +227,32 @@ export class TableWriter implements ExportWriter {
   }
 
   #encode(): void {
-    this.#groups.add(this.#rows, this.#columns);
+    this.#encoder.add(this.#rows, this.#columns);
     this.#columns = this.#newColumns();
-    this.#groupValues = Math.min(GROUP_VALUES, this.#groupValues * GROUP_GROWTH);
+    this.#groupValues = Math.min(GROUP_VALUES, this.#encoder.valuesMax, this.#groupValues * GROUP_GROWTH);
     this.#rows = 0;
     this.#values = 0;
   }
 }
 
-function elementOf([name, type, isRequired]: ScalarColumn): SchemaElement {
-  return { name, repetition_type: isRequired === undefined ? 'OPTIONAL' : 'REQUIRED', ...ELEMENTS[type] };
-}
-
-/** The elements of each of a table's own columns. */
-function elementsOf({ type, shape }: TableShape, depth: number | undefined): readonly (readonly SchemaElement[])[] {
-  if (type !== 'snapshot') return OWN[type].map((column) => [elementOf(column)]);
-  const mirrored = [elementOf(['mirrored', 'flag', 'required'])];
-  if (shape === 'levels') return [mirrored, ...LEVELS.map((column) => [elementOf(column)])];
-  if (shape === 'books') return [mirrored, ...SIDES.map((side) => listOf(`${side}s`))];
-  const wide = SIDES.flatMap((side) =>
-    Array.from({ length: depth! }, (_, index) =>
-      ['price', 'size'].map((what) => `${side}_${what}_${index + 1}`),
-    ).flat(),
-  );
-  return [mirrored, ...wide.map((name) => [elementOf([name, 'decimal'])])];
-}
-
-/** A required list of required groups of a price and a size (apache/parquet-format, LogicalTypes.md). */
-function listOf(name: string): SchemaElement[] {
-  return [
-    { name, repetition_type: 'REQUIRED', num_children: 1, converted_type: 'LIST', logical_type: { type: 'LIST' } },
-    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
-    { name: 'element', repetition_type: 'REQUIRED', num_children: 2 },
-    elementOf(['price', 'decimal', 'required']),
-    elementOf(['size', 'decimal', 'required']),
-  ];
+function columnsOf({ type, shape, numbers }: TableShape, depth: number | undefined): readonly TableColumn[] {
+  const columnOf = ([name, type, isRequired]: ScalarColumn): TableColumn => ({
+    ...{ name, type, isRequired: isRequired !== undefined },
+    ...(type === 'decimal' && numbers === 'decimal' && { scale: /size/i.test(name) ? SIZE_SCALE : PRICE_SCALE }),
+  });
+  if (type !== 'snapshot') return [...COMMON, ...OWN[type]].map(columnOf);
+  const columns = [...COMMON, MIRRORED].map(columnOf);
+  if (shape === 'levels') return [...columns, ...LEVELS.map(columnOf)];
+  if (shape === 'books') {
+    const items = LEVEL.map(columnOf);
+    return [
+      ...columns,
+      ...SIDES.map((side) => ({ name: `${side}s`, type: 'decimal' as const, isRequired: true, items })),
+    ];
+  }
+  const nth = Array.from({ length: depth! }, (_, index) => index + 1);
+  const names = SIDES.flatMap((side) => nth.flatMap((n) => [`${side}_price_${n}`, `${side}_size_${n}`]));
+  return [...columns, ...names.map((name) => columnOf([name, 'decimal']))];
 }
 
 function wideCells({ values, length }: ReadSide, depth: number, [ofPrice, ofSize]: readonly [number, number]): Cell[] {

@@ -169,7 +169,7 @@ export const TOOLS: readonly Tool[] = [
     'export_link',
     'Makes a link, or a command, for a market as a file with all books, quotes, prices and trades. Never answers with the file. The link needs the key, and does not contain it.',
     MARKET,
-    'format shape type from to outcome interval depth asOf',
+    'format shape type numbers from to outcome interval depth asOf',
     async (service, { coin, market, ...given }) => {
       const path = v1Path([coin, market], '/export', given);
       const head = await service.send(path, { method: 'HEAD' });

@@ -8,7 +8,7 @@ import { OUTCOMES, parseOutcome } from '../../domain/outcome.ts';
 import { NEAREST_MODES, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../../domain/page.ts';
 import { TIMEFRAMES } from '../../domain/timeframe.ts';
 import { STREAMED_FORMATS } from '../../export/format.ts';
-import { SHAPES, TABLE_TYPES } from '../../export/table-shape.ts';
+import { NUMBERS, SHAPES, TABLE_TYPES } from '../../export/table-shape.ts';
 import type { Speed } from '../../replay/replay-clock.ts';
 import { durationPattern } from './duration.ts';
 import { DATE_PATTERN, ISO_PATTERN, WRITABLE_INSTANT_PATTERN } from './instant-pattern.ts';
@@ -222,13 +222,18 @@ export const QUERY = {
   format: parameter(word(STREAMED_FORMATS), 'The format of the recording.', { default: 'ndjson' }),
   shape: optional(
     word(SHAPES),
-    'With the format parquet: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or neither shape nor type: one table of all records.',
+    'With the formats parquet and arrow: a table of snapshots with a row for each book (books), with a column for each level (wide, 10 levels without depth) or with a row for each level (levels). rows, or neither shape nor type: one table of all records.',
     'books',
   ),
   type: optional(
     word(TABLE_TYPES),
-    'With the format parquet: a table of the records of this type only, with its columns. Quotes and prices (midpoints) are those of the pages.',
+    'With the formats parquet and arrow: a table of the records of this type only, with its columns. Quotes and prices (midpoints) are those of the pages.',
     'quote',
+  ),
+  numbers: optional(
+    word(NUMBERS),
+    'With shape or type: prices and sizes as doubles, or as exact decimals of 18 digits, 13 of them after the point in prices and 6 in sizes. An export with a number that does not fit is cut off. Left out: doubles.',
+    'decimal',
   ),
 } as const;
 

@@ -17,7 +17,7 @@ import { answerAboutMarket, type ControllerDeps, MARKET_PATH } from './controlle
 import { refused, windowOf } from './pagination.ts';
 import { Slots } from './slots.ts';
 
-const { format, shape, type, from, to, outcome, interval, depth, asOf } = QUERY;
+const { format, shape, type, numbers, from, to, outcome, interval, depth, asOf } = QUERY;
 
 const GRANT = 'export';
 /** Maximum number of open exports. Each needs memory for the bytes of a step, and a few MB if it is compressed. */
@@ -64,8 +64,8 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
         if (encoding !== 'identity') headers['content-encoding'] = encoding;
         if (request.method === 'HEAD') return responder.stream(exchange, null, headers);
         const selection = selectionOfMarket(market, fromMs, toMs, sampling, asOfMs);
-        const stepsOf = () =>
-          exportSteps(archive, selection, writerOf(format, out, openings, sampling), new ExportTally());
+        const stepsOf = async () =>
+          exportSteps(archive, selection, await writerOf(format, out, openings, sampling), new ExportTally());
         const chunks = (left: AbortSignal) => {
           const turn = async () => {
             await nextTurn(exchange.keyId);
@@ -87,10 +87,10 @@ export function exportController(deps: ControllerDeps, logCut: (error: unknown, 
     {
       grant: GRANT,
       params: MARKET_PATH,
-      query: parameters({ format, shape, type, from, to, outcome, interval, depth, asOf }),
+      query: parameters({ format, shape, type, numbers, from, to, outcome, interval, depth, asOf }),
       detail: described('export', {
         summary: 'A market as a recording',
-        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). Parquet has one table of all records or, with shape or type, one of the records of a type: books, quotes, prices or trades. The [manual](/docs/recordings) lists the columns of each. After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. With outcome, interval and depth, the records are those of the pages with the same parameters; not with segments, except outcome. If a recording of the market is imported during the export, or the market is deleted, the connection is closed: repeat the request. The connection is closed too when the key may no longer read this path. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
+        description: `Streams the market, its gaps and all its records in one answer. ndjson, msgpack and segments can be imported again. segments sends the stored bytes: it is the smallest and fastest format ([description](/docs/segments), [a reader to copy](/docs/segment-reader.ts)). Parquet and Arrow (an IPC stream) have one table of all records or, with shape or type, one of the records of a type: books, quotes, prices or trades. The [manual](/docs/recordings) lists the columns of each. After a lost connection, continue with from = the timestamp of the last record: records of that millisecond are sent again, and an import drops them. from and to are inclusive. Only records of this window are sent, and gaps that overlap it. With outcome, interval and depth, the records are those of the pages with the same parameters; not with segments, except outcome. If a recording of the market is imported during the export, or the market is deleted, the connection is closed: repeat the request. A number that does not fit the decimals of numbers closes it too. The connection is closed too when the key may no longer read this path. More than ${EXPORTS_PER_KEY_MAX} open exports with one key get a 429, more than ${EXPORTS_MAX} in total a 503.`,
         content: Object.fromEntries(
           STREAMED_FORMATS.map((name) => [mediaTypeOf(name), name === 'ndjson' || name === 'csv' ? Text : undefined]),
         ),
@@ -118,12 +118,12 @@ function mediaTypeOf(name: (typeof STREAMED_FORMATS)[number]): string {
 async function* bytesOf(
   { database, markets }: Archive,
   market: StoredMarket,
-  stepsOf: () => ReturnType<typeof exportSteps>,
+  stepsOf: () => Promise<ReturnType<typeof exportSteps>>,
   out: ByteBuffer,
   nextTurn: () => Promise<void>,
 ): AsyncGenerator<Uint8Array> {
   await nextTurn();
-  const steps = stepsOf();
+  const steps = await stepsOf();
   for (;;) {
     out.clear();
     const done = database.read(() => {

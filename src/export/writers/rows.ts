@@ -1,10 +1,9 @@
-import type { SchemaElement } from 'hyparquet';
 import { FLAT_COLUMNS, type FlatRow } from '../../record/flat-columns.ts';
 import type { ByteBuffer } from '../../segment/byte-buffer.ts';
 import { divisorOf } from '../../segment/scale.ts';
 import type { ReadBook } from './export-writer.ts';
 import { FlatWriter } from './flat-writer.ts';
-import { type Cell, ELEMENTS, ParquetGroups } from './parquet-groups.ts';
+import type { Cell, EncoderOf, TableColumn, TableEncoder } from './table-encoder.ts';
 
 /** Rows of one group, which are in memory until it is written. */
 const GROUP_ROWS = 16_384;
@@ -12,21 +11,18 @@ const GROUP_ROWS = 16_384;
 const FIRST_GROUP_ROWS = 1024;
 const GROUP_GROWTH = 2;
 
-const SCHEMA: readonly SchemaElement[] = [
-  { name: 'root', num_children: FLAT_COLUMNS.length },
-  ...FLAT_COLUMNS.map(({ name, type }) => ({
-    name,
-    repetition_type: name === 'type' ? ('REQUIRED' as const) : ('OPTIONAL' as const),
-    ...ELEMENTS[type],
-  })),
-];
+const ROW_COLUMNS: readonly TableColumn[] = FLAT_COLUMNS.map(({ name, type }) => ({
+  name,
+  type,
+  isRequired: name === 'type',
+}));
 
-/** Writes Parquet: the rows of the flat schema, instants as TIMESTAMP(ms, UTC), pages compressed with zstd. */
-export class ParquetRowsWriter extends FlatWriter {
+/** Writes the rows of the flat schema as a table. */
+export class RowsWriter extends FlatWriter {
   readonly out: ByteBuffer;
   /** Every write of a few columns takes long enough to be a step. */
   readonly stepBytes = 1;
-  readonly #groups: ParquetGroups;
+  readonly #encoder: TableEncoder;
   /** The cells of the current group, by column. The first group is small, so that an export that is abandoned early takes little memory. */
   #columns = emptyColumns(FIRST_GROUP_ROWS);
   readonly #used = new Set<number>();
@@ -37,10 +33,11 @@ export class ParquetRowsWriter extends FlatWriter {
   #isClosed = false;
   #isEnding = false;
 
-  constructor(out: ByteBuffer, depth: number | undefined) {
+  /** For `depth` see Sampling. The encoder writes to `out`. */
+  constructor(out: ByteBuffer, depth: number | undefined, encoderOf: EncoderOf) {
     super(depth);
     this.out = out;
-    this.#groups = new ParquetGroups(out, SCHEMA);
+    this.#encoder = encoderOf(ROW_COLUMNS);
   }
 
   protected row(row: FlatRow): void {
@@ -70,12 +67,12 @@ export class ParquetRowsWriter extends FlatWriter {
   }
 
   override continueWriting(): boolean {
-    if (this.#groups.continueWriting()) return true;
+    if (this.#encoder.continueWriting()) return true;
     if (this.#isEncoding) this.#startGroup();
     if (!this.#isClosed) return super.continueWriting();
     if (this.#isEnding) return false;
     this.#isEnding = true;
-    this.#groups.end();
+    this.#encoder.end();
     return true;
   }
 
@@ -95,12 +92,13 @@ export class ParquetRowsWriter extends FlatWriter {
     this.#isEncoding = true;
     const isFull = this.#rows === this.#groupRows;
     const columns = this.#columns.map((cells) => ({ values: isFull ? cells : cells.slice(0, this.#rows) }));
-    this.#groups.add(this.#rows, columns);
+    this.#encoder.add(this.#rows, columns);
   }
 
   #startGroup(): void {
     this.#isEncoding = false;
-    const grown = Math.min(GROUP_ROWS, this.#groupRows * GROUP_GROWTH);
+    const rowsMax = Math.min(GROUP_ROWS, Math.floor(this.#encoder.valuesMax / ROW_COLUMNS.length));
+    const grown = Math.min(rowsMax, this.#groupRows * GROUP_GROWTH);
     if (grown > this.#groupRows) this.#columns = emptyColumns(grown);
     else for (const column of this.#used) this.#columns[column]!.fill(undefined);
     this.#groupRows = grown;
