@@ -12,8 +12,10 @@ import { type ByteSink, exportedBytes, send } from '../export/export-bytes.ts';
 import { contentOf, type FileContent } from '../export/file-name.ts';
 import { EXPORT_FORMATS, isText, samplingRefusal } from '../export/format.ts';
 import { type Manifest, manifestOf } from '../export/manifest.ts';
+import { NewDirectory } from '../export/new-directory.ts';
 import { NewFile } from '../export/new-file.ts';
-import { countMarkets, type Sampling, selectionOf } from '../export/selection.ts';
+import { DAY_MS, marketDaysOf, PARTITIONS, selectionOfDay } from '../export/partition.ts';
+import { countMarkets, type ExportSelection, type Sampling, selectionOf } from '../export/selection.ts';
 import { NUMBERS, SHAPES, TABLE_TYPES, tableRefusal, tableShapeOf } from '../export/table-shape.ts';
 import type { Archive } from '../store/archive.ts';
 import { type OptionsOf, programCommand } from './program-command.ts';
@@ -50,6 +52,7 @@ function declared() {
     .addOption(new Option('--shape <name>', 'of snapshots in Parquet, Arrow: a table of them only').choices(SHAPES))
     .addOption(new Option('--type <name>', 'in Parquet, Arrow: a table of these records only').choices(TABLE_TYPES))
     .addOption(new Option('--numbers <name>', 'prices and sizes of such a table').choices(NUMBERS))
+    .addOption(new Option('--partition <name>', 'such a table as a directory, a file a day').choices(PARTITIONS))
     .option('-o, --output <file>', 'file to write; - is standard output', STDOUT)
     .addOption(new Option('--zstd', 'compress with zstd').conflicts('gzip'))
     .option('--gzip', 'compress with gzip')
@@ -85,12 +88,17 @@ prices, which belong to no outcome. Intervals begin at multiples of their length
 in Unix time. segments have all records and all levels: choose another format
 for --interval and --depth.
 
+--partition date writes directories like coin=btc/tf=5m/date=2026-04-16 with a
+file each, which DuckDB, polars and pandas read as one table. With --force it
+replaces the files of its days in a directory and keeps all others.
+
 Examples:
   $ bookreel export -o archive.ndjson.zst
   $ bookreel export --coin btc --tf 5m,15m --from 2026-04-16 -o btc.parquet
   $ bookreel export --market btc-updown-5m-1776323400 -o btc.segments
   $ bookreel export --coin btc --outcome up --interval 1s --depth 10 -o btc.csv
   $ bookreel export --coin btc --tf 5m --shape wide --depth 5 -o best.parquet
+  $ bookreel export --type quote --format parquet --partition date -o quotes
   $ bookreel export --market btc-updown-5m-1776323400 | head -n 3`,
     );
 }
@@ -110,6 +118,7 @@ export function exportCommand(terminal: Terminal): CommandUnknownOpts {
     if (refusal !== undefined) throw new DomainError('invalid-parameter', `--format ${refusal}`);
     const ofTable = tableRefusal(format, options);
     if (ofTable !== undefined) throw new DomainError('invalid-parameter', `--${ofTable.join(' ')}`);
+    if (options.partition !== undefined) refusePartition(options, content);
     if (options.output === STDOUT && terminal.outIsTerminal && (compression !== undefined || !isText(format))) {
       const what = compression === undefined ? format : `${format} compressed with ${compression}`;
       throw new DomainError('invalid-parameter', `a terminal cannot show ${what}: write it to a file with -o FILE`);
@@ -129,13 +138,16 @@ async function exportTo(
     terminal.err(`${JSON.stringify(manifest)}\n`);
     return;
   }
-  using file = new NewFile(options.output, options.force === true);
-  using manifestFile = new NewFile(`${options.output}${MANIFEST_SUFFIX}`, options.force === true);
-  const manifest = await exportInto(terminal, options, content, archive, (bytes) => file.write(bytes));
+  const replaces = options.force === true;
+  using file = options.partition === undefined ? new NewFile(options.output, replaces) : undefined;
+  using directory = file === undefined ? new NewDirectory(options.output, replaces) : undefined;
+  using manifestFile = new NewFile(`${options.output}${MANIFEST_SUFFIX}`, replaces);
+  const target = directory ?? ((bytes: Uint8Array) => file?.write(bytes));
+  const manifest = await exportInto(terminal, options, content, archive, target);
   manifestFile.write(Buffer.from(json(manifest)));
   // In this order a file never gets the manifest of another one, even when the process is killed in between.
   manifestFile.removeOld();
-  file.commit();
+  (file ?? directory)?.commit();
   manifestFile.commit();
   terminal.out(options.json === true ? json(manifest) : `${summaryOf(manifest)} written to '${options.output}'\n`);
 }
@@ -146,7 +158,7 @@ async function exportInto(
   options: ExportOptions,
   { format, compression }: FileContent,
   archive: Archive,
-  sink: ByteSink,
+  target: ByteSink | NewDirectory,
 ): Promise<Manifest> {
   const { coin, market: markets, tf, from: fromMs, to: toMs } = options;
   const scratch = options.output === STDOUT ? tmpdir() : dirname(options.output);
@@ -154,24 +166,48 @@ async function exportInto(
   const sampling = samplingOf(options);
   using _view = archive.database.beginView();
   const selection = selectionOf(archive, { coins: coin, markets, timeframes: tf, fromMs, toMs, sampling });
-  const marketsTotal = countMarkets(archive, selection);
+  const days = target instanceof NewDirectory ? marketDaysOf(archive, selection) : undefined;
+  const marketsTotal =
+    days?.reduce((sum, { marketKeys }) => sum + marketKeys.length, 0) ?? countMarkets(archive, selection);
   let bytes = 0;
-  const counted: ByteSink = async (piece) => {
-    await sink(piece);
-    bytes += piece.length;
-  };
   const isShown = !terminal.outIsTerminal || (options.output !== STDOUT && options.json !== true);
   const show = progressOn(terminal);
   const onStep = () => {
     if (isShown) show((elapsedMs) => progressLine(tally, marketsTotal, bytes, elapsedMs));
   };
+  const write = (part: ExportSelection, sink: ByteSink) =>
+    send(exportedBytes(archive, part, format, tally, { scratch, onStep }), compression, async (piece) => {
+      await sink(piece);
+      bytes += piece.length;
+    });
   try {
-    const pieces = exportedBytes(archive, selection, format, tally, { scratch, onStep });
-    const written = await send(pieces, compression, counted);
-    return manifestOf(format, compression, sampling, VERSION, tally, written);
+    if (!(target instanceof NewDirectory)) {
+      return manifestOf(format, compression, sampling, VERSION, tally, await write(selection, target));
+    }
+    const files = [];
+    for (const day of days ?? []) {
+      using file = target.file(day.path);
+      const { written } = await write(selectionOfDay(archive, selection, day), (piece) => file.write(piece));
+      file.commit();
+      files.push({ path: day.path, ...written });
+    }
+    return manifestOf(format, compression, sampling, VERSION, tally, files);
   } finally {
     if (isShown) eraseLine(terminal);
   }
+}
+
+function refusePartition({ output, interval: intervalMs = DAY_MS, ...request }: ExportOptions, content: FileContent) {
+  const { format, compression } = content;
+  const refusal =
+    format !== 'parquet' || tableShapeOf(request) === undefined
+      ? 'is for Parquet with one type of records: add --format parquet, and --shape or --type'
+      : compression !== undefined
+        ? 'must not be given with a compression: Parquet is compressed inside'
+        : output === STDOUT
+          ? 'writes a directory: name it with -o'
+          : DAY_MS % intervalMs !== 0 && 'needs an --interval that divides a day';
+  if (refusal !== false) throw new DomainError('invalid-parameter', `--partition ${refusal}`);
 }
 
 function samplingOf(options: ExportOptions): Sampling {

@@ -8,6 +8,7 @@ import type { Archive } from '../store/archive.ts';
 import { lastOfBuckets } from '../store/bucket-walk.ts';
 import type { StoredMarket } from '../store/markets.ts';
 import { type ExportSelection, marketsOf, type Sampling } from './selection.ts';
+import { hasRecords } from './table-shape.ts';
 import type { ExportWriter, SeriesLabels, SeriesWriter, ValueLabels } from './writers/export-writer.ts';
 
 /** Counts the records that an export has written so far. */
@@ -107,6 +108,24 @@ function* marketSteps(
   yield* merged(series, steps, tally);
 }
 
+/** The timestamp of a market's first record of a selection that has a table; undefined without any. */
+export function firstRecordMs(
+  archive: Archive,
+  selection: ExportSelection,
+  market: StoredMarket,
+): InstantMs | undefined {
+  const { table } = selection.sampling;
+  const sampling = { ...selection.sampling, intervalMs: undefined };
+  const probe = { takes: (labels) => hasRecords(table!, labels), series: () => NO_WRITER } satisfies SeriesSource;
+  const series = marketSeries(archive, { ...selection, sampling }, probe, market);
+  const times = series.map(({ slice: { head, from } }) => head.timestamps[from]!);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** The part of a writer that opens series. */
+type SeriesSource = Pick<ExportWriter, 'takes' | 'series'>;
+const NO_WRITER: SeriesWriter = { open: () => undefined, writeNext: () => undefined };
+
 interface Series {
   readonly type: RecordType;
   readonly writer: SeriesWriter;
@@ -132,7 +151,7 @@ function coinSeries(
 function marketSeries(
   { snapshots, quotes, prices }: Archive,
   { fromMs, toMs, asOfMs, sampling }: ExportSelection,
-  writer: ExportWriter,
+  writer: SeriesSource,
   market: StoredMarket,
 ): Series[] {
   const isOfOneType = writer.takes !== undefined;
@@ -166,7 +185,7 @@ function marketSeries(
   });
 }
 
-function takes(writer: ExportWriter, labels: { readonly type: RecordType; readonly kind?: PriceKind }): boolean {
+function takes(writer: SeriesSource, labels: { readonly type: RecordType; readonly kind?: PriceKind }): boolean {
   return writer.takes?.(labels) ?? true;
 }
 
@@ -184,7 +203,7 @@ function* endingBefore(slices: Iterable<SegmentSlice>, endMs: InstantMs): Genera
 }
 
 /** One series at its first record; none if the series has no records. */
-function openedSeries(writer: ExportWriter, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
+function openedSeries(writer: SeriesSource, labels: SeriesLabels, slices: Iterable<SegmentSlice>): Series[] {
   if (!takes(writer, labels)) return [];
   const iterator = slices[Symbol.iterator]();
   const first = iterator.next();

@@ -26,12 +26,21 @@ export interface Manifest {
   /** The first and the last timestamp of the records; null if no record has one. */
   readonly first: string | null;
   readonly last: string | null;
-  /** Size and SHA-256 in hex of the file, after compression. */
+  /** Size and SHA-256 in hex of the file, after compression; of files in directories, the sum. */
+  readonly bytes: number;
+  readonly sha256?: string;
+  /** The same before compression. */
+  readonly contentBytes?: number;
+  readonly contentSha256?: string;
+  /** The files of a directory by path, instead of one file. */
+  readonly files?: readonly DirectoryFile[];
+}
+
+interface DirectoryFile {
+  /** Below the directory. */
+  readonly path: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** The same before compression. */
-  readonly contentBytes: number;
-  readonly contentSha256: string;
 }
 
 export function manifestOf(
@@ -40,7 +49,7 @@ export function manifestOf(
   { outcome, intervalMs, depth, table }: Sampling,
   version: string,
   { counts, firstMs, lastMs }: ExportTally,
-  { content, written }: WrittenBytes,
+  output: WrittenBytes | readonly DirectoryFile[],
 ): Manifest {
   return {
     format,
@@ -53,9 +62,8 @@ export function manifestOf(
     counts: { ...counts },
     first: firstMs === undefined ? null : formatInstant(firstMs),
     last: lastMs === undefined ? null : formatInstant(lastMs),
-    bytes: written.bytes,
-    sha256: written.sha256,
-    contentBytes: content.bytes,
-    contentSha256: content.sha256,
+    ...('content' in output
+      ? { ...output.written, contentBytes: output.content.bytes, contentSha256: output.content.sha256 }
+      : { bytes: output.reduce((sum, { bytes }) => sum + bytes, 0), files: output }),
   };
 }

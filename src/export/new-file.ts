@@ -69,7 +69,8 @@ function refuseTaken(path: string, replaces: boolean): void {
     throw new DomainError('conflict', `'${path}' exists already: name another file, or add --force to replace it`);
 }
 
-function writable<T>(path: string, work: () => T): T {
+/** What `work` returns; its errors of the file system as DomainError 'unavailable'. */
+export function writable<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
